@@ -119,10 +119,24 @@ extension Store {
     /// Who is asked before something fails with `noSpace`. None by default: then nothing is purged, and it fails.
     public var spaceOwner: SpaceOwner?
 
+    /// Asks for the mapped mode, for a store that only this user writes to: what does not compress is checked once per process
+    /// and copied from mapped files from then on, without a system call and without another checksum.
+    ///
+    /// All else is read as ever: first reads, compressed data, purgeable data in the cache folder, and a base's. The mode is
+    /// granted if only this user and the administrator can write to the store's folder and to all folders above it, and it
+    /// lies on a disk of this machine; otherwise the store reads as without the mode, and ``Store/mappedMode`` says why.
+    ///
+    /// What is given up: when a file of the store is cut short while it is mapped, by a program of this user's that damages
+    /// the store, or a disk fails to deliver a page, reading ends the process with SIGBUS in place of an error; and damage to
+    /// bytes that were checked before goes unseen until the process ends.
+    public var usesMappedMode = false
+
     public init(
       isReadOnly: Bool = false, createsIfMissing: Bool = true, averageChunkByteCount: Int? = nil,
-      waitsForWriters: Bool = true, threadCount: Int? = nil, cache: Cache? = nil, spaceOwner: SpaceOwner? = nil
+      waitsForWriters: Bool = true, threadCount: Int? = nil, cache: Cache? = nil, spaceOwner: SpaceOwner? = nil,
+      usesMappedMode: Bool = false
     ) {
+      self.usesMappedMode = usesMappedMode
       self.spaceOwner = spaceOwner
       self.isReadOnly = isReadOnly
       self.createsIfMissing = createsIfMissing
@@ -150,7 +164,8 @@ extension Store {
         wait_context: nil,
         keep_waiting: { _ in LockWait.goesOn() },
         low_space_context: nil,
-        low_space: nil
+        low_space: nil,
+        mapped_mode: usesMappedMode
       )
       if let spaceOwner {
         options.low_space_context = Unmanaged.passUnretained(spaceOwner).toOpaque()

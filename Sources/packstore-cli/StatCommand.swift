@@ -13,6 +13,9 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
 
       Over a base, ON DISK counts what packs need in its files, too; 'in the base' says how much that is.
 
+      'mapped mode' says whether a program may read this store in it, or why not: it takes a folder that only this user can \
+      write to.
+
       Where packs are purgeable, DATA says so, and what of the current version is gone. In FREED is what lies in the cache folder, \
       too.
 
@@ -39,7 +42,10 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   }
 
   func run() async throws {
-    let snapshot = try store.openForReading().makeSnapshot()
+    var options = Store.Options.readOnly
+    options.usesMappedMode = true
+    let opened = try store.openChecked(options)
+    let snapshot = try opened.makeSnapshot()
     let packs = snapshot.packs, removed = snapshot.removedPacks
     let statistics = try snapshot.statistics()
     let kinds = byExtension ? try Array(snapshot.kinds().prefix(top ?? .max)) : nil
@@ -48,10 +54,11 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     let origins = PackOrigins(packs + removed)
     let output = Output()
     if report.json {
-      try output.json(StatReport(statistics, packs, removed, origins, held, kinds, present))
+      try output.json(StatReport(statistics, packs, removed, origins, held, kinds, present, opened.mappedMode))
     } else {
       try output.lines(
-        text(statistics, packs, removed, origins, present) + text(statistics.space, present) + text(held)
+        text(statistics, packs, removed, origins, present) + text(statistics.space, present)
+          + ["mapped mode             \(text(opened.mappedMode))"] + text(held)
           + (kinds.map(text) ?? []))
     }
     try output.flush()
@@ -103,6 +110,16 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
       "needed by no version    \(formatBytes(unneeded)), of that \(formatBytes(space.unneededByteCount)) in whole files",
     ] + (space.baseByteCount > 0 ? ["in the base             \(formatBytes(space.baseByteCount))"] : [])
       + (present.folder.map { cache(space, $0) } ?? [])
+  }
+
+  private func text(_ mode: Store.MappedMode) -> String {
+    switch mode {
+    case .on: "possible"
+    case .otherOwner: "not possible: the store's folder, or one above it, belongs to another user"
+    case .writableByOthers: "not possible: others may write to the store's folder, or to one above it"
+    case .notLocal: "not possible: the store is not known to lie on a disk of this machine"
+    case .off, .unknown: "not possible: the system does not say who may write to the store"
+    }
   }
 
   /// The cache folder.
@@ -326,6 +343,13 @@ private struct StatReport: Encodable {
     let processes: [Int]
   }
 
+  struct MappedMode: Encodable {
+    let possible: Bool
+    /// Absent: it is possible.
+    let reason: String?
+  }
+
+  let mappedMode: MappedMode
   let held: [Hold]
   let heldBytes: Int
   let heldMore: Bool
@@ -333,8 +357,17 @@ private struct StatReport: Encodable {
   init(
     _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins,
     _ held: Snapshot.HeldGenerations, _ kinds: [Store.Statistics.Kind]?,
-    _ present: Presence
+    _ present: Presence, _ mappedMode: Store.MappedMode
   ) {
+    let reason: String? =
+      switch mappedMode {
+      case .on: nil
+      case .otherOwner: "other_owner"
+      case .writableByOthers: "writable_by_others"
+      case .notLocal: "not_local"
+      case .off, .unknown: "unknown"
+      }
+    self.mappedMode = MappedMode(possible: reason == nil, reason: reason)
     cacheFolder = present.folder.map { CacheFolder(path: $0.path.string, budget: $0.byteBudget) }
     self.held = held.generations.map {
       Hold(generation: $0.generation.rawValue, keptBytes: $0.keptByteCount, processes: $0.processes)

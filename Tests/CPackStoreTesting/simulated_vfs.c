@@ -697,6 +697,11 @@ static bool do_map_is_live(void *context, pks_vfs_file file) {
   return require_handle(process, file) != NULL;
 }
 
+static pks_vfs_privacy do_privacy(void *context, pks_vfs_file file) {
+  sim__process *process = context;
+  return require_handle(process, file) != NULL ? PKS_VFS_PRIVATE : PKS_VFS_PRIVACY_UNKNOWN;
+}
+
 // MARK: Locks
 
 static bool overlaps(const sim__lock *lock, sim__id node, uint64_t start, uint64_t end) {
@@ -882,6 +887,7 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
     .map = do_map,
     .unmap = do_unmap,
     .map_is_live = do_map_is_live,
+    .privacy = do_privacy,
     .map_private = do_map_private,
     .memory_file = do_memory_file,
     .seal = do_seal,

@@ -37,7 +37,7 @@ import Testing
     let run = try playground.packstore("stat", "store")
     #expect(run.status == 0, "\(run.errors)")
     let words = run.lines.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") }
-    try #require(words.count == 10)
+    try #require(words.count == 11)
     #expect(words[0] == "PACK ASSETS SIZE UNIQUE STORED ON DISK SHARED FREED")
     #expect(words[1].hasPrefix("Level@1 2 10 B 10 B "))
     #expect(words[2].hasPrefix("Tutorial@2 4 25 B 25 B "))
@@ -48,6 +48,7 @@ import Testing
     #expect(words[7].maskedSizes.hasPrefix("on disk <size>: "))
     #expect(words[8].maskedSizes.hasPrefix("allotted <size>"))
     #expect(words[9].maskedSizes.hasPrefix("needed by no version <size>"))
+    #expect(words[10].hasPrefix("mapped mode "))
   }
 
   /// What is shown is what `du` and `find` say, and what is gone when a pack is removed.
@@ -168,7 +169,7 @@ import Testing
       Set(json.allKeys as! [String]) == [
         "packs", "removed_packs", "all", "shared_unique_bytes", "shared_stored_bytes", "saved_by_deduplication",
         "saved_by_compression", "segments", "segment_bytes", "index_runs", "index_bytes", "disk_bytes", "space", "held",
-        "held_bytes", "held_more",
+        "held_bytes", "held_more", "mapped_mode",
       ])
     let all = try #require(json["all"] as? NSDictionary)
     #expect(

@@ -122,6 +122,10 @@ import Testing
     _ = try playground.shell("cp -R store twin")
     try run("place", "twin", "P", "purgeable", "--cache", "cache", "--cache-budget", "1GB")
     try run("stat", "twin")
+    // Then it may not be read in the mapped mode, and a reason is shown.
+    _ = try playground.shell("chmod g+w twin/segments")
+    try run("stat", "twin")
+    _ = try playground.shell("chmod g-w twin/segments")
     try run("unpin", "twin", "P")
     try run("purge", "twin", "1MB")
     _ = try playground.shell("rm -rf cache")

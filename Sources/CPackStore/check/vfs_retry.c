@@ -156,6 +156,10 @@ static void patient_unmap(void *context, void *address, size_t byte_count) {
 
 static bool patient_map_is_live(void *context, pks_vfs_file file) { return pks__vfs_map_is_live(below(context), file); }
 
+static pks_vfs_privacy patient_privacy(void *context, pks_vfs_file file) {
+  return pks__vfs_privacy(below(context), file);
+}
+
 static int patient_fork_mark(void *context, const uint32_t **out) { return pks__vfs_fork_mark(below(context), out); }
 
 static void patient_fork_unmark(void *context, const uint32_t *mark) { pks__vfs_fork_unmark(below(context), mark); }
@@ -203,6 +207,7 @@ void pks__vfs_retry_init(pks__vfs_retry *patient, const pks_vfs *seam) {
     .monotonic_ns = patient_monotonic_ns,
     .processor_count = patient_processor_count,
     .map_is_live = patient_map_is_live,
+    .privacy = patient_privacy,
     .fork_mark = patient_fork_mark,
     .fork_unmark = patient_fork_unmark,
     .process_id = patient_process_id,

@@ -50,7 +50,26 @@ typedef struct pks_options {
   /// `pks_store_purge` does, and tries once more; false: it fails. One thread at a time is asked; another fails meanwhile. It
   /// must not use the store. Syncs that fail are not tried again. NULL: nothing is purged, and what fails fails
   bool (*PKS_NULLABLE low_space)(void *PKS_NULLABLE context, uint64_t byte_count);
+  /// The *mapped mode*, for a store that only this user writes to: what does not compress is checked once per process, and
+  /// copied from mapped segments from then on, by `pks_asset_read`, without a system call and without a checksum. All else is
+  /// read as ever: first reads, compressed data, data in the cache folder, a base's. Granted if only this user and the
+  /// administrator can write to the store's directory and to all directories above it, and it lies on a disk of this machine;
+  /// else it is as if this were false: `pks_store_mapped_mode` says why. What is given up: if a segment is cut short while it
+  /// is mapped, which takes a program of this user's or an administrator's that damages the store, or the disk fails to
+  /// deliver a page, reading raises SIGBUS in place of an error; and damage to bytes in memory, or on the disk after they
+  /// were checked, goes unseen until the process ends
+  bool mapped_mode;
 } pks_options;
+
+/// Whether a store reads in the mapped mode, or why it does not.
+typedef enum pks_mapped_mode {
+  PKS_MAPPED_OFF = 0,  ///< it was not asked for (`pks_options.mapped_mode`)
+  PKS_MAPPED_ON = 1,
+  PKS_MAPPED_OTHER_OWNER = 2,         ///< the store's directory, or one above it, belongs to another user
+  PKS_MAPPED_WRITABLE_BY_OTHERS = 3,  ///< others may write to the store's directory, or to one above it
+  PKS_MAPPED_NOT_LOCAL = 4,           ///< the store is not known to lie on a disk of this machine
+  PKS_MAPPED_UNKNOWN = 5,             ///< the system does not say who may write
+} pks_mapped_mode;
 
 /// Opens the store in the directory `path`. `options` may be NULL, which is as if all were 0. O(1) in assets and bytes stored.
 /// Errors: INVALID_ARGUMENT (an option, an empty path, or a store is to be made without `sha256`), NOT_A_STORE (none
@@ -67,6 +86,9 @@ PKS_MUST_CHECK pks_status pks_store_open(
 /// nothing that could not be found elsewhere, is no error here; `pks_snapshot_verify` reports it, and the next commit
 /// mends it. Other errors: IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_store_check_control(pks_store *store, pks_error *PKS_NULLABLE error);
+
+/// What became of `pks_options.mapped_mode`, decided when the store was opened.
+pks_mapped_mode pks_store_mapped_mode(const pks_store *store);
 
 /// What tells this store from others: drawn when it was made, 16 bytes.
 void pks_store_id(const pks_store *store, uint8_t id[PKS_NONNULL 16]);

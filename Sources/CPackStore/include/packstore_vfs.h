@@ -67,6 +67,15 @@ enum { PKS_VFS_MAP_GRAIN = 64 * 1024 };
 
 typedef enum pks_vfs_lock_kind { PKS_VFS_LOCK_NONE, PKS_VFS_LOCK_SHARED, PKS_VFS_LOCK_EXCLUSIVE } pks_vfs_lock_kind;
 
+/// Who can change the files of a folder, or one file, besides this process.
+typedef enum pks_vfs_privacy {
+  PKS_VFS_PRIVATE,             ///< this user and the administrator, on this machine
+  PKS_VFS_OTHER_OWNER,         ///< it, or a folder above it, belongs to another user
+  PKS_VFS_WRITABLE_BY_OTHERS,  ///< its mode, or that of a folder above it, lets others write
+  PKS_VFS_NOT_LOCAL,           ///< it may lie on another machine, or is not known to be on a disk of this one
+  PKS_VFS_PRIVACY_UNKNOWN,     ///< the system does not say
+} pks_vfs_privacy;
+
 /// Called once per entry of a folder, in no particular order, without "." and "..". `kind` may be PKS_VFS_KIND_OTHER when
 /// the file system does not say: `info` decides. Returning false ends the listing.
 typedef bool pks_vfs_visitor(void *PKS_NULLABLE context, const char *name, size_t name_length, pks_vfs_kind kind);
@@ -117,6 +126,10 @@ typedef struct pks_vfs {
   int (*map_private
   )(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, size_t byte_count,
     void *PKS_NULLABLE *PKS_NONNULL out);
+
+  /// Who can change an open file or, if it is a folder, the files in it: then all folders above are looked at as well.
+  /// A folder that others may write to is none of theirs if it is sticky, as `/tmp` is.
+  pks_vfs_privacy (*privacy)(void *PKS_NULLABLE context, pks_vfs_file file);
 
   /// A new file without a name that lies in memory; ENOSYS where there is no such thing. `seal` makes it unchangeable.
   int (*memory_file)(void *PKS_NULLABLE context, const char *label, pks_vfs_file *out);

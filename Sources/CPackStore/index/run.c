@@ -124,7 +124,10 @@ static pks_status read_tail(
   return PKS_OK;
 }
 
-pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error) {
+/// The record at an offset, and its folder if that is wanted.
+static inline pks_status read_entry(
+  pks__run *run, uint64_t offset, bool with_folder, pks__run_entry *out, pks_error *error
+) {
   const uint8_t *bytes;
   pks_status status = section_bytes(run, &run->records, offset, sizeof(pks__record), &bytes, error);
   if (status) { return status; }
@@ -146,10 +149,18 @@ pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out
   if (status) { return status; }
   out->name = (const char *)bytes;
   at += out->name_length;
-  status = read_folder(run, pks__get32(record->folder), out, error);
+  if (with_folder) { status = read_folder(run, pks__get32(record->folder), out, error); }
   if (!status) { status = read_tail(run, record, &at, out, error); }
   out->next = at;
   return status;
+}
+
+pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error) {
+  return read_entry(run, offset, true, out, error);
+}
+
+pks_status pks__run_place_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error) {
+  return read_entry(run, offset, false, out, error);
 }
 
 /// Compares `folder/name` with a path without putting them together.

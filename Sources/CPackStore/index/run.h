@@ -59,6 +59,9 @@ typedef struct pks__run_entry {
 /// The record at an offset. On an error `*out` is unspecified.
 pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
 
+/// The same without the folder: for what was found before, and is read now.
+pks_status pks__run_place_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
+
 /// Walks the records of a path (one per pack that has it): zero `*probe`, call until `*found` is false. `hash` is the
 /// store's `pks__path_hash` of the path.
 typedef struct pks__run_probe {

@@ -202,6 +202,7 @@ pks_status pks__ingest_folder(
   if (!status) { status = take_attributes(out, error); }
   if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
+  if (!status) { out->frames.series.has_long_blocks = true; }
   if (!status) { status = store_source(out, &source, error); }
   if (status && source.vfs) { status = explain(out, &source, status, error); }
   pks__folder_scan_close(&source);

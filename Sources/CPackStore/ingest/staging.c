@@ -343,6 +343,8 @@ pks_status pks__segment_series_append(
 ) {
   pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
   if (status) { return status; }
+  // Only raw frames are ever mapped.
+  series->writer.file.grows = series->has_long_blocks && codec == PKS__CODEC_RAW;
   *segment = series->sealed_count;
   *frame = pks__segment_writer_frame_count(&series->writer);
   status = pks__segment_writer_append(

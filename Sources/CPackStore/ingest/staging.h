@@ -90,7 +90,8 @@ typedef struct pks__segment_series {
   const pks__frame_sink *sink;  ///< NULL: the staging
   bool sync;
   bool is_open;
-  uint64_t target;  ///< length in bytes from which on a segment may end
+  bool has_long_blocks;  ///< long raw assets are written in long blocks, which take 1.5 MiB more (`file_writer.h`)
+  uint64_t target;       ///< length in bytes from which on a segment may end
   pks__segment_writer writer;
   char working_name[32];
   pks__sealed_segment **sealed;  ///< in order

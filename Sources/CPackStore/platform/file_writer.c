@@ -19,7 +19,7 @@ pks_status pks__file_writer_open(
 pks_status pks__file_writer_adopt(
   pks__file_writer *out, const pks_vfs *vfs, pks_vfs_file file, const char *name, pks_error *error
 ) {
-  pks__file_writer writer = {.vfs = vfs, .file = file};
+  pks__file_writer writer = {.vfs = vfs, .file = file, .block = PKS__WRITE_BLOCK};
   (void)snprintf(writer.name, sizeof writer.name, "%s", name);
   writer.buffer = pks__allocate(PKS__WRITE_BLOCK);
   if (!writer.buffer) { return pks__fail_memory(error); }
@@ -51,14 +51,26 @@ pks_status pks__file_writer_skip(pks__file_writer *writer, uint64_t offset, pks_
   return status;
 }
 
+/// Goes over to long blocks where one may begin. Without memory for them it goes on as it is.
+static void grow(pks__file_writer *writer) {
+  bool may_grow = writer->grows && writer->block < PKS__LONG_WRITE_BLOCK && writer->buffered == 0;
+  if (!may_grow || writer->length < PKS__LONG_FILE || writer->length % PKS__LONG_WRITE_BLOCK != 0) { return; }
+  void *larger = pks__allocate(PKS__LONG_WRITE_BLOCK);
+  if (!larger) { return; }
+  pks__free(writer->buffer);
+  writer->buffer = larger;
+  writer->block = PKS__LONG_WRITE_BLOCK;
+}
+
 pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, size_t byte_count, pks_error *error) {
   const uint8_t *from = bytes;
   pks_status status = PKS_OK;
   while (!status && byte_count > 0) {
-    size_t room = PKS__WRITE_BLOCK - (size_t)(writer->length % PKS__WRITE_BLOCK);
+    grow(writer);
+    size_t room = writer->block - (size_t)(writer->length % writer->block);
     size_t count = pks__min_size(byte_count, room);
-    if (count == PKS__WRITE_BLOCK) {
-      count = byte_count - byte_count % PKS__WRITE_BLOCK;
+    if (count == writer->block) {
+      count = byte_count - byte_count % writer->block;
       status = write_out(writer, from, count, writer->length, error);
     } else {
       memcpy(writer->buffer + writer->buffered, from, count);

@@ -3,7 +3,8 @@
 /// Bytes are written when a block of the file is full, all of it at once, and several where that many are appended. The
 /// kernel keeps aligned pieces in its cache as large as they were written, and large ones are faster to map, and to copy
 /// from, ever after: what was written in 512 KiB is mapped and touched 1.7 times as fast as what came in pieces that
-/// begin anywhere. (Who flushes in between, as deliveries do, has less of that.)
+/// begin anywhere. (Who flushes in between, as deliveries do, has less of that.) Pieces of 2 MiB are mapped with one entry of a
+/// page table each: a long file may be written so from its fifth megabyte on.
 ///
 /// States: open -> finished (synced if asked) or abandoned. After a failed write or sync the file is abandoned: nothing
 /// retries on that descriptor, because a second sync that succeeds would prove nothing.
@@ -16,6 +17,9 @@
 /// Bytes of a block: few enough to stay in the second-level cache between filling and writing.
 enum { PKS__WRITE_BLOCK = 512 * 1024 };
 
+/// The same for what follows the first `PKS__LONG_FILE` bytes of a file that `grows`.
+enum { PKS__LONG_WRITE_BLOCK = 2 * 1024 * 1024, PKS__LONG_FILE = 2 * PKS__LONG_WRITE_BLOCK };
+
 typedef struct pks__file_writer {
   const pks_vfs *vfs;
   pks_vfs_file file;
@@ -23,6 +27,8 @@ typedef struct pks__file_writer {
   uint64_t length;  ///< bytes appended
   uint8_t *buffer;  ///< what of the present block is not written
   size_t buffered;
+  size_t block;  ///< bytes of one
+  bool grows;    ///< blocks become longer when the file is long
 } pks__file_writer;
 
 /// Creates `path`; EEXIST is an IO_ERROR.

@@ -92,6 +92,9 @@ static inline int pks__vfs_map_private(
 ) {
   return vfs->map_private(vfs->context, file, offset, byte_count, out);
 }
+static inline pks_vfs_privacy pks__vfs_privacy(const pks_vfs *vfs, pks_vfs_file file) {
+  return vfs->privacy(vfs->context, file);
+}
 static inline int pks__vfs_memory_file(const pks_vfs *vfs, const char *label, pks_vfs_file *out) {
   return vfs->memory_file(vfs->context, label, out);
 }

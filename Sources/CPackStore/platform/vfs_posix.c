@@ -590,6 +590,51 @@ static bool posix_map_is_live(void *context, pks_vfs_file file) {
   return (status.st_uid == geteuid() || status.st_uid == 0) && is_local(file);
 }
 
+// The administrator can write anything, so what belongs to him is as private as what is this user's own. A sticky folder
+// lets only the owner of a file remove or rename it; that is enough above a folder of this user's, but not for one
+// whose files are to be safe.
+static pks_vfs_privacy privacy_of(const struct stat *status, bool is_above) {
+  if (status->st_uid != geteuid() && status->st_uid != 0) { return PKS_VFS_OTHER_OWNER; }
+  bool is_sticky = is_above && (status->st_mode & S_ISVTX);
+  return (status->st_mode & (S_IWGRP | S_IWOTH)) && !is_sticky ? PKS_VFS_WRITABLE_BY_OTHERS : PKS_VFS_PRIVATE;
+}
+
+/// The same of all folders above an open one, up to the root: where it lies, not by which links it was found.
+static pks_vfs_privacy privacy_above(int folder, const struct stat *status) {
+#if defined(O_PATH)
+  enum { MODE = O_PATH | O_DIRECTORY | O_CLOEXEC };
+#else
+  enum { MODE = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+#endif
+  enum { DEPTH_MAX = PATH_MAX };
+  struct stat below = *status, above;
+  int open_folder = folder;
+  pks_vfs_privacy found = PKS_VFS_PRIVACY_UNKNOWN;
+  for (int depth = 0; depth < DEPTH_MAX; depth++) {
+    int parent = openat(open_folder, "..", MODE);
+    if (open_folder != folder) { (void)close(open_folder); }
+    if (parent < 0) { return PKS_VFS_PRIVACY_UNKNOWN; }
+    open_folder = parent;
+    found = fstat(parent, &above) == 0 ? privacy_of(&above, true) : PKS_VFS_PRIVACY_UNKNOWN;
+    bool is_root = above.st_dev == below.st_dev && above.st_ino == below.st_ino;
+    if (found != PKS_VFS_PRIVATE || is_root) { break; }
+    below = above;
+    found = PKS_VFS_PRIVACY_UNKNOWN;
+  }
+  if (open_folder != folder) { (void)close(open_folder); }
+  return found;
+}
+
+static pks_vfs_privacy posix_privacy(void *context, pks_vfs_file file) {
+  (void)context;
+  struct stat status;
+  if (fstat(file, &status) != 0) { return PKS_VFS_PRIVACY_UNKNOWN; }
+  pks_vfs_privacy own = privacy_of(&status, false);
+  if (own != PKS_VFS_PRIVATE) { return own; }
+  if (!is_local(file)) { return PKS_VFS_NOT_LOCAL; }
+  return S_ISDIR(status.st_mode) ? privacy_above(file, &status) : PKS_VFS_PRIVATE;
+}
+
 // Room is not reserved for a copy of it all: most of it is never written to, and it may be larger than the memory.
 static int posix_map_private(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out) {
   (void)context;
@@ -870,6 +915,7 @@ const pks_vfs *pks_vfs_posix(void) {
     .map = posix_map,
     .unmap = posix_unmap,
     .map_is_live = posix_map_is_live,
+    .privacy = posix_privacy,
     .map_private = posix_map_private,
     .memory_file = posix_memory_file,
     .seal = posix_seal,

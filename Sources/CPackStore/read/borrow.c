@@ -102,11 +102,38 @@ static pks_status check_ahead(pks_snapshot *snapshot, const pks__hit *hit, pks_e
 
 // MARK: - Borrowing
 
+/// The place of an asset that was lent before, from what is remembered of its frames; `*found` is false where they must be
+/// gone through. Frames are as short as chunks, so that a large asset has thousands.
+static pks_status find_known_place(
+  pks_snapshot *snapshot, const pks__hit *hit, pks__segment **segment, uint64_t *offset, bool *found, pks_error *error
+) {
+  const pks__run_entry *entry = &hit->entry;
+  pks__open_run *open = snapshot->runs[hit->run].open;
+  pks__run_frame_info frame;
+  if (!(entry->flags & PKS__FLAG_ONE_EXTENT) || !pks__open_run_is_checked(open, entry->frame)) { return PKS_OK; }
+  pks__extent_walk walk = pks__extent_walk_make(&open->run, entry);
+  // Where its last byte lies.
+  pks_status status = pks__extent_walk_seek(&walk, entry->size - 1, error);
+  if (status || !pks__open_run_is_one_piece(open, entry->frame, walk.next_frame)) { return status; }
+  status = pks__run_frame_at(&open->run, entry->frame, &frame, error);
+  if (!status) { status = pks__snapshot_segment(snapshot, hit->run, frame.segment, segment, error); }
+  if (status) { return status; }
+  *offset = frame.ref.offset + entry->skip;
+  *found = frame.ref.codec == PKS__CODEC_RAW && atomic_load(&(*segment)->data)
+    && pks__range_fits(*offset, entry->size, (*segment)->file_length);
+  return PKS_OK;
+}
+
 pks_status pks__borrow_place(
   pks_snapshot *snapshot, const pks__hit *hit, pks__segment **segment, uint64_t *offset, pks_error *error
 ) {
-  pks__extent_walk walk = pks__extent_walk_make(&snapshot->runs[hit->run].open->run, &hit->entry);
+  bool found = false;
+  pks_status known = find_known_place(snapshot, hit, segment, offset, &found, error);
+  if (known || found) { return known; }
+  pks__open_run *open = snapshot->runs[hit->run].open;
+  pks__extent_walk walk = pks__extent_walk_make(&open->run, &hit->entry);
   pks__segment *first = NULL, *next = NULL;
+  uint64_t expected = UINT64_MAX;  // index of the frame after the last piece's, if all of that was gone through
   uint64_t end = 0;
   pks_status status = check_ahead(snapshot, hit, error);
   while (!status) {
@@ -123,6 +150,8 @@ pks_status pks__borrow_place(
       );
     }
     if (!first) { *offset = begin; }
+    if (piece.index == expected && piece.begin == 0) { pks__open_run_set_abuts_next(open, piece.index - 1); }
+    expected = piece.end == piece.frame.ref.raw_length ? (uint64_t)piece.index + 1 : UINT64_MAX;
     first = next;
     end = begin + (piece.end - piece.begin);
   }

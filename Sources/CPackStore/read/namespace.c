@@ -178,7 +178,7 @@ pks_status pks__namespace_record(const pks_asset *asset, pks__hit *out, pks_erro
   }
   out->run = asset->run;
   out->rank = asset->pack;
-  return pks__run_entry_at(run, (uint64_t)(record - begin), &out->entry, error);
+  return pks__run_place_at(run, (uint64_t)(record - begin), &out->entry, error);
 }
 
 pks_status pks__namespace_file(const pks_asset *asset, pks__hit *out, pks_error *error) {

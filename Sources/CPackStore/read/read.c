@@ -48,7 +48,7 @@ typedef struct reading {
 static pks_status fill_batch(const reading *reading, uint64_t at, batch *out, pks_error *error) {
   pks__extent_walk walk =
     pks__extent_walk_make(&reading->snapshot->runs[reading->hit->run].open->run, &reading->hit->entry);
-  pks_status status = pks__extent_walk_seek(&walk, at, error);
+  pks_status status = at > 0 ? pks__extent_walk_seek(&walk, at, error) : PKS_OK;
   out->offset = out->end = at;
   out->count = 0;
   while (!status && out->end < reading->end && out->count < BATCH_PIECES) {
@@ -108,15 +108,34 @@ static uint32_t count_direct(pks__open_run *open, const batch *batch, uint32_t f
   return end - first;
 }
 
-/// Reads direct pieces that abut with one call, then checks each that is whole.
+/// Copies bytes from the segment's mapping if that is how it is read; false: they must be read from the file.
+static bool copy_mapped(pks__segment *segment, uint64_t offset, size_t byte_count, uint8_t *out) {
+  const uint8_t *data;
+  if (!segment->is_read_mapped || pks__segment_map_data(segment, &data, NULL)) { return false; }
+  if (!pks__range_fits(offset, byte_count, segment->file_length)) { return false; }
+  memcpy(out, data + offset, byte_count);
+  return true;
+}
+
+static bool all_checked(pks__open_run *open, const pks__extent_part *pieces, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (!pks__open_run_is_checked(open, pieces[i].index)) { return false; }
+  }
+  return true;
+}
+
+/// Reads direct pieces that abut with one call, then checks each that is whole. In the mapped mode, pieces that were all
+/// checked before are copied.
 static pks_status read_direct(
   pks__open_run *open, pks__segment *segment, const pks__extent_part *pieces, uint32_t count, uint8_t *out,
   pks_error *error
 ) {
   const pks__extent_part *last = &pieces[count - 1];
   uint64_t begin = pieces[0].frame.ref.offset + pieces[0].begin;
-  pks_status status =
-    pks__segment_read(segment, begin, (size_t)(last->frame.ref.offset + last->end - begin), out, error);
+  size_t byte_count = (size_t)(last->frame.ref.offset + last->end - begin);
+  bool may_copy = segment->is_read_mapped && all_checked(open, pieces, count);
+  if (may_copy && copy_mapped(segment, begin, byte_count, out)) { return PKS_OK; }
+  pks_status status = pks__segment_read(segment, begin, byte_count, out, error);
   for (uint32_t i = 0; !status && i < count; i++) {
     const pks__extent_part *piece = &pieces[i];
     if (is_whole(piece)) {
@@ -203,6 +222,20 @@ static void help(pks__effort *effort) {
   if (status) { fail(reading, status, &error); }
 }
 
+/// Reads a short range of raw frames that abut, as small assets have that do not compress: one batch, and one call. All that
+/// reads of several batches need besides would take as long as the check of a few kilobytes. `*done` is false where it is
+/// not that simple.
+static pks_status read_short(const reading *reading, bool *done, pks_error *error) {
+  pks__open_run *open = reading->snapshot->runs[reading->hit->run].open;
+  batch batch;
+  pks_status status = fill_batch(reading, reading->offset, &batch, error);
+  if (status || batch.end < reading->end || count_direct(open, &batch, 0) < batch.count) { return status; }
+  *done = true;
+  pks__segment *segment;
+  status = pks__snapshot_segment(reading->snapshot, reading->hit->run, batch.pieces[0].frame.segment, &segment, error);
+  return status ? status : read_direct(open, segment, batch.pieces, batch.count, reading->out, error);
+}
+
 static pks_status read_range(reading *reading, bool (*goes_on)(void *context), void *context, pks_error *error) {
   pks_store *store = reading->snapshot->store;
   uint64_t length = reading->end - reading->offset;
@@ -211,7 +244,10 @@ static pks_status read_range(reading *reading, bool (*goes_on)(void *context), v
   pks__frame_reader *reader;
   pks_error failure;
   if (goes_on && !goes_on(context)) { return cancelled(error); }
-  pks_status status = pks__frame_reader_take(&store->readers, &reader, error);
+  bool done = false;
+  pks_status status = is_raw && length <= BATCH_BYTES ? read_short(reading, &done, error) : PKS_OK;
+  if (status || done) { return status; }
+  status = pks__frame_reader_take(&store->readers, &reader, error);
   if (status) { return status; }
   if (is_shared) {
     pks__crew_call(store->crew, &reading->effort, (uint32_t)pks__min64(length / BATCH_BYTES - 1, UINT32_MAX));

@@ -22,13 +22,16 @@
 #define PKS__TABLES_FOLDER "tables"
 
 typedef struct pks__segment {
+  // What reading a raw frame needs comes first, in one cache line.
   const pks_vfs *vfs;
+  uint64_t file_length;     ///< of a purgeable segment what its table says
+  _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets and the mapped mode
+  pks_vfs_file file;        ///< of a purgeable segment PKS_VFS_NO_FILE when it was not there
+  bool is_purgeable;
+  bool is_base;         ///< it lies in the store beneath
+  bool is_read_mapped;  ///< raw frames that were checked are copied from the mapping (`pks_options.mapped_mode`)
   pks__segment_id id;
   char name[64];  ///< path in the store, for messages
-  bool is_purgeable;
-  bool is_base;          ///< it lies in the store beneath
-  pks_vfs_file file;     ///< of a purgeable segment PKS_VFS_NO_FILE when it was not there
-  uint64_t file_length;  ///< of a purgeable segment what its table says
   _Atomic(uint64_t
   ) present;         ///< bytes of the file that were there when it was opened or, if it is purgeable, measured last
   pks__table table;  ///< mapped once `has_table`
@@ -45,7 +48,6 @@ typedef struct pks__segment {
   _Atomic(bool) has_bad_frames;
   pks__scratch bad_frames;  ///< uint64_t: offsets of frames whose checksum failed in this process, in the heap
   bool all_bad;             ///< so many that all count as bad
-  _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets
 } pks__segment;
 
 /// Opens `path` (under `folder`), which holds the segment `id`. PURGED when there is no such file.

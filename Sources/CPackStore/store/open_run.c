@@ -75,25 +75,54 @@ pks_status pks__open_run_take(
   return PKS_OK;
 }
 
+/// Words of one bit per frame.
+static size_t word_count(const pks__open_run *open) { return (size_t)open->run.frame_count / 64 + 1; }
+
 bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame) {
   _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
   return checked && (atomic_load_explicit(&checked[frame / 64], memory_order_acquire) >> (frame % 64) & 1);
 }
 
-void pks__open_run_set_checked(pks__open_run *open, uint32_t frame) {
-  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
-  if (!checked) {
-    _Atomic(uint64_t) *made = pks__allocate_zeroed((size_t)open->run.frame_count / 64 + 1, sizeof *made);
-    if (!made) { return; }
-    if (atomic_compare_exchange_strong(&open->checked, &checked, made)) {
-      checked = made;
-    } else {
-      pks__free((void *)made);
-    }
+/// Whether all bits in `[first, end)` are set.
+static bool all_set(_Atomic(uint64_t) *words, uint64_t first, uint64_t end) {
+  while (first < end) {
+    uint64_t bits = pks__min64(end - first, 64 - first % 64);
+    uint64_t mask = (UINT64_MAX >> (64 - bits)) << (first % 64);
+    if ((atomic_load_explicit(&words[first / 64], memory_order_acquire) & mask) != mask) { return false; }
+    first += bits;
   }
-  // Looked at first: threads that read the same assets share the line, as long as none writes to it.
-  _Atomic(uint64_t) *word = &checked[frame / 64];
-  uint64_t bit = (uint64_t)1 << (frame % 64);
-  bool is_set = atomic_load_explicit(word, memory_order_relaxed) & bit;
-  if (!is_set) { atomic_fetch_or_explicit(word, bit, memory_order_release); }
+  return true;
+}
+
+bool pks__open_run_is_one_piece(const pks__open_run *open, uint32_t first, uint32_t last) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  return checked && last < open->run.frame_count && all_set(checked, first, (uint64_t)last + 1)
+    && all_set(checked + word_count(open), first, last);
+}
+
+/// The bits, or NULL when memory is short.
+static _Atomic(uint64_t) *need_bits(pks__open_run *open) {
+  _Atomic(uint64_t) *checked = atomic_load_explicit(&open->checked, memory_order_acquire);
+  if (checked) { return checked; }
+  _Atomic(uint64_t) *made = pks__allocate_zeroed(2 * word_count(open), sizeof *made);
+  if (!made || atomic_compare_exchange_strong(&open->checked, &checked, made)) { return made; }
+  pks__free((void *)made);
+  return checked;
+}
+
+/// Looked at first: threads that read the same assets share the line, as long as none writes to it.
+static void set_bit(_Atomic(uint64_t) *words, uint32_t index) {
+  uint64_t bit = (uint64_t)1 << (index % 64);
+  bool is_set = atomic_load_explicit(&words[index / 64], memory_order_relaxed) & bit;
+  if (!is_set) { atomic_fetch_or_explicit(&words[index / 64], bit, memory_order_release); }
+}
+
+void pks__open_run_set_checked(pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *bits = need_bits(open);
+  if (bits) { set_bit(bits, frame); }
+}
+
+void pks__open_run_set_abuts_next(pks__open_run *open, uint32_t frame) {
+  _Atomic(uint64_t) *bits = need_bits(open);
+  if (bits) { set_bit(bits + word_count(open), frame); }
 }

@@ -18,4 +18,11 @@ bool pks__open_run_is_checked(const pks__open_run *open, uint32_t frame);
 
 void pks__open_run_set_checked(pks__open_run *open, uint32_t frame);  ///< forgets it when memory is short
 
+/// Whether this process found that the frames `first` to `last` are raw, lie one behind the other in one segment, and hold
+/// what was written: what `contents` and `borrow` want to know of an asset each time. O(frames / 64).
+bool pks__open_run_is_one_piece(const pks__open_run *open, uint32_t first, uint32_t last);
+
+/// A raw frame ends where the next raw frame of the run begins, in the same segment. Forgotten when memory is short.
+void pks__open_run_set_abuts_next(pks__open_run *open, uint32_t frame);
+
 #endif

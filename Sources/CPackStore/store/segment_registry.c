@@ -56,7 +56,15 @@ static pks__segment *retain_same(pks_store *store, const pks__segment *segment) 
   return NULL;
 }
 
+/// Whether what was checked of the segment may be looked at without another check: in the mapped mode, if no other user can
+/// write to its file either. What lies in the cache folder may be cut short at any moment.
+static bool is_read_mapped(const pks_store *store, const pks__segment *segment) {
+  return store->mapped_mode == PKS_MAPPED_ON && !segment->is_purgeable
+    && pks__vfs_privacy(store->vfs, segment->file) == PKS_VFS_PRIVATE;
+}
+
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error) {
+  (*segment)->is_read_mapped = is_read_mapped(store, *segment);
   pks__mutex_lock(store->mutex);
   pks_status status = PKS_OK;
   (*segment)->is_base = store->is_base;

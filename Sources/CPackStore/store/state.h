@@ -43,8 +43,10 @@ typedef struct pks__open_run {
   pks__run run;
   uint64_t name;
   uint32_t references;
-  _Atomic(pks__segment *) *segments;     ///< opened when first needed
-  _Atomic(_Atomic(uint64_t) *) checked;  ///< bit per raw frame that this process checked; made when first needed
+  _Atomic(pks__segment *) *segments;  ///< opened when first needed
+  /// Made when first needed: a bit per raw frame that this process checked, then a bit per frame that is known to abut the
+  /// next one of the run.
+  _Atomic(_Atomic(uint64_t) *) checked;
 } pks__open_run;
 
 /// A segment that a transaction is to bring.
@@ -122,7 +124,8 @@ struct pks_store {
   pks__asset_cache *cache;                     ///< NULL: none
   pks_store *base;                             ///< the store beneath this one (`base_store.h`); NULL: none
   pks_snapshot *base_snapshot;
-  bool is_base;        ///< this one lies beneath another
+  bool is_base;  ///< this one lies beneath another
+  pks_mapped_mode mapped_mode;
   char *cache_folder;  ///< of the newest generation that was opened; NULL: none. Guarded by the mutex
   pks_vfs roomy_vfs;   ///< `vfs`, if the owner is asked for room
   bool (*low_space)(void *context, uint64_t byte_count);

@@ -120,6 +120,28 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   return PKS_OK;
 }
 
+/// Whether what was asked for is granted.
+static pks_mapped_mode choose_mapped_mode(const pks_store *store, const pks_options *options) {
+  if (!options->mapped_mode) { return PKS_MAPPED_OFF; }
+  // The folder of the segments, and with it the store's and all above. It is there from the first commit on.
+  pks_vfs_file folder;
+  int failure = pks__vfs_open(store->vfs, store->root, PKS__SEGMENTS_FOLDER, PKS_VFS_OPEN_FOLDER, &folder);
+  if (failure == ENOENT) { folder = store->root; }
+  pks_vfs_privacy privacy =
+    failure && failure != ENOENT ? PKS_VFS_PRIVACY_UNKNOWN : pks__vfs_privacy(store->vfs, folder);
+  if (!failure) { pks__vfs_close(store->vfs, folder); }
+  switch (privacy) {
+    case PKS_VFS_PRIVATE: return PKS_MAPPED_ON;
+    case PKS_VFS_OTHER_OWNER: return PKS_MAPPED_OTHER_OWNER;
+    case PKS_VFS_WRITABLE_BY_OTHERS: return PKS_MAPPED_WRITABLE_BY_OTHERS;
+    case PKS_VFS_NOT_LOCAL: return PKS_MAPPED_NOT_LOCAL;
+    case PKS_VFS_PRIVACY_UNKNOWN: return PKS_MAPPED_UNKNOWN;
+  }
+  return PKS_MAPPED_UNKNOWN;
+}
+
+pks_mapped_mode pks_store_mapped_mode(const pks_store *store) { return store->mapped_mode; }
+
 /// Whether two open stores are the same folder.
 static bool is_same_store(const pks_store *a, const pks_store *b) {
   pks_vfs_info first, second;
@@ -232,6 +254,7 @@ pks_status pks_store_open(pks_store **out, const char *path, const pks_options *
   if (!status) { status = make_store(&store, options, error); }
   if (status) { return status; }
   status = open_files(store, path, options, error);
+  if (!status) { store->mapped_mode = choose_mapped_mode(store, options); }
   if (!status) { status = open_base(store, options, error); }
   if (!status) { status = open_cache(store, options, error); }
   if (!status) {

@@ -23,6 +23,8 @@ final class Seam: @unchecked Sendable {
   var onCallOfAnyThread: (@Sendable (Call) -> Int32)?
   /// What `map_is_live` says, but never more than the seam behind.
   var isMappingLive = true
+  /// What `privacy` says in the place of the seam behind.
+  var privacy: pks_vfs_privacy?
   /// Changes what `info_of` says of a file.
   var onInfo: ((inout pks_vfs_info) -> Void)?
 
@@ -138,6 +140,10 @@ final class Seam: @unchecked Sendable {
       let inner = Seam.behind(context)
       let isLive = Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue().isMappingLive
       return isLive && inner.map_is_live(inner.context, file)
+    }
+    table.pointee.privacy = { context, file in
+      let inner = Seam.behind(context)
+      return Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue().privacy ?? inner.privacy(inner.context, file)
     }
     table.pointee.lock = { context, file, offset, length, kind in
       Seam.pass(context, .lock) { $0.lock($1, file, offset, length, kind) }

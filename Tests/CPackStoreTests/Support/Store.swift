@@ -23,7 +23,7 @@ final class Store: @unchecked Sendable {
     threads: UInt32 = 1,
     readOnly: Bool = false, cache: CacheOption? = nil, base: String? = nil, home: AnyObject? = nil,
     waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil,
-    owner: RoomOwner? = nil
+    owner: RoomOwner? = nil, mappedMode: Bool = false
   ) throws {
     self.owner = owner
     precondition(threads == 1 || !(home is Disk), "a simulated disk belongs to one thread at a time")
@@ -35,6 +35,7 @@ final class Store: @unchecked Sendable {
     options.thread_count = threads
     options.vfs = vfs
     options.cache_bytes = cache?.budget ?? 0
+    options.mapped_mode = mappedMode
     options.wait_context = waiting?.context
     options.keep_waiting = waiting?.goesOn
     if let owner {
