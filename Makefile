@@ -153,7 +153,7 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 	$(SWIFT) build -c release --product packstore-torture
 	$(BUILD)/release/packstore-torture kills --seed $(SEED) --recoveries $(SCALE)
 	$(BUILD)/release/packstore-torture storm --seed $(SEED) --seconds $$(($(MINUTES) * 60))
-	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build --filter Campaign
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build --filter 'Campaign|SpaceModelTests'
 
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz

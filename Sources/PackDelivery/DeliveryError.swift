@@ -46,6 +46,20 @@ public struct DeliveryError: Error, Hashable, Sendable {
 }
 
 extension DeliveryError {
+  /// A version that was asked for by its number. What a site has besides the versions that its roots name, no signed word
+  /// leads to.
+  init(
+    notOffered pack: PackID, _ number: UInt64, but offered: [UInt64], by channel: SiteChannel?, at location: String
+  ) {
+    let place = channel.map { "the channel '\($0)'" } ?? "the archive"
+    let others = offered.map(String.init).joined(separator: ", ")
+    self.init(.noPack, "\(place) does not offer version \(number) of '\(pack)'; it offers \(others)", at: location)
+    self.pack = pack
+    specificRemedy =
+      "from a site come only versions that the channel offers: name another store that has this one, or ask the publisher"
+      + " to promote it again"
+  }
+
   /// A file of a folder or an archive that cannot be read, or is none.
   init(cannotRead error: any Error, at location: String, offset: UInt64? = nil) {
     guard let error = error as? PackStoreError else {

@@ -34,7 +34,8 @@ extension Transaction {
   ///
   /// - Parameters:
   ///   - folder: an absolute path of at most 4,095 bytes. It may be on another file system than the store.
-  ///   - byteBudget: how many bytes the store's files there may take; nil: as many as they need.
+  ///   - byteBudget: how many bytes the store's files there may take; nil: as many as they need. What is more when it is
+  ///     committed is purged, the least valuable first.
   /// - Throws: `invalidArgument`, also after this transaction staged data of a purgeable pack; `outOfMemory`.
   public mutating func setCacheFolder(_ folder: FilePath, byteBudget: Int? = nil) throws {
     try hold.setCacheFolder(Store.CacheFolder(path: folder, byteBudget: byteBudget))

@@ -76,8 +76,10 @@ struct Healing {
     guard isStore(place), !Site.exists(at: FilePath(place)) else {
       var options = Store.PullOptions(waitsForWriters: waits)
       options.wantedVersion = .init(number: version.number, isHeld: holds)
-      _ = try await store.pull(from: place, packs: [version.pack], options: options) { bar.update(Progress($0)) }
-      return
+      let result = try await store.pull(from: place, packs: [version.pack], options: options) {
+        bar.update(Progress($0))
+      }
+      return try requireBrought(version, result, place)
     }
     let donor = try openStore(at: place, options: .readOnly).makeSnapshot()
     try await store.change(options: .init(waitsForWriters: waits)) { transaction in
@@ -88,6 +90,20 @@ struct Healing {
       if holds { try transaction.rollBack(version.pack, toVersion: version.number) }
     }
   }
+}
+
+/// A pull also ends well where it left a pack alone.
+private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, _ place: String) throws {
+  let reason: String
+  switch result.packs.first?.outcome {
+  case .updated, .unchanged, .healed: return
+  case .stale: reason = "what the site says is older than what was pulled before, and nothing was fetched"
+  case .held: reason = "the site has other content as \(version), and the pack is held"
+  default: reason = "\(result.channel.map { "the channel '\($0)'" } ?? "the archive") has no pack '\(version.pack)'"
+  }
+  var error = DeliveryError(.noPack, reason, at: place)
+  error.specificRemedy = "name another store that has \(version), or ask the publisher to promote it again"
+  throw error
 }
 
 /// A folder that can be opened as a store: also that of a site, unless it is a copy of what the site serves.

@@ -14,7 +14,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
 
       The cache folder is chosen once, for all packs of the store: '--cache', or 'packstore' in XDG_CACHE_HOME, which is \
       ~/.cache where it is unset or relative. With '--cache' another one is taken later, and what lies in the old one counts \
-      as purged.
+      as purged; move the folder before, and nothing is. What is more than '--cache-budget' is purged.
 
       A pack of which data is gone becomes durable only when that is fetched first: '--from' names a site, or another store \
       that has it.
@@ -76,12 +76,12 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
     let result = try await place(in: store, chosenFolder(present))
     bar.finish()
 
-    let folder = try state(of: store).cacheFolder
+    let (folder, lacking) = try (state(of: store).cacheFolder, missingByteCount(of: result.version, in: store))
     let output = Output()
     if report.json {
       try output.json(PlaceReport(result, placement, folder))
     } else if report.isTalkative {
-      try output.lines([summary(result, folder)])
+      try output.lines([summary(result, folder, lacking)])
     }
     try output.flush()
   }
@@ -89,6 +89,10 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
   /// No snapshot outlives this: it would keep the commit from freeing what only it needs.
   private func state(of store: Store) throws -> (isSite: Bool, cacheFolder: Store.CacheFolder?) {
     try store.read { snapshot in (snapshot.isSite, snapshot.cacheFolder) }
+  }
+
+  private func missingByteCount(of version: PackVersion, in store: Store) throws -> Int {
+    try store.read { snapshot in try snapshot.availability(of: version).missingByteCount }
   }
 
   /// The folder that is to be chosen now; nil: none, or as the store has it.
@@ -117,10 +121,11 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  private func summary(_ result: Store.InstallResult, _ folder: Store.CacheFolder?) -> String {
+  private func summary(_ result: Store.InstallResult, _ folder: Store.CacheFolder?, _ lacking: Int) -> String {
+    let gone = lacking > 0 ? "; \(formatBytes(lacking)) of it are not there" : ""
     let moved = result.newStoredByteCount > 0 ? ", \(formatBytes(result.newStoredByteCount)) moved" : ""
     let place = placement == .purgeable ? folder.map { ": its data lies in '\(escaped($0.path.string))'" } ?? "" : ""
-    return "\(pack) is \(placement.rawValue)\(place)\(moved)"
+    return "\(pack) is \(placement.rawValue)\(place)\(moved)\(gone)"
   }
 }
 

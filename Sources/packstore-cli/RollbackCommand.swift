@@ -9,8 +9,8 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
       Processes that are reading go on reading. The pack is held at the version, so that no update undoes this, until \
       'packstore unpin'. Going forward again works alike.
 
-      A version of a purgeable pack may have lost data. '--from' fetches that first, from a site that offers the version or from \
-      another store; '--allow-purged' goes back without it.
+      A version of a purgeable pack may have lost data. '--from' fetches that first, from another store that has the version, or \
+      from a site if the channel that is followed offers it; '--allow-purged' goes back without it.
 
         packstore rollback Packs Tutorial
         packstore rollback Packs Tutorial@5

@@ -50,7 +50,24 @@ import Testing
     #expect(!playground.exists(".cache"))
     let other = try playground.succeed("place", "store", "A", "purgeable", "--cache", "other-cache")
     #expect(other.errors.contains("counts as purged from now on"))
+    #expect(other.lines[0].hasSuffix("; 700.0 kB of it are not there"), "\(other.lines)")
     #expect(try state() == "purged")
+    // It was moved, and is as it was.
+    let back = try playground.succeed("place", "store", "A", "purgeable", "--cache", "my/cache")
+    #expect(try back.lines.count == 1 && state() == "present")
+    // What is there already keeps to a smaller budget.
+    try playground.succeed("place", "store", "A", "purgeable", "--cache-budget", "500kB")
+    #expect(try state() != "present")
+  }
+
+  /// Of what is gone of a store, no command says that it is damage.
+  @Test func whatWasPurgedIsNotCopied() throws {
+    try playground.succeed("place", "store", "A", "purgeable")
+    try playground.succeed("purge", "store", "1MB")
+    for command in [["publish", "store", "site", "--key", "key"], ["export", "store", "A", "-o", "A.pack"]] {
+      let run = try playground.packstore(command)
+      #expect(run.status == 7 && run.errors.contains("purged") && run.errors.contains("pull"), "\(run.errors)")
+    }
   }
 
   @Test func whatCannotBeUsedIsNamed() throws {
@@ -127,6 +144,34 @@ import Testing
     let moved = try playground.packstore("place", "client", "A", "durable", "--from", "mirror")
     #expect(moved.status == 0, "\(moved.errors)")
     #expect(try playground.succeed("cat", "client", "b").bytes == noise(300_000, seed: 1))
+  }
+
+  /// What a site says leads to the versions of its channel. For another one the error says so, and what has it.
+  @Test func fromASiteThatOffersIt() throws {
+    try playground.succeed("publish", "store", "site", "--key", "site.key")
+    try playground.succeed("pull", "client", "site")
+    try playground.write(noise(400_000, seed: 3), to: "a/videos/a")
+    try playground.succeed("add", "store", "a", "--pack", "A")
+    try playground.succeed("publish", "store", "site", "--key", "site.key")
+    try playground.succeed("pull", "client", "site")
+    _ = try playground.shell("cp -R client backup")
+    try playground.succeed("place", "client", "A", "purgeable")
+    try playground.remove(".cache")
+    try playground.succeed("pull", "client", "site")
+
+    let tree = playground.tree("client")
+    let run = try playground.packstore("rollback", "client", "A", "--from", "site")
+    #expect(run.status != 0 && run.errors.contains("the channel 'live' does not offer version 1 of 'A'; it offers 2"))
+    #expect(run.errors.contains("another store that has this one") && run.errors.contains("promote"), "\(run.errors)")
+    #expect(playground.tree("client") == tree)
+    try playground.succeed("rollback", "client", "A", "--from", "backup")
+    #expect(try playground.succeed("cat", "client", "videos/a").bytes == noise(400_000))
+
+    // The pack is not on the site any more.
+    try playground.succeed("unpublish", "site", "A", "--key", "site.key")
+    try playground.remove(".cache")
+    let gone = try playground.packstore("place", "client", "A", "durable", "--from", "site")
+    #expect(gone.status != 0 && gone.errors.contains("the channel 'live' has no pack 'A'"), "\(gone.errors)")
   }
 
   /// Over HTTP exactly what is gone comes back; and of a place that has it not, the next one is asked.

@@ -25,6 +25,7 @@ typedef struct follow_up {
   pks_store *store;
   pks__scratch packs;                  ///< names of those that it changes, NUL-terminated, in the heap
   uint64_t copy_bytes, crowded_bytes;  ///< as in `pks__evacuation_limits`
+  bool sets_budget;                    ///< of the cache folder
 } follow_up;
 
 static pks_status add_pack(follow_up *after, const char *pack) {
@@ -34,10 +35,18 @@ static pks_status add_pack(follow_up *after, const char *pack) {
   return pks__scratch_append(&after->packs, pack, strlen(pack) + 1, NULL);
 }
 
-/// What there will be to do; nothing for a commit that is not durable, keeps a way back, or writes little.
+static bool sets_budget(const pks_txn *txn) {
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op); i++) {
+    const pks__staged_op *change = PKS__SCRATCH_AT(&txn->changes, const pks__staged_op, i);
+    if (change->kind == PKS__CHANGE_CACHE && change->cache_budget > 0) { return true; }
+  }
+  return false;
+}
+
+/// What there will be to do; but for a budget nothing for a commit that is not durable, keeps a way back, or writes little.
 static void plan_follow_up(follow_up *after, const pks_txn *txn) {
   const pks_txn_options *options = &txn->options;
-  *after = (follow_up){.store = txn->store};
+  *after = (follow_up){.store = txn->store, .sets_budget = sets_budget(txn)};
   bool may = options->durability == PKS_DURABLE && !options->keep_generation && !options->no_gc && !options->publication
     && !txn->evacuates;
   for (uint64_t i = 0; may && i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
@@ -92,6 +101,18 @@ static void follow_up_commit(const follow_up *after) {
   }
 }
 
+/// Purges what is more than the budget allows.
+static void keep_budget(pks_store *store) {
+  pks_snapshot *current;
+  pks__generation generation = {0};
+  if (pks__snapshot_open_current(&current, store, NULL)) { return; }
+  pks_status status = pks__generation_copy(&current->generation, &generation, NULL);
+  // A snapshot would keep files from being purged.
+  pks__snapshot_release(current);
+  if (!status) { (void)pks__cache_make_room(store, &generation, NULL, 0, NULL); }
+  pks__generation_free(&generation);
+}
+
 pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) {
   follow_up after;
   bool drops;
@@ -101,6 +122,7 @@ pks_status pks_txn_commit(pks_txn *txn, uint64_t *generation, pks_error *error) 
   if (!status && generation) { *generation = made; }
   if (!status && drops) { take_turns(&after, made); }
   if (!status && drops && after.copy_bytes > 0) { follow_up_commit(&after); }
+  if (!status && after.sets_budget) { keep_budget(after.store); }
   pks__scratch_free(&after.packs);
   return status;
 }

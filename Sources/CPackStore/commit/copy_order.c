@@ -25,9 +25,10 @@ static pks_status add_item(
     .begin = place->begin,
     .end = place->end,
     .begins_asset = order->asset_begins,
+    .follows_gap = order->skipped,
   };
   *word_of(order, use, row) |= (uint64_t)1 << (row % 64);
-  order->asset_begins = false;
+  order->asset_begins = order->skipped = false;
   return pks__scratch_append(&order->items, &item, sizeof item, error);
 }
 
@@ -81,7 +82,10 @@ static pks_status is_missing_elsewhere(
 static pks_status add_chunk(pks__copy_order *order, const pks__chunk_visit *visit, pks_error *error) {
   const pks__segment_use *use = pks__chunk_use_segment(&order->plan->use, visit->segment);
   bool is_victim = use->segment && pks__segment_set_has(&order->plan->victims, &use->id);
-  if (!is_victim || is_wanted(order, use, visit->row)) { return PKS_OK; }
+  if (!is_victim || is_wanted(order, use, visit->row)) {
+    order->skipped = true;
+    return PKS_OK;
+  }
   pks__chunk_place place;
   pks__frame frame;
   bool missing = false;
@@ -90,6 +94,7 @@ static pks_status add_chunk(pks__copy_order *order, const pks__chunk_visit *visi
   if (status) { return status; }
   if (frame.ref.codec == PKS__CODEC_RAW) { return add_raw_run(order, visit->segment, place.frame, error); }
   status = is_missing_elsewhere(order, use, visit->row, &missing, error);
+  order->skipped = order->skipped || !missing;
   return status || !missing ? status : add_item(order, visit->segment, visit->row, &place, error);
 }
 

@@ -18,6 +18,7 @@ typedef struct pks__copy_item {
   uint32_t row;
   uint32_t begin, end;  ///< in the frame's raw bytes
   bool begins_asset;    ///< the items before are of another one
+  bool follows_gap;     ///< something that stays where it is lies between
 } pks__copy_item;
 
 typedef struct pks__copy_order {
@@ -27,6 +28,7 @@ typedef struct pks__copy_order {
   pks__scratch items;   ///< pks__copy_item
   pks__scratch wanted;  ///< a bit for each row, placed as those of the plan's `use`
   bool asset_begins;    ///< the next item is the first of its asset
+  bool skipped;         ///< something lies before the next item that is not listed
 } pks__copy_order;
 
 /// Lists what is wanted. `snapshot` is the one that the plan was made for. To be freed, also after an error.

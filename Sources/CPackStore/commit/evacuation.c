@@ -103,12 +103,14 @@ static pks_status copy_frame(evacuation *evacuation, uint64_t *at, bool *abuts, 
       pks__frame_pipeline_end_asset(pipeline);
       pks__frame_pipeline_begin_asset(pipeline, pks__copy_order_asset_bytes(&evacuation->order, i), false);
     }
+    if (item.follows_gap && !item.begins_asset) { pks__frame_pipeline_skip(pipeline); }
     bool is_last = i + 1 == *at + count;
     if (!as_it_is) { status = encode_again(evacuation, &item, &frame, item.begins_asset, error); }
     if (as_it_is && is_last) {
       bool goes_on = follows(evacuation, &item, &frame, i + 1);
       status = keep_frame(evacuation, segment_of(evacuation, &item), &frame, *abuts, goes_on, error);
       *abuts = goes_on;
+      pks__frame_pipeline_skip(pipeline);  // this frame lies between
     }
   }
   *at += count;

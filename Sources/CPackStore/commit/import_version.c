@@ -36,7 +36,12 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
   bool found;
   pks_status status = pks__chunk_want_read(want, source->snapshot, &source->bytes, out, &found, error);
   if (status) { return status; }
-  if (!found) { return pks__chunk_want_fail(want, error); }
+  if (!found) {
+    pks__chunk_want missing = *want;
+    // It may have been purged of either store.
+    missing.may_be_purged = missing.may_be_purged || source->snapshot->generation.cache_folder != NULL;
+    return pks__chunk_want_fail(&missing, error);
+  }
   pks__id id;
   source->sha256(out, want->length, id.bytes);
   if (pks__id_equal(&id, want->id)) { return PKS_OK; }

@@ -276,8 +276,8 @@ pks_store_adopt_base(pks_base_result *PKS_NULLABLE out, pks_store *store, pks_er
 /// Stages which folder holds the data of purgeable packs: `folder`, an absolute path of at most 4095 bytes, in which
 /// the store makes a folder of its own. It may be on another file system. What lies in the folder before is not moved:
 /// it is purged unless it is brought along. `budget`: bytes that purgeable data may take there; 0: no limit. To keep to
-/// it, less valuable data of other packs is purged before a version lands; else that is NO_SPACE. Errors:
-/// INVALID_ARGUMENT, OUT_OF_MEMORY.
+/// it, less valuable data of other packs is purged before a version lands; else that is NO_SPACE. If more lies there when
+/// the budget is committed, the least valuable of it is purged. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status
 pks_txn_set_cache_folder(pks_txn *txn, const char *folder, uint64_t budget, pks_error *PKS_NULLABLE error);
 

@@ -118,13 +118,13 @@ static pks_status place_chunk(
 ) {
   pks__ingest *ingest = pass->ingest;
   uint32_t source = PKS__SPAN_NEW, number = 0;
-  if (pks__ingest_find_new(ingest, id, &number)) { return add_span(pass, source, number, error); }
-  bool found;
-  pks_status status = find_old_chunk(pass, id, &found, error);
+  bool is_known = pks__ingest_find_new(ingest, id, &number), found = false;
+  pks_status status = is_known ? PKS_OK : find_old_chunk(pass, id, &found, error);
+  if (is_known || found) { pks__frame_pipeline_skip(&ingest->frames); }
   if (!status && found) {
     number = pass->last_hit.row;
     status = old_segment_number(ingest, &pass->last_hit, &source, error);
-  } else if (!status) {
+  } else if (!status && !is_known) {
     status = store_chunk(pass, id, bytes, pass->offset, length, &number, error);
     if (!status) { status = note_new_chunk(ingest, id, length, number, error); }
   }

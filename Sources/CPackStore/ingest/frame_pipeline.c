@@ -18,6 +18,7 @@ struct pks__pipeline_frame {
   uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
   uint32_t chunk_count;
   bool stays_raw;
+  bool is_scattered;  ///< some of its chunks do not follow the one before in their asset
   bool ends_asset;
   bool cuts_asset;  ///< more of the same asset may follow
 };
@@ -59,6 +60,8 @@ pks_status pks__frame_pipeline_open(
   if (request->frame_size) { out->target = request->frame_size; }
   out->shared_target = sequential ? out->target : PKS__FRAME_SHARED;
   if (request->shared_frame_size) { out->shared_target = request->shared_frame_size; }
+  // A reader does not remember longer ones (`frame_cache.h`).
+  out->scattered_target = out->shared_target / 2 < PKS__FRAME_RANDOM ? out->shared_target / 2 : PKS__FRAME_RANDOM;
   out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
   // A single thread encodes when it retires: there is nothing to gather ahead.
   if (threads == 1) { out->ring_size = 1; }
@@ -240,6 +243,7 @@ static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
   frame->raw_length = 0;
   frame->chunk_count = 0;
   frame->stays_raw = pipeline->asset_is_mapped;
+  frame->is_scattered = false;
   pipeline->open = frame;
   return PKS_OK;
 }
@@ -248,7 +252,10 @@ void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t siz
   pipeline->asset_size = size;
   pipeline->asset_is_mapped = mapped;
   pipeline->asset_begins = true;
+  pipeline->follows_gap = false;
 }
+
+void pks__frame_pipeline_skip(pks__frame_pipeline *pipeline) { pipeline->follows_gap = true; }
 
 /// Whether the asset begins a frame of its own and at a page, if its beginning is new.
 static bool is_large(const pks__frame_pipeline *pipeline) {
@@ -260,6 +267,9 @@ static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length
   const pks__pipeline_frame *open = pipeline->open;
   if (at_start && is_large(pipeline)) { return true; }
   uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
+  bool is_scattered = open->is_scattered || pipeline->follows_gap;
+  bool is_limited = is_scattered && !pipeline->asset_is_mapped && limit > pipeline->scattered_target;
+  if (is_limited) { limit = pipeline->scattered_target; }
   return open->raw_length + length > limit || open->chunk_count == PKS__FRAME_CHUNKS_MAX;
 }
 
@@ -275,6 +285,8 @@ pks_status pks__frame_pipeline_add(
   pks__pipeline_frame *frame = pipeline->open;
   if (at_start && is_large(pipeline)) { pipeline->asset_is_alone = true; }
   uint16_t alignment = is_large(pipeline) ? PKS__PAGE : 8;
+  frame->is_scattered = frame->is_scattered || (frame->chunk_count > 0 && pipeline->follows_gap);
+  pipeline->follows_gap = false;
   memcpy(frame->raw + frame->raw_length, bytes, length);
   frame->raw_length += length;
   frame->ids[frame->chunk_count] = *id;

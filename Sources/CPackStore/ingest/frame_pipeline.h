@@ -5,9 +5,11 @@
 /// chunks, and retired in the order in which they were formed, whichever worker encodes them.
 ///
 /// Frames. An asset of `PKS__LARGE_ASSET` bytes or more begins a frame of its own if its beginning is new. Smaller
-/// assets share frames, up to `shared_target` bytes, and so does what is new in the middle of a larger one. A frame
-/// that does not compress is written as one raw frame per chunk, so that a raw chunk can be checked and mapped alone;
-/// neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is large, to 8 bytes otherwise.
+/// assets share frames, up to `shared_target` bytes. Chunks that do not follow each other in an asset, as what an update
+/// changes in many places, share frames of `scattered_target` bytes at most: a reader of the asset comes back to such a
+/// frame for each of its chunks. A frame that does not compress is written as one raw frame per chunk, so that a raw chunk
+/// can be checked and mapped alone; neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is
+/// large, to 8 bytes otherwise.
 ///
 /// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
 /// frames of one chunk that abut, and no segment ends in it, however long it becomes.
@@ -47,7 +49,7 @@ typedef pks_status pks__frame_observer(
 typedef struct pks__frame_pipeline {
   pks__pool *pool;
   pks__encoder **encoders;  ///< one per worker
-  uint32_t target, shared_target;
+  uint32_t target, shared_target, scattered_target;
   pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
   uint32_t ring_size, oldest, count;
   pks__pipeline_frame *open;  ///< being formed, or NULL
@@ -58,6 +60,7 @@ typedef struct pks__frame_pipeline {
   uint64_t asset_size;
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
+  bool follows_gap;              ///< what lies between the next chunk and the one before it was skipped
   bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
   bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
   pks__frame_observer *observe;  ///< the ingest's, while it is given chunks before its first pass; NULL: none
@@ -77,6 +80,8 @@ pks_status pks__frame_pipeline_add(
   pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
   pks_error *error
 );
+/// Something of the present asset is not added, as the store has it.
+void pks__frame_pipeline_skip(pks__frame_pipeline *pipeline);
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
 
 /// A frame that is encoded already.

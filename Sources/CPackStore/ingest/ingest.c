@@ -22,7 +22,7 @@ pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error) {
   if (!want->may_be_purged) {
     return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
   }
-  const char *text = "data of the asset was purged: fetch the pack again, from where it came";
+  const char *text = "data was purged of the asset";
   pks_status status = pks__fail_at_path(error, PKS_PURGED, text, want->path, want->path_length);
   if (error) { error->needed = want->length; }
   return status;

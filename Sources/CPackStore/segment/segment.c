@@ -253,8 +253,7 @@ void pks__segment_measure(pks__segment *segment) {
 
 /// Says that bytes which lie in the cache folder are gone, and how many of those that were wanted.
 static pks_status fail_purged(const pks__segment *segment, uint64_t offset, uint64_t byte_count, pks_error *error) {
-  const char *text =
-    "data of the pack is gone from the cache folder, or with the base: fetch the pack again, from where it came";
+  const char *text = "data of the pack is gone from the cache folder, or with the base";
   pks_status status = pks__fail(error, PKS_PURGED, text, segment->name, offset);
   if (error) { error->needed = byte_count; }
   return status;

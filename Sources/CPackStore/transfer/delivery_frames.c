@@ -160,7 +160,10 @@ static pks_status gather_chunk(
     if (frames->open_file != UINT32_MAX) { pks__frame_pipeline_end_asset(pipeline); }
     pks__frame_pipeline_begin_asset(pipeline, file->size, false);
     frames->open_file = chunk->file;
+  } else if (chunk->offset != frames->open_end) {
+    pks__frame_pipeline_skip(pipeline);
   }
+  frames->open_end = chunk->offset + chunk->length;
   return pks__frame_pipeline_add(pipeline, &chunk->id, bytes, chunk->length, chunk->offset == 0, error);
 }
 

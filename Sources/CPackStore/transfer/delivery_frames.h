@@ -30,6 +30,7 @@ typedef struct pks__delivery_frames {
   pks__scratch raw;                   ///< of the frame that was decoded last
   pks__scratch ids, ends;             ///< of the frame under way
   uint32_t open_file;                 ///< needy file of the chunks that are gathered, UINT32_MAX: none
+  uint64_t open_end;                  ///< where the last of them ends
   pks__scratch stored;                ///< what is read back
   uint32_t read_segment, read_frame;  ///< which frame, and in `raw`
   bool has_read;

@@ -247,10 +247,9 @@ final class Puller {
     guard let entry = chosen.entry else { return nil }
     if let wanted = options.wantedVersion {
       if let offer = entry.offers.first(where: { $0.number == wanted.number }) { return offer }
-      var error = DeliveryError(
-        .noPack, "the site does not offer \(chosen.pack)@\(wanted.number)", at: source.location)
-      error.specificRemedy = "pull what it offers, or take the version from another store"
-      throw error
+      throw DeliveryError(
+        notOffered: chosen.pack, wanted.number, but: entry.offers.map(\.number), by: source.isArchive ? nil : channel,
+        at: source.location)
     }
     let finder = OfferFinder(
       client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)

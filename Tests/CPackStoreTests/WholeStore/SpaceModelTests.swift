@@ -3,7 +3,8 @@ import CPackStoreTesting
 import Testing
 
 extension Core {
-  /// Random sequences of all that moves, frees and loses data, against a model of what must be there.
+  /// Random sequences of all that moves, frees and loses data, against a model of what must be there: by one process, beside a
+  /// reader and a writer in others, which may be killed, and with losses of power.
   ///
   /// `make test` has a fixed set; `make torture` draws another one, 10,000 sequences with SCALE=50.
   @Suite struct SpaceModelTests {
@@ -35,6 +36,28 @@ private struct ModelPack {
   var bases: Set<String?>
 }
 
+/// A process that holds a snapshot, all of which it has read.
+private struct Reader {
+  let process: UnsafePointer<pks_vfs>
+  let snapshot: Snapshot
+  /// What the snapshot is to show, and of each pack what was gone from the beginning.
+  let packs: [String: ModelPack]
+  let purged: [String: Set<String>]
+  /// Another hand deleted or cut files since.
+  var hasSeenLoss = false
+}
+
+/// A process that has staged a folder, and not committed it.
+private struct Writer {
+  let process: UnsafePointer<pks_vfs>
+  let transaction: Transaction
+  let pack: String
+  let content: Folder
+  let base: String?
+  /// There was nothing to stage.
+  let isUnchanged: Bool
+}
+
 private struct Difference: Error, CustomStringConvertible {
   var description: String
   init(_ text: String) { description = text }
@@ -45,6 +68,8 @@ private final class SpaceSequence {
   private var random: Random
   private var disk: Disk
   private var packs: [String: ModelPack] = [:]
+  private var reader: Reader?
+  private var writer: Writer?
   private var base: String?
   private(set) var history: [String] = []
   private static let names = ["p", "q", "r"]
@@ -90,7 +115,7 @@ private final class SpaceSequence {
 
   func step() throws {
     let name = random.pick(Self.names)
-    switch random.below(14) {
+    switch random.below(18) {
     case 0...3: try add(name)
     case 4: try place(name)
     case 5: try remove(name)
@@ -101,6 +126,8 @@ private final class SpaceSequence {
     case 10: try pull(name)
     case 11: try changeBase()
     case 12: try pin(name)
+    case 13, 14: try read()
+    case 15, 16: try writeBeside(name)
     default: try crash()
     }
     try check()
@@ -108,10 +135,12 @@ private final class SpaceSequence {
 
   func end() throws {
     history.append("end")
+    (reader, writer) = (nil, nil)
     let store = try Store(disk)
     _ = try store.collect()
     try demand(store.collect().emptied_count == 0, "a second collection finds something to empty")
     try check()
+    try checkSpace()
   }
 
   private func note(_ text: String) { history.append(text) }
@@ -156,8 +185,38 @@ private final class SpaceSequence {
   private func remove(_ name: String) throws {
     guard packs[name] != nil else { return }
     note("remove \(name)")
+    let before = segmentBytes(), doubled = doubledBytes(), (unneeded, cost) = try cost(of: name)
     try Store(disk).commit { try $0.remove(name) }
     packs[name] = nil
+    // Otherwise files that nothing needs go as well, or stay for a while.
+    guard unneeded == 0, reader == nil, writer == nil else { return }
+    let freed = before - segmentBytes()
+    // Of a segment that durable and purgeable packs need, each kind has a file; with its last pack goes one that is counted as shared.
+    let isSo = freed >= cost && freed - cost <= doubled
+    try demand(isSo, "removing \(name) freed \(freed), and was to free \(cost), and \(doubled) more at most")
+  }
+
+  /// What nothing needs, and what the removal of a pack is said to free. The snapshot is gone then: it would hold files.
+  private func cost(of name: String) throws -> (unneeded: UInt64, freed: UInt64) {
+    let snapshot = try Store(disk).snapshot(), (space, costs) = try snapshot.space()
+    return (space.unneeded_bytes, costs[snapshot.packNames.firstIndex(of: name)!].freed_bytes)
+  }
+
+  /// What the files of segments take, wherever they lie.
+  private func segmentBytes() -> UInt64 {
+    let own = ["segments", "tables"].flatMap { folder in disk.list("/store/\(folder)").map { "/store/\(folder)/\($0)" }
+    }
+    return (own + disk.cacheSegments).reduce(0) { $0 + UInt64(disk.read($1)?.count ?? 0) }
+  }
+
+  /// What the store's own files take of segments that have more than one.
+  private func doubledBytes() -> UInt64 {
+    let inCache = Set(disk.cacheSegments.map { String($0.split(separator: "/").last!) })
+    let whole = Set(disk.list("/store/segments")), tables = Set(disk.list("/store/tables"))
+    let files =
+      whole.intersection(inCache).map { "/store/segments/\($0)" }
+      + tables.intersection(whole).map { "/store/tables/\($0)" }
+    return files.reduce(0) { $0 + UInt64(disk.read($1)?.count ?? 0) }
   }
 
   private func goBack(_ name: String) throws {
@@ -183,16 +242,36 @@ private final class SpaceSequence {
     let length = random.chance(1, in: 2) ? nil : random.below(disk.read(path)!.count)
     note("lose \(path) from \(length.map(String.init) ?? "begin") on")
     if let length { disk.cut(path, to: length) } else { disk.vanish(path) }
+    reader?.hasSeenLoss = true
   }
 
   private func purge() throws {
     let bytes = UInt64(random.below(60_000))
     note("purge \(bytes)")
     let before = disk.cacheSegments.reduce(0) { $0 + disk.read($1)!.count }
-    let result = try Store(disk).purge(bytes)
+    let store = try Store(disk), gapsBefore = try gapsOfPinned(store)
+    let result = try store.purge(bytes)
     let after = disk.cacheSegments.reduce(0) { $0 + disk.read($1)!.count }
     try demand(UInt64(before - after) <= result.freed_bytes, "the purge freed less than it says")
-    try demand(result.freed_bytes >= bytes || !result.is_enough, "the purge was to free \(bytes)")
+    let gone = result.freed_bytes + result.deferred_bytes
+    try demand(gone >= bytes || !result.is_enough, "the purge was to free \(bytes)")
+    let othersRead = reader != nil || writer != nil
+    try demand(othersRead || result.deferred_bytes == 0, "nothing has a file open, and something is deferred")
+    try demand(gapsOfPinned(Store(disk)) == gapsBefore, "the purge took data of pinned versions")
+  }
+
+  /// How much each pinned version lacks.
+  private func gapsOfPinned(_ store: Store) throws -> [String: UInt64] {
+    let snapshot = try store.snapshot()
+    var gaps: [String: UInt64] = [:]
+    for (index, pack) in snapshot.packs.enumerated() {
+      for age in 0..<pack.version_count {
+        let version = pks_snapshot_version(snapshot.raw, UInt32(index), age), name = String(cString: pack.name)
+        guard version.pinned else { continue }
+        gaps["\(name)@\(version.number)"] = try snapshot.availability(of: name, version: age).missing_bytes
+      }
+    }
+    return gaps
   }
 
   private func collect() throws {
@@ -204,17 +283,21 @@ private final class SpaceSequence {
   private func pull(_ name: String) throws {
     guard let pack = packs[name] else { return }
     note("pull \(name)")
-    let publisher = Disk(seed: 3)
-    publisher.put(pack.content, at: "/content")
-    try Store(publisher, create: true).commit { try $0.add(name, "/content", version: pack.current) }
     let store = try Store(disk)
     do {
-      _ = try store.pull(Site(publisher, pack: name))
+      _ = try store.pull(site(of: name, pack))
     } catch let failure as Failure where failure.status == PKS_HELD {
       return
     }
     try learn(name, content: pack.content, store)
     try demand(store.snapshot().readable(name).purged.isEmpty, "the pack was fetched, and lacks data")
+  }
+
+  private func site(of name: String, _ pack: ModelPack) throws -> Site {
+    let publisher = Disk(seed: 3)
+    publisher.put(pack.content, at: "/content")
+    try Store(publisher, create: true).commit { try $0.add(name, "/content", version: pack.current) }
+    return try Site(publisher, pack: name)
   }
 
   private func changeBase() throws {
@@ -233,20 +316,95 @@ private final class SpaceSequence {
     try Store(disk).commit { try $0.pin(name, pack.current) }
   }
 
-  /// The power fails somewhere in an update: either all of it is there, or nothing.
+  // MARK: Other processes
+
+  /// A process opens the store and reads all of it; the next time it ends, or is killed.
+  private func read() throws {
+    if let ended = reader {
+      let isKilled = random.chance(1, in: 2)
+      note("the reader \(isKilled ? "is killed" : "ends")")
+      if isKilled { sim_kill(ended.process) }
+      reader = nil
+      return
+    }
+    note("a reader begins")
+    let process = sim_start_process(disk.raw, 2)!, snapshot = try Store(disk, process: process).snapshot()
+    let purged = try packs.keys.map { ($0, try snapshot.readable($0).purged) }
+    reader = Reader(
+      process: process, snapshot: snapshot, packs: packs, purged: Dictionary(uniqueKeysWithValues: purged))
+  }
+
+  /// A process stages a folder; the next time it commits that, unless it is killed.
+  private func writeBeside(_ name: String) throws {
+    guard let work = writer else {
+      let folder = random.pick(contents.keys.sorted())
+      note("another process stages \(name) \(folder)")
+      let process = sim_start_process(disk.raw, 3)!, transaction = try Store(disk, process: process).begin()
+      let isUnchanged = try transaction.add(name, folder).unchanged
+      writer = Writer(
+        process: process, transaction: transaction, pack: name, content: contents[folder]!, base: base,
+        isUnchanged: isUnchanged)
+      return
+    }
+    writer = nil
+    if random.chance(1, in: 4) {
+      note("the other process is killed")
+      return sim_kill(work.process)
+    }
+    note("the other process commits \(work.pack)")
+    do {
+      _ = try work.transaction.commit()
+    } catch let failure as Failure where [PKS_CONFLICT, PKS_PURGED].contains(failure.status) {
+      return note("which it is refused: \(failure)")
+    }
+    guard !work.isUnchanged else { return }
+    try learn(work.pack, content: work.content, Store(disk))
+    packs[work.pack]!.bases.insert(work.base)
+  }
+
+  // MARK: Ends
+
+  /// The power fails somewhere in a change, or the process is killed: either all of the change is there, or nothing.
   private func crash() throws {
     let name = random.pick(Self.names), folder = random.pick(contents.keys.sorted())
-    let cut = UInt64(random.below(200))
-    note("crash after \(cut) calls of add \(name) \(folder)")
+    let cut = UInt64(random.below(200)), known = packs[name]
+    let act = known == nil ? .add : random.pick(Interrupted.allCases)
+    note("end after \(cut) calls of \(act) \(name) \(folder)")
     sim_stop_after(disk.raw, cut)
-    let isDone = (try? Store(disk).commit { try $0.add(name, folder) }) != nil
-    let crashed = disk.crash(random.pick([SIM_CRASH_MIN, SIM_CRASH_MAX]))
-    disk = crashed
+    let isDone = (try? perform(act, name, folder)) != nil
+    (reader, writer) = (nil, nil)
+    switch random.below(4) {
+    case 0: disk = disk.clone()
+    case 1: disk = disk.crash(SIM_CRASH_MIN)
+    case 2: disk = disk.crash(SIM_CRASH_MAX)
+    default: disk = disk.crash(SIM_CRASH_RANDOM, seed: random.next())
+    }
     let store = try Store(disk), snapshot = try store.snapshot()
-    let number = snapshot.packs.first { String(cString: $0.name) == name }?.current.number
-    let isNew = number != nil && number != packs[name]?.current
-    try demand(isNew || !isDone || packs[name]?.content == contents[folder], "a commit is lost")
-    if isNew { try learn(name, content: contents[folder]!, store) }
+    let pack = snapshot.packs.first { String(cString: $0.name) == name }
+    if act == .remove {
+      try demand(pack == nil || !isDone, "a removal is lost")
+      if pack == nil { packs[name] = nil }
+    } else if act == .add {
+      let isNew = pack != nil && pack?.current.number != known?.current
+      try demand(isNew || !isDone || known?.content == contents[folder], "a commit is lost")
+      if isNew { try learn(name, content: contents[folder]!, store) }
+    } else if let known {
+      try learn(name, content: known.content, store)
+    }
+  }
+
+  private enum Interrupted: CaseIterable { case add, remove, place, purge, collect, pull }
+
+  private func perform(_ act: Interrupted, _ name: String, _ folder: String) throws {
+    let store = try Store(disk)
+    switch act {
+    case .add: try store.commit { try $0.add(name, folder) }
+    case .remove: try store.commit { try $0.remove(name) }
+    case .place: try store.commit { try $0.place(name, random.pick([PKS_PLACE_DURABLE, PKS_PLACE_PURGEABLE])) }
+    case .purge: _ = try store.purge(UInt64(random.below(60_000)))
+    case .collect: _ = try store.collect()
+    case .pull: _ = try store.pull(site(of: name, packs[name]!))
+    }
   }
 
   // MARK: Checking
@@ -265,5 +423,29 @@ private final class SpaceSequence {
     }
     let shown = Set(snapshot.packs.map { String(cString: $0.name) }).intersection(Self.names)
     try demand(shown == Set(packs.keys), "packs \(shown)")
+    try checkReader()
+  }
+
+  /// A reader goes on reading what it read, whatever others do, but for what other hands took.
+  private func checkReader() throws {
+    guard let reader else { return }
+    for (name, pack) in reader.packs.sorted(by: { $0.key < $1.key }) {
+      let (content, purged) = try reader.snapshot.readable(name)
+      try demand(
+        content == pack.content.filter { !purged.contains($0.key) }, "the reader sees other content of \(name)")
+      let lost = purged.subtracting(reader.purged[name]!)
+      try demand(
+        lost.isEmpty || (reader.hasSeenLoss && pack.isPurgeable), "the reader lost \(lost.sorted()) of \(name)")
+    }
+  }
+
+  /// After all was collected: no file that nothing needs, and dead bytes only in frames of which three quarters are needed.
+  private func checkSpace() throws {
+    let snapshot = try Store(disk).snapshot(), (space, costs) = try snapshot.space()
+    try demand(space.unneeded_bytes == 0, "\(space.unneeded_bytes) bytes are left that nothing needs")
+    // Nothing is collected of data that is gone in part.
+    guard costs.allSatisfy({ $0.missing_bytes == 0 }) else { return }
+    let live = space.own_bytes + space.shared_bytes
+    try demand(space.dead_bytes <= live / 3, "\(space.dead_bytes) bytes are dead beside \(live)")
   }
 }

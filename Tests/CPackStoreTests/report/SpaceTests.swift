@@ -212,7 +212,8 @@ extension Core {
 }
 
 extension Snapshot {
-  fileprivate func space() throws -> (all: pks_space, packs: [pks_pack_space]) {
+  /// What its packs cost on disk, each pack in the order of `packs + removedPacks`.
+  func space() throws -> (all: pks_space, packs: [pks_pack_space]) {
     var space = pks_space()
     var packs = [pks_pack_space](repeating: pks_pack_space(), count: self.packs.count + removedPacks.count)
     try attempt { pks_snapshot_space(&space, &packs, raw, $0) }
