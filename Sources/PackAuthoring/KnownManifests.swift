@@ -6,8 +6,13 @@ struct KnownManifests {
   private var manifests: [CatalogID: [VersionManifest]] = [:]
   private var tables: Set<SegmentID> = []
 
+  /// The store was put together from these manifests: its layouts say the same and have other ids, since they name the segments
+  /// of their own pages.
+  private let areServed: Bool
+
   /// Reads all that are what their names say. Others are made again when they are needed.
   init(in folder: SiteFolder) {
+    areServed = folder.isServedCopy
     for file in (try? folder.manifests()) ?? [] {
       guard case .version(let digest) = file,
         let bytes = try? folder.read(file, limit: VersionManifest.byteCountLimit), Digest256(hashing: bytes) == digest,
@@ -30,9 +35,21 @@ struct KnownManifests {
     }
   }
 
+  /// A segment as a manifest describes it, whose frame table is there and is what the manifest says.
+  func segment(_ id: SegmentID, in folder: SiteFolder) -> VersionManifest.Segment? {
+    manifests.values.joined().flatMap(\.segments).first { segment in
+      guard segment.id == id, let table = try? folder.read(.frames(id), limit: Int(segment.tableByteCount)) else {
+        return false
+      }
+      return Digest256(hashing: table) == segment.table
+    }
+  }
+
   /// That of a version as it lies now.
   func manifest(of version: PackVersion) -> VersionManifest? {
-    manifests[version.catalog]?.first { $0.describes(version) }
+    let ofContent = manifests[version.catalog] ?? []
+    return ofContent.first { $0.describes(version) }
+      ?? ofContent.first { areServed && $0.describes(version, inLayout: $0.layout) }
   }
 
   /// The files of versions, as far as they are described, and how long they are.

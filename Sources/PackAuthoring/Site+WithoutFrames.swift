@@ -72,6 +72,15 @@ extension Site {
     return segments
   }
 
+  /// The segments of versions that manifests describe, each once.
+  ///
+  /// - Throws: `corrupt`, `ioError`, `outOfMemory`.
+  package func segments(of versions: [PackVersion]) throws -> [VersionManifest.Segment] {
+    let known = KnownManifests(in: folder)
+    var seen: Set<SegmentID> = []
+    return versions.flatMap { known.manifest(of: $0)?.segments ?? [] }.filter { seen.insert($0.id).inserted }
+  }
+
   /// Writes the table of a segment with data, by which a copy has it without its frames.
   ///
   /// - Throws: `purged` when it is not here; `corrupt`, `noSpace`, `ioError`, `outOfMemory`.
@@ -236,6 +245,7 @@ extension SiteFolder {
   /// Whether it is a copy that has the tables of segments without their frames: what roots lead to need not be here.
   var isWithoutFrames: Bool {
     get throws {
+      guard !isServedCopy else { return true }
       let tables = path.appending("tables")
       guard pathExists(tables) else { return false }
       let names = try namesInFolder(tables)

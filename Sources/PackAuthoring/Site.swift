@@ -24,11 +24,13 @@ public final class Site: Sendable {
   ///
   /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what
   ///   `Store(at:)` throws.
-  public init(at path: FilePath) throws {
+  public convenience init(at path: FilePath) throws { try self.init(at: path, isServedCopy: false) }
+
+  private init(at path: FilePath, isServedCopy: Bool) throws {
     let isNew = !pathExists(path)
     store = try Store(at: path)
     if isNew { makeReadable(folder: path) }
-    folder = SiteFolder(path: path)
+    folder = SiteFolder(path: path, isServedCopy: isServedCopy)
     let snapshot = try store.makeSnapshot()
     if try !folder.isSite, !snapshot.isSite {
       guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
@@ -50,6 +52,9 @@ public final class Site: Sendable {
     }
     try self.init(at: path)
   }
+
+  /// Opens the copy of what is served that a publisher goes on from.
+  package convenience init(servedCopyAt path: FilePath) throws { try self.init(at: path, isServedCopy: true) }
 
   /// Takes back a site that was made for a publication that then failed. One that has a root stays, and so does one to which
   /// another process is publishing.

@@ -283,7 +283,9 @@ struct SiteChange {
       let areKept = pack.offers.allSatisfy { offer in
         now.versions.contains { $0.number == offer.number && $0.catalog == offer.catalog }
       }
-      let leadFromKept = pack.deltas.allSatisfy { delta in now.versions.contains { $0.catalog == delta.from } }
+      let leadFromKept =
+        folder.isServedCopy
+        || pack.deltas.allSatisfy { delta in now.versions.contains { $0.catalog == delta.from } }
       return areKept && leadFromKept
     }
   }

@@ -106,6 +106,11 @@ struct SiteDescription {
   }
 
   private mutating func describe(_ segment: Snapshot.Segment) throws {
+    // A version that is described no more may have brought it: without frames its table cannot be made again.
+    if isWithoutFrames, let described = known.segment(segment.id, in: folder) {
+      tables[segment.id] = described
+      return
+    }
     let file = SitePath.frames(segment.id)
     var hash = DigestBuilder()
     var byteCount: UInt64 = 0
@@ -191,7 +196,7 @@ struct SiteDescription {
   private func usable(_ deltas: KnownDeltas, for entry: SiteRoot.Pack) throws -> [SiteRoot.Delta] {
     let kept = Set(kept.filter { $0.pack == entry.id }.map(\.catalog))
     return try deltas.of(entry.id).filter { delta in
-      guard kept.contains(delta.row.from),
+      guard folder.isServedCopy || kept.contains(delta.row.from),
         entry.offers.contains(where: { $0.catalog == delta.row.to && delta.numbers.contains($0.number) })
       else { return false }
       // A delta spares bytes; one that is not there spares none. It may be where the site is served.
@@ -257,5 +262,12 @@ extension VersionManifest {
   }
 
   /// Whether it is the manifest of a version as it lies now: then its segments are those of the layout.
-  func describes(_ version: PackVersion) -> Bool { self == VersionManifest(version, segments: segments) }
+  func describes(_ version: PackVersion) -> Bool { describes(version, inLayout: version.layout) }
+
+  /// The same of a version that has its layout under another id.
+  func describes(_ version: PackVersion, inLayout layout: Digest256) -> Bool {
+    var description = VersionManifest(version, segments: segments)
+    description.layout = layout
+    return self == description
+  }
 }

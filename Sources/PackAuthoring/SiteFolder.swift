@@ -5,13 +5,20 @@ import PackStore
 struct SiteFolder: Sendable {
   let path: FilePath
 
+  /// It is a copy of what is served, by one who has nothing else: what roots say counts, though versions that none offers are not
+  /// here, nor frames and deltas.
+  var isServedCopy = false
+
   /// Called before each change of a file, with its name: for tests that end a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
   /// Called before a file is opened for reading: for tests in which the system refuses that.
   var opening: @Sendable (SitePath) throws -> Void = { _ in }
 
-  init(path: FilePath) { self.path = path }
+  init(path: FilePath, isServedCopy: Bool = false) {
+    self.path = path
+    self.isServedCopy = isServedCopy
+  }
 
   /// Ends the names of files that are not whole yet.
   private static let draftSuffix = ".new"

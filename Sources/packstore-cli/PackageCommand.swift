@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Package: AsyncParsableCommand, CommandWithSubject {
@@ -13,10 +14,13 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
         packstore package Manifest.json -o Tutorial.pack
         packstore package Manifest.json -o Tutorial-2.pack --previous Tutorial.pack
         packstore package Manifest.json -o Tutorial-3.pack --previous public/packs --estimate-delta --dry-run
+        packstore package Manifest.json -o Tutorial-4.pack --previous https://assets.example.com/packs
         packstore package Manifest.json -o - | ssh server 'packstore import Packs -'
 
       '--previous' names the archive of the version before, or a site's folder: what it has is not stored again, and its \
-      segments stay as they are. Nothing is replaced without '--force'; an archive of the same version with the same \
+      segments stay as they are. It may also name a site that is served, by its URL or as s3://bucket/prefix: of that the \
+      roots alone are read, so that the number follows the site's highest and equal content makes no archive; the archive \
+      then has all of the version. Nothing is replaced without '--force'; an archive of the same version with the same \
       content is here already.
       """
   )
@@ -34,9 +38,17 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   var version: UInt64?
 
   @Option(
-    help: .init("The archive of the version before, or the folder of a site that has it.", valueName: "archive|site"),
+    help: .init(
+      "The archive of the version before, or a site that has it: a folder, a URL or s3://bucket/prefix.",
+      valueName: "archive|site"),
     completion: .file())
   var previous: String?
+
+  @Option(
+    help: .init(
+      "With --previous and a site that is served: read the root of this channel, too (repeatable).", valueName: "name"),
+    transform: parseChannel)
+  var alsoChannel: [SiteChannel] = []
 
   @Flag(help: "Replace the file if it is there.")
   var force = false
@@ -55,14 +67,20 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
 
+  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
+    guard alsoChannel.isEmpty || isServed else {
+      throw ValidationError("--also-channel needs '--previous' with a URL or a bucket")
+    }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
       throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
     }
-    guard !estimateDelta || previous != nil else { throw ValidationError("--estimate-delta needs --previous") }
+    guard !estimateDelta || (previous != nil && !isServed) else {
+      throw ValidationError("--estimate-delta needs --previous with an archive or a folder")
+    }
     guard output.hasSuffix(".pack") || output == "-" else {
       throw ValidationError("the name of the file ends in '.pack'")
     }
@@ -71,15 +89,16 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init() }
 
   func run() async throws {
-    let options = try packageOptions()
+    var options = try packageOptions()
     let evaluation = try evaluateManifest(manifest, report)
-    if let previous { try requirePrevious(previous) }
+    if let previous, !isServed { try requireSource(previous) }
     let file = try ArchiveOutput(output, force: true)  // what is there may be this very archive
     defer { file.remove() }
     let hasKey = try key.exists || !dryRun
     let key = try key.open(
       for: product.product, quiet: report.quiet,
       missing: previous == nil ? .make : .refuse(signed: "the previous archive"), isDryRun: dryRun)
+    if isServed { options.knownVersions = try await knownVersions(key) }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock()
@@ -91,20 +110,19 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     try say(result, duration, hasKey, file.reportOutput())
   }
 
-  /// Packing reads what came before from a disk: segments are taken as they are, which a pull does not do.
-  private func requirePrevious(_ previous: String) throws {
-    guard !previous.contains("://") else {
-      throw Failure(
-        .usage, "--previous is a file or a folder, and not a URL",
-        remedy: "fetch the archive first, or name your copy of the site's folder")
-    }
-    try requireSource(previous)
+  /// Whether the version before is on a site of which nothing but what it says is read.
+  private var isServed: Bool { previous?.contains("://") ?? false }
+
+  private func knownVersions(_ key: SiteKey) async throws -> KnownVersions? {
+    guard let previous else { return nil }
+    return try await ServedSource(previous, options: storage.options()).knownVersions(
+      channels: [key.archiveChannel] + alsoChannel, signedBy: key)
   }
 
   private func packageOptions() throws -> Manifest.PackageOptions {
     var options = Manifest.PackageOptions()
     options.version = version
-    options.previous = previous.map { FilePath($0) }
+    options.previous = isServed ? nil : previous.map { FilePath($0) }
     options.product = product.product
     options.level = encoding.level
     options.layout = encoding.layout
@@ -170,7 +188,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
       "\(name) \(verb) \(result.version)\(chosen)",
       "  size     \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)): \(assets)",
     ]
-    if let previous = result.previous {
+    if let previous = result.previous, !isServed {
       let new = formatPercent(result.newByteCount, of: result.version.byteCount)
       lines.append("  new      \(formatBytes(result.newByteCount)), \(new) of it, since version \(previous)")
       lines.append("  upload   \(formatBytes(result.newSegmentByteCount)) in new segments")

@@ -21,6 +21,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         packstore publish Manifest.json public/packs --dry-run
         packstore publish Tutorial.pack public/packs
         packstore publish Packs s3://assets/packs --region eu-central-1
+        packstore publish Manifest.json New --continue-from https://assets.example.com/packs --key env:KEY
         (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
 
@@ -28,6 +29,11 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       that '--version' says. An archive that 'package' or 'export' made is taken as it is, without compressing it again, if \
       clients of the key would take it; of a folder of archives (*.pack), the highest version of each pack is, or the one that \
       is named. What the site has already stays; a version that it has with other content is refused.
+
+      '--continue-from' is for a job that has nothing of the site but the key: it goes on from the signed roots that a web \
+      server, a folder or a bucket serves, fetches what says what the site has and none of its content, and makes in the folder \
+      SITE, which must be empty, exactly the files that are to be copied over the served ones. Copy all but root and roots/ first, \
+      see by 'packstore check-served' that no other job was faster, then copy roots/ and root.
 
       Packs that the channel offers and the source does not have stay, and are named. '--prune' takes them off that channel; one \
       that no other channel offers leaves the site. When they are more than half of what the channel offers, that is refused: \
@@ -61,7 +67,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var encoding: ManifestEncodingOptions
 
   @Option(
-    help: .init("The number of a manifest's version (default: one more than the site's highest).", valueName: "n"))
+    help: .init(
+      "The number of a manifest's version (default: one more than the site's highest). Needed with --continue-from where a version was withdrawn: its number is known no more.",
+      valueName: "n"))
   var version: UInt64?
 
   @Option(
@@ -82,11 +90,30 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
 
   @Option(
     help: .init(
-      "From how many of the versions before there are deltas, for clients that have one of these; 0 for none (default: 1; none for a site in object storage, of which the content is fetched for that).",
+      "From how many of the versions before there are deltas, for clients that have one of these; 0 for none (default: 1; none for a site in object storage and with --continue-from: its content is fetched for that).",
       valueName: "n"))
   var deltas: Int?
 
   @OptionGroup var deltaLevel: DeltaLevelOption
+
+  @Option(
+    name: [.customLong("continue-from"), .customLong("previous")],
+    help: .init(
+      "Go on from the site that is served there, and write what is new into SITE, an empty folder: a URL, a folder, or s3://bucket/prefix.",
+      valueName: "site"))
+  var continueFrom: String?
+
+  @Option(
+    help: .init(
+      "With --continue-from: read the root of this channel, too, so that its version numbers are known (repeatable).",
+      valueName: "name"), transform: parseChannel)
+  var alsoChannel: [SiteChannel] = []
+
+  @Option(
+    help: .init(
+      "With --continue-from: the root key that the site must have (default: that of --key).", valueName: "key"),
+    transform: parsePublicKey)
+  var trust: SitePublicKey?
 
   @OptionGroup var grace: GraceOption
 
@@ -131,6 +158,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     }
     guard !prune || !noOffer else { throw ValidationError("--prune and --no-offer exclude each other") }
     guard prune || maxRemoved == nil else { throw ValidationError("--max-removed needs '--prune'") }
+    guard continueFrom != nil || (alsoChannel.isEmpty && trust == nil) else {
+      throw ValidationError("--also-channel and --trust need '--continue-from'")
+    }
+    guard continueFrom == nil || !S3Location.names(site) else {
+      throw ValidationError(
+        "a bucket goes on from itself: leave out --continue-from, or name a folder for the new files")
+    }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
 
@@ -140,10 +174,11 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let named = try PublishSource(source, report)  // first: a mistyped source must make neither a key nor a site
     try named.check(self)
     let packs = try packs.map(named.publishedPack)
-    let isBucket = S3Location.names(site)
-    let place = try await DryRunSite(site, dryRun: dryRun && !isBucket)
+    let place = try await DryRunSite(site, dryRun: dryRun && !isRemote)
     defer { place.end() }
-    let host = try storage.host(of: place.path, waits: !noWait)
+    let continued = try continuedSite()
+    defer { continued?.discard() }
+    let host: any SiteHost = try continued ?? storage.host(of: place.path, waits: !noWait)
     let isMade = try await !host.exists()
     let hasKey = try key.exists
     let key = try key.open(
@@ -155,7 +190,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     let start = clock.now
     let options = options, isDryRun = dryRun, traffic = StorageTraffic()
     var result = try await host.edit(
-      with: key, makesSite: !dryRun || isMade || isBucket, report, isDryRun: dryRun, traffic: traffic
+      with: key, makesSite: !dryRun || isMade || isRemote, report, isDryRun: dryRun, traffic: traffic
     ) {
       site, bar in
       do {
@@ -166,14 +201,15 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
         throw Failure(.refused, escaped(error.reason), remedy: "say --max-removed 100% if that is meant")
       }
     }
-    let deltaFailure = isBucket && !dryRun ? await makeDeltas(for: &result, signedBy: key, traffic) : nil
+    let deltaFailure = isRemote && !dryRun ? await makeDeltas(for: &result, on: continued, signedBy: key, traffic) : nil
+    try continued?.finish()
     let duration = clock.now - start
     if !report.quiet { warnAll(result) }
 
     let output = Output()
     if report.json {
       try output.json(
-        PublishReport(result, duration, isDryRun: dryRun, hasKey: hasKey || !dryRun, isBucket ? traffic.counts : nil))
+        PublishReport(result, duration, isDryRun: dryRun, hasKey: hasKey || !dryRun, isRemote ? traffic.counts : nil))
     } else if report.isTalkative {
       try output.lines((dryRun ? plan(result) : summary(result, duration)) + (traffic.line.map { [$0] } ?? []))
     }
@@ -184,6 +220,20 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       }
       throw deltaFailure
     }
+  }
+
+  /// Whether the content of the site is elsewhere.
+  private var isRemote: Bool { S3Location.names(site) || continueFrom != nil }
+
+  private func continuedSite() throws -> ContinuedSite? {
+    guard let continueFrom else { return nil }
+    var options = ContinuedSite.Options()
+    options.channels = (noOffer ? [] : [channel]) + alsoChannel
+    options.trustedKey = trust
+    let source = ServedSource(continueFrom, options: try storage.options())
+    let continued = ContinuedSite(FilePath(site), from: source, options: options, isDryRun: dryRun)
+    try continued.requireEmpty()
+    return continued
   }
 
   /// Shows how far the publication is, and says what a person acts on meanwhile.
@@ -205,26 +255,28 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     try? output.flush()
   }
 
-  /// Makes deltas on a site in object storage, which offers the versions already: for that, their content is fetched.
+  /// Makes deltas on a site whose content is elsewhere: for that, the content is fetched. In object storage, the site offers the
+  /// versions already.
   ///
   /// - Returns: what went wrong. The publication is told of all the same.
   private func makeDeltas(
-    for result: inout Site.PublishResult, signedBy key: SiteKey, _ traffic: StorageTraffic
+    for result: inout Site.PublishResult, on continued: ContinuedSite?, signedBy key: SiteKey, _ traffic: StorageTraffic
   ) async -> (any Error)? {
     do {
-      try await addDeltas(to: &result, signedBy: key, traffic)
+      try await addDeltas(to: &result, on: continued, signedBy: key, traffic)
       return nil
     } catch { return error }
   }
 
   private func addDeltas(
-    to result: inout Site.PublishResult, signedBy key: SiteKey, _ traffic: StorageTraffic
+    to result: inout Site.PublishResult, on continued: ContinuedSite?, signedBy key: SiteKey, _ traffic: StorageTraffic
   ) async throws {
     guard let deltas, deltas > 0, !noOffer else { return }
     var options = options
     options.deltaCount = deltas
     let packs = Set(result.packs.map(\.version.pack)), channel = channel, deltaOptions = options
-    let (made, missing) = try await storage.host(of: site, waits: !noWait).edit(
+    let host: any SiteHost = try continued ?? storage.host(of: site, waits: !noWait)
+    let (made, missing) = try await host.edit(
       with: key, makesSite: false, report, isDryRun: false, traffic: traffic,
       reading: { site in
         try await site.planDeltas(for: channel, of: packs, signedBy: key, options: deltaOptions)
@@ -241,7 +293,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   private var options: Site.PublishOptions {
     var options = Site.PublishOptions(
       level: encoding.level, layout: encoding.layout, keptVersionCount: keep,
-      deltaCount: S3Location.names(site) ? 0 : deltas ?? 1,
+      deltaCount: isRemote ? 0 : deltas ?? 1,
       deltaOptions: deltaLevel.options, product: product.product, channel: noOffer ? nil : channel,
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait

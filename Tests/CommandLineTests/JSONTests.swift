@@ -199,6 +199,8 @@ import Testing
     try run("strip", "site", "small", "--dry-run")
     try run("strip", "site", "small")
     try playground.succeed("add", "fewer", "folder", "--pack", "P", "--version", "7", "-q")
+    try run("publish", "fewer", "continued", "--continue-from", "site", "--key", "key")
+    try run("check-served", "continued", "site")
     try run("publish", "fewer", "site", "--key", "key", "--deltas", "0")
     try run("publish", "fewer", "site", "--key", "key", "--prune", "--max-removed", "49", status: 1)
     try run("publish", "fewer", "site", "--key", "key", "--prune", "--dry-run")

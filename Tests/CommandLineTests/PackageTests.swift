@@ -257,12 +257,12 @@ import Testing
     #expect(try playground.packstore("import", "a", "M-5.pack", "--downgrade", "-q").status == 0)
   }
 
-  /// What a URL is to be replaced by is said, and nothing is fetched.
-  @Test func thePreviousVersionIsOnADisk() throws {
-    for url in ["https://example.org/site", "file:///tmp/site"] {
-      let run = try pack("-o", "P.pack", "--previous", url)
-      #expect(run.status == 2 && run.errors.contains("not a URL: fetch the archive first"), "\(run.errors)")
-    }
+  /// Of a site that is served only the roots are read: where there is none, nothing is made.
+  @Test func aServedSiteMustBeThere() throws {
+    let url = "file://\(playground.path)/none"
+    let run = try pack("-o", "P.pack", "--previous", url)
+    #expect(run.status == 3 && run.errors.contains("there is no site"), "\(run.status) \(run.errors)")
+    #expect(try pack("-o", "P.pack", "--previous", url, "--estimate-delta", "--dry-run").status == 2)
     #expect(!playground.exists("P.pack"))
   }
 }

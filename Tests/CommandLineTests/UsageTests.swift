@@ -8,7 +8,7 @@ import Testing
     "add", "offers", "pull", "update", "import", "remove", "gc", "place", "purge", "rollback", "pin", "unpin", "ls",
     "cat", "extract", "stat", "inspect", "log", "conflicts",
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "strip",
-    "check-bucket",
+    "check-bucket", "check-served",
     "trust",
     "agent", "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta",
     "apply",

@@ -205,6 +205,14 @@ final class SimulatedStorage: ObjectStorage {
     return true
   }
 
+  func read(_ key: ObjectKey, in range: Range<UInt64>) async throws -> [UInt8]? {
+    try await begin()
+    return bucket.object(key).map { object in
+      let end = min(range.upperBound, UInt64(object.bytes.count))
+      return range.lowerBound < end ? Array(object.bytes[Int(range.lowerBound)..<Int(end)]) : []
+    }
+  }
+
   func write(
     _ body: ObjectBody, to key: ObjectKey, _ condition: WriteCondition, latest: Int64?
   ) async throws -> WriteOutcome {

@@ -267,8 +267,26 @@ typedef enum pks_repair_phase {
   PKS_REPAIR_RESTORE,  ///< putting versions together again
 } pks_repair_phase;
 
+/// A version that a site's store has, as the site's signed files say.
+typedef struct pks_restored_version {
+  const char *PKS_NULLABLE pack;  ///< must be given
+  int32_t priority;               ///< the pack's
+  uint64_t number;
+  uint8_t catalog[32];
+  uint8_t layout[32];
+  uint8_t attributes[32];  ///< zeros: none
+  int64_t committed_at_ns;
+  uint64_t file_count, link_count, folder_count, logical_bytes;
+} pks_restored_version;
+
 /// How to repair. Zero-initialise; all of it may stay so.
 typedef struct pks_repair_request {
+  /// What the store is to have, where the folder has no control file and no index, but metadata segments and, in `tables/`, the
+  /// tables of data segments that lie elsewhere: nothing else is looked for, and none of their frames is read. Those of a pack come
+  /// one after another, the current one first. NULL: what the store itself says
+  const pks_restored_version *PKS_NULLABLE versions;
+  uint32_t version_count;
+  const uint8_t *PKS_NULLABLE store_id;                ///< with `versions`: 16 bytes, the id of the store
   const char *PKS_NONNULL const *PKS_NULLABLE donors;  ///< paths of other stores that may have the same content
   uint32_t donor_count;
   /// Find out what would be done, and leave what the store shows as it is. Folders of the store and LOCK are made where

@@ -155,7 +155,9 @@ static pks_status open_transaction(pks__repair *repair, pks_error *error) {
 static pks_status open_base(pks__repair *repair, pks_error *error) {
   pks__staging *staging = &repair->txn->staging;
   const pks_vfs *vfs = repair->store->vfs;
-  pks__generation generation = {.next_pack_number = repair->plan.next_pack_number};
+  // What lies elsewhere counts as stored there in a copy of a site alone.
+  bool is_copy = repair->request->versions != NULL;
+  pks__generation generation = {.next_pack_number = repair->plan.next_pack_number, .is_site = is_copy};
   pks__run_name name = {0};
   char path[PKS__INDEX_NAME];
   if (generation.next_pack_number == 0) { generation.next_pack_number = 1; }
@@ -313,6 +315,7 @@ static pks_status restore(pks__repair *repair, pks_error *error) {
   if (!status) { status = check_site(repair, error); }
   if (!status) {
     find_cache(repair);
+    survey->has_tables = repair->request->versions != NULL;
     status = pks__segment_scan_open(survey, repair->old, &repair->txn->staging.scratch, show_survey, repair, error);
   }
   if (status) { return status; }
@@ -320,7 +323,11 @@ static pks_status restore(pks__repair *repair, pks_error *error) {
   repair->totals.damaged_segment_count = repair->totals.segment_count - survey->whole_count;
   status = open_base(repair, error);
   if (!status) { status = open_salvage(repair, error); }
-  if (!status && repair->totals.is_rebuilt) { status = pks__repair_guess_plan(repair, error); }
+  if (!status && repair->request->versions) {
+    status = pks__repair_take_plan(repair, error);
+  } else if (!status && repair->totals.is_rebuilt) {
+    status = pks__repair_guess_plan(repair, error);
+  }
   if (!status) { pks__repair_find_average(repair); }
   if (!status) { status = pks__repair_versions(repair, error); }
   return status ? status : commit(repair, error);
@@ -370,6 +377,9 @@ pks_status pks_store_repair(
   if (!status) { status = check_store(&repair, path, error); }
   if (!status) { status = pks__repair_read_control(&repair, error); }
   bool done = repair.totals.was_whole;
+  if (!status && repair.request->versions && (done || repair.has_control)) {
+    status = pks__fail(error, PKS_EXISTS, "there is a store already", path, PKS_NO_OFFSET);
+  }
   if (!status && !done) { status = mend_control(&repair, &done, error); }
   if (!status && !done) { status = restore(&repair, error); }
   if (!status && totals) { *totals = repair.totals; }

@@ -39,6 +39,8 @@ static pks_status complete_slot(pks__repair *repair, pks_error *error) {
   if (!known && has_plan) { memcpy(repair->slot.store_id, repair->plan.store_id, sizeof repair->slot.store_id); }
   int failure = known || has_plan ? 0 : pks__vfs_random(vfs, repair->slot.store_id, sizeof repair->slot.store_id);
   if (failure) { return pks__fail_system(error, failure, "cannot make a store id", NULL); }
+  const uint8_t *id = repair->request->store_id;
+  if (!known && !has_plan && id) { memcpy(repair->slot.store_id, id, sizeof repair->slot.store_id); }
   if (!pks__chunk_average_is_valid(repair->slot.chunk_average)) { repair->slot.chunk_average = 0; }
   return PKS_OK;
 }
@@ -325,6 +327,56 @@ pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
     }
   }
   plan->has_shadows = true;
+  return status;
+}
+
+// MARK: - What the caller says
+
+static pks_status append_version(pks__pack_state *pack, const pks_restored_version *from, pks_error *error) {
+  if (pack->version_count >= PKS__VERSIONS_MAX || pks__pack_find_version(pack, from->number) != UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "impossible versions of the pack", from->pack, PKS_NO_OFFSET);
+  }
+  pks__version *versions = pks__reallocate(pack->versions, ((size_t)pack->version_count + 1) * sizeof *versions);
+  if (!versions) { return pks__fail_memory(error); }
+  pack->versions = versions;
+  pks__version *version = &versions[pack->version_count++];
+  *version = (pks__version){
+    .number = from->number,
+    .committed_at_ns = from->committed_at_ns,
+    .file_count = from->file_count,
+    .link_count = from->link_count,
+    .folder_count = from->folder_count,
+    .logical_bytes = from->logical_bytes,
+  };
+  memcpy(&version->catalog, from->catalog, sizeof version->catalog);
+  memcpy(&version->layout, from->layout, sizeof version->layout);
+  memcpy(&version->attributes, from->attributes, sizeof version->attributes);
+  pack->highest_version = pks__max64(pack->highest_version, from->number);
+  return PKS_OK;
+}
+
+static pks_status take_version(pks__repair *repair, const pks_restored_version *version, pks_error *error) {
+  pks__generation *plan = &repair->plan;
+  bool is_possible = version->pack && version->number > 0 && version->number <= PKS__VERSION_MAX
+    && pks__pack_name_is_valid(version->pack);
+  if (!is_possible) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "impossible name or number of a pack", version->pack, PKS_NO_OFFSET);
+  }
+  uint32_t index = pks__generation_find_pack(plan, version->pack);
+  pks_status status = index == UINT32_MAX ? add_unknown_pack(repair, version->pack, &index, error) : PKS_OK;
+  if (status) { return status; }
+  plan->packs[index].priority = version->priority;
+  return append_version(&plan->packs[index], version, error);
+}
+
+pks_status pks__repair_take_plan(pks__repair *repair, pks_error *error) {
+  const pks_repair_request *request = repair->request;
+  pks_status status = PKS_OK;
+  if (repair->plan.next_pack_number == 0) { repair->plan.next_pack_number = 1; }
+  for (uint32_t i = 0; !status && i < request->version_count; i++) {
+    status = take_version(repair, &request->versions[i], error);
+  }
+  repair->plan.has_shadows = true;
   return status;
 }
 

@@ -17,6 +17,9 @@ pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error);
 /// one than could be read is known to have been.
 pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error);
 
+/// Makes the plan of what the request says that there is.
+pks_status pks__repair_take_plan(pks__repair *repair, pks_error *error);
+
 /// Learns the chunker's average from catalogs when no control file says it.
 void pks__repair_find_average(pks__repair *repair);
 

@@ -12,6 +12,7 @@ enum { PROGRESS_BYTES = 4 * 1024 * 1024 };
 
 typedef struct listing {
   pks__segment_scan *survey;
+  bool is_remote;  ///< what is listed are tables
   pks_status status;
   pks_error *error;
 } listing;
@@ -37,7 +38,7 @@ static pks_status insert_segment(pks__segment_scan *survey, const pks__scanned_s
 
 static bool list_segment(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   listing *listing = context;
-  pks__scanned_segment row = {.segment = NULL};
+  pks__scanned_segment row = {.is_remote = listing->is_remote};
   char text[PKS__SEGMENT_NAME];
   if (kind == PKS_VFS_KIND_FOLDER || length != sizeof text - 1) { return true; }
   memcpy(text, name, length);
@@ -47,18 +48,24 @@ static bool list_segment(void *context, const char *name, size_t length, pks_vfs
   return listing->status == PKS_OK;
 }
 
-static pks_status list_segments(pks__segment_scan *survey, pks_error *error) {
+static pks_status list_folder(pks__segment_scan *survey, const char *name, bool is_remote, pks_error *error) {
   const pks_vfs *vfs = survey->store->vfs;
   pks_vfs_file folder = PKS_VFS_NO_FILE;
-  listing listing = {.survey = survey, .error = error};
-  int failure = pks__vfs_open(vfs, survey->store->root, PKS__SEGMENTS_FOLDER, PKS_VFS_OPEN_FOLDER, &folder);
+  listing listing = {.survey = survey, .is_remote = is_remote, .error = error};
+  int failure = pks__vfs_open(vfs, survey->store->root, name, PKS_VFS_OPEN_FOLDER, &folder);
   if (failure == ENOENT) { return PKS_OK; }
   if (!failure) {
     failure = pks__vfs_list(vfs, folder, list_segment, &listing);
     pks__vfs_close(vfs, folder);
   }
-  if (failure) { return pks__fail_system(error, failure, "cannot list", PKS__SEGMENTS_FOLDER); }
+  if (failure) { return pks__fail_system(error, failure, "cannot list", name); }
   return listing.status;
+}
+
+static pks_status list_segments(pks__segment_scan *survey, pks_error *error) {
+  pks_status status = list_folder(survey, PKS__SEGMENTS_FOLDER, false, error);
+  if (status || !survey->has_tables) { return status; }
+  return list_folder(survey, PKS__TABLES_FOLDER, true, error);
 }
 
 // MARK: - Inspecting
@@ -139,26 +146,26 @@ static pks_status inspect(
   survey->first_chunk = PKS__SCRATCH_COUNT(&survey->chunks, pks__intact_chunk);
   pks_status status = pks__check_segment_table(inspector, segment, &sound, error);
   bool has_table = atomic_load(&segment->has_table);
-  if (!status && has_table) { status = pks__check_frames(inspector, segment, error); }
+  if (!status && has_table && !row->is_remote) { status = pks__check_frames(inspector, segment, error); }
   row->is_whole = !status && has_table && faults == inspector->fault_count && is_kind(segment);
   survey->whole_count += row->is_whole;
   return status ? status : keep_chunks(survey, row, error);
 }
 
-static void segment_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
-  char name[PKS__SEGMENT_NAME];
-  pks__segment_name(id, name);
-  (void)snprintf(out, PKS__INDEX_NAME, PKS__SEGMENTS_FOLDER "/%s", name);
+static pks_status open_segment(pks__segment_scan *survey, pks__scanned_segment *row, pks_error *error) {
+  const pks_vfs *vfs = survey->store->vfs;
+  char name[PKS__SEGMENT_NAME], path[PKS__INDEX_NAME];
+  pks__segment_name(&row->id, name);
+  (void)snprintf(path, sizeof path, "%s/%s", row->is_remote ? PKS__TABLES_FOLDER : PKS__SEGMENTS_FOLDER, name);
+  if (!row->is_remote) { return pks__segment_open(&row->segment, vfs, survey->store->root, path, &row->id, error); }
+  return pks__segment_open_purgeable(&row->segment, vfs, survey->store->root, path, PKS_VFS_NO_FILE, &row->id, error);
 }
 
 static pks_status open_segments(pks__segment_scan *survey, pks_error *error) {
-  const pks_vfs *vfs = survey->store->vfs;
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&survey->segments, pks__scanned_segment); i++) {
     pks__scanned_segment *row = PKS__SCRATCH_AT(&survey->segments, pks__scanned_segment, i);
-    char path[PKS__INDEX_NAME];
     pks_error found;
-    segment_path(&row->id, path);
-    pks_status status = pks__segment_open(&row->segment, vfs, survey->store->root, path, &row->id, &found);
+    pks_status status = open_segment(survey, row, &found);
     if (status && !pks__error_is_damage(&found)) {
       if (error) { *error = found; }
       return status;
@@ -196,7 +203,8 @@ pks_status pks__segment_scan_open(
   pks__segment_scan *out, pks_store *store, pks__scratch_folder *home,
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total), void *context, pks_error *error
 ) {
-  *out = (pks__segment_scan){.store = store, .progress = progress, .context = context};
+  bool has_tables = out->has_tables;
+  *out = (pks__segment_scan){.store = store, .has_tables = has_tables, .progress = progress, .context = context};
   pks__scratch *all[] = {&out->segments, &out->chunks, &out->layouts};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
   pks__hash_map_init(&out->by_id, home);

@@ -16,6 +16,7 @@ typedef struct pks__scanned_segment {
   pks__segment_id id;
   pks__segment *segment;  ///< open; NULL: it could not be opened
   bool is_whole;
+  bool is_remote;  ///< it lies elsewhere: the store has the table alone
 } pks__scanned_segment;
 
 /// A chunk of a frame that is whole.
@@ -32,6 +33,7 @@ typedef struct pks__segment_scan {
   pks__hash_map by_id;    ///< id -> index in `chunks`
   pks__scratch layouts;   ///< pks__id: layout roots that are whole, wherever they lie
   uint64_t whole_count;   ///< segments
+  bool has_tables;        ///< set before it is opened: those count, too, of which `tables/` has the table alone
   pks__frame_reader *reader;
   // While it is made.
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);

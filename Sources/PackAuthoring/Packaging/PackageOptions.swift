@@ -13,6 +13,10 @@ extension Manifest {
     /// as they are, so that an upload moves new ones only.
     public var previous: FilePath?
 
+    /// What is known of versions before on a site that is elsewhere, with ``previous`` nil: the new version's number follows
+    /// theirs, and content with attributes that the last one has is no new version. All that the pack has is stored.
+    public var knownVersions: KnownVersions?
+
     /// What the pack belongs to; nil: what the previous archive says, or `Store.Product.standard`.
     public var product: Store.Product?
 

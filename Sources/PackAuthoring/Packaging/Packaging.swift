@@ -59,9 +59,11 @@ struct Packaging {
     try key.requireValid(at: nanosecondsSince1970())
     let pack = manifest.assetPackID
     previous = try options.previous.map { try PreviousVersion(at: $0, of: pack, signedBy: key) }
-    number = options.version ?? (previous?.version.number ?? 0).addingClamped(1)
-    product = options.product ?? previous?.product ?? .standard
+    let last = previous?.version.number ?? options.knownVersions?.highest(of: pack) ?? 0
+    number = options.version ?? last.addingClamped(1)
+    product = options.product ?? previous?.product ?? options.knownVersions?.product ?? .standard
     try Self.check(number, product, after: previous)
+    try Self.check(number, product, of: pack, after: options.knownVersions)
     present = try PresentFile(at: file, signedBy: key)
     if !options.replaces { try present.require(number, of: pack, product, at: file) }
   }
@@ -96,6 +98,19 @@ struct Packaging {
     }
   }
 
+  private static func check(
+    _ number: UInt64, _ product: Store.Product, of pack: PackID, after known: KnownVersions?
+  ) throws {
+    guard let known else { return }
+    if let highest = known.highest(of: pack), number <= highest {
+      throw PackStoreError(
+        .invalidArgument, "version \(number) does not come after version \(highest), the site's highest")
+    }
+    guard product == known.product else {
+      throw PackStoreError(.invalidArgument, "the site is of the product '\(known.product)'")
+    }
+  }
+
   // MARK: - Steps
 
   func run() throws -> Manifest.PackageResult {
@@ -105,7 +120,9 @@ struct Packaging {
     let place = work.appending("site")
     let store = try makeStore(at: place)
     let installed = try install(in: store)
-    guard !installed.isUnchanged else { return result(.unchanged, installed) }
+    guard !installed.isUnchanged, options.knownVersions?.isCurrent(installed.version) != true else {
+      return result(.unchanged, installed)
+    }
     let deltaByteCount = try estimateDelta(in: store)
     try dropAllElse(in: store)
     let site = SiteFolder(path: place)
@@ -224,7 +241,9 @@ struct Packaging {
     let files = evaluation.entries.filter { $0.kind == .file }
     let largest = files.sorted { ($1.byteCount, $0.path) < ($0.byteCount, $1.path) }.prefix(10)
     return Manifest.PackageResult(
-      outcome: outcome, version: installed.version, previous: previous?.version.number, publicKey: key.rootKey,
+      outcome: outcome, version: installed.version,
+      previous: previous?.version.number ?? options.knownVersions?.current(of: manifest.assetPackID),
+      publicKey: key.rootKey,
       byteCount: 0, largestAssets: largest.map { .init(path: $0.path, byteCount: $0.byteCount) },
       chunkCount: installed.chunkCount, newChunkCount: installed.newChunkCount,
       newByteCount: installed.newByteCount, newSegmentByteCount: 0, zstdVersion: Store.zstdVersion,

@@ -11,10 +11,10 @@ package final class WireTally: Sendable {
   package var byteCount: Int { counts.withLock { $0.bytes } }
 
   /// A request is about to be made.
-  func beginRequest() { counts.withLock { $0.requests += 1 } }
+  package func beginRequest() { counts.withLock { $0.requests += 1 } }
 
   /// Bytes of an answer came.
-  func receive(_ byteCount: Int) { counts.withLock { $0.bytes += byteCount } }
+  package func receive(_ byteCount: Int) { counts.withLock { $0.bytes += byteCount } }
 
   /// Takes over what was counted for a buffer.
   func take(_ buffer: TransferBuffer) {

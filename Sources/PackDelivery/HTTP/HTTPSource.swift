@@ -123,7 +123,10 @@
       }
       let expected = try wholeByteCount(response, path, upTo: limit)
       let bytes = try await receiveWhole(response, path, expected, upTo: limit, tally, pulse)
-      return WholeFile(bytes: bytes, validators: FileValidators(response.headers))
+      let isFromCache = response.headers.contains(name: "Age")
+      return WholeFile(
+        bytes: bytes, validators: FileValidators(response.headers),
+        date: isFromCache ? nil : response.headers.first(name: "Date"))
     }
 
     /// How many bytes an answer to a request for a whole file is to bring; nil: it does not say.

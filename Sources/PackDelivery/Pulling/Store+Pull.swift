@@ -90,7 +90,7 @@ private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSou
 }
 
 /// The source that a URL or path means.
-func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
+package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
   let ownLimit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
   let limit = options.sharedRateLimit ?? ownLimit

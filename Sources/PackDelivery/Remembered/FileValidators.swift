@@ -36,8 +36,12 @@ package struct WholeFile: Hashable, Sendable {
   /// Nil: it cannot be asked for only if it changed.
   package var validators: FileValidators?
 
-  package init(bytes: [UInt8], validators: FileValidators? = nil) {
+  /// The `Date` of the answer, as it came; nil: there was none, or a cache answered from what it had.
+  package var date: String?
+
+  package init(bytes: [UInt8], validators: FileValidators? = nil, date: String? = nil) {
     self.bytes = bytes
     self.validators = validators
+    self.date = date
   }
 }

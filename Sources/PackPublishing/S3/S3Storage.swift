@@ -38,7 +38,7 @@
 
     /// How many bytes of an error's body are looked at.
     private static let errorByteLimit = 64 << 10
-    fileprivate static let pieceByteCount = 256 << 10
+    fileprivate static let pieceByteCount = 64 << 10
 
     /// The longest object that one PUT can write.
     package static let objectByteLimit: UInt64 = 5 * 1024 * 1024 * 1024
@@ -275,6 +275,26 @@
         return true
       } otherwise: { _ in
         false
+      }
+    }
+
+    package func read(_ key: ObjectKey, in range: Range<UInt64>) async throws -> [UInt8]? {
+      let field = ("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")
+      return try await perform(Request(method: .GET, key: key, headers: [field])) { response in
+        var bytes: [UInt8] = []
+        for try await piece in response.body {
+          guard response.status == .partialContent || range.lowerBound == 0,
+            bytes.count + piece.readableBytes <= range.count
+          else {
+            throw Final(
+              error: DeliveryError(
+                .badResponse, "the storage sent another range than it was asked for", at: "\(location)/\(key)"))
+          }
+          bytes.append(contentsOf: piece.readableBytesView)
+        }
+        return bytes
+      } otherwise: { _ in
+        nil
       }
     }
 

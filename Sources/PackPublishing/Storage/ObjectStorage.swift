@@ -33,6 +33,11 @@ package protocol ObjectStorage: Sendable {
     _ key: ObjectKey, byteCount: UInt64, restart: () throws -> Void, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) async throws -> Bool
 
+  /// A part of an object; nil: there is no such object. Fewer bytes come where it ends before.
+  ///
+  /// - Parameter range: not empty.
+  func read(_ key: ObjectKey, in range: Range<UInt64>) async throws -> [UInt8]?
+
   /// Writes an object as a whole.
   ///
   /// - Parameter latest: no request is signed later than this, by ``now()``; nil: whenever.

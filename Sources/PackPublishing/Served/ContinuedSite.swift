@@ -1,0 +1,236 @@
+public import PackAuthoring
+import PackDelivery
+public import PackStore
+import Synchronization
+
+/// A site that is served, and that a publisher goes on from who has nothing of it but the key.
+///
+/// What is done to it is done to a copy without frames in a temporary folder. ``finish()`` makes of that a folder with exactly the
+/// files that are to be copied over the served ones, and with the file `predecessor`, by which ``ServedCheck`` tells whether another
+/// publisher was faster. The folder comes into being whole, by being renamed.
+///
+/// It belongs to one task at a time.
+public final class ContinuedSite: SiteHost {
+  /// What a publisher chooses.
+  public struct Options: Sendable {
+    /// Channels of the site whose roots are read beside that of `live`, where they are there.
+    public var channels: [SiteChannel] = []
+
+    /// A root key that the site must have; nil: that of the key with which it goes on.
+    public var trustedKey: SitePublicKey?
+
+    public init() {}
+  }
+
+  private struct State {
+    /// The copy; nil: not made yet.
+    var copy: FilePath?
+    var roots: [SiteChannel: ServedSite.Root] = [:]
+
+    /// Files of the copy that are served.
+    var served: Set<String> = []
+  }
+
+  private let folder: FilePath
+  private let site: ServedSource
+  private let options: Options
+  private let isDryRun: Bool
+  private let temporaryParent: FilePath
+  private let state = Mutex(State())
+
+  /// Folders of files that never change.
+  private static let folders = ["segments"] + SitePath.folders
+
+  /// - Parameters:
+  ///   - folder: for the new files: an empty one, or none yet.
+  ///   - site: the one that is served.
+  ///   - isDryRun: nothing is made there.
+  public init(_ folder: FilePath, from site: ServedSource, options: Options = .init(), isDryRun: Bool = false) {
+    self.folder = folder
+    self.site = site
+    self.options = options
+    self.isDryRun = isDryRun
+    let parent = folder.removingLastComponent()
+    let beside = parent.isEmpty ? FilePath(".") : parent
+    temporaryParent = isDryRun ? FilePath(processEnvironment()["TMPDIR"] ?? "/tmp") : beside
+  }
+
+  public var location: String { site.location }
+
+  /// - Throws: `exists` when the folder for the new files holds anything; `invalidArgument` for `.` and `..`.
+  public func requireEmpty() throws {
+    guard folder.lastComponent?.kind == .regular else {
+      var error = PackStoreError(.invalidArgument, "the folder for the new files has no name", file: folder.string)
+      error.specificRemedy = "name one that is not there yet: it comes into being by being renamed"
+      throw error
+    }
+    guard try !pathExists(folder) || namesInFolder(folder).isEmpty else {
+      var error = PackStoreError(.exists, "the folder for the new files is not empty", file: folder.string)
+      error.specificRemedy = "name another one, or remove what is in it once it was copied"
+      throw error
+    }
+  }
+
+  /// - Throws: `noSite` when nothing is served there: no site is made in its place.
+  public func exists() async throws -> Bool {
+    let served = try site.open(channels: [])
+    do {
+      _ = try await served.readRoot(of: .live)
+    } catch {
+      await served.close()
+      throw error
+    }
+    await served.close()
+    return true
+  }
+
+  public func read<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result {
+    guard let copy = state.withLock({ $0.copy }) else {
+      throw PackStoreError(
+        .invalidArgument, "the key says whose site it is: there is no reading before", file: location)
+    }
+    return try await body(try Site(servedCopyAt: copy))
+  }
+
+  @discardableResult
+  public func change<Result: Sendable>(
+    signedBy key: SiteKey, makesSite: Bool, isDryRun: Bool, events: @escaping @Sendable (BucketSite.Event) -> Void,
+    reading: (@Sendable (Site) async throws -> [PackVersion])?,
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await BlockingExecutor.runAsync {
+      let copy = try await makeCopy(key, events)
+      if let reading { try await fetchContent(of: try await reading(try Site(servedCopyAt: copy)), in: copy, events) }
+      return try await body(try Site(servedCopyAt: copy))
+    }
+  }
+
+  // MARK: - The copy
+
+  private func makeCopy(_ key: SiteKey, _ events: @Sendable (BucketSite.Event) -> Void) async throws -> FilePath {
+    if let copy = state.withLock({ $0.copy }) { return copy }
+    if !isDryRun { try requireEmpty() }
+    let served = try site.open(channels: options.channels)
+    do {
+      let copy = try await makeCopy(of: served, key, events)
+      await served.close()
+      return copy
+    } catch {
+      await served.close()
+      throw error
+    }
+  }
+
+  /// Once more where the site changes meanwhile.
+  private func makeCopy(
+    of served: ServedSite, _ key: SiteKey, _ events: @Sendable (BucketSite.Event) -> Void
+  ) async throws -> FilePath {
+    for isLast in [false, true] {
+      let copy = try makeTemporaryFolder(in: temporaryParent)
+      do {
+        let roots = try await served.readRoots(key: key, trusted: options.trustedKey)
+        let rootByteCount = roots.values.map { UInt64($0.bytes.count) }.clampedSum()
+        let current = options.channels.first { roots[$0] != nil } ?? .live
+        events(
+          .fetched(byteCount: try await served.copy(roots, to: copy, current: current).addingClamped(rootByteCount)))
+        let names = try Self.names(in: copy)
+        state.withLock { $0 = State(copy: copy, roots: roots, served: names) }
+        return copy
+      } catch let error as DeliveryError where error.code == .siteChanged && !isLast {
+        removeTree(copy)
+        served.source.restart(ignoringValidators: false)
+      } catch {
+        removeTree(copy)
+        throw error
+      }
+    }
+    preconditionFailure("unreachable: the last round returns or throws")
+  }
+
+  private static func names(in copy: FilePath) throws -> Set<String> {
+    Set(
+      try folders.flatMap { folder in
+        try namesInFolder(copy.appending(folder)).map { "\(folder)/\($0)" }
+      } + namesInFolder(copy.appending("tables")).map { "segments/\($0)" })
+  }
+
+  /// Fetches the frames of what `body` reads.
+  private func fetchContent(
+    of versions: [PackVersion], in copy: FilePath, _ events: @Sendable (BucketSite.Event) -> Void
+  ) async throws {
+    let wanted = try Site(servedCopyAt: copy).segments(of: versions).filter {
+      state.withLock { $0.served }.contains("segments/\($0.id)")
+    }
+    let served = try site.open(channels: [])
+    do {
+      events(.fetchedContent(byteCount: try await served.copyContent(of: wanted, to: copy)))
+    } catch {
+      await served.close()
+      throw error
+    }
+    await served.close()
+  }
+
+  // MARK: - What is to be copied
+
+  /// Makes the folder with the new files; nothing in a dry run.
+  ///
+  /// - Throws: `exists` when another process made the folder meanwhile; `noSpace`, `ioError`.
+  public func finish() throws {
+    let (copy, roots, served) = state.withLock { ($0.copy, $0.roots, $0.served) }
+    guard let copy, !isDryRun else { return }
+    let draft = copy.appending("new")
+    try makeFolder(draft)
+    for folder in Self.folders {
+      let names = try namesInFolder(copy.appending(folder)).filter {
+        !$0.hasSuffix(".new") && !served.contains("\(folder)/\($0)")
+      }
+      try move(names.map { "\(folder)/\($0)" }, from: copy, to: draft, folder)
+    }
+    var predecessor = Predecessor(roots: [:])
+    let others = try namesInFolder(copy.appending(SitePath.rootFolder)).compactMap { try? SiteChannel($0) }
+    for channel in Set(options.channels + [.live] + others) {
+      predecessor.roots.updateValue(roots[channel]?.digest, forKey: channel)
+      let name = SitePath.root(channel).description
+      guard pathExists(copy.appending(name)) else { continue }
+      let bytes = try InputFile(name, in: copy).contents(limit: SiteRoot.byteCountLimit)
+      guard bytes != roots[channel]?.bytes else { continue }
+      try move([name], from: copy, to: draft, channel == .live ? nil : SitePath.rootFolder)
+    }
+    try replaceFile(
+      Predecessor.fileName, in: draft, by: Array(predecessor.text.utf8), draft: Predecessor.fileName + ".new")
+    makeReadable(folder: draft)
+    try place(draft)
+    removeTree(copy)
+    state.withLock { $0 = State() }
+  }
+
+  private func move(_ names: [String], from copy: FilePath, to draft: FilePath, _ folder: String?) throws {
+    guard !names.isEmpty else { return }
+    if let folder {
+      try makeFolder(draft.appending(folder))
+      makeReadable(folder: draft.appending(folder))
+    }
+    for name in names { try renameFile(FilePlace(name, in: copy), to: FilePlace(name, in: draft)) }
+    if let folder { try syncFolder(draft.appending(folder)) }
+  }
+
+  /// Puts the folder in its place, in which there is an empty one or none.
+  private func place(_ draft: FilePath) throws {
+    try requireEmpty()
+    if pathExists(folder) { try removeEmptyFolder(FilePlace(folder)) }
+    try renameFile(FilePlace(draft), to: FilePlace(folder))
+    try syncFolder(temporaryParent)
+  }
+
+  public func close() async {}
+
+  /// Removes what was made of a publication that came to nothing. Calling it after ``finish()`` does no harm.
+  public func discard() {
+    let copy = state.withLock { state in
+      defer { state = State() }
+      return state.copy
+    }
+    if let copy { removeTree(copy) }
+  }
+}

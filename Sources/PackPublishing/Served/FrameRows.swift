@@ -1,0 +1,60 @@
+package import PackStore
+
+/// The rows of a frame table whose SHA-256 was checked: `FORMAT.md`, section 20.
+package struct FrameRows {
+  package struct Row {
+    package let offset: UInt64
+    package let byteCount: UInt32
+
+    /// Of the stored bytes.
+    package let digest: Digest256
+  }
+
+  package let rows: [Row]
+
+  /// Where the last frame ends in the segment's file.
+  package var end: UInt64 { rows.last.map { $0.offset + UInt64($0.byteCount) } ?? Self.headerEnd }
+
+  package static let pageByteCount: UInt64 = 4096
+  package static let trailerByteCount: UInt64 = 64
+  private static let headerEnd: UInt64 = 64
+  private static let rowsBegin = 48, rowByteCount = 48
+
+  /// - Throws: `corrupt` when the table is not one of the segment.
+  package init(_ bytes: [UInt8], of segment: VersionManifest.Segment, file: String) throws {
+    func damage() -> PackStoreError {
+      PackStoreError(.corrupt, "the frame table is not that of the segment", file: file)
+    }
+    func number(at offset: Int, _ count: Int) -> UInt64 { Self.number(bytes, at: offset, count) }
+    guard bytes.count >= Self.rowsBegin, bytes.starts(with: Array("PKSFRAM0".utf8)),
+      number(at: 12, 4) == UInt64(segment.kind.rawValue), Array(bytes[16..<32]) == segment.id.id.bytes,
+      number(at: 32, 8) == segment.byteCount
+    else { throw damage() }
+    let count = Int(number(at: 40, 4))
+    let pages = segment.kind == .metadata ? count * Digest256.byteCount : 0
+    guard bytes.count == Self.rowsBegin + count * Self.rowByteCount + pages else { throw damage() }
+    var rows: [Row] = [], end = Self.headerEnd
+    rows.reserveCapacity(count)
+    for index in 0..<count {
+      let begin = Self.rowsBegin + index * Self.rowByteCount
+      let row = Row(
+        offset: number(at: begin, 7), byteCount: UInt32(number(at: begin + 8, 4)),
+        digest: bytes[(begin + 16)..<(begin + Self.rowByteCount)].withUnsafeBytes { Digest256(copying: $0) })
+      guard row.byteCount > 0, row.offset >= end, row.offset + UInt64(row.byteCount) <= segment.byteCount else {
+        throw damage()
+      }
+      end = row.offset + UInt64(row.byteCount)
+      rows.append(row)
+    }
+    self.rows = rows
+  }
+
+  /// Where the trailer of a segment says that the body of its table begins: section 6.
+  package static func bodyOffset(inTrailer trailer: [UInt8]) -> UInt64 {
+    trailer.count == Int(trailerByteCount) ? number(trailer, at: 16, 8) : 0
+  }
+
+  private static func number(_ bytes: [UInt8], at offset: Int, _ count: Int) -> UInt64 {
+    (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
+  }
+}

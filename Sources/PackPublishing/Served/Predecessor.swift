@@ -1,0 +1,55 @@
+package import PackStore
+
+/// The roots from which a publication went on: what must still be served when its own are copied there.
+///
+/// In the folder with the new files it is the file `predecessor`, which is not for the server: UTF-8, in which every line ends with
+/// a line feed: `packstore predecessor 1`, then `root CHANNEL DIGEST` for each root that was read, in order of the channels. DIGEST
+/// is its SHA-256 in 64 hexadecimal digits, or - where there was none.
+package struct Predecessor: Hashable, Sendable {
+  /// Nil: there was no root of the channel.
+  package var roots: [SiteChannel: Digest256?]
+
+  package static let fileName = "predecessor"
+  private static let title = ["packstore", "predecessor", "1"]
+  private static let byteCountLimit = 64 << 10
+
+  package init(roots: [SiteChannel: Digest256?]) { self.roots = roots }
+
+  package var text: String {
+    let lines = roots.sorted { $0.key < $1.key }.map { channel, digest in
+      "root \(channel) \(digest.map(\.hex) ?? "-")\n"
+    }
+    return Self.title.joined(separator: " ") + "\n" + lines.joined()
+  }
+
+  /// - Throws: `corrupt`.
+  package init(decoding bytes: [UInt8], file: String) throws {
+    var lines = TextLines(bytes, file: file)
+    guard lines.next(["packstore"]) == Self.title else { throw lines.damage(isNext: true) }
+    roots = [:]
+    while let words = lines.next(["root"]) {
+      guard words.count == 3, let channel = try? SiteChannel(words[1]), roots[channel] == nil else {
+        throw lines.damage()
+      }
+      let digest = words[2] == "-" ? nil : Digest256(hex: words[2])
+      guard words[2] == "-" || digest?.hex == words[2] else { throw lines.damage() }
+      roots.updateValue(digest, forKey: channel)
+    }
+    try lines.end()
+    guard roots.keys.contains(.live) else { throw lines.damage() }
+  }
+
+  /// Reads it from the folder with the new files.
+  ///
+  /// - Throws: `notFound` when the folder is not one that a publication made which went on from a served site; `corrupt`.
+  package init(in folder: FilePath) throws {
+    do {
+      let file = try InputFile(Self.fileName, in: folder)
+      try self.init(decoding: try file.contents(limit: Self.byteCountLimit), file: file.place.text)
+    } catch var error as PackStoreError where error.code == .notFound {
+      error.reason = "there is no file '\(Self.fileName)' of a publication that went on from a served site"
+      error.specificRemedy = "name the folder that 'packstore publish ... --continue-from' has made"
+      throw error
+    }
+  }
+}

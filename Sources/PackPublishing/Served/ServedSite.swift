@@ -1,0 +1,286 @@
+package import PackDelivery
+package import PackStore
+
+/// A site that is served, as a publisher sees it who has nothing of it: by its signed roots.
+///
+/// Believed is what these lead to, once their key was compared with the publisher's: manifests, frame tables and sheets by their
+/// SHA-256, tables and pages by their ids.
+package struct ServedSite: Sendable {
+  package let source: any SiteSource
+
+  /// Whose roots are read: `live`, and others that may be there.
+  package let channels: [SiteChannel]
+
+  /// The root of a channel, as it is served.
+  package struct Root: Sendable {
+    package let bytes: [UInt8]
+    package let signed: SignedSiteRoot
+
+    package var digest: Digest256 { signed.digest }
+  }
+
+  /// Bytes that are read at a time.
+  private static let pieceByteCount = 1 << 20
+
+  /// Files that are fetched at a time.
+  private static let parallelCount = 4
+
+  /// The clock of this machine may be wrong by so much: roots are dated by it. In seconds.
+  private static let clockTolerance: Int64 = 900
+
+  /// More than the table of any segment has that packs are made of.
+  private static let tableByteCountLimit: UInt64 = 64 << 20
+
+  package init(_ source: any SiteSource, channels: [SiteChannel]) {
+    self.source = source
+    self.channels = [.live] + Set(channels).subtracting([.live]).sorted()
+  }
+
+  package func close() async { await source.close() }
+
+  // MARK: - Roots
+
+  /// Reads the roots that are there; `live` must be.
+  ///
+  /// - Parameters:
+  ///   - key: with which the publisher goes on: the roots must be of the same first root key.
+  ///   - trusted: a root key that they must have.
+  ///   - localTime: seconds since 1970.
+  /// - Throws: `noSite`; `untrusted`, `corrupt`; `invalidArgument` when this machine's clock is far from the server's;
+  ///   `unreachable`, `denied`, `badResponse`.
+  package func readRoots(
+    key: SiteKey, trusted: SitePublicKey?, localTime: @Sendable () -> Int64 = ServerClock.system
+  ) async throws -> [SiteChannel: Root] {
+    var roots: [SiteChannel: Root] = [:]
+    if let storage = source as? StorageSource { try checkClock(leadingBy: await storage.now() - localTime()) }
+    for channel in channels {
+      guard let file = try await readRoot(of: channel) else { continue }
+      try checkClock(file.date, localTime)
+      let path = source.place(of: SitePath.root(channel).description)
+      let signed = try SignedSiteRoot(decoding: file.bytes, file: path)
+      try check(signed, of: channel, key, trusted, path)
+      roots[channel] = Root(bytes: file.bytes, signed: signed)
+    }
+    return roots
+  }
+
+  /// The bytes of a root; nil where there is none of the channel, which `live` must have.
+  package func readRoot(of channel: SiteChannel) async throws -> WholeFile? {
+    do {
+      return try await source.readWhole(SitePath.root(channel).description, upTo: SiteRoot.byteCountLimit)
+    } catch let error as DeliveryError where error.code == .noSite && channel != .live { return nil }
+  }
+
+  private func check(
+    _ signed: SignedSiteRoot, of channel: SiteChannel, _ key: SiteKey, _ trusted: SitePublicKey?, _ path: String
+  ) throws {
+    guard let authority = signed.authority, authority.firstKey == key.firstKey else {
+      let signer = signed.rootKey.map { "by another key, \($0)" } ?? "by no key"
+      var error = PackStoreError(.untrusted, "the served root is signed \(signer)", file: path)
+      error.specificRemedy = "use the key that signed the site: its clients would refuse any other"
+      throw error
+    }
+    if let trusted, !authority.rootKeys.contains(trusted) {
+      throw PackStoreError(.untrusted, "the served root is not by the key that is trusted, \(trusted)", file: path)
+    }
+    guard signed.root.channel == channel else {
+      throw PackStoreError(.corrupt, "the root is of the channel '\(signed.root.channel)'", file: path)
+    }
+  }
+
+  private func checkClock(_ date: String?, _ localTime: () -> Int64) throws {
+    guard let served = date.flatMap(ServerClock.seconds) else { return }
+    try checkClock(leadingBy: served - localTime())
+  }
+
+  private func checkClock(leadingBy lead: Int64) throws {
+    guard abs(lead) > Self.clockTolerance else { return }
+    var error = PackStoreError(
+      .invalidArgument,
+      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") that of the server",
+      file: source.location)
+    error.specificRemedy = "set it right: roots are dated by it, and clients judge them by their dates"
+    throw error
+  }
+
+  // MARK: - A copy without frames
+
+  /// Makes a copy without frames in a folder, of what the roots offer.
+  ///
+  /// - Parameters:
+  ///   - folder: an empty one.
+  ///   - current: the channel whose first offers become what is current in the copy's store.
+  /// - Returns: how many bytes were fetched.
+  /// - Throws: `siteChanged` when files that roots lead to are not there; `untrusted`, `corrupt`; `unreachable`, `denied`,
+  ///   `badResponse`; `noSpace`, `ioError`.
+  package func copy(
+    _ roots: [SiteChannel: Root], to folder: FilePath, current: SiteChannel
+  ) async throws -> UInt64 {
+    let tally = ByteTally()
+    do {
+      for name in SitePath.folders + [SitePath.rootFolder, "segments", "tables", "index", "tmp"] {
+        try makeFolder(folder.appending(name))
+      }
+      let versions = try await copyManifests(roots, to: folder, current: current, tally)
+      for sheet in Set(roots.values.flatMap(\.signed.root.sheets)) {
+        _ = try await copyFile(
+          .sheet(sheet.digest), byteCount: UInt64(sheet.byteCount), digest: sheet.digest, to: folder, tally)
+      }
+      let segments = Dictionary(versions.flatMap(\.manifest.segments).map { ($0.id, $0) }) { first, _ in first }
+      try await forEachInParallel(segments.values, count: Self.parallelCount) { segment in
+        try await copySegment(segment, to: folder, tally)
+      }
+      for (channel, root) in roots { try writeFile(SitePath.root(channel).description, in: folder, root.bytes) }
+      if let site = roots[.live]?.signed.root.site {
+        try Store.restoreSite(at: folder, id: site, versions)
+      }
+    } catch SourceFault.siteChanged(let error) {
+      throw error
+    } catch SourceFault.noRanges {
+      var error = DeliveryError(.badResponse, "the server sends whole files only", at: source.location)
+      error.specificRemedy = "let it serve ranges of files, or keep a copy that 'packstore strip' makes"
+      throw error
+    }
+    return tally.byteCount
+  }
+
+  /// Of each pack, the current version first.
+  private func copyManifests(
+    _ roots: [SiteChannel: Root], to folder: FilePath, current: SiteChannel, _ tally: ByteTally
+  ) async throws -> [Store.RestoredVersion] {
+    var offers: [PackID: [SiteRoot.Offer]] = [:]
+    var priorities: [PackID: Int32] = [:]
+    let channels = [current] + channels.filter { $0 != current }
+    for pack in channels.compactMap({ roots[$0] }).flatMap(\.signed.root.packs) {
+      if priorities[pack.id] == nil { priorities[pack.id] = pack.priority }
+      for offer in pack.offers {
+        let known = offers[pack.id, default: []].first { $0.number == offer.number }
+        guard known == nil || known?.manifest == offer.manifest else {
+          throw PackStoreError(
+            .corrupt, "channels of the site offer different versions '\(pack.id)@\(offer.number)'",
+            file: source.location)
+        }
+        if known == nil { offers[pack.id, default: []].append(offer) }
+      }
+    }
+    var versions: [Store.RestoredVersion] = []
+    for (pack, offers) in offers.sorted(by: { $0.key < $1.key }) {
+      for offer in [offers[0]] + offers.dropFirst().sorted(by: { $0.number > $1.number }) {
+        let bytes = try await copyFile(
+          .version(offer.manifest), byteCount: UInt64(offer.manifestByteCount), digest: offer.manifest, to: folder,
+          tally)
+        versions.append(.init(try offer.openManifest(bytes, of: pack), priority: priorities[pack] ?? 0))
+      }
+    }
+    return versions
+  }
+
+  private func copySegment(
+    _ segment: VersionManifest.Segment, to folder: FilePath, _ tally: ByteTally
+  ) async throws {
+    let table = try await copyFile(
+      .frames(segment.id), byteCount: UInt64(segment.tableByteCount), digest: segment.table, to: folder, tally)
+    let file = SiteFile(SitePath.segment(segment.id).description, byteCount: segment.byteCount)
+    guard segment.kind == .data else {
+      return try await copy(file, from: 0, to: FilePlace(file.path, in: folder), tally)
+    }
+    // The body of the table begins at the page after the last frame; if later, the trailer says where.
+    let frames = try FrameRows(table, of: segment, file: source.place(of: SitePath.frames(segment.id).description))
+    let begin =
+      frames.end.addingClamped(FrameRows.pageByteCount - 1) / FrameRows.pageByteCount * FrameRows.pageByteCount
+    let place = FilePlace("tables/\(segment.id)", in: folder)
+    guard begin + FrameRows.trailerByteCount < segment.byteCount, segment.byteCount - begin <= Self.tableByteCountLimit
+    else {
+      throw PackStoreError(
+        .corrupt, "the frames of the segment leave no room for its table", file: source.place(of: file.path))
+    }
+    try await copy(file, from: begin, to: place, tally)
+    let trailer = try InputFile(place.path).bytes(
+      at: segment.byteCount - begin - FrameRows.trailerByteCount, upTo: Int(FrameRows.trailerByteCount))
+    let body = FrameRows.bodyOffset(inTrailer: trailer)
+    if body > begin, body < segment.byteCount { try await copy(file, from: body, to: place, tally) }
+  }
+
+  // MARK: - Content
+
+  /// Fetches segments whose tables the copy has, with their frames, each compared with its frame table.
+  ///
+  /// - Returns: how many bytes were fetched.
+  package func copyContent(of segments: [VersionManifest.Segment], to folder: FilePath) async throws -> UInt64 {
+    let tally = ByteTally()
+    do {
+      for segment in segments where segment.kind == .data {
+        let path = SitePath.segment(segment.id).description
+        guard !pathExists(folder.appending(path)) else { continue }
+        let draft = FilePlace(path + ".new", in: folder)
+        try await copy(SiteFile(path, byteCount: segment.byteCount), from: 0, to: draft, tally)
+        try check(draft, segment, folder)
+        try renameFile(draft, to: FilePlace(path, in: folder))
+      }
+    } catch SourceFault.siteChanged(let error) { throw error }
+    return tally.byteCount
+  }
+
+  private func check(_ draft: FilePlace, _ segment: VersionManifest.Segment, _ folder: FilePath) throws {
+    let name = source.place(of: SitePath.segment(segment.id).description)
+    let table = try InputFile(SitePath.frames(segment.id).description, in: folder)
+      .contents(limit: VersionManifest.tableByteCountLimit)
+    let rows = try FrameRows(table, of: segment, file: name), file = try InputFile(draft.path)
+    for row in rows.rows {
+      let bytes = try file.bytes(at: row.offset, upTo: Int(row.byteCount))
+      guard Digest256(hashing: bytes) == row.digest else {
+        throw PackStoreError(.corrupt, "a frame of the segment is not what its publisher signed", file: name)
+      }
+    }
+    let tail = try InputFile("tables/\(segment.id)", in: folder).contents(limit: Int(Self.tableByteCountLimit))
+    guard try file.bytes(at: segment.byteCount - UInt64(tail.count), upTo: tail.count) == tail else {
+      throw PackStoreError(.corrupt, "the table of the segment is not what it was", file: name)
+    }
+  }
+
+  // MARK: - Files
+
+  /// Copies a file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
+  private func copyFile(
+    _ path: SitePath, byteCount: UInt64, digest: Digest256, to folder: FilePath, _ tally: ByteTally
+  ) async throws -> [UInt8] {
+    for isFresh in [false, true] {
+      var bytes: [UInt8] = []
+      let file = SiteFile(path.description, byteCount: byteCount)
+      try await read(file, from: 0, isFresh: isFresh, tally) { bytes += $0 }
+      guard Digest256(hashing: bytes) == digest else { continue }
+      try writeFile(path.description, in: folder, bytes)
+      return bytes
+    }
+    throw DeliveryError(.corrupt, "the file is not what the site's root says", at: source.place(of: path.description))
+  }
+
+  private func writeFile(_ name: String, in folder: FilePath, _ bytes: [UInt8]) throws {
+    let file = try NewFile(FilePlace(name, in: folder))
+    try file.write(bytes)
+  }
+
+  private func copy(_ file: SiteFile, from begin: UInt64, to place: FilePlace, _ tally: ByteTally) async throws {
+    let output = try NewFile(place)
+    try await read(file, from: begin, isFresh: false, tally) { try output.write($0) }
+  }
+
+  private func read(
+    _ file: SiteFile, from begin: UInt64, isFresh: Bool, _ tally: ByteTally,
+    _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) async throws {
+    var offset = begin
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: Int(min(file.byteCount - begin, UInt64(Self.pieceByteCount))), alignment: 16)
+    defer { memory.deallocate() }
+    while offset < file.byteCount {
+      try Task.checkCancellation()
+      let count = Int(min(file.byteCount - offset, UInt64(memory.count)))
+      let buffer = TransferBuffer(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
+      defer { tally.add(buffer.wireByteCount) }
+      try await source.read(file, at: offset, into: buffer, isFresh: isFresh)
+      try body(UnsafeRawBufferPointer(buffer.bytes))
+      offset += UInt64(count)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+public import PackAuthoring
+import PackDelivery
+public import PackStore
+
+/// Where a site is served from that a publisher reads who has nothing of it: a web server, a folder, or a bucket, which is read from
+/// the storage itself.
+public struct ServedSource: Sendable {
+  /// As a person named it, without a user's name and password.
+  public let location: String
+
+  private let site: String
+  private let options: BucketSite.Options
+
+  /// - Parameters:
+  ///   - site: an `http:`, `https:` or `file:` URL, a folder, or `s3://bucket/prefix`.
+  ///   - options: of a site in object storage.
+  public init(_ site: String, options: BucketSite.Options = .init()) {
+    self.site = site
+    self.options = options
+    location = withoutUser(site)
+  }
+
+  /// - Throws: `invalidLocation`, `denied`, `noHTTP`.
+  package func open(channels: [SiteChannel]) throws -> ServedSite {
+    ServedSite(try source(), channels: channels)
+  }
+
+  /// What the roots offer, of which nothing else is read.
+  ///
+  /// - Parameters:
+  ///   - channels: first the one whose first offers are the present versions; besides them `live`.
+  ///   - key: of the same first root key as the site.
+  /// - Throws: `noSite`, `untrusted`, `corrupt`; `invalidArgument` when this machine's clock is far from the server's;
+  ///   `unreachable`, `denied`, `badResponse`.
+  public func knownVersions(channels: [SiteChannel], signedBy key: SiteKey) async throws -> KnownVersions? {
+    let served = try open(channels: channels)
+    let roots: [SiteChannel: ServedSite.Root]
+    do {
+      roots = try await served.readRoots(key: key, trusted: nil)
+    } catch {
+      await served.close()
+      throw error
+    }
+    await served.close()
+    let others = served.channels.filter { !channels.contains($0) }
+    return KnownVersions((channels + others).compactMap { roots[$0]?.signed.root })
+  }
+
+  private func source() throws -> any SiteSource {
+    guard S3Location.names(site) else { return try makeSource(site, Store.PullOptions()) }
+    #if Delivery
+      let storage = try BucketSite.storage(
+        at: try S3Location(site), options, environment: processEnvironment())
+      return StorageSource(storage)
+    #else
+      throw DeliveryError(.noHTTP, "this program was built without HTTP", at: location)
+    #endif
+  }
+}

@@ -1,0 +1,73 @@
+import CPackStore
+
+extension Store {
+  /// A version that the signed files of a site say there is.
+  package struct RestoredVersion: Sendable {
+    package var manifest: VersionManifest
+
+    /// Of the pack.
+    package var priority: Int32
+
+    package init(_ manifest: VersionManifest, priority: Int32) {
+      self.manifest = manifest
+      self.priority = priority
+    }
+  }
+
+  /// Makes the store of a site in a folder that has its metadata segments and, in `tables/`, the tables of its data segments:
+  /// what roots and manifests say that it has. It is the store of a copy without frames: `FORMAT.md`, section 21.
+  ///
+  /// All that is used is compared with what names it: tables with the ids of segments, pages with theirs.
+  ///
+  /// - Parameters:
+  ///   - id: of the site's store.
+  ///   - versions: of a pack one after another, the current one first. Two of a pack have different numbers.
+  /// - Throws: `corrupt` when the segments do not have all of them; `exists`, `invalidArgument`, `noSpace`, `ioError`,
+  ///   `outOfMemory`.
+  /// - Complexity: O(*n*) in bytes of metadata.
+  package static func restoreSite(at path: FilePath, id: SiteID, _ versions: [RestoredVersion]) throws {
+    var totals = pks_repair_totals()
+    try naming(path) {
+      try check { error in
+        withCStrings(versions.map(\.manifest.pack.name)) { names in
+          let rows = zip(versions, names).map { version, name in row(version, name) }
+          // That there are none is said by a place with none.
+          return (rows + [pks_restored_version()]).withUnsafeBufferPointer { places in
+            id.id.bytes.withUnsafeBufferPointer { id in
+              var request = pks_repair_request()
+              request.versions = places.baseAddress
+              request.version_count = UInt32(rows.count)
+              request.store_id = id.baseAddress
+              request.publication = true
+              return path.withPlatformString { path in
+                Options.existing.withCore { pks_store_repair(path, $0, &request, &totals, error) }
+              }
+            }
+          }
+        }
+      }
+    }
+    guard !totals.has_lost, totals.version_count == UInt64(versions.count) else {
+      throw PackStoreError(.corrupt, "the segments do not have all that the manifests say", file: path.string)
+    }
+  }
+
+  private static func row(_ version: RestoredVersion, _ name: UnsafePointer<CChar>) -> pks_restored_version {
+    let manifest = version.manifest
+    var row = pks_restored_version()
+    row.pack = name
+    row.priority = version.priority
+    row.number = manifest.number
+    copy(manifest.catalog.bytes, to: &row.catalog)
+    copy(manifest.layout.bytes, to: &row.layout)
+    if let attributes = manifest.attributes { copy(attributes.bytes, to: &row.attributes) }
+    row.committed_at_ns = manifest.committedAt
+    (row.file_count, row.link_count) = (manifest.fileCount, manifest.linkCount)
+    (row.folder_count, row.logical_bytes) = (manifest.folderCount, manifest.byteCount)
+    return row
+  }
+
+  private static func copy<Field>(_ bytes: [UInt8], to field: inout Field) {
+    withUnsafeMutableBytes(of: &field) { $0.copyBytes(from: bytes.prefix($0.count)) }
+  }
+}
