@@ -238,8 +238,12 @@ let package = Package(
     .executableTarget(
       name: "snippet-extension", dependencies: ["BackgroundAssets", "StoreKit", "ExtensionFoundation"],
       path: "Tests/SnippetExtension"),
+    .executableTarget(
+      name: "snippet-downloads", dependencies: ["BackgroundAssets", "ExtensionFoundation"],
+      path: "Tests/SnippetDownloads"),
     .testTarget(
-      name: "Snippets", dependencies: ["BackgroundAssets", "PackAuthoring", "PackStore", "snippet-extension"],
+      name: "Snippets",
+      dependencies: ["BackgroundAssets", "PackAuthoring", "PackStore", "snippet-extension", "snippet-downloads"],
       path: "Tests/Snippets", exclude: ["AppleNames.txt"]),
   ]
 #endif

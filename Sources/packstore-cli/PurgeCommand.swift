@@ -1,4 +1,5 @@
 import ArgumentParser
+import ManagedPacks
 import PackStore
 
 struct Purge: AsyncParsableCommand, CommandWithSubject {
@@ -7,7 +8,7 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
     discussion: """
       Deletes whole files of the store's cache folder until so much is free, the least valuable first: copies that are decoded, \
       then data of purgeable packs, those of the lowest priority first, then those that were used longest ago; of a pack, \
-      older versions first. What is durable, versions that are pinned, and what a reader has open all stay. It takes \
+      older versions first. In the folder of a group of apps, files that were delivered to them (BADownloadManager) go last. What is durable, versions that are pinned, and what a reader has open all stay. It takes \
       milliseconds, and commits nothing.
 
       'packstore pull' leaves packs alone that lost data this way, unless they are named or '--refetch' is said. The folder of a \
@@ -36,23 +37,30 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
       options.cache = snapshot.cacheFolder.map { Store.Cache(folder: $0.path, byteBudget: 0) }
     }
     let result = try await store.open(options).purge(bytes: bytes)
+    let purged = PurgeReport(result, try purgeDownloads(after: result))
 
     let output = Output()
     if report.json {
-      try output.json(PurgeReport(result))
+      try output.json(purged)
     } else if report.isTalkative {
-      try output.lines([summary(result)])
+      try output.lines([summary(purged)])
     }
     try output.flush()
   }
 
-  private func summary(_ result: Store.PurgeResult) -> String {
-    let freed = "freed \(formatBytes(result.freedByteCount)) in \(formatCount(result.fileCount, "file"))"
+  /// In the folder of a group of apps, files that were delivered to them go last: they are longer to get again.
+  private func purgeDownloads(after result: Store.PurgeResult) throws -> PurgeableDownloads.Result {
+    let group = FilePath(store.store).removingLastComponent()
+    return try PurgeableDownloads(in: group).purge(byteCount: max(bytes - result.freedByteCount, 0))
+  }
+
+  private func summary(_ result: PurgeReport) -> String {
+    let freed = "freed \(formatBytes(result.freedBytes)) in \(formatCount(result.files, "file"))"
     let deferred =
-      result.deferredByteCount > 0
-      ? "; readers have \(formatBytes(result.deferredByteCount)) open: purge again later" : ""
+      result.deferredBytes > 0
+      ? "; readers have \(formatBytes(result.deferredBytes)) open: purge again later" : ""
     let impossible =
-      result.impossibleByteCount > 0 ? "; \(formatBytes(result.impossibleByteCount)) of it cannot be freed" : ""
+      result.impossibleBytes > 0 ? "; \(formatBytes(result.impossibleBytes)) of it cannot be freed" : ""
     return freed + deferred + impossible
   }
 }
@@ -60,10 +68,10 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
 private struct PurgeReport: Encodable {
   let freedBytes, deferredBytes, impossibleBytes, files: Int
 
-  init(_ result: Store.PurgeResult) {
-    freedBytes = result.freedByteCount
+  init(_ result: Store.PurgeResult, _ downloads: PurgeableDownloads.Result) {
+    freedBytes = result.freedByteCount + downloads.freedByteCount
     deferredBytes = result.deferredByteCount
-    impossibleBytes = result.impossibleByteCount
-    files = result.fileCount
+    impossibleBytes = max(result.impossibleByteCount - downloads.freedByteCount, 0)
+    files = result.fileCount + downloads.fileCount
   }
 }

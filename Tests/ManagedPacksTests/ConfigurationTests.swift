@@ -98,7 +98,7 @@ import Testing
     (#"{"BAAppGroupID": "", "BAManifestURL": "x"}"#, "BAAppGroupID"),
     (#"{"BAAppGroupID": 7, "BAManifestURL": "x"}"#, "BAAppGroupID"),
     (#"{"BAAppGroupID": "g", "BAManifestURL": ""}"#, "BAManifestURL"),
-    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "BAHasManagedAssetPacks": false}"#, "BAHasManagedAssetPacks"),
+    (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "BAHasManagedAssetPacks": false}"#, "BAManifestURL"),
     (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreChannel": "Ä"}"#, "PackStoreChannel"),
     (#"{"BAAppGroupID": "g", "BAManifestURL": "x", "PackStoreTrustedKey": "short"}"#, "PackStoreTrustedKey"),
     (

@@ -135,7 +135,9 @@ import Testing
   /// Each name of the list occurs, with its labels in their order, in code that these tests run.
   @Test func everyName() throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    let folders = [folder, folder.deletingLastPathComponent().appendingPathComponent("SnippetExtension")]
+    let folders =
+      [folder]
+      + ["SnippetExtension", "SnippetDownloads"].map { folder.deletingLastPathComponent().appendingPathComponent($0) }
     let files = try folders.flatMap {
       try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
     }

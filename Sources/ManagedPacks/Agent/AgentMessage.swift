@@ -11,6 +11,8 @@ package enum AgentRequest: Hashable, Sendable {
   case refresh
   /// Stop fetching a pack, which the app fetches itself now: until the connection ends it is the app's.
   case handOver(PackID)
+  /// Stop downloading for an app with downloads of its own, which does it itself now: until the connection ends.
+  case handOverDownloads(app: String)
   /// Apply the policies that an event calls for: of one app of the group, or of all.
   case event(BAContentRequest, app: String?)
 }
@@ -41,7 +43,12 @@ extension AgentRequest {
     switch try members.text("ask") {
     case "status": self = .status
     case "refresh": self = .refresh
-    case "handover": self = .handOver(try members.pack("pack"))
+    case "handover":
+      if members["pack"] == nil, let app = try members.optionalText("app") {
+        self = .handOverDownloads(app: app)
+      } else {
+        self = .handOver(try members.pack("pack"))
+      }
     case "event":
       guard let event = BAContentRequest(word: try members.text("event")) else { throw AgentMessageError.malformed }
       self = .event(event, app: try members.optionalText("app"))
@@ -54,6 +61,7 @@ extension AgentRequest {
     case .status: encodeMessage([("ask", .text("status"))])
     case .refresh: encodeMessage([("ask", .text("refresh"))])
     case .handOver(let pack): encodeMessage([("ask", .text("handover")), ("pack", .text(pack.name))])
+    case .handOverDownloads(let app): encodeMessage([("ask", .text("handover")), ("app", .text(app))])
     case .event(let event, let app):
       encodeMessage(
         [("ask", .text("event")), ("event", .text(event.word))] + (app.map { [("app", .text($0))] } ?? []))

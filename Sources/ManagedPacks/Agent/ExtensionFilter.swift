@@ -25,41 +25,15 @@ struct ExtensionFilter: Sendable {
   private func ask(_ event: BAContentRequest, _ packs: [AssetPack]) async throws -> Set<String> {
     let program = try OwnedFile(program, isProgram: true).path
     let clock = ContinuousClock(), begin = clock.now
-    let time = try charge()
+    let budget = ExtensionBudget(app: app, journal: journal, limits: limits, wallClock: wallClock)
+    let time = try budget.charge()
     // The journal must not have it free, and must not have it for nothing.
-    defer { try? refund(time - min(clock.now - begin, time)) }
+    defer { try? budget.refund(time - min(clock.now - begin, time)) }
     guard time > .zero else { throw ExtensionFailure.tookTooLong }
     return try await BlockingExecutor.run {
-      var run = try ExtensionRun(program, event, environment: environment, limits: limits, time: time)
+      var run = try ExtensionRun(
+        program, [FilterProtocol.argument, event.word], environment: environment, limits: limits, time: time)
       return try run.wanted(of: packs)
     }
   }
-
-  // MARK: - Time
-
-  private static let dayInMilliseconds = 86_400_000
-
-  private var today: Int { Int(exactly: (wallClock() / 86_400).rounded(.down)) ?? 0 }
-
-  /// Takes what a run may last from what is left today, and says how much it is.
-  private func charge() throws -> Duration {
-    try journal.update { journal in
-      let noted = journal.extensionTimes[app].flatMap { $0.day == today ? $0.milliseconds : nil } ?? 0
-      let used = min(max(noted, 0), Self.dayInMilliseconds)
-      let left = limits.dailyTime - .milliseconds(used)
-      let time = max(min(left, limits.longestRun), .zero)
-      journal.extensionTimes[app] = Journal.ExtensionTime(day: today, milliseconds: used + milliseconds(time))
-      return time
-    }
-  }
-
-  private func refund(_ time: Duration) throws {
-    try journal.update { journal in
-      guard var spent = journal.extensionTimes[app], spent.day == today else { return }
-      spent.milliseconds = max(min(spent.milliseconds, Self.dayInMilliseconds) - milliseconds(time), 0)
-      journal.extensionTimes[app] = spent
-    }
-  }
-
-  private func milliseconds(_ time: Duration) -> Int { Int(clamping: Int64((time / .milliseconds(1)).rounded(.down))) }
 }

@@ -42,15 +42,19 @@ extension ExtensionFailure: CustomStringConvertible {
   }
 }
 
-/// Asks a program which packs to fetch, and ends it.
+/// Talks to an extension's program, within what it may take, and ends it.
 ///
 /// What this process sees to ends with it; of an extension whose agent was killed the system limits the time of processors and the
 /// memory, and one that waits finds that its input has ended.
 struct ExtensionRun {
   let child: ChildProcess
   let limits: ExtensionLimits
-  let end: ContinuousClock.Instant
-  private var frames = MessageFrames()
+  /// When it has taken its time.
+  var end: ContinuousClock.Instant
+  private var frames: MessageFrames
+
+  /// The most bytes that are read at a time.
+  private static let readByteCount = 1 << 16
 
   /// How often its memory is looked at, in milliseconds.
   private static let samplingInterval: Int32 = 20
@@ -63,17 +67,20 @@ struct ExtensionRun {
   /// never used, such as stacks of threads, counts there.
   private static let slack = 512 << 20
 
-  /// - Parameter time: how long it may take.
+  /// - Parameters:
+  ///   - time: how long it may take.
+  ///   - messageLimit: the most bytes of what it says at a time.
   init(
-    _ program: FilePath, _ event: BAContentRequest, environment: [String: String], limits: ExtensionLimits,
-    time: Duration
+    _ program: FilePath, _ arguments: [String], environment: [String: String], limits: ExtensionLimits,
+    time: Duration, messageLimit: Int = MessageFrames.byteCountLimit
   ) throws {
     let (dataLimit, overflows) = limits.byteCount.addingReportingOverflow(Self.slack)
     child = try ChildProcess(
-      program, [FilterProtocol.argument, event.word], environment: environment,
+      program, arguments, environment: environment,
       dataByteCountLimit: overflows ? nil : dataLimit,
       processorSeconds: Int(clamping: time.components.seconds).addingClamped(1))
     self.limits = limits
+    frames = MessageFrames(limit: messageLimit)
     end = ContinuousClock().now + time
   }
 
@@ -96,7 +103,10 @@ struct ExtensionRun {
     return reply.isWanted
   }
 
-  private mutating func exchange(_ request: [UInt8]) throws -> [UInt8] {
+  /// Sends a message, and returns the next one that comes. Blocks.
+  ///
+  /// - Throws: ``ExtensionFailure``.
+  mutating func exchange(_ request: [UInt8]) throws -> [UInt8] {
     var output = request[...]
     while true {
       do {
@@ -111,7 +121,7 @@ struct ExtensionRun {
         pollfd(fd: child.socket.number, events: Int16(POLLIN | (output.isEmpty ? 0 : POLLOUT)), revents: 0)
       ]
       guard systemPoll(&entries, Self.samplingInterval) > 0 else { continue }
-      guard let bytes = try? child.socket.read(upTo: frames.room) else {
+      guard let bytes = try? child.socket.read(upTo: min(frames.room, Self.readByteCount)) else {
         if Int32(entries[0].revents) & (POLLHUP | POLLERR) != 0 { throw ended() }
         continue
       }

@@ -17,6 +17,9 @@ package actor GroupAgent {
     /// Seconds since 1970.
     package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
+    /// How files are fetched of apps with downloads of their own; nil: by HTTP.
+    package var transport: (any FileTransport)?
+
     package var server = AgentServer.Limits()
     package var credentials = PeerCredentials.system
 
@@ -52,6 +55,7 @@ package actor GroupAgent {
   private let journal: JournalFile
   private let options: Options
   private let bell = Bell()
+  private let unmanaged: UnmanagedApps
   private var apps: [String: App] = [:]
   /// Why apps are of no use, so that each reason is told once.
   private var refused: [String: String] = [:]
@@ -75,6 +79,7 @@ package actor GroupAgent {
     self.folder = folder
     self.options = options
     journal = JournalFile(in: folder)
+    unmanaged = UnmanagedApps(in: folder, options)
   }
 
   private nonisolated func tell(_ notice: AgentNotice) { options.tell(notice) }
@@ -132,6 +137,7 @@ package actor GroupAgent {
       }
       await reconcile()
     }
+    await unmanaged.finish()
     await settle()
     return summary
   }
@@ -162,6 +168,7 @@ package actor GroupAgent {
     for app in apps.values {
       for id in app.core.scheduler.openDownloads.keys { await app.core.scheduler.stop(id, PackHandedOver()) }
     }
+    await unmanaged.stop()
   }
 
   /// Returns when all that happened was told, and stands in the journal.
@@ -185,6 +192,9 @@ package actor GroupAgent {
     case .handOver(let pack):
       await handOver(pack, to: connection)
       return .done(packs: [])
+    case .handOverDownloads(let app):
+      await unmanaged.handOver(app, to: connection)
+      return .done(packs: [])
     case .event(let event, let app):
       do {
         return .done(packs: try await handle(event, app: app))
@@ -200,11 +210,12 @@ package actor GroupAgent {
   }
 
   /// A connection has ended: what the app has not brought is to be fetched.
-  private func forget(_ connection: Int) {
+  private func forget(_ connection: Int) async {
     for pack in Array(handedOver.keys) {
       handedOver[pack]?.remove(connection)
       if handedOver[pack]?.isEmpty == true { handedOver[pack] = nil }
     }
+    await unmanaged.forget(connection)
     bell.ring()
   }
 
@@ -215,13 +226,13 @@ package actor GroupAgent {
   /// - Parameter id: of one app; nil: all.
   /// - Throws: ``ManagedPacksError`` `agent` when the app is not registered; what keeps sites from answering.
   package func handle(_ event: BAContentRequest, app id: String?) async throws -> [PackID] {
-    try refreshApps()
-    guard !apps.isEmpty else {
+    let unmanagedIDs = try await refreshApps()
+    guard !apps.isEmpty || !unmanagedIDs.isEmpty else {
       throw ManagedPacksError(
         .agent, "no app of the group '\(folder.path)' is registered",
         remedy: "launch one, or name its property list to 'packstore agent event'")
     }
-    if let id, apps[id] == nil {
+    if let id, apps[id] == nil, !unmanagedIDs.contains(id) {
       throw ManagedPacksError(
         .agent, "the app '\(id)' is not registered in the group, or is of no use to its agent",
         remedy: "see the log of the agent, or name the app's property list")
@@ -239,6 +250,10 @@ package actor GroupAgent {
         failure = failure ?? error
       }
     }
+    for (name, downloads) in try await unmanaged.handle(event, app: id) {
+      let list = downloads.isEmpty ? "nothing to fetch" : downloads.joined(separator: ", ")
+      tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
+    }
     bell.ring()
     if let failure { throw failure }
     return packs
@@ -248,7 +263,7 @@ package actor GroupAgent {
   ///
   /// - Throws: what ``AssetPackManager/ensureEssential()`` throws.
   package func ensureEssential(app id: String?) async throws {
-    try refreshApps()
+    try await refreshApps()
     // What else was asked for meanwhile is left to the agent.
     defer { AgentClient(in: folder).refresh() }
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
@@ -262,7 +277,8 @@ package actor GroupAgent {
   /// Makes downloads what the journal says.
   private func reconcile() async {
     do {
-      try refreshApps()
+      try await refreshApps()
+      await unmanaged.download()
       try await meetRequests()
     } catch {
       tell(AgentNotice(.problem, "\(error)"))
@@ -313,8 +329,12 @@ package actor GroupAgent {
   // MARK: - Apps
 
   /// Has a manager for each app that registered.
-  private func refreshApps() throws {
+  ///
+  /// - Returns: the ids of apps with downloads of their own.
+  @discardableResult
+  private func refreshApps() async throws -> Set<String> {
     let registrations = try journal.read().registrations
+    let unmanagedIDs = await unmanaged.refresh(registrations)
     for (id, app) in apps where registrations[id] != app.registration || app.list != listDigest(app.registration) {
       apps[id] = nil
       Task { [scheduler = app.core.scheduler] in
@@ -323,7 +343,7 @@ package actor GroupAgent {
       }
     }
     refused = refused.filter { registrations[$0.key] != nil }
-    for (id, registration) in registrations where apps[id] == nil {
+    for (id, registration) in registrations where apps[id] == nil && !unmanagedIDs.contains(id) {
       guard let list = registration.propertyList, pathExists(FilePath(list)) else { continue }
       do {
         apps[id] = try makeApp(id, registration, FilePath(list))
@@ -335,6 +355,7 @@ package actor GroupAgent {
         tell(AgentNotice(.problem, app: id, "this app is left out: \(error)"))
       }
     }
+    return unmanagedIDs
   }
 
   /// Nil: there is no list that can be read.
@@ -400,20 +421,5 @@ package actor GroupAgent {
     case .began, .paused, .downloading: break
     }
     bell.ring()
-  }
-}
-
-/// Wakes the one who waits; what rings while it does not is heard once.
-private final class Bell: Sendable {
-  private let stream: AsyncStream<Void>
-  private let continuation: AsyncStream<Void>.Continuation
-
-  init() { (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
-
-  func ring() { continuation.yield() }
-
-  /// Returns at the next ring, or when the task is cancelled.
-  func wait() async {
-    for await _ in stream { return }
   }
 }

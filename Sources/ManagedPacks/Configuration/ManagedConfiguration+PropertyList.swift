@@ -10,9 +10,6 @@ extension ManagedConfiguration {
   /// - Throws: ``ManagedPacksError``.
   public init(propertyList data: Data, name: String = "property list") throws {
     let list = try PropertyList(data, name: name)
-    if try list.value("BAHasManagedAssetPacks", Bool.self) == false {
-      throw list.error("BAHasManagedAssetPacks", "is false", "set it to true: the app uses managed asset packs")
-    }
     guard let group = try list.text("BAAppGroupID") else {
       throw list.error(
         "BAAppGroupID", "is missing", "name the group of apps that share the packs, such as group.com.example.game")
@@ -43,6 +40,14 @@ extension ManagedConfiguration {
       essentialByteCount: try list.essentialByteCount(),
       groupFolder: try list.text("PackStoreGroupFolder").map { FilePath($0) })
     downloaderExtension = try list.text("PackStoreExtension").map { FilePath($0) }
+    restrictions = try list.restrictions()
+    maxInstallByteCount = try list.byteCount("BAMaxInstallSize")
+    hasManagedAssetPacks = try list.value("BAHasManagedAssetPacks", Bool.self) ?? !list.isUnmanaged(url)
+    if !hasManagedAssetPacks, FileLocation(url) == nil {
+      throw list.error(
+        "BAManifestURL", "is no https URL, which it is without BAHasManagedAssetPacks",
+        "name the file that the extension is given, or set BAHasManagedAssetPacks to true for a site with packs")
+    }
   }
 }
 
@@ -113,6 +118,8 @@ private struct PropertyList {
         case is String.Type: "a text"
         case is Bool.Type: "true or false"
         case is Int.Type: "a whole number"
+        case is [String].Type: "a list of texts"
+        case is [String: Any].Type: "a dictionary"
         default: "a list of dictionaries"
         }
       throw error(key, "has a value of another type", "write \(kind)")
@@ -152,14 +159,40 @@ private struct PropertyList {
     return items.enumerated().map { PropertyList(name: "\(name), \(key)[\($0)]", values: $1) }
   }
 
-  func essentialByteCount() throws -> Int? {
-    let restrictions = try value("BAInitialDownloadRestrictions", [String: Any].self)
-    let nested = restrictions.map { PropertyList(name: "\(name), BAInitialDownloadRestrictions", values: $0) }
-    let count =
-      try value("BAEssentialMaxInstallSize", Int.self) ?? nested?.value("BAEssentialDownloadAllowance", Int.self)
-    guard count ?? 0 >= 0 else { throw error("BAEssentialMaxInstallSize", "is negative", "write a number of bytes") }
+  /// Without a word about it: whether the app has downloads of its own. A site may be at an `http` URL of this machine.
+  func isUnmanaged(_ url: String) -> Bool {
+    let ofSites = ["PackStoreChannel", "PackStoreTrustedKey", "PackStoreAllowsUnsigned", "PackStoreSites"]
+    return FileLocation(url) != nil && url.lowercased().hasPrefix("https:") && !ofSites.contains { values[$0] != nil }
+  }
+
+  func byteCount(_ key: String) throws -> Int? {
+    let count = try value(key, Int.self)
+    guard count ?? 0 >= 0 else { throw error(key, "is negative", "write a number of bytes") }
     return count
   }
+
+  func essentialByteCount() throws -> Int? {
+    try byteCount("BAEssentialMaxInstallSize") ?? restrictions()?.essentialByteCount
+  }
+
+  /// Nil: there are none. A number that is missing is 0, and a list of domains that is missing is empty.
+  func restrictions() throws -> InitialDownloadRestrictions? {
+    let key = "BAInitialDownloadRestrictions"
+    guard let values = try value(key, [String: Any].self) else { return nil }
+    let nested = PropertyList(name: "\(name), \(key)", values: values)
+    let list = "BADownloadDomainAllowList", domains = try nested.texts(list) ?? []
+    guard domains.count <= InitialDownloadRestrictions.domainLimit else {
+      throw nested.error(list, "has too many domains", "name \(InitialDownloadRestrictions.domainLimit) at most")
+    }
+    if let wrong = domains.first(where: { !InitialDownloadRestrictions.isDomain($0) }) {
+      throw nested.error(list, "has '\(wrong)', which is no domain", "write example.com, or *.example.com")
+    }
+    return InitialDownloadRestrictions(
+      byteCount: try nested.byteCount("BADownloadAllowance") ?? 0,
+      essentialByteCount: try nested.byteCount("BAEssentialDownloadAllowance") ?? 0, domains: domains)
+  }
+
+  private func texts(_ key: String) throws -> [String]? { try value(key, [String].self) }
 }
 
 extension UInt8 {

@@ -19,6 +19,16 @@ public struct ManagedConfiguration: Hashable, Sendable {
   /// `BAEssentialDownloadAllowance`.
   public var essentialByteCount: Int?
 
+  /// Whether the app has asset packs, or downloads of its own: `BAHasManagedAssetPacks`. Where a property list does not say, it is
+  /// the latter if `BAManifestURL` is a web URL and no key tells of a site.
+  public var hasManagedAssetPacks = true
+
+  /// What downloads of the app's own may take before its first launch; nil: there is no limit.
+  public var restrictions: InitialDownloadRestrictions?
+
+  /// What such downloads take on the disk, in bytes: `BAMaxInstallSize`, for stores to show. Nil: the list does not say.
+  public var maxInstallByteCount: Int?
+
   /// The folder of the group; nil: `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`.
   public var groupFolder: FilePath?
 

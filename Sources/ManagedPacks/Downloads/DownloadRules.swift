@@ -26,6 +26,13 @@ public struct DownloadRules: Sendable {
   /// could start; ``AssetPackManager/conditionsChanged()`` makes it be asked again.
   public var isMetered: @Sendable () -> Bool = { false }
 
+  /// Whether the user permits work in the background: without it, downloads of an app's own wait that were not started in the
+  /// foreground, and its extension is not asked.
+  public var isBackgroundAllowed: @Sendable () -> Bool = { true }
+
+  /// Whether the user permits an app's own downloads before its first launch.
+  public var isInAppContentAllowed: @Sendable () -> Bool = { true }
+
   /// How much room there is for a file in a folder, in bytes; nil: that is not known.
   public var freeByteCount: @Sendable (FilePath) -> Int? = { freeByteCountOnDisk($0) }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -35,6 +37,19 @@ extension ManagedDownloaderExtension {
       warn("\(error)")
       return 1
     }
+  }
+}
+
+extension BADownloaderExtension {
+  /// Serves the agent, which starts the program; ends with 2 where something else did.
+  public static func main() async {
+    isExtensionProcess.store(true, ordering: .relaxed)
+    guard CommandLine.arguments.dropFirst().elementsEqual([DownloaderProtocol.argument]) else {
+      warn("this extension is started by the agent of the app's group: see 'packstore agent --help'")
+      exit(2)
+    }
+    let service = DownloaderService(Self()) { try? BADownloadManager.shared.core }
+    exit(await service.run() ? 0 : 1)
   }
 }
 

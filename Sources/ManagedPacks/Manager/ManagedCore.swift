@@ -27,6 +27,11 @@ final class ManagedCore: Sendable {
   private let lastCatalog: Mutex<PackCatalog?> = Mutex(nil)
 
   init(_ configuration: ManagedConfiguration, _ options: AssetPackManager.Options, hub: StatusHub) throws {
+    guard configuration.hasManagedAssetPacks else {
+      throw ManagedPacksError(
+        .invalidConfiguration, "the app '\(configuration.appID)' has downloads of its own, and no asset packs",
+        remedy: "use BADownloadManager, or set BAHasManagedAssetPacks to true")
+    }
     self.configuration = configuration
     self.options = options
     let folder = try GroupFolder(of: configuration, environment: options.environment)
@@ -102,7 +107,10 @@ final class ManagedCore: Sendable {
   private static func openStore(_ folder: GroupFolder, _ options: AssetPackManager.Options) throws -> Store {
     let cache = Store.Cache(folder: folder.cache, byteBudget: options.cacheByteBudget)
     // What may be purged comes again when it is asked for; the write that finds the disk full does not.
-    let owner = Store.SpaceOwner { _ in true }
+    let owner = Store.SpaceOwner { byteCount in
+      PurgeableDownloads.makeRoom(byteCount: byteCount, in: folder)
+      return true
+    }
     return try Store(
       at: folder.store, options: Store.Options(cache: options.cacheByteBudget > 0 ? cache : nil, spaceOwner: owner))
   }

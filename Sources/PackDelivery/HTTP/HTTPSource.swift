@@ -436,7 +436,7 @@
         return bad(path, "it is not HTTP (\(malformed))")
       default:
         return TransientFault(
-          error: DeliveryError(.unreachable, "the connection failed (\(describe(error)))", at: place(of: path)))
+          error: DeliveryError(.unreachable, "the connection failed (\(Self.describe(error)))", at: place(of: path)))
       }
     }
 
@@ -455,7 +455,7 @@
       }
     }
 
-    private func describe(_ error: any Error) -> String {
+    static func describe(_ error: any Error) -> String {
       (error as? HTTPClientError)?.shortDescription ?? (error as? IOError).map { "\(Errno(rawValue: $0.errnoCode))" }
         ?? "\(error)"
     }

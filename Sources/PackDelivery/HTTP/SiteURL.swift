@@ -88,6 +88,17 @@
       return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
     }
 
+    /// The host without brackets.
+    var plainHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
+
+    /// `https`, or this machine: what may be fetched that is not signed.
+    var isSafe: Bool { scheme == "https" || isLoopback }
+
+    private var isLoopback: Bool {
+      plainHost == "localhost" || plainHost == "::1"
+        || plainHost.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
+    }
+
     private var parts: (path: String, query: String) {
       guard let mark = text.firstIndex(of: "?") else { return (text, "") }
       return (String(text[..<mark]), String(text[mark...]))

@@ -1,0 +1,94 @@
+import PackStore
+
+// What the agent and the extension of an app with downloads of its own say to each other, in frames as between app and agent: JSON
+// objects with `format`, and `ask` or `answer`. A callback is a request, and its return the reply.
+
+package enum DownloaderProtocol {
+  /// The first argument of an extension that the agent starts.
+  package static let argument = "downloads"
+
+  /// The most bytes of a message: an extension may return thousands of downloads.
+  package static let byteCountLimit = 16 << 20
+
+  static let format = 1
+}
+
+/// What the agent asks an extension.
+package enum DownloaderRequest: Hashable, Codable, Sendable {
+  /// `downloads(for:manifestURL:extensionInfo:)`; the sizes that are left, nil: without limit.
+  case downloads(event: Int, manifest: String, left: Int?, leftEssential: Int?)
+  /// `backgroundDownload(_:finishedWithFileURL:)`.
+  case finished(DownloadRecord, file: String)
+  /// `backgroundDownload(_:failedWithError:)`.
+  case failed(DownloadRecord)
+  /// `backgroundDownload(_:didReceive:)`.
+  case challenge(DownloadRecord, FileChallenge)
+  /// `extensionWillTerminate()`.
+  case end
+}
+
+/// What it answers.
+package enum DownloaderReply: Hashable, Codable, Sendable {
+  case downloads([DownloadRecord])
+  case done
+  case challenge(FileChallengeReply)
+}
+
+private struct Envelope<Content: Codable>: Codable {
+  var format: Int
+  var ask: Content?
+  var answer: Content?
+}
+
+/// - Throws: ``AgentMessageError``.
+private func decoded<Content: Codable>(_ bytes: [UInt8], _: Content.Type) throws -> Envelope<Content> {
+  guard bytes.count <= DownloaderProtocol.byteCountLimit else { throw AgentMessageError.tooLong }
+  // Before Foundation's decoder sees it: deep nesting, names that are there twice.
+  guard JSONReader.read(bytes).faults.isEmpty,
+    let envelope = try? JSONDecoder().decode(Envelope<Content>.self, from: Data(bytes)), envelope.format >= 1
+  else { throw AgentMessageError.malformed }
+  guard envelope.format <= DownloaderProtocol.format else { throw AgentMessageError.newer }
+  return envelope
+}
+
+private func encoded<Content: Codable>(_ envelope: Envelope<Content>) throws -> [UInt8] {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  return Array(try encoder.encode(envelope))
+}
+
+extension DownloaderRequest {
+  /// - Throws: ``AgentMessageError``.
+  package init(decoding bytes: [UInt8]) throws {
+    guard let request = try decoded(bytes, Self.self).ask, request.isBounded else { throw AgentMessageError.malformed }
+    self = request
+  }
+
+  package func encode() throws -> [UInt8] {
+    try encoded(Envelope(format: DownloaderProtocol.format, ask: self, answer: nil))
+  }
+
+  private var isBounded: Bool {
+    switch self {
+    case .downloads(let event, _, let left, let leftEssential):
+      BAContentRequest(rawValue: event) != nil && left ?? 0 >= 0 && leftEssential ?? 0 >= 0
+    case .finished(let record, _), .failed(let record), .challenge(let record, _): record.isBounded
+    case .end: true
+    }
+  }
+}
+
+extension DownloaderReply {
+  /// - Throws: ``AgentMessageError``.
+  package init(decoding bytes: [UInt8]) throws {
+    guard let reply = try decoded(bytes, Self.self).answer else { throw AgentMessageError.malformed }
+    if case .downloads(let records) = reply, records.count > DownloadList.countLimit {
+      throw AgentMessageError.malformed
+    }
+    self = reply
+  }
+
+  package func encode() throws -> [UInt8] {
+    try encoded(Envelope(format: DownloaderProtocol.format, ask: nil, answer: self))
+  }
+}

@@ -1,0 +1,143 @@
+/// Calls the entry points of an app's extension, each within what it may take, and tells it of downloads.
+///
+/// The program is started for the first call and ended when nothing is to be told: what it keeps in memory is gone. Calls come one
+/// after the other. Time counts from a call to its reply.
+actor ExtensionSession: DownloadListener {
+  struct Options: Sendable {
+    let app: String
+    /// Nil: there is none, and the app hears of its downloads when it is launched.
+    let program: FilePath?
+    let folder: DownloadFolder
+    let journal: JournalFile
+    let limits: ExtensionLimits
+    let environment: [String: String]
+    let wallClock: @Sendable () -> Double
+    let tell: @Sendable (AgentNotice) -> Void
+  }
+
+  /// The extension is not called now.
+  enum Refusal: Error, CustomStringConvertible {
+    case noProgram, noTime
+
+    var description: String {
+      switch self {
+      case .noProgram: "the app has no extension (PackStoreExtension)"
+      case .noTime: "the extension has no time left today"
+      }
+    }
+  }
+
+  private let options: Options
+  private var run: ExtensionRun?
+  private var last: Task<Void, Never>?
+
+  init(_ options: Options) { self.options = options }
+
+  // MARK: - Calls
+
+  /// - Throws: ``Refusal``; ``ExtensionFailure``: the program is killed then; ``ManagedPacksError`` `agent`.
+  func call(_ request: DownloaderRequest) async throws -> DownloaderReply {
+    let previous = last
+    let task = Task {
+      await previous?.value
+      return try await self.perform(request)
+    }
+    last = Task { _ = try? await task.value }
+    return try await task.value
+  }
+
+  private func perform(_ request: DownloaderRequest) async throws -> DownloaderReply {
+    guard let program = options.program else { throw Refusal.noProgram }
+    let path = try OwnedFile(program, isProgram: true).path
+    let budget = try budget(), clock = ContinuousClock(), begin = clock.now
+    let time = try budget.charge()
+    // The journal must not have it free, and must not have it for nothing.
+    defer { try? budget.refund(time - min(clock.now - begin, time)) }
+    guard time > .zero else { throw Refusal.noTime }
+    do {
+      let frame = try MessageFrames.frame(request.encode(), limit: DownloaderProtocol.byteCountLimit)
+      let known = run, options = options
+      let (message, run) = try await BlockingExecutor.run {
+        var run =
+          try known
+          ?? ExtensionRun(
+            path, [DownloaderProtocol.argument], environment: options.environment, limits: options.limits, time: time,
+            messageLimit: DownloaderProtocol.byteCountLimit)
+        run.end = ContinuousClock().now + time
+        do {
+          return (try run.exchange(frame), run)
+        } catch {
+          run.child.kill()
+          throw error
+        }
+      }
+      self.run = run
+      guard let reply = try? DownloaderReply(decoding: message) else { throw ExtensionFailure.nonsense }
+      return reply
+    } catch {
+      run?.child.kill()
+      run = nil
+      throw error
+    }
+  }
+
+  /// An app that is rarely used gets less: half after a week, a quarter after a month.
+  private func budget() throws -> ExtensionBudget {
+    var limits = options.limits
+    let day = Int(exactly: (options.wallClock() / 86_400).rounded(.down)) ?? 0
+    if let launchDay = try options.folder.list().launchDay {
+      limits.dailyTime = limits.dailyTime * Self.share(daysUnused: day.subtractingClamped(launchDay))
+    }
+    return ExtensionBudget(app: options.app, journal: options.journal, limits: limits, wallClock: options.wallClock)
+  }
+
+  /// Which part of its time an extension has.
+  static func share(daysUnused: Int) -> Double { daysUnused < 7 ? 1 : daysUnused < 30 ? 0.5 : 0.25 }
+
+  /// Ends the program, which is told before.
+  func close() async {
+    guard run != nil else { return }
+    _ = try? await call(.end)
+    run?.child.kill()
+    run = nil
+  }
+
+  // MARK: - Downloads
+
+  func began(_ record: DownloadRecord) async { tell(.began, record, "is being fetched") }
+
+  func paused(_ record: DownloadRecord) async { tell(.paused, record, "waits") }
+
+  nonisolated func wrote(_ record: DownloadRecord, byteCount: Int, total: Int, expected: Int?) {}
+
+  func challenge(_ record: DownloadRecord, _ challenge: FileChallenge) async -> FileChallengeReply {
+    guard case .challenge(let reply)? = try? await call(.challenge(record, challenge)) else { return .none }
+    return reply
+  }
+
+  func ended(_ record: DownloadRecord, _ end: DownloadEnd) async -> Hearing {
+    let request: DownloaderRequest
+    switch end {
+    case .finished(let path):
+      tell(.finished, record, "is here")
+      request = .finished(record, file: path.string)
+    case .failed(let error):
+      tell(.failed, record, "did not come: \(error)")
+      request = .failed(record)
+    }
+    do {
+      guard case .done = try await call(request) else { return .crashed }
+      return .heard
+    } catch {
+      options.tell(
+        AgentNotice(.extension, app: options.app, "the extension did not hear of '\(record.name)': \(error)"))
+      return error is ExtensionFailure ? .crashed : .unheard
+    }
+  }
+
+  func fellSilent() async { await close() }
+
+  private func tell(_ kind: AgentNotice.Kind, _ record: DownloadRecord, _ what: String) {
+    options.tell(AgentNotice(kind, app: options.app, "the download '\(record.name)' \(what)"))
+  }
+}

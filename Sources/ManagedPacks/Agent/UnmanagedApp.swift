@@ -1,0 +1,187 @@
+/// An app with downloads of its own, as the agent serves it: asks its extension what to download, and downloads it.
+actor UnmanagedApp {
+  let id: String
+  private let configuration: ManagedConfiguration
+  private let folder: DownloadFolder
+  private let options: GroupAgent.Options
+  private let session: ExtensionSession
+  private let transport: any FileTransport
+  private var engine: Task<Void, Never>?
+  private var running: DownloadEngine?
+  /// Connections of apps that download themselves.
+  private var handedOver: Set<Int> = []
+
+  /// How often a manifest is tried, and after how long again: people wait.
+  private static let manifestTryCount = 5
+
+  init(_ id: String, _ configuration: ManagedConfiguration, in group: GroupFolder, _ options: GroupAgent.Options) throws
+  {
+    self.id = id
+    self.configuration = configuration
+    self.options = options
+    folder = try DownloadFolder(ofApp: id, in: group)
+    transport = options.transport ?? standardFileTransport(environment: options.manager.environment)
+    var environment = options.manager.environment
+    environment[ManagedConfiguration.environmentVariable] = configuration.propertyList?.string
+    session = ExtensionSession(
+      ExtensionSession.Options(
+        app: id, program: configuration.downloaderExtension, folder: folder, journal: JournalFile(in: group),
+        limits: options.limits, environment: environment, wallClock: options.wallClock, tell: options.tell))
+  }
+
+  // MARK: - Downloading
+
+  /// Downloads what is asked for, unless that is done, or another process does it.
+  func download() {
+    guard engine == nil, handedOver.isEmpty, let list = try? folder.list(), !list.downloads.isEmpty,
+      let lock = try? FileLock(folder.engineLock, waits: false, reason: "the app downloads for itself")
+    else {
+      running?.poke()
+      return
+    }
+    var engineOptions = DownloadEngine.Options(transport: transport)
+    engineOptions.rules = options.manager.rules
+    engineOptions.clock = options.manager.clock
+    engineOptions.restrictions = configuration.restrictions
+    let next = DownloadEngine(in: folder, telling: session, options: engineOptions)
+    running = next
+    engine = Task {
+      do {
+        try await next.run(holding: lock, endsWhenIdle: true)
+      } catch {
+        options.tell(AgentNotice(.problem, app: id, "its downloads cannot be done: \(error)"))
+      }
+      await self.session.close()
+      ended()
+    }
+  }
+
+  private func ended() {
+    engine = nil
+    running = nil
+  }
+
+  /// Returns when nothing is left that can be done now.
+  func finish() async {
+    download()
+    await engine?.value
+  }
+
+  func stop() async {
+    engine?.cancel()
+    await engine?.value
+    await session.close()
+  }
+
+  /// Leaves the downloads to the app until the connection ends.
+  func handOver(to connection: Int) async {
+    handedOver.insert(connection)
+    await stop()
+  }
+
+  func forget(_ connection: Int) { handedOver.remove(connection) }
+
+  // MARK: - Events
+
+  /// Fetches the manifest, asks the extension what to download, and schedules that.
+  ///
+  /// - Returns: the names of what was scheduled.
+  func handle(_ event: BAContentRequest) async throws -> [String] {
+    let rules = options.manager.rules
+    guard rules.isBackgroundAllowed() else { return refuse(event, "the user permits no work in the background") }
+    guard try folder.list().isLaunched || rules.isInAppContentAllowed() else {
+      return refuse(event, "the user permits no downloads before the first launch")
+    }
+    guard configuration.downloaderExtension != nil else {
+      return refuse(event, "\(ExtensionSession.Refusal.noProgram)")
+    }
+    guard let manifest = try await fetchManifest() else { return [] }
+    defer { try? removeFile(folder.manifest) }
+    let allowance = DownloadAllowance(configuration.restrictions, try folder.list())
+    let reply: DownloaderReply
+    do {
+      reply = try await session.call(
+        .downloads(
+          event: event.rawValue, manifest: manifest.string, left: allowance.remaining(isEssential: false),
+          leftEssential: allowance.remaining(isEssential: true)))
+    } catch {
+      // Nothing keeps the app from starting.
+      return refuse(event, "the extension was not heard: \(error)")
+    }
+    await session.close()
+    guard case .downloads(let records) = reply else { return refuse(event, "the extension's answer makes no sense") }
+    return try schedule(records, for: event)
+  }
+
+  private func refuse(_ event: BAContentRequest, _ reason: String) -> [String] {
+    options.tell(AgentNotice(.extension, app: id, "\(event.word): nothing is downloaded: \(reason)"))
+    return []
+  }
+
+  /// What cannot be scheduled has failed, and the extension hears of it.
+  private func schedule(_ records: [DownloadRecord], for event: BAContentRequest) throws -> [String] {
+    var names: [String] = []
+    let admission = DownloadAdmission(group: configuration.appGroupID.name, restrictions: configuration.restrictions)
+    try folder.update { list in
+      for record in records.sorted(by: { $0.isBefore($1) }) {
+        var record = record
+        record.isForeground = false
+        do {
+          if record.isEssential, event != .install, event != .update {
+            throw BAError(.downloadEssentialDownloadNotPermitted)
+          }
+          try admission.check(record, list)
+          list.schedule(record, isForeground: false)
+          names.append(record.name)
+        } catch {
+          // One that cannot even be kept was no download.
+          guard record.isBounded, list[record.id] == nil else { continue }
+          list.schedule(record, isForeground: false)
+          list.fail(record.id, error)
+        }
+      }
+    }
+    return names
+  }
+
+  /// Nil: it did not come, and the extension hears of that.
+  private func fetchManifest() async throws -> FilePath? {
+    var record = DownloadRecord(
+      name: "manifest", url: configuration.sites.first?.location ?? "", group: configuration.appGroupID.name)
+    record.kind = .manifest
+    let id = record.id
+    try folder.update { list in
+      // Of an agent that ended meanwhile.
+      for old in list.downloads where old.kind == .manifest && old.phase != .failed { list[old.id] = nil }
+      list.schedule(record, isForeground: false)
+    }
+    do {
+      for tryCount in 1... {
+        do {
+          try await transfer(id)
+          break
+        } catch let fault as FileFault where fault.isTemporary && tryCount < Self.manifestTryCount {
+          try await options.manager.clock.sleep(.seconds(1))
+        }
+      }
+      try renameFile(folder.ready(id), to: folder.manifest)
+      try folder.update { $0[id] = nil }
+      return folder.manifest.path
+    } catch {
+      let part = folder.part(id)
+      try folder.update { $0.end(id, byteCount: FileIdentity(part.path)?.byteCount ?? 0, error) }
+      try removeFile(part)
+      return nil
+    }
+  }
+
+  private func transfer(_ id: String) async throws {
+    guard let record = try folder.list()[id] else { throw CancellationError() }
+    let folder = folder, restrictions = configuration.restrictions, session = session, transport = transport
+    try await BlockingExecutor.runAsync {
+      let sink = try PartSink(record, in: folder, restrictions, telling: session)
+      try await transport.fetch(sink.request, to: sink)
+      try sink.finish()
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/// The apps of a group that have downloads of their own: their part of the agent's work.
+actor UnmanagedApps {
+  private struct Entry {
+    let registration: Journal.Registration
+    let list: Digest256?
+    /// Nil: it is an app with asset packs, or of no use, which the agent finds out.
+    let app: UnmanagedApp?
+  }
+
+  private let group: GroupFolder
+  private let options: GroupAgent.Options
+  private var entries: [String: Entry] = [:]
+
+  init(in group: GroupFolder, _ options: GroupAgent.Options) {
+    self.group = group
+    self.options = options
+  }
+
+  private var apps: [UnmanagedApp] { entries.sorted { $0.key < $1.key }.compactMap { $0.value.app } }
+
+  /// Knows the apps that are registered.
+  ///
+  /// - Returns: the ids of those that have downloads of their own.
+  func refresh(_ registrations: [String: Journal.Registration]) async -> Set<String> {
+    for (id, entry) in entries
+    where registrations[id] != entry.registration || Self.digest(entry.registration) != entry.list {
+      entries[id] = nil
+      await entry.app?.stop()
+    }
+    for (id, registration) in registrations where entries[id] == nil {
+      let app = makeApp(id, registration)
+      entries[id] = Entry(registration: registration, list: Self.digest(registration), app: app)
+      if app != nil { options.tell(AgentNotice(.app, app: id, "this app has downloads of its own")) }
+    }
+    return Set(entries.filter { $0.value.app != nil }.keys)
+  }
+
+  private static func digest(_ registration: Journal.Registration) -> Digest256? {
+    let bytes = registration.propertyList.flatMap { list in
+      try? InputFile(FilePath(list)).contents(limit: ManagedConfiguration.byteCountLimit)
+    }
+    return bytes.map { Digest256(hashing: $0) }
+  }
+
+  private func makeApp(_ id: String, _ registration: Journal.Registration) -> UnmanagedApp? {
+    guard let list = registration.propertyList,
+      var configuration = try? ManagedConfiguration(contentsOf: OwnedFile(FilePath(list)).path),
+      !configuration.hasManagedAssetPacks
+    else { return nil }
+    configuration.appID = id
+    guard let own = try? GroupFolder(of: configuration, environment: options.manager.environment),
+      resolvedPath(own.path) == resolvedPath(group.path)
+    else { return nil }
+    return try? UnmanagedApp(id, configuration, in: group, options)
+  }
+
+  // MARK: - Work
+
+  /// - Parameter id: of one app; nil: all.
+  /// - Returns: the names of downloads that were scheduled, by app.
+  func handle(_ event: BAContentRequest, app id: String?) async throws -> [String: [String]] {
+    var names: [String: [String]] = [:]
+    for app in apps where id == nil || app.id == id {
+      names[app.id] = try await app.handle(event)
+      await app.download()
+    }
+    return names
+  }
+
+  func download() async { for app in apps { await app.download() } }
+
+  func finish() async { for app in apps { await app.finish() } }
+
+  func stop() async { for app in apps { await app.stop() } }
+
+  func handOver(_ id: String, to connection: Int) async { await entries[id]?.app?.handOver(to: connection) }
+
+  func forget(_ connection: Int) async { for app in apps { await app.forget(connection) } }
+}

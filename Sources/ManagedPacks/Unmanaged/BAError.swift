@@ -1,0 +1,107 @@
+/// What keeps a download of an app's own from being done. The codes are those of Apple's `BAErrorCode`.
+public struct BAError: Error, Sendable {
+  public let code: Code
+
+  /// What is wrong and what to do about it, in English.
+  public let reason: String
+
+  /// What was behind it; nil: the rule that ``code`` names.
+  public let underlyingError: (any Error)?
+
+  public init(_ code: Code) { self.init(code, code.reason) }
+
+  init(_ code: Code, _ reason: String, underlyingError: (any Error)? = nil) {
+    self.code = code
+    self.reason = reason
+    self.underlyingError = underlyingError
+  }
+
+  public enum Code: Int, CaseIterable, Codable, Sendable {
+    /// The download makes no sense, or what came is not what it says.
+    case downloadInvalid = 0
+    /// The call is one for apps.
+    case callFromExtensionNotAllowed = 50
+    /// The call is one for apps that are in front.
+    case callFromInactiveProcessNotAllowed = 51
+    /// The process cannot take part: its property list or its group's folder is of no use.
+    case callerConnectionNotAccepted = 55
+    /// The group's folder was of use, and is not any more.
+    case callerConnectionInvalid = 56
+    /// The app has an open download of that name.
+    case downloadAlreadyScheduled = 100
+    /// The download was never scheduled.
+    case downloadNotScheduled = 101
+    /// The download cannot begin: there is no room for it.
+    case downloadFailedToStart = 102
+    /// The download has failed: make another one.
+    case downloadAlreadyFailed = 103
+    /// Essential downloads come of an installation or an update of the app alone.
+    case downloadEssentialDownloadNotPermitted = 109
+    /// The user permits no work in the background.
+    case downloadBackgroundActivityProhibited = 111
+    /// The size that the download states is beyond what is left of the allowance.
+    case downloadWouldExceedAllowance = 112
+    /// The download has ended.
+    case downloadDoesNotExist = 113
+    /// The server is none of those that the app may ask before its first launch.
+    case sessionDownloadDisallowedByDomain = 202
+    /// The size that the server states is beyond what is left of the allowance.
+    case sessionDownloadDisallowedByAllowance = 203
+    /// More bytes came than were left of the allowance.
+    case sessionDownloadAllowanceExceeded = 204
+    /// The user permits no downloads before the first launch.
+    case sessionDownloadNotPermittedBeforeAppLaunch = 206
+  }
+}
+
+/// The name that Objective-C has.
+public typealias BAErrorCode = BAError.Code
+
+/// The domain of ``BAError``, as `NSError` has it.
+public let BAErrorDomain = "BAErrorDomain"
+
+extension BAError: CustomNSError {
+  public static var errorDomain: String { BAErrorDomain }
+  public var errorCode: Int { code.rawValue }
+
+  public var errorUserInfo: [String: Any] {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: reason]
+    if let underlyingError { info[NSUnderlyingErrorKey] = underlyingError }
+    return info
+  }
+}
+
+extension BAError: CustomStringConvertible, LocalizedError {
+  public var description: String { reason }
+  public var errorDescription: String? { reason }
+}
+
+extension BAError.Code {
+  fileprivate var reason: String {
+    switch self {
+    case .downloadInvalid: "the download makes no sense: see its identifier, URL, size and group"
+    case .callFromExtensionNotAllowed: "an extension may not do this: leave it to the app"
+    case .callFromInactiveProcessNotAllowed: "the app is not in front: schedule the download instead"
+    case .callerConnectionNotAccepted: "this process cannot take part: see its property list and its group's folder"
+    case .callerConnectionInvalid: "the group's folder cannot be used any more: try again"
+    case .downloadAlreadyScheduled: "the app has an open download of that name: see currentDownloads"
+    case .downloadNotScheduled: "the download was never scheduled: schedule it first"
+    case .downloadFailedToStart: "there is too little room for the download: make some"
+    case .downloadAlreadyFailed: "the download has failed: make another one"
+    case .downloadEssentialDownloadNotPermitted:
+      "essential downloads come of an installation or an update alone: use removingEssential()"
+    case .downloadBackgroundActivityProhibited: "the user permits no work in the background: start it in the foreground"
+    case .downloadWouldExceedAllowance:
+      "the download is larger than what is left of the allowance: raise it in the property list, or wait for the first launch"
+    case .downloadDoesNotExist: "the download has ended: schedule another one"
+    case .sessionDownloadDisallowedByDomain:
+      "the server is not in BADownloadDomainAllowList: add it, or wait for the first launch"
+    case .sessionDownloadDisallowedByAllowance:
+      "the file is larger than what is left of the allowance: raise it in the property list, or wait for the first launch"
+    case .sessionDownloadAllowanceExceeded:
+      "more bytes came than were left of the allowance: raise it in the property list, or wait for the first launch"
+    case .sessionDownloadNotPermittedBeforeAppLaunch:
+      "the user permits no downloads before the first launch: launch the app"
+    }
+  }
+}

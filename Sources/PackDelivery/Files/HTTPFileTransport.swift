@@ -1,0 +1,255 @@
+#if Delivery
+  import AsyncHTTPClient
+  import NIOCore
+  import NIOHTTP1
+  import PackStore
+
+  /// Fetches files from web servers: one request for what is missing, and more where the server redirects or asks who is there.
+  ///
+  /// - What is here counts only if the server says that its file is in the same state: `If-Range` with a strong validator, and a range
+  ///   that begins where the bytes end. Whatever else it answers, the file begins again.
+  /// - `http` is taken from this machine alone, and never after `https`; a public server leads to no private address.
+  /// - Fields of the caller and credentials stay with the server that they are for.
+  package struct HTTPFileTransport: FileTransport {
+    private let options: HTTPSource.Options
+
+    /// How often a server may refuse what it was answered.
+    private static let challengeLimit = 5
+
+    package init(_ options: HTTPSource.Options = .init()) { self.options = options }
+
+    package func fetch(_ request: FileRequest, to sink: any FileSink) async throws {
+      let clients: HTTPClients, watch = TransferWatch(stallLimit: options.stallLimit, options.limits, options.clock)
+      do {
+        clients = try HTTPClients(options)
+      } catch let error as DeliveryError {
+        throw FileFault(error, isTemporary: false)
+      }
+      do {
+        try await watch.run { pulse in
+          var visit = FileVisit(request, to: sink, by: clients, options.limits.redirectLimit, Self.challengeLimit)
+          try await visit.receive(pulse)
+        }
+      } catch {
+        await clients.shutdown()
+        try Task.checkCancellation()
+        throw translated(error, request.url)
+      }
+      await clients.shutdown()
+    }
+
+    private func translated(_ error: any Error, _ url: String) -> any Error {
+      let place = withoutUser(url)
+      func fault(_ code: DeliveryError.Code, _ reason: String, isTemporary: Bool = true) -> FileFault {
+        FileFault(DeliveryError(code, reason, at: place), isTemporary: isTemporary)
+      }
+      switch error {
+      case let failure as SinkFailure: return failure.error
+      case let fault as FileFault: return fault
+      case is CancellationError: return error
+      case let error as DeliveryError: return FileFault(error, isTemporary: false)
+      case is TransferFault: return fault(.unreachable, "the server is silent or too slow")
+      case let refusal as RefusedAddress:
+        return fault(
+          .badResponse,
+          "a public server leads to \(refusal.address), an address of a private network, which is refused",
+          isTemporary: false)
+      case let malformed as HTTPParserError where malformed != .invalidEOFState:
+        return fault(.badResponse, "the server's answer is not HTTP (\(malformed))")
+      default: return fault(.unreachable, "the connection failed (\(HTTPSource.describe(error)))")
+      }
+    }
+  }
+
+  /// What a sink threw, which is not the transport's to explain.
+  private struct SinkFailure: Error {
+    let error: any Error
+  }
+
+  private func ofSink<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw SinkFailure(error: error) }
+  }
+
+  /// The requests for one file.
+  private struct FileVisit {
+    private let request: FileRequest
+    private let sink: any FileSink
+    private let clients: HTTPClients
+    private let redirectLimit: Int
+    private let challengeLimit: Int
+    /// What is asked for now, which is all of it where what is here is of no use.
+    private var offset: Int
+    private var authorization: (authority: String, value: String)?
+    private var failureCount = 0
+
+    init(
+      _ request: FileRequest, to sink: any FileSink, by clients: HTTPClients, _ redirectLimit: Int,
+      _ challengeLimit: Int
+    ) {
+      self.request = request
+      self.sink = sink
+      self.clients = clients
+      self.redirectLimit = redirectLimit
+      self.challengeLimit = challengeLimit
+      offset = request.validator == nil ? 0 : max(request.offset, 0)
+    }
+
+    mutating func receive(_ pulse: Pulse) async throws {
+      while true {
+        let (response, url) = try await ask(pulse)
+        switch response.status {
+        case .ok: return try await take(response, FileAnswer(headers: response.headers), url, pulse)
+        case .partialContent:
+          let answer = try partialAnswer(response, url)
+          return try await take(response, answer, url, pulse)
+        // What is here is longer than the file.
+        case .rangeNotSatisfiable where offset > 0: offset = 0
+        case .unauthorized:
+          guard try await authorize(response, url, pulse) else { throw refusal(response, url) }
+        default: throw refusal(response, url)
+        }
+      }
+    }
+
+    // MARK: - Asking
+
+    /// Asks, and again wherever the server leads.
+    private func ask(_ pulse: Pulse) async throws -> (HTTPClientResponse, SiteURL) {
+      let start = try SiteURL(request.url)
+      var url = start, mayBePrivate = true
+      for redirectionCount in 0... {
+        guard url.isSafe else {
+          throw DeliveryError(.badResponse, "only https is fetched, and http from this machine alone", at: url.text)
+        }
+        let host = url.plainHost
+        try ofSink { try sink.permit(host: host) }
+        let headers = headers(for: url, from: start)
+        let response = try await pulse.awaitAnswer { [url, mayBePrivate] in
+          try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+        }
+        guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
+        else { return (response, url) }
+        guard redirectionCount < redirectLimit else {
+          throw DeliveryError(
+            .badResponse, "the server redirects more than \(max(redirectLimit, 0)) times", at: url.text,
+            limit: .redirects)
+        }
+        guard let target = response.headers.first(name: "Location") else {
+          throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
+        }
+        mayBePrivate = mayBePrivate && clients.isPrivate(url)
+        url = try url.redirected(to: target)
+      }
+      preconditionFailure("unreachable: the loop has no end")
+    }
+
+    private func headers(for url: SiteURL, from start: SiteURL) -> HTTPHeaders {
+      let isOwn = url.authority == start.authority && url.scheme == start.scheme
+      var headers = HTTPHeaders(isOwn ? request.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } : [])
+      headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
+      if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: "PackStore") }
+      if let authorization, authorization.authority == url.authority {
+        headers.replaceOrAdd(name: "Authorization", value: authorization.value)
+      }
+      headers.remove(name: "Range")
+      headers.remove(name: "If-Range")
+      if offset > 0, let validator = request.validator {
+        headers.add(name: "Range", value: "bytes=\(offset)-")
+        headers.add(name: "If-Range", value: validator)
+      }
+      return headers
+    }
+
+    /// Asks the sink who is there; false: the server asks in a way that is not known, or the sink does not say.
+    private mutating func authorize(_ response: HTTPClientResponse, _ url: SiteURL, _ pulse: Pulse) async throws -> Bool
+    {
+      guard failureCount <= challengeLimit, let realm = response.headers.basicRealm else { return false }
+      let challenge = FileChallenge(
+        scheme: url.scheme, host: url.plainHost, port: url.port ?? (url.scheme == "https" ? 443 : 80), realm: realm,
+        failureCount: failureCount)
+      failureCount += 1
+      switch try await pulse.hold({ [sink] in await sink.answer(challenge) }) {
+      case .credential(let user, let password):
+        // The first colon ends the user's name.
+        guard !user.contains(":") else { return false }
+        authorization = (url.authority, "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())
+        return true
+      case .none: return false
+      case .cancel: throw CancellationError()
+      }
+    }
+
+    // MARK: - Receiving
+
+    private func partialAnswer(_ response: HTTPClientResponse, _ url: SiteURL) throws -> FileAnswer {
+      guard offset > 0, let range = ContentRange(response.headers.first(name: "Content-Range") ?? ""),
+        range.range.lowerBound == UInt64(offset), range.total.map({ $0 == range.range.upperBound }) ?? true
+      else { throw bad(url, "it sent another range than it was asked for") }
+      // Servers that do not know If-Range ignore it.
+      if let tag = Validator(response.headers), tag.isTag, tag.value != request.validator,
+        request.validator?.hasPrefix("\"") == true
+      {
+        throw bad(url, "it sent a part of another state of the file")
+      }
+      return FileAnswer(
+        offset: offset, byteCount: Int(clamping: range.range.upperBound), validator: request.validator)
+    }
+
+    private func take(
+      _ response: HTTPClientResponse, _ answer: FileAnswer, _ url: SiteURL, _ pulse: Pulse
+    ) async throws {
+      guard response.headers.isIdentity else {
+        throw DeliveryError(.badResponse, "the server sends it in another encoding than it is stored", at: url.text)
+      }
+      try ofSink { try sink.begin(answer) }
+      var missing = answer.byteCount.map { $0 - answer.offset }
+      for try await buffer in response.body {
+        pulse.beat(buffer.readableBytes)
+        if let left = missing {
+          guard buffer.readableBytes <= left else { throw bad(url, "it sent more than it said") }
+          missing = left - buffer.readableBytes
+        }
+        try ofSink { try buffer.withUnsafeReadableBytes { try sink.take($0) } }
+      }
+      try Task.checkCancellation()
+      if missing ?? 0 > 0 { throw bad(url, "the connection ended early") }
+    }
+
+    // MARK: - Faults
+
+    private func bad(_ url: SiteURL, _ what: String) -> FileFault {
+      FileFault(
+        DeliveryError(.badResponse, "the server gave no proper answer: \(what)", at: url.text), isTemporary: true)
+    }
+
+    private func refusal(_ response: HTTPClientResponse, _ url: SiteURL) -> FileFault {
+      let status = response.status, text = "the server answered \(status.code) \(status.reasonPhrase)"
+      let isTemporary = [408, 425, 429].contains(status.code) || (500...599).contains(status.code)
+      return FileFault(
+        DeliveryError(isTemporary ? .unreachable : .denied, text, at: url.text), isTemporary: isTemporary,
+        demandedDelay: isTemporary ? response.headers.retryAfter : nil)
+    }
+  }
+
+  extension FileAnswer {
+    fileprivate init(headers: HTTPHeaders) {
+      let validator = Validator(headers)
+      // A time is one only if it is long past.
+      let isStrong = validator.map { $0.isTag || FileValidators(headers)?.changedAt != nil } ?? false
+      self.init(
+        byteCount: headers.contentLength.map { Int(clamping: $0) },
+        validator: isStrong ? validator?.value : nil)
+    }
+  }
+
+  extension HTTPHeaders {
+    /// Of a challenge that a name and a password answer; nil: there is none.
+    var basicRealm: String? {
+      for challenge in self["WWW-Authenticate"] where challenge.lowercased().hasPrefix("basic") {
+        let realm = challenge.firstMatch(of: /[Rr][Ee][Aa][Ll][Mm]="(?<text>[^"\\]{0,256})"/)
+        return realm.map { String($0.text) } ?? ""
+      }
+      return nil
+    }
+  }
+#endif
