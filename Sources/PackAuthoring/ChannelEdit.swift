@@ -30,8 +30,13 @@ struct ChannelEdit {
   func promote(
     _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope = .asBefore, _ share: DeviceShare = .all
   ) throws -> Site.ChannelResult {
-    try run(makesChannel: true) { change, snapshot in
+    var updates: [Site.Update] = []
+    var result = try run(makesChannel: true) { change, snapshot in
       let kept = try snapshot.require(version, of: pack)
+      if isDryRun {
+        let offers = change[channel]?.plan.offers(of: pack) ?? []
+        updates = try self.updates(to: kept, from: offers, change.deltas, in: snapshot)
+      }
       let before = change[channel]?.plan.offers(of: pack).first { $0.number == version }
       let range: AppVersionRange? =
         switch appVersions {
@@ -44,6 +49,8 @@ struct ChannelEdit {
         try plan.offer(offer, of: pack) { try snapshot.platforms(of: pack, $0) }
       }
     }
+    result.updates = updates
+    return result
   }
 
   func demote(_ pack: PackID, _ version: UInt64) throws -> Site.ChannelResult {

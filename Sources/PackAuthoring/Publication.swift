@@ -176,7 +176,7 @@ struct Publication {
   private func plan(_ source: any PublicationSource, isOfAll: Bool) throws -> Site.PublishResult {
     var change = try makeChange(for: source)
     try change.findMissing()
-    let previous = shownVersions(change.roots)
+    let previous = shownVersions(change.roots), offered = offers(in: change)
     let extra = extraPacks(beside: source, in: change)
     let pruned = try packsToPrune(among: extra, in: change)
     var transaction = try change.makeTransaction()
@@ -188,12 +188,14 @@ struct Publication {
     let gone = try channel.map { try change.withdraw(pruned, from: $0) } ?? []
     let changed = change.channelsToReplace(after: transaction)
     let newByteCount = staged.published.map { UInt64(clamping: $0.newStoredByteCount) }.clampedSum()
-    return Site.PublishResult(
+    var result = Site.PublishResult(
       change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
       changedChannels: changed, packs: results(of: staged, previous, change.roots, change),
       droppedVersions: surplus + gone.flatMap(\.versions), prunedPacks: pruned,
       extraPacks: isOfAll && !options.prunes ? extra : [], restoredVersions: staged.restored, newByteCount: newByteCount
     )
+    result.updates = try updates(to: staged.published, from: offered, change.deltas, in: transaction)
+    return result
   }
 
   private func makeChange(for source: any PublicationSource) throws -> SiteChange {

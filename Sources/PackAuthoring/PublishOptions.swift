@@ -13,6 +13,13 @@ extension Site {
     /// The label of a manifest's version; nil: what the manifest says. Versions of stores and archives have theirs.
     public var label: VersionLabel?
 
+    /// What is noted of a manifest's version, where ``publishesNotes`` says so; nil: what the manifest notes.
+    public var note: VersionNote?
+
+    /// Makes the note of a manifest's version a part of it, which everybody can read. A site has no other place for it; versions of
+    /// stores and archives have what they have.
+    public var publishesNotes = false
+
     /// Where nothing says another one.
     public static let standardLevel: Int32 = 12
 

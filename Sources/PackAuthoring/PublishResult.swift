@@ -59,6 +59,9 @@ extension Site {
     /// Bytes of all files that clients may fetch from the site.
     public let byteCount: Int
 
+    /// Of a dry run: what devices would fetch that have a version which is offered until now.
+    public internal(set) var updates: [Update] = []
+
     /// Adds deltas that were made after the publication.
     package mutating func add(_ made: [DeltaFile.Info], _ missing: [MissingDelta]) {
       deltas += made

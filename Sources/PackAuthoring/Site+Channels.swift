@@ -23,6 +23,9 @@ extension Site {
     /// Bytes of the files that were written.
     public let newByteCount: Int
 
+    /// Of a dry run of a promotion: what devices would fetch that have a version which the channel offers until now.
+    public internal(set) var updates: [Update] = []
+
     public struct Offer: Hashable, Codable, Sendable {
       public let version: UInt64
       public let share: DeviceShare

@@ -38,6 +38,8 @@ public final class Site: Sendable {
         error.specificRemedy = "name another folder for the site"
         throw error
       }
+      // An addition that failed may have left notes.
+      for name in InstallLog.fileNames { try removeFile(FilePlace(name, in: path)) }
       try folder.makeFolders()
     }
   }

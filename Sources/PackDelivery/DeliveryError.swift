@@ -76,6 +76,11 @@ package func withoutUser(_ url: String) -> String {
   url.replacing(/\/\/[^\/]*@/, with: "//...@", maxReplacements: 1)
 }
 
+/// A text without what follows the `?` of URLs in it, where tokens and signatures are.
+package func withoutQueries(_ text: String) -> String {
+  text.replacing(/(:\/\/[^\s?'"]*)\?[^\s'"]*/) { "\($0.output.1)?..." }
+}
+
 extension DeliveryError {
   /// The kind of an error. More may come.
   public struct Code: Hashable, Sendable {

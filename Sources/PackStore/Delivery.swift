@@ -30,20 +30,21 @@ package final class Delivery {
   ///   - priority: for a pack that the store does not have yet.
   ///   - placement: what the version says of it; nil: not known.
   ///   - provenance: by whose word it comes.
+  ///   - withoutFrames: wants no frames: the version can be looked at, and not be read.
   /// - Returns: nil when it is the pack's current version already, and nothing of it is missing; an adoption is staged then.
   /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` when another process brings the same version: begin a new
   ///   transaction later; `exists` when the number is taken by other content; `held`; `invalidArgument`; `noSpace`,
   ///   `ioError`, `outOfMemory`, `corrupt`.
   package static func open(
     _ manifest: VersionManifest, priority: Int32, placement: Placement? = nil, by provenance: Provenance,
-    in transaction: borrowing Transaction
+    withoutFrames: Bool = false, in transaction: borrowing Transaction
   ) throws -> Delivery? {
     var pointer: OpaquePointer?
     var isNeeded = false
     let placement = try transaction.hold.corePlacement(placement, of: manifest.pack)
     do {
       try check { error in
-        manifest.withCore(priority, placement, provenance) {
+        manifest.withCore(priority, placement, provenance, withoutFrames: withoutFrames) {
           pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error)
         }
       }
@@ -157,7 +158,7 @@ package final class Delivery {
 extension VersionManifest {
   /// Lends the core's form.
   fileprivate func withCore<Result>(
-    _ priority: Int32, _ placement: pks_placement, _ provenance: Provenance,
+    _ priority: Int32, _ placement: pks_placement, _ provenance: Provenance, withoutFrames: Bool,
     _ body: (UnsafePointer<pks_delivery_request>) -> Result
   ) -> Result {
     let segments = segments.map { segment in
@@ -179,6 +180,7 @@ extension VersionManifest {
     request.set_priority = true
     request.priority = priority
     request.placement = placement
+    request.without_frames = withoutFrames
     request.segment_count = UInt32(segments.count)
     return pack.name.withCString { name in
       segments.withUnsafeBufferPointer { segments in

@@ -15,6 +15,10 @@ extension Snapshot {
     public let oldByteCount: Int
     public let newByteCount: Int
 
+    /// Of a file, the bytes of its chunks that neither the older version has, nor a difference that came before this one. Over all
+    /// differences the sum is ``DifferenceTotals/newByteCount``.
+    public let newChunkByteCount: Int
+
     public enum Change: String, CaseIterable, Codable, Sendable {
       case added
       case removed
@@ -30,6 +34,7 @@ extension Snapshot {
       oldPath = change == .moved ? String(copying: difference.old_path, count: difference.old_path_length) : nil
       oldByteCount = Int(clamping: difference.old_size)
       newByteCount = Int(clamping: difference.new_size)
+      newChunkByteCount = Int(clamping: difference.new_bytes)
     }
   }
 }
@@ -77,19 +82,25 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// Compares two kept versions, of one pack or of two. Calls `visit` once per difference, in bytewise order of paths,
+  /// Compares two kept versions, of one pack or of two, perhaps of two stores. Calls `visit` once per difference, in bytewise order of paths,
   /// moves last.
   ///
   ///     let versions = snapshot.versions(of: "Tutorial")
   ///     let totals = try snapshot.compare(versions[1], with: versions[0]) { print($0.change, $0.path) }
   ///
+  /// - Parameters:
+  ///   - old: the older version, of this snapshot.
+  ///   - new: the newer version.
+  ///   - other: the snapshot that has `new`; nil: this one.
+  ///   - visit: called on this thread.
   /// - Throws: what `visit` throws; `notFound` when a version is not kept; `CancellationError` when the surrounding
   ///   task is; `corrupt`, `ioError`, `outOfMemory`.
   @discardableResult
   public func compare(
-    _ old: PackVersion, with new: PackVersion, _ visit: (Difference) throws -> Void
+    _ old: PackVersion, with new: PackVersion, of other: Snapshot? = nil, _ visit: (Difference) throws -> Void
   ) throws -> DifferenceTotals {
-    let (oldPack, newPack) = (try scope(old.pack), try scope(new.pack))
+    let newSnapshot = other ?? self
+    let (oldPack, newPack) = (try scope(old.pack), try newSnapshot.scope(new.pack))
     var totals = pks_diff_totals()
     try withoutActuallyEscaping(visit) { visit in
       var visitor = DifferenceVisitor(visit: visit)
@@ -97,7 +108,8 @@ extension Snapshot {
         try check { error in
           withContext(&visitor) {
             pks_snapshot_diff(
-              pointer, oldPack, old.number, newPack, new.number, DifferenceVisitor.callback, $0, &totals, error)
+              pointer, oldPack, old.number, newSnapshot.pointer, newPack, new.number, DifferenceVisitor.callback, $0,
+              &totals, error)
           }
         }
       } catch {
@@ -105,6 +117,17 @@ extension Snapshot {
       }
     }
     return DifferenceTotals(totals)
+  }
+}
+
+extension Transaction {
+  /// How much two versions of a pack differ, as they would be kept after the commit.
+  ///
+  /// - Throws: `notFound`; `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  package func difference(of pack: PackID, from old: UInt64, to new: UInt64) throws -> Snapshot.DifferenceTotals {
+    var totals = pks_diff_totals()
+    try check { pks_txn_diff(&totals, pointer, pack.name, old, new, $0) }
+    return Snapshot.DifferenceTotals(totals)
   }
 }
 

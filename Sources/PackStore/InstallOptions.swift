@@ -25,6 +25,14 @@ extension Store {
     /// make other versions, also of equal content.
     public var label: VersionLabel?
 
+    /// What the publisher notes down of the version: it stays in this store, and goes nowhere with the version. Of a version that
+    /// is current already it is the note from then on.
+    public var note: VersionNote?
+
+    /// Makes the ``note`` a part of the version's ``attributes``: devices get it, and it cannot be changed. Other notes make
+    /// other versions then, also of equal content.
+    public var publishesNote = false
+
     /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
     public var adopts = false
 
@@ -70,7 +78,8 @@ extension Store {
 
     public init(
       version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, attributes: Attributes? = nil,
-      label: VersionLabel? = nil, adopts: Bool = false, level: Int32? = nil, layout: Layout = .random,
+      label: VersionLabel? = nil, note: VersionNote? = nil, publishesNote: Bool = false, adopts: Bool = false,
+      level: Int32? = nil, layout: Layout = .random,
       links: Links = .store, followsUnsafeLinks: Bool = false,
       isPortable: Bool = false, mappedPaths: [String] = [], ignoring: IgnoreRules? = nil, frameByteCount: Int? = nil,
       sharedFrameByteCount: Int? = nil
@@ -80,6 +89,8 @@ extension Store {
       self.priority = priority
       self.attributes = attributes
       self.label = label
+      self.note = note
+      self.publishesNote = publishesNote
       self.adopts = adopts
       self.level = level
       self.layout = layout

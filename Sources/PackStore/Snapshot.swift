@@ -64,6 +64,9 @@ extension Snapshot {
     return (0..<count).map { PackVersion(pks_snapshot_version(pointer, index, $0), of: id) }
   }
 
+  /// The kept versions of all packs, of removed ones, too.
+  var allVersions: [PackVersion] { (packs + removedPacks).flatMap { versions(of: $0.id) } }
+
   /// One kept version of a pack, or nil.
   public func version(_ number: UInt64, of id: PackID) -> PackVersion? {
     versions(of: id).first { $0.number == number }

@@ -74,7 +74,9 @@ public struct Transaction: ~Copyable {
       throw PackStoreError.labelTaken(label, by: current)
     }
     hold.noteWhole(pack)
-    return Store.InstallResult(result, of: pack, notices: observer.notices, ignoring: ignoring)
+    let installed = Store.InstallResult(result, of: pack, notices: observer.notices, ignoring: ignoring)
+    if let note = options.note, !options.publishesNote { self.note(installed.version, note: note) }
+    return installed
   }
 
   /// Stages other attributes for a pack: a new version of its present content.
@@ -336,6 +338,12 @@ public struct Transaction: ~Copyable {
     return (0..<count).map { PackVersion(pks_txn_version(pointer, index, $0), of: id) }
   }
 
+  /// Lets the store know more of a staged version than the version says; see ``InstallLog``. A publication keeps nothing of it.
+  package func note(_ version: PackVersion, from source: Installation.Source? = nil, note: VersionNote? = nil) {
+    let now = Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18))
+    hold.note(Installation(version, at: now, from: source, note: note))
+  }
+
   /// Commits everything as one atomic switch; a durable one waits until it is on disk.
   ///
   /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `isSite`; `noSpace`, `ioError`,
@@ -409,12 +417,19 @@ final class TransactionHold {
   private var wholePacks: Set<PackID> = []
   /// Packs are placed as their versions say.
   let followsPlacement: Bool
+  /// What the store is to know of the versions that this brings, besides.
+  private var installations: [Installation] = []
+  /// Nil: nothing is known of versions in the folder of a site.
+  private let installLog: InstallLog?
+  private let waitsForWriters: Bool
   /// To be chosen when a pack needs one; nil: there is one, or none is known.
   private var cacheFolder: Store.CacheFolder?
 
   init(of store: Store, options: Transaction.Options) throws {
     followsPlacement = options.followsPlacement && !options.isPublication
     cacheFolder = options.cacheFolder
+    installLog = options.isPublication ? nil : InstallLog(inStore: store.path)
+    waitsForWriters = options.waitsForWriters
     var options = options.core
     do {
       pointer = try opened { pks_txn_begin($0, store.pointer, &options, $1) }
@@ -428,13 +443,36 @@ final class TransactionHold {
   deinit { if !isEnded { pks_txn_abort(pointer) } }
 
   func commit() throws -> Store.Generation {
+    let lock = try logInstallations()
     isEnded = true
     var generation: UInt64 = 0
     try naming(store.path) { try check { pks_txn_commit(pointer, &generation, $0) } }
+    // The versions are there. What is left over goes with the next change.
+    try? installLog?.prune(keeping: keptVersions, lock)
     // A pull may leave alone what was purged here, until it is whole again.
     for pack in wholePacks { pks_store_clear_purge_mark(store.pointer, pack.name) }
     GenerationBell.shared.ring()
     return Store.Generation(rawValue: generation)
+  }
+
+  func note(_ installation: Installation) { installations.append(installation) }
+
+  private func keptVersions() throws -> [PackVersion] { try store.makeSnapshot().allVersions }
+
+  /// - Returns: the lock to hold until the commit is done; nil: nothing is to be known of what it brings.
+  private func logInstallations() throws -> FileLock? {
+    guard let installLog else { return nil }
+    guard !installations.isEmpty else {
+      // What a commit that failed has left is not to become that of what this one brings.
+      try? installLog.prune(keeping: keptVersions, nil)
+      return nil
+    }
+    do {
+      return try installLog.add(installations, keeping: keptVersions, waits: waitsForWriters)
+    } catch let error as PackStoreError where installations.allSatisfy({ $0.note == nil }) && error.code != .busy {
+      // It is less than the versions themselves.
+      return nil
+    }
   }
 
   /// Notes that nothing of the pack is missing once this is committed.

@@ -6,7 +6,7 @@ struct VersionStatement {
   /// Nil: what the current version says.
   let attributes: Attributes?
 
-  /// Instead of what the current version says, where the content is another: a label is said of one version.
+  /// Instead of what the current version says, where the content is another: a label and a note are said of one version.
   let changedAttributes: Attributes?
 
   /// The label is the current version's, so that this has to be its content.
@@ -25,15 +25,19 @@ extension VersionStatement {
     _ options: Store.InstallOptions, current: Attributes?,
     others: () throws -> [(version: PackVersion, attributes: Attributes)]
   ) throws {
-    guard options.attributes != nil || options.label != nil else {
+    let note = options.publishesNote ? options.note : nil
+    guard options.attributes != nil || options.label != nil || note != nil else {
       attributes = nil
-      changedAttributes = try current?.label == nil ? nil : current?.labeled(nil)
+      changedAttributes = try current?.label == nil && current?.note == nil ? nil : current?.labeled(nil)
       isOfCurrentVersion = false
       (mappedPaths, placement) = (current?.mappedPaths ?? [], current?.placement)
       return
     }
     var stated = try options.attributes ?? current ?? Attributes()
-    if options.attributes == nil || options.label != nil { stated = try stated.labeled(options.label) }
+    if options.attributes == nil { stated = try stated.labeled(options.label, note: note) }
+    if options.label != nil || note != nil {
+      stated = try stated.labeled(options.label ?? stated.label, note: note ?? stated.note)
+    }
     if let label = stated.label {
       if let taken = try others().first(where: { $0.attributes.label == label }) {
         throw PackStoreError.labelTaken(label, by: taken.version)

@@ -16,7 +16,7 @@ extension Store.Durability: ExpressibleByArgument {
   public var defaultValueDescription: String { self == .durable ? "durable" : "atomic" }
 }
 
-struct Add: AsyncParsableCommand, CommandWithSubject {
+struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Add a folder as the next version of a pack.",
     discussion: """
@@ -83,6 +83,15 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     transform: parseLabel)
   var label: VersionLabel?
 
+  @Option(
+    help: .init(
+      "What to note of the version, such as 'git 3fa9c'; 'packstore log' shows it. It stays in this store.",
+      valueName: "text"), transform: parseNote)
+  var note: VersionNote?
+
+  @Flag(help: "With '--note': make it a part of the version, which everybody can read who gets that.")
+  var publishNotes = false
+
   @Flag(help: "With '--version': also take a number that is lower than the pack's highest.")
   var downgrade = false
 
@@ -106,6 +115,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -113,6 +123,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
       throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
     }
+    guard note != nil || !publishNotes else { throw ValidationError("--publish-notes needs '--note'") }
     guard version != nil || !downgrade else { throw ValidationError("--downgrade needs '--version'") }
     guard links == .follow || !unsafeLinks else { throw ValidationError("--unsafe-links needs '--links follow'") }
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
@@ -203,7 +214,8 @@ struct Add: AsyncParsableCommand, CommandWithSubject {
 
   private func installOptions() throws -> Store.InstallOptions {
     .init(
-      version: version, allowsDowngrade: downgrade, priority: priority, label: label, adopts: adopt, level: level,
+      version: version, allowsDowngrade: downgrade, priority: priority, label: label, note: note,
+      publishesNote: publishNotes, adopts: adopt, level: level,
       layout: layout,
       links: links, followsUnsafeLinks: unsafeLinks, isPortable: portable, mappedPaths: mappedPaths,
       ignoring: try source.rules())

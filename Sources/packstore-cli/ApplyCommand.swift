@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-struct Apply: AsyncParsableCommand, CommandWithSubject {
+struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Turn a version of a pack into another by a delta.",
     discussion: """
@@ -43,6 +43,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

@@ -6,7 +6,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     commandName: "attributes",
     abstract: "Show what a version says besides its content, or make a version that says something else.",
     discussion: """
-      Attributes are the download policy, platforms, a label, a language, placement, priority, files to map, app versions and user \
+      Attributes are the download policy, platforms, a label, a note, a language, placement, priority, files to map, app versions and user \
       info. '--set' reads them from a JSON file, in which what is the default can be left out, and makes a new version of \
       the same content: nothing of that is stored again but files that are to be mapped and were not. '--dry-run' says \
       how much that is.
@@ -122,6 +122,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
       "  placement     \(attributes.placement.rawValue)", "  priority      \(attributes.priority)",
     ]
     if let label = attributes.label { lines.append("  label         \(label)") }
+    if let note = attributes.note { lines.append("  note          \(escaped(note.text))") }
     if let language = attributes.language { lines.append("  language      \(language)") }
     if !attributes.mappedPaths.isEmpty {
       lines.append("  map           \(attributes.mappedPaths.map(escaped).joined(separator: ", "))")
@@ -170,7 +171,7 @@ struct AttributesMembers: Encodable {
   let platforms, map: [String]
   let placement: String
   let priority: Int32
-  let label, language, appVersions, userInfo: String?
+  let label, note, language, appVersions, userInfo: String?
   let canonical: String
 
   init(_ attributes: Attributes) {
@@ -181,6 +182,7 @@ struct AttributesMembers: Encodable {
     placement = attributes.placement.rawValue
     priority = attributes.priority
     label = attributes.label?.text
+    note = attributes.note?.text
     language = attributes.language?.description
     appVersions = attributes.appVersions?.description
     userInfo = attributes.userInfo?.description

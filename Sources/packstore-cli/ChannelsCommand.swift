@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Channels: AsyncParsableCommand, CommandWithSubject {
+struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "List what the channels of a site offer; close one.",
     discussion: """
@@ -22,6 +22,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject {
   var remove: SiteChannel?
 
   @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: site) }

@@ -1,7 +1,8 @@
 import ArgumentParser
+import PackDelivery
 import PackStore
 
-struct Conflicts: ParsableCommand, CommandWithSubject {
+struct Conflicts: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "List assets that another pack hides.",
     discussion: """
@@ -10,16 +11,18 @@ struct Conflicts: ParsableCommand, CommandWithSubject {
       'cat --pack' reads what is hidden. --json prints one object per line.
 
         packstore conflicts Packs
+        packstore conflicts https://example.com/packs
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: LookArgument
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store) }
 
-  func run() throws {
-    let store = try store.openForReading()
+  func run() async throws { try await store.place.read(.first, report) { try show($0) } }
+
+  private func show(_ store: Store) throws {
     let conflicts = try store.conflicts()
     let origins = PackOrigins(try store.packs())
     let output = Output()

@@ -20,7 +20,7 @@ struct DeltaLevel: ExpressibleByArgument {
   static var allValueStrings: [String] { ["fast", "default", "best"] }
 }
 
-struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
+struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     commandName: "delta",
     abstract: "Write one file that turns one version of a pack into another.",
@@ -65,6 +65,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject {
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

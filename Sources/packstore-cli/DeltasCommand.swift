@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Deltas: AsyncParsableCommand, CommandWithSubject {
+struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Make the deltas that a site lacks.",
     discussion: """
@@ -38,6 +38,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject {
   var noWait = false
 
   @OptionGroup var storage: StorageOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: site) }

@@ -1,21 +1,28 @@
 import ArgumentParser
+import PackDelivery
+import PackPublishing
 import PackStore
 
 struct Diff: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Compare two pack versions, or two folders.",
+    abstract: "Compare two versions of packs, wherever they are, or folders.",
     usage: """
       packstore diff <store> <a> <b>
       packstore diff <a> <b> [--store <store>]
       """,
     discussion: """
-      A and B are 'Tutorial@3', 'Tutorial@previous' or 'Tutorial', which is the current version; or two folders. B may \
-      leave out the pack: '@3'. A folder that was renamed takes one line. With a store, a folder is written with a '/' in it. \
-      Folders are compared through a temporary store that takes as much room as they do compressed. Differences are no error.
+      In a store, A and B are 'Tutorial@3', 'Tutorial@previous', 'Tutorial@1.4.2' by its label, or 'Tutorial', which is the current \
+      version; B may leave out the pack: '@3'. Otherwise each is a folder of files, a store, a site (a folder, a URL or \
+      s3://bucket/prefix) or an archive, where '#' goes before the version: 'Packs#Tutorial@3'. Without that it is the pack that the \
+      other one names, or the only one there. With a store, a folder is written with a '/' in it.
+
+      What is new of a file is the bytes of its chunks that A does not have, before compression; chunks that several files share count \
+      for the first. A folder that was renamed takes one line. Folders are compared through a temporary store that takes as much room \
+      as they do compressed; of sites and archives no content is fetched. Differences are no error.
 
         packstore diff Packs Tutorial@previous Tutorial
-        packstore diff Packs Tutorial@3 @5
         packstore diff Packs Tutorial@3 @5 --path 'levels/**' --min-size 1M
+        packstore diff Packs#Tutorial https://example.com/packs
         packstore diff Assets.old Assets
       """
   )
@@ -23,7 +30,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: .init("The store and the two to compare, or only the two.", valueName: "operand"))
   var operands: [String]
 
-  @Option(help: .init("The store of the pack versions.", valueName: "store"), completion: .directory)
+  @Option(help: .init("The store of the pack versions, or a site.", valueName: "store"), completion: .directory)
   var store: String?
 
   @OptionGroup var selection: DiffSelection
@@ -31,6 +38,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Print a line of JSON for each difference, and one with the totals.")
   var jsonLines = false
 
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -42,99 +50,113 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     guard operands.count == 2 || operands.count == 3 && store == nil else {
       throw ValidationError("diff compares two: name two versions of one store, or two folders")
     }
-    if storePath == nil, let version = operands.first(where: { $0.contains("@") && !$0.contains("/") }) {
+    if storePath == nil, let version = operands.first(where: DiffOperand.isVersion) {
       throw ValidationError("which store is '\(escaped(version))' in? Name it first, or with --store")
     }
-    switch try compared() {
-    case (.folder, .folder), (.version, .version): return
-    default:
-      throw ValidationError(
-        "a folder cannot be compared with a pack version: add it as a pack of its own, or extract the version")
-    }
+    _ = try compared()
   }
 
   var subject: Failure.Facts { .init(store: storePath) }
 
   func run() async throws {
-    switch try compared() {
-    case (.version(let old), .version(let new)):
-      try compare(old, new, in: openStore(at: storePath ?? "", options: .readOnly))
-    case (.folder(let old), .folder(let new)):
-      try await compareFolders(old, new)
-    default: return
+    let (old, new) = try compared()
+    try await read(old, pack: old.pack ?? new.pack) { oldSnapshot, oldVersion in
+      try await read(new, pack: new.pack ?? (old.isFolder ? nil : oldVersion.pack)) { newSnapshot, newVersion in
+        try compare(oldVersion, of: oldSnapshot, with: newVersion, of: newSnapshot)
+      }
     }
   }
 
   private var storePath: String? { operands.count == 3 ? operands[0] : store }
 
   /// The two to compare. The second one is of the first one's pack where it names none.
-  private func compared() throws -> (Operand, Operand) {
-    let old = try Operand(operands[operands.count - 2], inStore: storePath != nil, of: nil)
-    var pack: PackID?
-    if case .version(let name) = old { pack = name.pack }
-    return (old, try Operand(operands[operands.count - 1], inStore: storePath != nil, of: pack))
+  private func compared() throws -> (DiffOperand, DiffOperand) {
+    let old = try DiffOperand(operands[operands.count - 2], inStore: storePath, of: nil)
+    return (old, try DiffOperand(operands[operands.count - 1], inStore: storePath, of: old.pack))
   }
 
-  private func compareFolders(_ old: String, _ new: String) async throws {
-    try requireFolder(old)
-    try requireFolder(new)
+  // MARK: - What is compared
+
+  /// Lends a version.
+  ///
+  /// - Parameter pack: which, where the operand does not say; nil: the only one.
+  private func read(
+    _ operand: DiffOperand, pack: PackID?, _ body: @Sendable (Snapshot, PackVersion) async throws -> Void
+  ) async throws {
+    guard !operand.isFolder else { return try await readFolder(operand.location, body) }
+    let isBesideBucket = ([storePath].compactMap { $0 } + operands).contains(where: S3Location.names)
+    let place = LookedAt(name: operand.location, options: look, isBesideBucket: isBesideBucket)
+    let scope = operand.version?.which ?? .current == .current ? SitePreview.Scope.first : .all
+    try await place.read(scope, of: pack.map { [$0] }, report) { store in
+      let snapshot = try store.makeSnapshot()
+      let name = try operand.version ?? VersionName(pack: pack ?? onlyPack(of: snapshot, at: operand.location))
+      try await body(snapshot, try name.find(in: snapshot))
+    }
+  }
+
+  private func onlyPack(of snapshot: Snapshot, at location: String) throws -> PackID {
+    let packs = snapshot.packs.map(\.id)
+    guard packs.count != 1 else { return packs[0] }
+    let name = escaped(location)
+    guard let first = packs.first else { throw Failure(.notFound, "there is no pack in '\(name)'", path: location) }
+    throw Failure(
+      .invalidArgument, "there are several packs in '\(name)': \(listed(packs.map(\.name)))",
+      remedy: "say which: '\(name)#\(first)'", path: location)
+  }
+
+  /// A folder of files becomes a version of a temporary store.
+  private func readFolder(
+    _ source: String, _ body: @Sendable (Snapshot, PackVersion) async throws -> Void
+  ) async throws {
+    try requireFolder(source)
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let store = try Store(at: FilePath(folder.path))
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    try await store.write(options: .init(durability: .atomic)) { [quiet = report.quiet] transaction in
-      let options = Store.InstallOptions(level: 1)
-      for (pack, source) in [("old", old), ("new", new)] as [(PackID, String)] {
-        do {
-          try transaction.install(folder: FilePath(source), as: pack, options: options) {
-            bar.update(Progress(activity: "reading '\(escaped(source))'", $0))
-          }
-        } catch let error as PackStoreError {
-          bar.finish()
-          throw explainRefusal(error, of: source, quiet: quiet)
+    let result = try await store.change(options: .init(durability: .atomic)) { [quiet = report.quiet] transaction in
+      do {
+        return try transaction.install(folder: FilePath(source), as: "folder", options: .init(level: 1)) {
+          bar.update(Progress(activity: "reading '\(escaped(source))'", $0))
         }
+      } catch let error as PackStoreError {
+        bar.finish()
+        throw explainRefusal(error, of: source, quiet: quiet)
       }
     }
     bar.finish()
-    try compare(VersionName(pack: "old"), VersionName(pack: "new"), in: store)
+    try await body(store.makeSnapshot(), result.version)
   }
 
-  private func compare(_ old: VersionName, _ new: VersionName, in store: Store) throws {
-    let snapshot = try store.makeSnapshot()
-    let (old, new) = (try old.find(in: snapshot), try new.find(in: snapshot))
+  // MARK: - Report
+
+  private func compare(
+    _ old: PackVersion, of oldSnapshot: Snapshot, with new: PackVersion, of newSnapshot: Snapshot
+  ) throws {
     let output = Output()
+    func compare(_ visit: (Snapshot.Difference) throws -> Void) throws -> Snapshot.DifferenceTotals {
+      try oldSnapshot.compare(old, with: new, of: newSnapshot) { if selection.shows($0) { try visit($0) } }
+    }
     if report.json {
-      try printJSON(old, new, snapshot, to: output)
+      try printJSON(to: output, compare)
     } else if jsonLines {
-      try printJSONLines(old, new, snapshot, to: output)
+      let totals = try compare { try output.json(DifferenceReport($0)) }
+      try output.json(["totals": TotalsReport(totals)])
     } else {
       var lines = DiffLines()
-      let totals = try snapshot.compare(old, with: new) { difference in
-        if selection.shows(difference) { try output.lines(lines.add(difference)) }
-      }
+      let totals = try compare { try output.lines(lines.add($0)) }
       try output.lines(lines.end())
       if !report.quiet || selection.summary { try output.line(summary(totals)) }
     }
     try output.flush()
   }
 
-  private func printJSONLines(
-    _ old: PackVersion, _ new: PackVersion, _ snapshot: Snapshot, to output: Output
-  ) throws {
-    let totals = try snapshot.compare(old, with: new) { difference in
-      if selection.shows(difference) { try output.json(DifferenceReport(difference)) }
-    }
-    try output.json(["totals": TotalsReport(totals)])
-  }
-
   /// One document, written as the differences come.
   private func printJSON(
-    _ old: PackVersion, _ new: PackVersion, _ snapshot: Snapshot, to output: Output
+    to output: Output, _ compare: ((Snapshot.Difference) throws -> Void) throws -> Snapshot.DifferenceTotals
   ) throws {
     var separator = #"{"differences":["#
-    let totals = try snapshot.compare(old, with: new) { difference in
-      guard selection.shows(difference) else { return }
+    let totals = try compare { difference in
       try output.write(separator.utf8)
       try output.write(jsonBytes(DifferenceReport(difference)))
       separator = ","
@@ -157,23 +179,54 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
 }
 
 /// What `diff` compares.
-private enum Operand {
-  case folder(String)
-  case version(VersionName)
+struct DiffOperand: Sendable {
+  /// Where it is.
+  let location: String
 
-  /// With a store, a name without a slash is a pack's; without one, everything is a folder.
+  /// Of a store or a site; nil: a folder, or what the other operand says.
+  let version: VersionName?
+
+  /// Whether it is a folder of files.
+  let isFolder: Bool
+
+  var pack: PackID? { version?.pack }
+
+  /// With a store, a name without a slash is a pack's; without one, everything is a place.
   ///
   /// - Parameter knownPack: the pack of a version without one.
-  init(_ text: String, inStore: Bool, of knownPack: PackID?) throws {
-    let isVersion = inStore && !text.contains("/") && text != "." && text != ".."
-    self = isVersion ? .version(try VersionName(text, of: knownPack)) : .folder(text)
+  init(_ text: String, inStore store: String?, of knownPack: PackID?) throws {
+    if let store, !text.contains("/"), !text.contains("#"), text != ".", text != ".." {
+      (location, version, isFolder) = try (store, VersionName(text, of: knownPack), false)
+      return
+    }
+    guard let mark = text.lastIndex(of: "#"), !pathExists(FilePath(text)) else {
+      (location, version, isFolder) = try (text, nil, Self.isFolderOfFiles(text))
+      return
+    }
+    (location, isFolder) = (String(text[..<mark]), false)
+    version = try VersionName(String(text[text.index(after: mark)...]), of: knownPack)
+  }
+
+  /// Whether a text would be a version, had a store been named.
+  static func isVersion(_ text: String) -> Bool {
+    text.contains("@") && !text.contains("/") && !text.contains("#") && !pathExists(FilePath(text))
+  }
+
+  private static func isFolderOfFiles(_ text: String) throws -> Bool {
+    guard !text.contains("://") else { return false }
+    let path = FilePath(text)
+    // What is not there is said to be missing then.
+    guard pathExists(path), PackStore.isFolder(path) else { return !pathExists(path) }
+    let names = Set((try? namesInFolder(path)) ?? [])
+    let isStore = names.contains("CONTROL") || names.isSuperset(of: ["segments", "index"])
+    return !isStore && !names.isSuperset(of: ["root", "versions"])
   }
 }
 
 private struct DifferenceReport: Encodable {
   let change, kind, path: String
   let oldPath: String?
-  let oldBytes, newBytes: Int
+  let oldBytes, newBytes, newChunkBytes: Int
 
   init(_ difference: Snapshot.Difference) {
     change = difference.change.rawValue
@@ -182,6 +235,7 @@ private struct DifferenceReport: Encodable {
     oldPath = difference.oldPath
     oldBytes = difference.oldByteCount
     newBytes = difference.newByteCount
+    newChunkBytes = difference.newChunkByteCount
   }
 }
 

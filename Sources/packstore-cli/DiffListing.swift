@@ -92,12 +92,18 @@ struct DiffLines {
     let path = escaped(difference.path) + (difference.kind == .folder ? "/" : "")
     let isFile = difference.kind == .file
     switch difference.change {
-    case .added: return "added    \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount)))" : "")
+    case .added:
+      return "added    \(path)" + (isFile ? " (\(formatBytes(difference.newByteCount))\(new(difference)))" : "")
     case .removed: return "removed  \(path)" + (isFile ? " (\(formatBytes(difference.oldByteCount)))" : "")
     case .changed:
-      return "changed  \(path)"
-        + (isFile ? " (\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount)))" : "")
+      let sizes = "\(formatBytes(difference.newByteCount)), was \(formatBytes(difference.oldByteCount))"
+      return "changed  \(path)" + (isFile ? " (\(sizes)\(new(difference)))" : "")
     case .moved: return "moved    \(path) (was \(escaped(difference.oldPath ?? "")))"
     }
+  }
+  /// How much of a file is new, unless all of it is.
+  private func new(_ difference: Snapshot.Difference) -> String {
+    difference.newChunkByteCount == difference.newByteCount
+      ? "" : ", \(formatBytes(difference.newChunkByteCount)) new"
   }
 }

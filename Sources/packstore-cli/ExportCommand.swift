@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Export: AsyncParsableCommand, CommandWithSubject {
+struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Write one version of a pack as one file: signed, or as an Apple Archive.",
     discussion: """
@@ -48,6 +48,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject {
       "Of an Apple Archive: blocks compressed by zlib, or stored as they are (default: zlib).", valueName: "kind"))
   var blocks: Blocks?
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   /// How files of other formats are named, which this is not.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Extract: AsyncParsableCommand, CommandWithSubject {
+struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Write all assets to a folder.",
     discussion: """
@@ -25,6 +25,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Replace files and links that are in the way (default: stop at the first); not by what is damaged.")
   var overwrite = false
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }

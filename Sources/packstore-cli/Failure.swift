@@ -120,7 +120,7 @@ struct FailureReport: Encodable {
     message = failure.finding
     remedy = failure.remedy
     let facts = failure.facts
-    store = facts.store
+    store = facts.store.map(withoutUser)
     site = facts.site
     pack = facts.pack?.name
     path = facts.path

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct CollectGarbage: AsyncParsableCommand, CommandWithSubject {
+struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     commandName: "gc",
     abstract: "Free space that no version needs.",
@@ -32,6 +32,7 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject {
   var dryRun = false
 
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

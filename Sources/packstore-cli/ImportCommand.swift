@@ -3,7 +3,7 @@ import PackAuthoring
 import PackDelivery
 import PackStore
 
-struct Import: AsyncParsableCommand, CommandWithSubject {
+struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Take the version of a pack that an archive or a folder holds.",
     discussion: """
@@ -65,6 +65,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

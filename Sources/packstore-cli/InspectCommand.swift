@@ -7,9 +7,9 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show which files take the space, and what is there twice.",
     discussion: """
-      SOURCE is a store, the folder of a site, or an archive of a pack, which is unpacked into a temporary store. STORED is what \
+      Of a site and of an archive no content is fetched; of each pack the version counts that clients try first. STORED is what \
       the chunks of a file take compressed; chunks that files share count for each of them. Files of equal bytes are stored once; \
-      they are listed because a build may do without the others.
+      they are listed because a build may do without the others, but not of a site or an archive, whose bytes are not here.
 
       '--html' writes a page for a browser: a map of all files by what they take, and the same tables, in one file that \
       fetches nothing. With '--from' it also lists what changed since an earlier version of the pack, and what that costs a \
@@ -18,11 +18,11 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
         packstore inspect Packs
         packstore inspect Packs Tutorial --from previous --delta --html report.html
         packstore inspect Tutorial.pack --top 20
+        packstore inspect https://example.com/packs Tutorial --from 3 --html report.html
       """
   )
 
-  @Argument(help: .init("A store, the folder of a site, or an archive.", valueName: "source"), completion: .file())
-  var source: String
+  @OptionGroup var source: LookArgument
 
   @Argument(help: "The pack (default: all packs, as one namespace).", transform: parsePackID)
   var pack: PackID?
@@ -45,7 +45,7 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: source, pack: pack) }
+  var subject: Failure.Facts { .init(store: source.store, pack: pack) }
 
   func validate() throws {
     guard from == nil || pack != nil else {
@@ -54,18 +54,25 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
     guard !delta || from != nil else { throw ValidationError("--delta needs --from: name the version to start from") }
     guard !force || html != nil else { throw ValidationError("--force needs --html") }
     guard top >= 1 else { throw ValidationError("--top takes a number from 1 on") }
-    guard !source.contains("://") else {
-      throw ValidationError("'\(escaped(source))' is a URL: pull it into a store, and inspect that")
-    }
   }
 
   func run() async throws {
     if let html { _ = try outputFile(html, force: force) }  // before there is any work
-    let temporary = try await unpacked()
-    defer { temporary?.remove() }
-    let store = try openStore(at: temporary?.path ?? source, options: .readOnly)
-    let snapshot = try store.makeSnapshot()
-    let inspection = try inspect(snapshot)
+    guard try !delta || source.place.hasContent else {
+      throw Failure(
+        .invalidArgument,
+        "a delta takes the content of both versions, and none is fetched of '\(escaped(source.store))'",
+        remedy: "leave out --delta, or pull the versions into a store")
+    }
+    let scope = from == nil ? SitePreview.Scope.first : .all
+    let hasContent = try source.place.hasContent
+    try await source.place.read(scope, of: pack.map { [$0] }, report) {
+      try show($0.makeSnapshot(), hasContent: hasContent)
+    }
+  }
+
+  private func show(_ snapshot: Snapshot, hasContent: Bool) throws {
+    let inspection = try inspect(snapshot, hasContent: hasContent)
     if let html { try writeTextFile(inspection.html(title: title), to: html, force: force) }
     let output = Output()
     if report.json {
@@ -76,39 +83,17 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  private var title: String { pack.map { "\($0)" } ?? FilePath(source).lastComponent?.string ?? source }
+  private var title: String { pack.map { "\($0)" } ?? FilePath(source.store).lastComponent?.string ?? source.store }
 
-  private func inspect(_ snapshot: Snapshot) throws -> Inspection {
+  private func inspect(_ snapshot: Snapshot, hasContent: Bool) throws -> Inspection {
     if let pack, snapshot.pack(pack) == nil { throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id)) }
     let version = try from.flatMap { from in try pack.map { try VersionName("@\(from)", of: $0).find(in: snapshot) } }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
-    return try Inspection(of: snapshot, pack: pack, from: version, makesDelta: delta) { count in
+    return try Inspection(of: snapshot, pack: pack, from: version, makesDelta: delta, findsDuplicates: hasContent) {
+      count in
       bar.update(Progress(activity: "looking at \(formatCount(count, "file"))"))
     }
-  }
-
-  /// A temporary store with the pack of an archive; nil where the source is a store.
-  private func unpacked() async throws -> TemporaryFolder? {
-    try requireSource(source)
-    let path = FilePath(source)
-    guard !isFolder(path) else { return nil }
-    guard try isPackArchive(path) else {
-      throw Failure(
-        .wrongKind, "'\(escaped(source))' is neither a store nor an archive of a pack",
-        remedy: "name a store, the folder of a site, or a '.pack' file", path: source)
-    }
-    let folder = try TemporaryFolder()
-    do {
-      // It is read here, and installed nowhere: so it does not matter by which key it is signed.
-      let store = try Store(at: FilePath(folder.path))
-      // For whatever platform it is.
-      try await store.pull(from: source, options: .init(platform: nil, allowsUnsigned: true))
-    } catch {
-      folder.remove()
-      throw error
-    }
-    return folder
   }
 }
 
@@ -152,6 +137,9 @@ private struct InspectionText {
   }
 
   private var duplicates: [String] {
+    guard inspection.findsDuplicates else {
+      return ["", "which files are equal is not known: that takes their bytes, and none are fetched"]
+    }
     guard !inspection.duplicates.isEmpty else { return [] }
     let lines = inspection.duplicates.prefix(top).flatMap { same in
       ["\(formatCount(same.paths.count, "file")) of \(formatBytes(same.byteCount)):"]
@@ -185,8 +173,9 @@ private struct InspectionReport: Encodable {
   let files, bytes, uniqueBytes, storedBytes: Int
   let kinds: [Kind]
   let largest: [File]
-  let duplicates: [Duplicate]
-  let duplicateBytes: Int
+  /// Nil: files were not compared.
+  let duplicates: [Duplicate]?
+  let duplicateBytes: Int?
   let change: Change?
 
   struct Kind: Encodable {
@@ -234,8 +223,10 @@ private struct InspectionReport: Encodable {
     largest = inspection.largestFiles(top).map {
       File(path: $0.path, bytes: $0.file.byteCount, storedBytes: $0.file.storedByteCount)
     }
-    duplicates = inspection.duplicates.prefix(top).map { Duplicate(paths: $0.paths, bytes: $0.byteCount) }
-    duplicateBytes = inspection.duplicateByteCount
+    let isKnown = inspection.findsDuplicates
+    duplicates =
+      isKnown ? inspection.duplicates.prefix(top).map { Duplicate(paths: $0.paths, bytes: $0.byteCount) } : nil
+    duplicateBytes = isKnown ? inspection.duplicateByteCount : nil
     change = inspection.change.map(Change.init)
   }
 }

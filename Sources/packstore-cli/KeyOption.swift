@@ -242,8 +242,22 @@ struct ManifestEncodingOptions: ParsableArguments {
     transform: parseLabel)
   var label: VersionLabel?
 
+  @Option(
+    help: .init(
+      "With '--publish-notes': what to say of a manifest's version, such as 'git 3fa9c' (default: the manifest's note).",
+      valueName: "text"), transform: parseNote)
+  var note: VersionNote?
+
+  @Flag(help: "Make the note of a manifest's version a part of it, which everybody can read.")
+  var publishNotes = false
+
   func validate() throws {
     guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
+    guard note == nil || publishNotes else {
+      throw ValidationError(
+        "archives and sites have no place for a note that is not public: say --publish-notes, or keep it with 'packstore add'"
+      )
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 import ArgumentParser
+import PackDelivery
 import PackStore
 
-struct List: ParsableCommand, CommandWithSubject {
+struct List: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     commandName: "ls",
     abstract: "List assets.",
@@ -12,14 +13,16 @@ struct List: ParsableCommand, CommandWithSubject {
       --long shows kind, size, how a file is stored, what it takes, its pack, and the path. Stored as 'map' means raw and \
       in one piece because 'add --map' said so, 'raw' the same by chance (apps can map both), 'parts' raw but not in one \
       piece, 'zstd' compressed, 'mixed' some of both. '/3' says that the file lies in three stretches of its segments; one \
-      if nothing is said. Where not all packs were added here, the origin follows the pack; see 'packstore trust'.
+      if nothing is said. Where not all packs were added here, the origin follows the pack; see 'packstore trust'. Of a site \
+      and of an archive no content is fetched; of each pack the version is shown that clients try first.
 
         packstore ls Packs Videos -l
+        packstore ls https://example.com/packs --pack Tutorial -R
         packstore ls Packs Videos -0 | xargs -0 -n 1 packstore cat Packs --
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: LookArgument
 
   @Argument(help: "What to list: a folder or an asset (default: everything).")
   var path: String = ""
@@ -43,8 +46,11 @@ struct List: ParsableCommand, CommandWithSubject {
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
-  func run() throws {
-    let snapshot = try store.openForReading().makeSnapshot()
+  func run() async throws {
+    try await store.place.read(.first, of: pack.pack.map { [$0] }, report) { try list($0.makeSnapshot()) }
+  }
+
+  private func list(_ snapshot: Snapshot) throws {
     let path = normalizedPath(path)
     let output = Output()
     let origins = PackOrigins(snapshot.packs)

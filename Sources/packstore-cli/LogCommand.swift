@@ -1,6 +1,5 @@
 import ArgumentParser
-import PackAuthoring
-import PackPublishing
+import PackDelivery
 import PackStore
 
 struct Log: AsyncParsableCommand, CommandWithSubject {
@@ -9,48 +8,52 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     discussion: """
       The first of each pack is the current one, the others were current before it, the last first. STATE says which \
       are pinned, which pack is held since a rollback, and which pack was removed. LABEL is the publisher's name for a \
-      version, shown where one has any. CATALOG names the content: equal \
-      folders have equal catalogs.
+      version, shown where one has any. CATALOG names the content: equal folders have equal catalogs. COMMITTED is when the \
+      publisher made it.
+
+      Where versions came from sites, archives or deltas, INSTALLED says when each came here, KEY whose root key vouched for it, of \
+      which the first characters are shown, and FROM where it lay. NOTE is what 'add --note' said; it stays in the store, unless it \
+      was published. Of a site those versions are listed that the channel offers.
 
         packstore log Packs Tutorial
         packstore log s3://assets/packs
+        packstore log https://example.com/packs
       """
   )
 
-  @Argument(help: "The store's folder, or a site as s3://bucket/prefix.", completion: .directory)
-  var store: String
+  @OptionGroup var store: LookArgument
 
   @Argument(help: "The pack (default: all packs).", transform: parsePackID)
   var pack: PackID?
 
-  @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(store: store, pack: pack) }
+  var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    guard S3Location.names(store) else {
-      return try show(try openStore(at: store, options: .readOnly).makeSnapshot())
+    let isHere = try store.place.hasContent
+    try await store.place.read(.all, of: pack.map { [$0] }, report) { store in
+      try show(store.makeSnapshot(), isHere ? installations(in: store) : .init())
     }
-    let host = try storage.host(of: store), pack = pack, report = report
-    do {
-      try await host.read { site in try Log.show(site.store.makeSnapshot(), of: pack, report) }
-    } catch {
-      await host.close()
-      throw error
-    }
-    await host.close()
   }
 
-  private func show(_ snapshot: Snapshot) throws { try Self.show(snapshot, of: pack, report) }
+  /// Where the file cannot be read, the versions are shown without it.
+  private func installations(in store: Store) -> InstallLog.Content {
+    (try? InstallLog(inStore: store.path).read()) ?? .init(isDamaged: true)
+  }
 
-  private static func show(_ snapshot: Snapshot, of pack: PackID?, _ report: ReportOptions) throws {
+  private func show(_ snapshot: Snapshot, _ log: InstallLog.Content) throws {
+    if log.isDamaged, !report.quiet {
+      warn(
+        "the file 'installs' of the store cannot be read as a whole: of some versions it is not known whence they came, and what was "
+          + "noted")
+    }
     let all = snapshot.packs + snapshot.removedPacks
     let packs = all.filter { pack == nil || $0.id == pack }
     if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id)) }
 
     let histories = try packs.map { pack in
-      (pack, try snapshot.versions(of: pack.id).map { try LogEntry($0, in: snapshot) })
+      (pack, try snapshot.versions(of: pack.id).map { try LogEntry($0, in: snapshot, log.installation(of: $0)) })
     }
     let output = Output()
     if report.json {
@@ -61,26 +64,39 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  private static func text(_ histories: [(Store.Pack, [LogEntry])]) -> [String] {
-    let hasLabels = histories.contains { $0.1.contains { $0.label != nil } }
-    var table = Table(
-      [("VERSION", .left)] + (hasLabels ? [("LABEL", .left)] : []) + [
-        ("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right), ("SIZE", .right),
-      ])
+  private func text(_ histories: [(Store.Pack, [LogEntry])]) -> [String] {
+    let all = histories.flatMap(\.1)
+    // A column that is empty leaves no trace at the end of a line.
+    let hasLabels = all.contains { $0.label != nil }, hasSources = all.contains { $0.source != nil }
+    let hasNotes = all.contains { $0.note != nil }
+    var columns: [(title: String, alignment: Alignment)] = [("VERSION", .left)]
+    if hasLabels { columns.append(("LABEL", .left)) }
+    columns += [("STATE", .left), ("CATALOG", .left), ("COMMITTED", .left), ("ASSETS", .right), ("SIZE", .right)]
+    if hasSources { columns += [("INSTALLED", .left), ("KEY", .left), ("FROM", .left)] }
+    if hasNotes { columns.append(("NOTE", .left)) }
+    var table = Table(columns)
     for (pack, entries) in histories {
       for (index, entry) in entries.enumerated() {
         let version = entry.version
-        table.add(
-          ["\(version)"] + (hasLabels ? [entry.label?.text ?? ""] : []) + [
-            state(of: version, isFirst: index == 0, of: pack),
-            String(version.catalog.description.prefix(12)),
-            formatDate(version.committedAt),
-            formatCount([version.fileCount, version.linkCount, version.folderCount].clampedSum()),
-            formatBytes(version.byteCount),
-          ])
+        var cells = [String(describing: version)]
+        if hasLabels { cells.append(entry.label?.text ?? "") }
+        cells.append(Self.state(of: version, isFirst: index == 0, of: pack))
+        cells += [String(version.catalog.description.prefix(12)), formatDate(version.committedAt)]
+        cells.append(formatCount([version.fileCount, version.linkCount, version.folderCount].clampedSum()))
+        cells.append(formatBytes(version.byteCount))
+        if hasSources { cells += sourceCells(entry) }
+        if hasNotes { cells.append(entry.note.map { escaped($0.text) } ?? "") }
+        table.add(cells)
       }
     }
     return table.lines
+  }
+
+  private func sourceCells(_ entry: LogEntry) -> [String] {
+    guard let source = entry.source else { return ["", "", ""] }
+    let key = source.key.map { String($0.description.prefix(12)) } ?? "unsigned"
+    let channel = source.channel.map { $0 == .live ? "" : " (\($0))" } ?? ""
+    return [entry.installedAt.map(formatDate) ?? "", key, escaped(source.location) + channel]
   }
 
   private static func state(of version: PackVersion, isFirst: Bool, of pack: Store.Pack) -> String {
@@ -91,19 +107,28 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// A version that is kept, with its publisher's name for it.
+/// A version that is kept, with its publisher's name for it, and what the store knows of it besides.
 private struct LogEntry {
   let version: PackVersion
   let label: VersionLabel?
+  let note: VersionNote?
+  /// The note is a part of the version.
+  let isNotePublished: Bool
+  let installedAt: Date?
+  let source: Installation.Source?
 
   /// A version of which the attributes are lost is listed all the same: a store that is damaged has a log.
-  init(_ version: PackVersion, in snapshot: Snapshot) throws {
+  init(_ version: PackVersion, in snapshot: Snapshot, _ installation: Installation?) throws {
     self.version = version
-    do { label = try snapshot.attributes(of: version).label } catch let error as PackStoreError
+    var attributes: Attributes?
+    do { attributes = try snapshot.attributes(of: version) } catch let error as PackStoreError
       where [.corrupt, .purged, .ioError].contains(error.code)
-    {
-      label = nil
-    }
+    {}
+    label = attributes?.label
+    note = installation?.note ?? attributes?.note
+    isNotePublished = note != nil && note == attributes?.note
+    source = installation?.source
+    installedAt = installation.map { Date(timeIntervalSince1970: Double($0.date) / 1e9) }
   }
 }
 
@@ -117,7 +142,12 @@ private struct PackReport: Encodable {
     let current, pinned: Bool
     /// Left out where the version has none.
     let label: String?
+    /// Left out where nothing is noted.
+    let note: String?
+    let notePublished: Bool?
     let catalog, committedAt: String
+    /// Of a version that was not made here, as far as that is known.
+    let installedAt, from, channel, key: String?
     let files, links, folders, bytes: Int
   }
 
@@ -136,7 +166,10 @@ private struct PackReport: Encodable {
       let version = entry.version
       return Version(
         version: version.number, current: version == pack.version && !pack.isRemoved, pinned: version.isPinned,
-        label: entry.label?.text, catalog: version.catalog.description, committedAt: formatDate(version.committedAt),
+        label: entry.label?.text, note: entry.note?.text, notePublished: entry.note.map { _ in entry.isNotePublished },
+        catalog: version.catalog.description, committedAt: formatDate(version.committedAt),
+        installedAt: entry.source == nil ? nil : entry.installedAt.map(formatDate), from: entry.source?.location,
+        channel: entry.source?.channel?.name, key: entry.source?.key?.description,
         files: version.fileCount, links: version.linkCount, folders: version.folderCount, bytes: version.byteCount)
     }
   }

@@ -78,7 +78,7 @@ extension Packstore {
   }
 
   /// All one-letter options that commands have.
-  static let shortOptions: Set<Character> = ["0", "R", "h", "l", "o", "q"]
+  static let shortOptions: Set<Character> = ["0", "R", "h", "l", "o", "q", "v"]
 
   /// Fails when a word such as '-dash' is no group of one-letter options: ArgumentParser would see an 'h' in it and print
   /// help, or complain of a letter.
@@ -107,6 +107,7 @@ enum Main {
       try Packstore.requireKnownShortOptions(CommandLine.arguments.dropFirst())
       var command = try Packstore.parseAsRoot()
       do {
+        try BuildLog.begin(for: command, arguments: Array(CommandLine.arguments.dropFirst()))
         if var command = command as? any AsyncParsableCommand {
           try await command.run()
         } else {

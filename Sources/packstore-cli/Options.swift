@@ -26,6 +26,11 @@ struct StoreArgument: ParsableArguments {
 
   /// Over its base, if one is named. Packs of the base are taken over where the store may be written to.
   func open(_ options: Store.Options) throws -> Store {
+    guard !store.contains("://") else {
+      throw Failure(
+        .invalidArgument, "'\(escaped(withoutUser(store)))' is a URL, and content is read from stores",
+        remedy: "pull it into a store; 'ls', 'stat', 'log', 'diff' and 'inspect' look at it where it is")
+    }
     guard let base else { return try Store(at: FilePath(store), options: options) }
     return try Store(at: FilePath(store), base: FilePath(base), options: options)
   }

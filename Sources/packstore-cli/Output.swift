@@ -31,8 +31,14 @@ func writeToStandardError(_ text: String) {
   text.withUTF8 { _ = PendingWrites.shared.writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
 }
 
-/// `packstore: warning: ...`.
+/// `packstore: warning: ...`, which the log has, too.
 func warn(_ sentence: String) {
+  BuildLog.current?.write("warning: \(sentence)")
+  warnOnly(sentence)
+}
+
+/// A warning that is not for the log.
+func warnOnly(_ sentence: String) {
   guard !isJSONWanted else { return writeObject(WarningReport(message: sentence)) }
   writeToStandardError("packstore: warning: \(sentence)\n")
 }
@@ -45,6 +51,7 @@ func complain(_ sentence: String) {
 
 /// Says why the command failed: the last thing that it says.
 func complain(_ failure: Failure) {
+  BuildLog.current?.write("failed: \(failure.sentence)")
   guard !isJSONWanted else { return writeObject(FailureReport(failure)) }
   complain(failure.sentence)
 }
@@ -73,8 +80,12 @@ final class Output: Sendable {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
+  /// What came of a command: the log has it, too.
   func lines(_ lines: [String]) throws {
-    for text in lines { try line(text) }
+    for text in lines {
+      if let log = BuildLog.current, !text.isEmpty { log.write(text) }
+      try line(text)
+    }
   }
 
   /// Bytes as they are. Many are not copied.
@@ -93,7 +104,9 @@ final class Output: Sendable {
 
   /// A value as JSON on one line.
   func json(_ value: some Encodable) throws {
-    try write(jsonBytes(value))
+    let bytes = try jsonBytes(value)
+    if let log = BuildLog.current { log.write(String(decoding: bytes, as: UTF8.self)) }
+    try write(bytes)
     try line()
   }
 

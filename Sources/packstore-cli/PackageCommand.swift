@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Package: AsyncParsableCommand, CommandWithSubject {
+struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Pack what a manifest selects as one signed file.",
     discussion: """
@@ -68,6 +68,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
   var threads: Int?
 
   @OptionGroup var storage: StorageOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -127,6 +128,8 @@ struct Package: AsyncParsableCommand, CommandWithSubject {
     options.level = encoding.level
     options.layout = encoding.layout
     options.label = encoding.label
+    options.note = encoding.note
+    options.publishesNotes = encoding.publishNotes
     options.date = try sourceDate(ProcessInfo.processInfo.environment)
     options.replaces = force
     options.isDryRun = dryRun

@@ -3,7 +3,7 @@ import Foundation
 import PackDelivery
 import PackStore
 
-struct Place: AsyncParsableCommand, CommandWithSubject {
+struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Say where a pack's data lies, and whether it may vanish.",
     discussion: """
@@ -49,6 +49,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject {
   var from: String?
 
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

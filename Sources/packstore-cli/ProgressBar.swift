@@ -72,12 +72,15 @@ final class ProgressBar: Sendable {
   private let state: Mutex<State>
 
   init(enabled: Bool) {
+    // Steps are told instead, each when it ends.
+    let enabled = enabled && !(BuildLog.current?.isVerbose ?? false)
     self.enabled = enabled
     isTerminal = enabled && isatty(STDERR_FILENO) == 1 && terminalIsSmart()
     state = Mutex(State(lastDrawn: clock.now))
   }
 
   func update(_ progress: Progress) {
+    BuildLog.current?.note(progress)
     guard enabled else { return }
     let now = clock.now
     state.withLock { state in
@@ -102,6 +105,7 @@ final class ProgressBar: Sendable {
 
   /// Removes the bar, so that what comes next begins on an empty line.
   func finish() {
+    BuildLog.current?.endStep()
     state.withLock { state in
       if state.visible { writeToStandardError("\r\u{1b}[K") }
       state.visible = false

@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Promote: AsyncParsableCommand, CommandWithSubject {
+struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Offer a version on a channel of a site.",
     discussion: """
@@ -37,6 +37,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject {
   var share = DeviceShare.all
 
   @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
@@ -51,7 +52,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-struct Demote: AsyncParsableCommand, CommandWithSubject {
+struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Offer a version on a channel no more.",
     discussion: """
@@ -69,6 +70,7 @@ struct Demote: AsyncParsableCommand, CommandWithSubject {
   var from = SiteChannel.live
 
   @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
@@ -145,6 +147,8 @@ struct ChannelReport: Encodable {
   let expires: String?
   let packs: [Pack]
   let newBytes: Int
+  /// Of a dry run of a promotion.
+  let updates: [DeviceUpdateReport]?
 
   struct Pack: Encodable {
     let pack: String
@@ -164,6 +168,7 @@ struct ChannelReport: Encodable {
         offers: offers.map { OfferReport(version: $0.version, share: $0.share, appVersions: $0.appVersions) })
     }
     newBytes = result.newByteCount
+    updates = result.updates.isEmpty ? nil : result.updates.map(DeviceUpdateReport.init)
   }
 
   /// What became of the channel: one that is new may be a slip of the pen.
@@ -185,7 +190,7 @@ struct ChannelReport: Encodable {
       let offers = packs.first { $0.pack == pack?.name }?.offers ?? []
       let verb = dryRun ? "would be" : "is"
       try output.lines(
-        offers.map { "\(pack?.name ?? "")@\($0.version) \(verb) \($0.words)" } + [state]
+        offers.map { "\(pack?.name ?? "")@\($0.version) \(verb) \($0.words)" } + (updates ?? []).map(\.words) + [state]
           + (expires.map { ["  until  \($0)"] } ?? []))
     }
     try output.flush()
@@ -215,5 +220,26 @@ struct OfferReport: Encodable {
       default: "for \(share) of devices"
       }
     return devices + (appVersions.map { ", with an app of \($0)" } ?? "")
+  }
+}
+
+/// What a device would fetch that has a version which is offered so far.
+struct DeviceUpdateReport: Encodable {
+  let pack: String
+  let from, to: UInt64
+  let rangeBytes: Int
+  let deltaBytes: Int?
+
+  init(_ update: Site.Update) {
+    pack = update.to.pack.name
+    from = update.from.number
+    to = update.to.number
+    rangeBytes = update.rangeByteCount
+    deltaBytes = update.deltaByteCount
+  }
+
+  var words: String {
+    let delta = deltaBytes.map { ", or a delta of \(formatBytes($0))" } ?? ""
+    return "devices at \(pack)@\(from) would fetch about \(formatBytes(rangeBytes)) by ranges\(delta)"
   }
 }

@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Publish: AsyncParsableCommand, CommandWithSubject {
+struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Publish packs to a site, a folder or bucket that any web server can serve.",
     discussion: """
@@ -134,13 +134,16 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
   var maxRemoved: Int?
 
   @Flag(
-    help: "Say what would be new, and which roots would change, and leave the site as it is; deltas are not counted.")
+    help:
+      "Say what would be new, and which roots would change, what devices would fetch, and leave the site as it is; deltas that would be made are not counted."
+  )
   var dryRun = false
 
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
   @OptionGroup var storage: StorageOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -298,6 +301,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
     options.label = encoding.label
+    options.note = encoding.note
+    options.publishesNotes = encoding.publishNotes
     options.collectionPercent = gc
     options.prunes = prune
     if let maxRemoved { options.prunedPercentLimit = maxRemoved }
@@ -318,7 +323,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject {
     result.prunedPacks.map { "\($0) would go from \(offeredPlace(result)): the source does not have it" }
       + result.packs.map(line) + extraLines(result)
       + result.droppedVersions.map { "\($0) would leave the site" }
-      + result.restoredVersions.map { "the site had lost \($0): it would be copied once more" } + [
+      + result.restoredVersions.map { "the site had lost \($0): it would be copied once more" }
+      + result.updates.map { DeviceUpdateReport($0).words } + [
         replacedRoots(result),
         "  new    \(formatBytes(result.newByteCount)), without deltas",
       ]
@@ -400,6 +406,7 @@ private struct PublishReport: Encodable {
   let dropped: [Dropped]
   let deltas: [Delta]
   let restored, lost: [Dropped]
+  let updates: [DeviceUpdateReport]
   let newBytes, bytes, retiredBytes: Int
   let retiredUntil: String?
   let seconds: Double
@@ -439,6 +446,7 @@ private struct PublishReport: Encodable {
     }
     restored = result.restoredVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
     lost = result.lostVersions.map { Dropped(pack: $0.pack.name, version: $0.number) }
+    updates = result.updates.map(DeviceUpdateReport.init)
     newBytes = result.newByteCount
     bytes = result.byteCount
     retiredBytes = result.retiredByteCount

@@ -3,7 +3,7 @@ import PackDelivery
 import PackStore
 import Synchronization
 
-struct Pull: AsyncParsableCommand, CommandWithSubject {
+struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Bring packs to the versions that a site offers.",
     discussion: """
@@ -76,6 +76,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var collection: CollectionOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

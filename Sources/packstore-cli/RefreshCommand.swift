@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Refresh: AsyncParsableCommand, CommandWithSubject {
+struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Sign a site's roots again, so that clients see that they are no old ones.",
     discussion: """
@@ -28,6 +28,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject {
   var noWait = false
 
   @OptionGroup var storage: StorageOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: site) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Remove: AsyncParsableCommand, CommandWithSubject {
+struct Remove: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Remove packs.",
     discussion: """
@@ -29,6 +29,7 @@ struct Remove: AsyncParsableCommand, CommandWithSubject {
   var keepGeneration = false
 
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store, pack: packs.count == 1 ? packs[0] : nil) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Repair: AsyncParsableCommand, CommandWithSubject {
+struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Make a damaged store whole again.",
     discussion: """
@@ -47,6 +47,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject {
   var dryRun = false
 
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   @Option(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Rollback: AsyncParsableCommand, CommandWithSubject {
+struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Make a kept version of a pack the current one again.",
     discussion: """
@@ -35,6 +35,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject {
   var allowPurged = false
 
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PackDelivery
 import PackStore
 
 struct Stat: AsyncParsableCommand, CommandWithSubject {
@@ -19,12 +20,16 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
       Where packs are purgeable, DATA says so, and what of the current version is gone. In FREED is what lies in the cache folder, \
       too.
 
+      Of a site and of an archive no content is fetched: what is said of a disk is that of a store with the versions that clients \
+      try first.
+
         packstore stat Packs
+        packstore stat https://example.com/packs
         packstore stat Packs --by-extension --top 10
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: LookArgument
   @Flag(help: "Show the same by kind of file: by the extensions of their names, the largest first.")
   var byExtension = false
 
@@ -42,9 +47,12 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   }
 
   func run() async throws {
-    var options = Store.Options.readOnly
-    options.usesMappedMode = true
-    let opened = try store.openChecked(options)
+    var place = store.place
+    place.storeOptions.usesMappedMode = true
+    try await place.read(.first, report) { try show($0) }
+  }
+
+  private func show(_ opened: Store) throws {
     let snapshot = try opened.makeSnapshot()
     let packs = snapshot.packs, removed = snapshot.removedPacks
     let statistics = try snapshot.statistics()
@@ -58,7 +66,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     } else {
       try output.lines(
         text(statistics, packs, removed, origins, present) + text(statistics.space, present)
-          + ["mapped mode             \(text(opened.mappedMode))"] + text(held)
+          + (opened.mappedMode == .off ? [] : ["mapped mode             \(text(opened.mappedMode))"]) + text(held)
           + (kinds.map(text) ?? []))
     }
     try output.flush()

@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-struct Strip: AsyncParsableCommand, CommandWithSubject {
+struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Copy a site without the data of its packs, to publish from a machine that has no room for it.",
     discussion: """
@@ -27,6 +27,7 @@ struct Strip: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Say how large the copy would be, and make none.")
   var dryRun = false
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: site) }

@@ -3,7 +3,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-struct Unpublish: AsyncParsableCommand, CommandWithSubject {
+struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Take packs off a site.",
     discussion: """
@@ -40,6 +40,7 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject {
   var noWait = false
 
   @OptionGroup var storage: StorageOptions
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

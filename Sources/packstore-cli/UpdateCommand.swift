@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-struct Update: AsyncParsableCommand, CommandWithSubject {
+struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Bring what is here to the versions that its sites offer.",
     discussion: """
@@ -33,6 +33,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var collection: CollectionOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

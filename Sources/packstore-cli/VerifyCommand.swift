@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-struct Verify: AsyncParsableCommand, CommandWithSubject {
+struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Check a store for damage.",
     discussion: """
@@ -18,6 +18,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Also decompress everything and compare the SHA-256 of every chunk. Slower.")
   var deep = false
 
+  @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store) }

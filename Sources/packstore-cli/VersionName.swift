@@ -110,5 +110,8 @@ extension Failure {
 /// Reads a label that a version is to get.
 @Sendable func parseLabel(_ text: String) throws -> VersionLabel { try parse { try VersionLabel(text) } }
 
+/// Reads what is noted of a version.
+@Sendable func parseNote(_ text: String) throws -> VersionNote { try parse { try VersionNote(text) } }
+
 /// Reads `PACK` or `PACK@VERSION`.
 @Sendable func parseVersionName(_ text: String) throws -> VersionName { try VersionName(text) }

@@ -56,6 +56,33 @@ import Testing
     #expect(playground.tree("tmp").isEmpty, "\(playground.tree("tmp"))")
   }
 
+  /// A release is weighed before it is made: by what devices will fetch that have what is offered now.
+  @Test func whatDevicesWouldFetch() throws {
+    try playground.write(noise(20_000, seed: 99), to: "source/new")
+    try playground.succeed("add", "store", "source", "--pack", "P", "-q")
+    func update(_ arguments: String...) throws -> NSDictionary {
+      let run = try playground.packstore(arguments + ["--key", "key", "--dry-run", "--json"])
+      return try #require((run.json["updates"] as? [NSDictionary])?.first, "\(run.errors)")
+    }
+    let publish = try update("publish", "store", "site")
+    let bytes = try #require(publish["range_bytes"] as? Int)
+    #expect(publish["from"] as? Int == 1 && publish["to"] as? Int == 2 && (19_000..<40_000).contains(bytes))
+    #expect(publish["delta_bytes"] == nil)
+    let text = try playground.succeed("publish", "store", "site", "--key", "key", "--dry-run").output
+    #expect(text.contains("devices at P@1 would fetch about ") && text.contains(" by ranges\n"), "\(text)")
+
+    try playground.succeed("publish", "store", "site", "--key", "key", "-q", "--deltas", "1")
+    try playground.succeed("promote", "site", "P@1", "--to", "beta", "--key", "key", "-q")
+    let promote = try update("promote", "site", "P@2", "--to", "beta")
+    #expect(promote["from"] as? Int == 1 && promote["to"] as? Int == 2)
+    #expect((promote["range_bytes"] as? Int).map { (19_000..<40_000).contains($0) } == true, "\(promote)")
+    #expect((promote["delta_bytes"] as? Int).map { (19_000..<30_000).contains($0) } == true, "\(promote)")
+    let words = try playground.succeed("promote", "site", "P@2", "--to", "beta", "--key", "key", "--dry-run").output
+    #expect(words.contains("devices at P@1 would fetch about ") && words.contains(", or a delta of "), "\(words)")
+    let pull = try playground.succeed("pull", "device", "site", "--dry-run", "--json").json
+    #expect(((pull["packs"] as? [NSDictionary])?.first?["remaining_bytes"] as? Int ?? 0) > 19_000)
+  }
+
   /// A pack that is held stays where it is.
   @Test(.enabled(if: canMountPrivately, "needs user namespaces")) func heldPacks() throws {
     try playground.write("two", to: "source/new")
@@ -107,6 +134,23 @@ import Testing
       """)
     #expect(run.status == 0, "\(run.errors)")
     #expect(try run.json["new_chunks"] as? Int == 0)
+  }
+
+  /// Of a site on a full disk, and of a device there.
+  @Test(.enabled(if: canMountPrivately, "needs user namespaces"))
+  func releasesArePlannedOnAFullDisk() throws {
+    try playground.write(noise(20_000, seed: 99), to: "source/new")
+    try playground.succeed("add", "store", "source", "--pack", "P", "-q")
+    try playground.succeed("publish", "store", "newer", "--key", "key", "-q")
+    let run = try playground.shell(
+      """
+      mkdir disk; TMPDIR=$PWD/tmp unshare -rm sh -c 'mount -t tmpfs -o size=4m none disk
+      cp -r device disk/device && cp -r site disk/site; head -c 9000000 /dev/zero >disk/fill 2>/dev/null
+      for command in "publish store disk/site --key key" "promote disk/site P@1 --key key" "pull disk/device site"
+      do packstore $command --dry-run --json || echo failed: $command; done'
+      """)
+    #expect(run.status == 0 && run.lines.count == 3 && !run.output.contains("failed"), "\(run.output)\(run.errors)")
+    #expect(run.output.contains(#""range_bytes":"#) && playground.tree("tmp").isEmpty, "\(run.output)")
   }
 }
 

@@ -263,7 +263,10 @@ import Testing
     let json = try playground.packstore("diff", "store", "Tutorial@1", "Tutorial@2", "--json").json
     let differences = try #require(json["differences"] as? [NSDictionary])
     #expect(differences.map { $0["change"] as? String } == ["added", "changed", "removed", "moved"])
-    #expect(differences[1] == ["change": "changed", "kind": "file", "path": "changed", "old_bytes": 3, "new_bytes": 5])
+    #expect(
+      differences[1] == [
+        "change": "changed", "kind": "file", "path": "changed", "old_bytes": 3, "new_bytes": 5, "new_chunk_bytes": 5,
+      ])
     #expect(differences[3]["old_path"] as? String == "from")
     #expect(
       json["totals"] as? NSDictionary == [

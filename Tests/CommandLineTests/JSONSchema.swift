@@ -59,8 +59,8 @@ struct JSONSchema {
   let root: JSON
 
   private static let keywords: Set = [
-    "$schema", "$defs", "$ref", "title", "description", "type", "enum", "pattern", "minimum", "required", "properties",
-    "items",
+    "$schema", "$defs", "$ref", "title", "description", "type", "enum", "pattern", "minLength", "maxLength", "minimum",
+    "required", "properties", "items",
   ]
 
   /// What is wrong with a value, with the place of each fault.
@@ -122,6 +122,14 @@ struct JSONSchema {
     if let pattern = schema["pattern"]?.string, let text = value.string {
       let isMatch = (try? Regex(pattern)).map { text.firstMatch(of: $0) != nil }
       if isMatch != true { faults.append("\(place): '\(text)' does not match \(pattern)") }
+    }
+    if let text = value.string {
+      if case .integer(let least)? = schema["minLength"], text.unicodeScalars.count < least {
+        faults.append("\(place): '\(text)' is too short")
+      }
+      if case .integer(let most)? = schema["maxLength"], text.unicodeScalars.count > most {
+        faults.append("\(place): '\(text)' is too long")
+      }
     }
     guard case .integer(let minimum)? = schema["minimum"] else { return }
     switch value {

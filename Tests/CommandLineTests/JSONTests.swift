@@ -33,6 +33,7 @@ import Testing
   private static let rare: [String: Set<String>] = [
     "stat": ["held[].generation", "held[].kept_bytes", "held[].processes"],
     "error": ["needed_bytes", "holder"],
+    "promote": ["updates[].delta_bytes"],  // DryRunTests
     // Object storage: BucketTests.
     "check-bucket": [
       "location", "safe", "checks", "checks[].check", "checks[].works", "checks[].needed", "checks[].fault",
@@ -40,7 +41,7 @@ import Testing
     ],
     "publish": [
       "restored[].pack", "restored[].version", "lost[].pack", "lost[].version",
-      "storage", "storage.fetched_bytes", "storage.content_bytes", "storage.uploaded_bytes",
+      "updates[].delta_bytes", "storage", "storage.fetched_bytes", "storage.content_bytes", "storage.uploaded_bytes",
     ],
   ]
 
@@ -96,7 +97,7 @@ import Testing
     _ = try playground.shell("mkfifo folder/pipe")
     try run(
       "add", "store", "folder", "--pack", "P", "--map", "*.bin", "--exclude", "text", "--print-skipped", "--dry-run")
-    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin", "--map", "*.none")
+    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin", "--map", "*.none", "--note", "first")
     try playground.write("new", to: "folder/new")
     try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
     try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
@@ -109,7 +110,7 @@ import Testing
     try run("unpin", "store", "P")
     try playground.write(
       #"{"language":"en","userInfo":{"a": 1},"appVersions":"2.0..<3","map":["text"],"platforms":["iOS"],"#
-        + #""label":"1.0-rc.1","downloadPolicy":{"prefetch":{"installationEventTypes":["firstInstallation"]}}}"#,
+        + #""label":"1.0-rc.1","note":"for all","downloadPolicy":{"prefetch":{"installationEventTypes":["firstInstallation"]}}}"#,
       to: "attributes.json")
     try run("attributes", "store", "Q", "--set", "attributes.json", "--dry-run")
     try run("attributes", "store", "Q", "--set", "attributes.json")

@@ -67,7 +67,7 @@ import Testing
     ["cat", "store", "a", "--range", "-4"],
     ["cat", "store", "a", "--range", "+1-4"], ["ls", "store", "-l", "-0"], ["diff", "a"],
     ["diff", "a", "b", "c", "--store", "d"],
-    ["diff", "store", "Tutorial@0", "Tutorial"], ["diff", "store", "Tutorial", "./folder"], ["remove", "store"],
+    ["diff", "store", "Tutorial@0", "Tutorial"], ["diff", "store#P@0", "folder"], ["remove", "store"],
     ["publish", "store"], ["publish", "store", "site", "P@0"], ["publish", "store", "site", "P@x/y"],
     ["publish", "store", "site", "P", "P@1"], ["publish", "store", "site", "--level", "23"],
     ["publish", "store", "site", "--keep", "0"], ["publish", "store", "site", "--expires", "0"],

@@ -151,7 +151,7 @@ static void use_all(inherited *in) {
   REQUIRE(pks_cursor_open(&cursor, in->snapshot, "", 0, PKS_ANY_PACK, PKS_CHILDREN, NULL) == PKS_FORKED);
   REQUIRE(pks_cursor_next(&entry, &more, in->cursor, NULL) == PKS_FORKED);
   REQUIRE(pks_snapshot_stat(&stat, NULL, in->snapshot, NULL) == PKS_FORKED);
-  REQUIRE(pks_snapshot_diff(in->snapshot, 0, 1, 0, 1, NULL, NULL, NULL, NULL) == PKS_FORKED);
+  REQUIRE(pks_snapshot_diff(in->snapshot, 0, 1, in->snapshot, 0, 1, NULL, NULL, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_snapshot_verify(in->snapshot, false, NULL, NULL, NULL, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_begin(&txn, in->store, NULL, NULL) == PKS_FORKED);
   REQUIRE(pks_txn_add_folder(NULL, in->aborted, &request, NULL) == PKS_FORKED);

@@ -207,8 +207,8 @@ static void examine(const pks_snapshot *snapshot) {
     pks_diff_totals totals;
     uint64_t old = pks_snapshot_version(snapshot, i, pack.version_count - 1).number;
     (void)pks_snapshot_diff(
-      snapshot, i, old, (i + 1) % packs, pks_snapshot_version(snapshot, (i + 1) % packs, 0).number, visit_difference,
-      &differences, &totals, &error
+      snapshot, i, old, snapshot, (i + 1) % packs, pks_snapshot_version(snapshot, (i + 1) % packs, 0).number,
+      visit_difference, &differences, &totals, &error
     );
   }
   static const char *const paths[] = {"hello.txt",   "levels", "levels/1/map.txt", "start",

@@ -67,6 +67,29 @@ import Testing
     #expect(totals.addedCount == 1 && totals.removedCount == 1 && totals.changedCount == 1)
     #expect(totals.movedCount == 1 && totals.unchangedCount == 1)
     #expect(totals.newByteCount == 3)
+    #expect(found.map(\.newChunkByteCount) == [2, 1, 0, 0])
+  }
+
+  /// What is new of each file adds up to what is new at all: a chunk of several files counts for the first.
+  @Test func newBytesOfFiles() async throws {
+    let folder = TemporaryFolder()
+    let (store, other) = (try folder.store(), try folder.store("other"))
+    let before = noise(900_000, seed: 1), shared = noise(300_000, seed: 2)
+    let edited = before.prefix(400_000) + noise(20_000, seed: 3) + before.suffix(500_000)
+    try await store.install(
+      folder: FilePath(folder.makeFolder("1", ["edited": before, "gone": Data("gone".utf8)])), as: "P")
+    // In another store, where the packs have other names and numbers.
+    try await other.install(
+      folder: FilePath(folder.makeFolder("2", ["edited": edited, "twin a": shared, "twin b": shared])), as: "Q")
+    let (snapshot, now) = (try store.makeSnapshot(), try other.makeSnapshot())
+    let (old, new) = (try #require(snapshot.versions(of: "P").first), try #require(now.versions(of: "Q").first))
+    var found: [String: Snapshot.Difference] = [:]
+    let totals = try snapshot.compare(old, with: new, of: now) { found[$0.path] = $0 }
+    #expect(found["twin a"]?.newChunkByteCount == 300_000 && found["twin b"]?.newChunkByteCount == 0)
+    #expect((20_000..<200_000).contains(found["edited"]?.newChunkByteCount ?? 0))
+    #expect(found.values.map(\.newChunkByteCount).reduce(0, +) == totals.newByteCount)
+    let back = try now.compare(new, with: old, of: snapshot) { found[$0.path] = $0 }
+    #expect(found["gone"]?.newChunkByteCount == 4 && back.addedCount == 1 && back.removedCount == 2)
   }
 
   @Test func differencesCanBeLeftEarly() async throws {

@@ -1492,6 +1492,7 @@ ATTRIBUTES_MAX = 65536
 ATTRIBUTES_DEPTH = 64
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]{0,31}\Z")
 APP_VERSION = re.compile(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,7}\Z")
+NOTE = re.compile("[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 LABEL = re.compile(r"(?!(?:current|previous|[0-9]+)\Z)[A-Za-z0-9._+-]{1,64}")
 LANGUAGE = re.compile(
     r"(?:(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})"
@@ -1638,6 +1639,8 @@ def check_attributes(data, place="attributes"):
             check_policy(value, place)
         elif name == "label":
             demand(type(value) is str and LABEL.fullmatch(value), place, "no label")
+        elif name == "note":
+            demand(type(value) is str and NOTE.fullmatch(value) and len(value.encode()) <= 1000, place, "no note")
         elif name == "language":
             demand(type(value) is str and len(value) <= 64 and LANGUAGE.match(value), place, "no language tag")
         elif name == "map":

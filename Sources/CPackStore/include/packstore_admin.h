@@ -137,6 +137,9 @@ typedef struct pks_difference {
   const char *PKS_NULLABLE old_path;  ///< NULL unless PKS_MOVED
   size_t old_path_length;
   uint64_t old_size, new_size;
+  /// Raw bytes of its chunks that neither the older version has, nor a difference that was told of before: over all
+  /// differences, the sum is that of the totals
+  uint64_t new_bytes;
 } pks_difference;
 
 typedef struct pks_diff_totals {
@@ -146,12 +149,20 @@ typedef struct pks_diff_totals {
   uint64_t new_bytes;                                  ///< raw bytes of those
 } pks_diff_totals;
 
-/// Compares two kept versions, perhaps of different packs, removed ones included. `visit` is called once per
-/// difference, in order of paths but with moves last; false cancels. `visit` and `totals` may be NULL.
+/// Compares two kept versions, perhaps of different packs or of different stores, removed packs included. `visit` is
+/// called once per difference, in order of paths but with moves last; false cancels. `visit` and `totals` may be NULL.
 PKS_MUST_CHECK pks_status pks_snapshot_diff(
-  const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
+  const pks_snapshot *old_snapshot, uint32_t old_pack, uint64_t old_version, const pks_snapshot *new_snapshot,
+  uint32_t new_pack, uint64_t new_version,
   bool (*PKS_NULLABLE visit)(void *PKS_NULLABLE context, const pks_difference *difference), void *PKS_NULLABLE context,
   pks_diff_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
+);
+
+/// Counts what differs between two versions of a pack as they would be after the commit. Errors: INVALID_ARGUMENT,
+/// NOT_FOUND (no such pack or version), PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_txn_diff(
+  pks_diff_totals *totals, const pks_txn *txn, const char *pack, uint64_t old_version, uint64_t new_version,
+  pks_error *PKS_NULLABLE error
 );
 
 /// Something that is wrong with a store, and what it damages. All text is on loan until the callback returns.

@@ -70,6 +70,9 @@ typedef struct pks_delivery_request {
   /// What the version says of its placement, as in `pks_add_request`.
   pks_placement placement;
   pks_provenance provenance;
+  /// Wants no frames of data: of the version there is what it is made of, and reading its assets is CORRUPT. For looking at
+  /// versions of a site, in a store that is made for that and thrown away
+  bool without_frames;
   /// Copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
   const pks_site_segment *PKS_NULLABLE segments;
   uint32_t segment_count;

@@ -86,7 +86,7 @@ void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
 
 /// A frame that is encoded already.
 typedef struct pks__encoded_frame {
-  const void *stored;
+  const void *stored;  ///< NULL: a hole
   uint32_t stored_length;
   uint32_t codec;
   uint64_t alignment;  ///< of its place in the file, a power of two up to a page

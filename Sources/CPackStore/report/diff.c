@@ -4,11 +4,16 @@
 /// moved one is known only when all removed ones are: what differs is held back until the walk ends, matched by
 /// content, and then reported in order of paths, moves last.
 ///
-/// Memory: what differs, and the ids of the chunks of both versions, about 60 bytes a chunk. It is in the heap: a
+/// What a file has of new chunks is known at the end, too: its chunks are listed meanwhile. A chunk counts for the first file
+/// that has it.
+///
+/// Memory: what differs, and the ids of the chunks of both versions, about 65 bytes a chunk. It is in the heap: a
 /// reader has no folder for temporary files.
 #include "catalog/catalog.h"
 #include "catalog/tree_cursor.h"
 #include "codec/checksum.h"
+#include "commit/transaction.h"
+#include "packstore_admin.h"
 #include "read/namespace.h"
 #include "store/chunk_lookup.h"
 
@@ -21,8 +26,9 @@ typedef struct held {
   uint32_t value_length;  ///< 0: cannot have moved
   uint64_t value;         ///< offset in `text` of the encoded entry
   uint64_t old_size, new_size;
-  uint32_t other;      ///< removed: the next of equal content; moved: the removed entry it was; or NONE
-  bool is_moved_away;  ///< removed, but really moved: not reported by itself
+  uint64_t first_chunk;  ///< in `listed`; those of the next one follow
+  uint32_t other;        ///< removed: the next of equal content; moved: the removed entry it was; or NONE
+  bool is_moved_away;    ///< removed, but really moved: not reported by itself
 } held;
 
 #define NONE UINT32_MAX
@@ -32,23 +38,23 @@ typedef struct group {
   uint32_t first, last;
 } group;
 
-enum { IN_OLD = 1, IN_NEW = 2 };
+enum { IN_OLD = 1, IN_NEW = 2, COUNTED = 4 };
 
 typedef struct known_chunk {
   pks__id id;
   uint32_t length;
-  uint32_t versions;  ///< IN_OLD, IN_NEW
+  uint32_t versions;  ///< IN_OLD, IN_NEW; COUNTED: for a difference that was reported
 } known_chunk;
 
 /// One of the two catalogs, at its present entry.
 typedef struct side {
+  pks__page_source pages;
   pks__tree_cursor cursor;
   pks__catalog_entry entry;
   bool more;
 } side;
 
 typedef struct comparison {
-  pks__page_source pages;
   side old_side, new_side;
   pks__scratch held;       ///< struct held, in order of paths
   pks__scratch text;       ///< paths and values
@@ -56,6 +62,7 @@ typedef struct comparison {
   pks__hash_map by_value;  ///< key of a value -> group
   pks__scratch chunks;     ///< known_chunk
   pks__hash_map by_id;     ///< id -> index in `chunks`
+  pks__scratch listed;     ///< uint32_t, index in `chunks`: those of each difference
   pks_diff_totals totals;
 } comparison;
 
@@ -66,10 +73,12 @@ static const pks__id *known_id(const void *context, uint32_t index) {
   return &PKS__SCRATCH_AT(&c->chunks, const known_chunk, index)->id;
 }
 
-static pks_status note_chunk(comparison *c, const pks__catalog_chunk *chunk, uint32_t versions, pks_error *error) {
-  uint32_t index;
-  if (pks__hash_map_find_id(&c->by_id, &chunk->id, known_id, c, &index)) {
-    PKS__SCRATCH_AT(&c->chunks, known_chunk, index)->versions |= versions;
+/// Notes a chunk; `*index` is its place in `chunks`.
+static pks_status note_chunk(
+  comparison *c, const pks__catalog_chunk *chunk, uint32_t versions, uint32_t *index, pks_error *error
+) {
+  if (pks__hash_map_find_id(&c->by_id, &chunk->id, known_id, c, index)) {
+    PKS__SCRATCH_AT(&c->chunks, known_chunk, *index)->versions |= versions;
     return PKS_OK;
   }
   uint64_t count = PKS__SCRATCH_COUNT(&c->chunks, known_chunk);
@@ -77,19 +86,24 @@ static pks_status note_chunk(comparison *c, const pks__catalog_chunk *chunk, uin
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks to compare", NULL, PKS_NO_OFFSET);
   }
   known_chunk row = {.id = chunk->id, .length = pks__get32(chunk->length), .versions = versions};
+  *index = (uint32_t)count;
   pks_status status = pks__scratch_append(&c->chunks, &row, sizeof row, error);
-  return status ? status : pks__hash_map_insert_id(&c->by_id, &chunk->id, (uint32_t)count, error);
+  return status ? status : pks__hash_map_insert_id(&c->by_id, &chunk->id, *index, error);
 }
 
-static pks_status note_chunks(comparison *c, const pks__catalog_entry *entry, uint32_t versions, pks_error *error) {
+static pks_status note_chunks(comparison *c, const side *side, uint32_t versions, pks_error *error) {
+  const pks__catalog_entry *entry = &side->entry;
   if (entry->kind != PKS__RECORD_FILE) { return PKS_OK; }
   pks__chunk_cursor cursor;
-  pks__chunk_cursor_init(&cursor, c->pages, entry);
+  pks__chunk_cursor_init(&cursor, side->pages, entry);
   pks_status status = PKS_OK;
   for (bool more = true; !status && more;) {
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&cursor, &chunk, &more, error);
-    if (!status && more) { status = note_chunk(c, &chunk, versions, error); }
+    uint32_t index;
+    if (!status && more) { status = note_chunk(c, &chunk, versions, &index, error); }
+    bool is_listed = more && versions == IN_NEW;  // it is of the difference that was held last
+    if (!status && is_listed) { status = pks__scratch_append(&c->listed, &index, sizeof index, error); }
   }
   pks__chunk_cursor_free(&cursor);
   return status;
@@ -99,7 +113,7 @@ static void count_chunks(comparison *c) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&c->chunks, known_chunk); i++) {
     const known_chunk *chunk = PKS__SCRATCH_AT(&c->chunks, const known_chunk, i);
     c->totals.chunk_count += (chunk->versions & IN_NEW) != 0;
-    if (chunk->versions != IN_NEW) { continue; }
+    if (chunk->versions & IN_OLD) { continue; }
     c->totals.new_chunk_count++;
     c->totals.new_bytes += chunk->length;
   }
@@ -129,6 +143,7 @@ static pks_status hold(
     .value_length = may_move ? (uint32_t)entry->value_length : 0,
     .old_size = old_size,
     .new_size = new_size,
+    .first_chunk = PKS__SCRATCH_COUNT(&c->listed, uint32_t),
     .other = NONE,
   };
   pks_status status = pks__scratch_append(&c->text, entry->path, entry->path_length, error);
@@ -162,31 +177,31 @@ static pks_status take_lower(comparison *c, pks_error *error) {
     status = hold(c, PKS_ADDED, now, 0, now->size, error);
   } else if (before->value_length == now->value_length && memcmp(before->value, now->value, now->value_length) == 0) {
     c->totals.unchanged++;
-    status = note_chunks(c, now, IN_OLD | IN_NEW, error);
+    status = note_chunks(c, new_side, IN_OLD | IN_NEW, error);
     if (!status) { status = step(old_side, error); }
     return status ? status : step(new_side, error);
   } else {
     status = hold(c, PKS_CHANGED, now, before->size, now->size, error);
   }
-  if (!status && order <= 0) { status = note_chunks(c, before, IN_OLD, error); }
-  if (!status && order >= 0) { status = note_chunks(c, now, IN_NEW, error); }
+  if (!status && order <= 0) { status = note_chunks(c, old_side, IN_OLD, error); }
+  if (!status && order >= 0) { status = note_chunks(c, new_side, IN_NEW, error); }
   if (!status && order <= 0) { status = step(old_side, error); }
   if (!status && order >= 0) { status = step(new_side, error); }
   return status;
 }
 
-static pks_status open_side(comparison *c, side *side, const pks__id *catalog, pks_error *error) {
+static pks_status open_side(side *side, const pks__id *catalog, pks_error *error) {
   pks__catalog_info info;
   pks__tree map;
-  pks_status status = pks__catalog_read_root(c->pages, catalog, &info, &map, error);
+  pks_status status = pks__catalog_read_root(side->pages, catalog, &info, &map, error);
   if (status) { return status; }
-  pks__tree_cursor_init(&side->cursor, c->pages, PKS__TREE_MAP, 0, &map);
+  pks__tree_cursor_init(&side->cursor, side->pages, PKS__TREE_MAP, 0, &map);
   return step(side, error);
 }
 
 static pks_status walk_both(comparison *c, const pks__id *old_catalog, const pks__id *new_catalog, pks_error *error) {
-  pks_status status = open_side(c, &c->old_side, old_catalog, error);
-  if (!status) { status = open_side(c, &c->new_side, new_catalog, error); }
+  pks_status status = open_side(&c->old_side, old_catalog, error);
+  if (!status) { status = open_side(&c->new_side, new_catalog, error); }
   while (!status && (c->old_side.more || c->new_side.more)) { status = take_lower(c, error); }
   return status;
 }
@@ -194,10 +209,10 @@ static pks_status walk_both(comparison *c, const pks__id *old_catalog, const pks
 /// A version compared with itself: nothing differs, and its chunks remain to be counted.
 static pks_status walk_one(comparison *c, const pks__id *catalog, pks_error *error) {
   side *side = &c->new_side;
-  pks_status status = open_side(c, side, catalog, error);
+  pks_status status = open_side(side, catalog, error);
   while (!status && side->more) {
     c->totals.unchanged++;
-    status = note_chunks(c, &side->entry, IN_OLD | IN_NEW, error);
+    status = note_chunks(c, side, IN_OLD | IN_NEW, error);
     if (!status) { status = step(side, error); }
   }
   return status;
@@ -283,6 +298,19 @@ static void count_difference(pks_diff_totals *totals, pks_change change) {
   }
 }
 
+/// Bytes of the chunks of difference `index` that are new and were not counted before.
+static uint64_t count_new_bytes(comparison *c, uint32_t index) {
+  bool is_last = index + 1 == PKS__SCRATCH_COUNT(&c->held, held);
+  uint64_t end = is_last ? PKS__SCRATCH_COUNT(&c->listed, uint32_t) : held_at(c, index + 1)->first_chunk, bytes = 0;
+  for (uint64_t i = held_at(c, index)->first_chunk; i < end; i++) {
+    known_chunk *chunk = PKS__SCRATCH_AT(&c->chunks, known_chunk, *PKS__SCRATCH_AT(&c->listed, const uint32_t, i));
+    if (chunk->versions != IN_NEW) { continue; }
+    chunk->versions |= COUNTED;
+    bytes += chunk->length;
+  }
+  return bytes;
+}
+
 /// Reports the moves, or all the rest.
 static pks_status report(comparison *c, bool moves, visitor *visit, void *context, pks_error *error) {
   const char *text = (const char *)c->text.bytes;
@@ -297,6 +325,7 @@ static pks_status report(comparison *c, bool moves, visitor *visit, void *contex
       .path_length = row->path_length,
       .old_size = row->old_size,
       .new_size = row->new_size,
+      .new_bytes = count_new_bytes(c, i),
     };
     if (moves) {
       difference.old_path = text + held_at(c, row->other)->path;
@@ -329,26 +358,23 @@ static pks_status find_version(
 static void close_comparison(comparison *c) {
   pks__tree_cursor_free(&c->old_side.cursor);
   pks__tree_cursor_free(&c->new_side.cursor);
-  pks__scratch *all[] = {&c->held, &c->text, &c->groups, &c->chunks};
+  pks__scratch *all[] = {&c->held, &c->text, &c->groups, &c->chunks, &c->listed};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   pks__hash_map_free(&c->by_value);
   pks__hash_map_free(&c->by_id);
 }
 
-pks_status pks_snapshot_diff(
-  const pks_snapshot *snapshot, uint32_t old_pack, uint64_t old_version, uint32_t new_pack, uint64_t new_version,
-  bool (*visit)(void *context, const pks_difference *difference), void *context, pks_diff_totals *totals,
-  pks_error *error
+static pks_status compare(
+  const pks_snapshot *old_snapshot, const pks__version *before, const pks_snapshot *new_snapshot,
+  const pks__version *now, visitor *visit, void *context, pks_diff_totals *totals, pks_error *error
 ) {
-  const pks__version *before, *now;
-  pks_status status = pks__store_check_process(snapshot->store, error);
-  if (!status) { status = find_version(snapshot, old_pack, old_version, &before, error); }
-  if (!status) { status = find_version(snapshot, new_pack, new_version, &now, error); }
-  if (status) { return status; }
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
-  comparison c = {.pages = pks__snapshot_pages(pks__snapshot_mutable(snapshot))};
+  comparison c = {
+    .old_side.pages = pks__snapshot_pages(pks__snapshot_mutable(old_snapshot)),
+    .new_side.pages = pks__snapshot_pages(pks__snapshot_mutable(new_snapshot)),
+  };
   bool same = pks__id_equal(&before->catalog, &now->catalog);
-  status = same ? walk_one(&c, &now->catalog, error) : walk_both(&c, &before->catalog, &now->catalog, error);
+  pks_status status = same ? walk_one(&c, &now->catalog, error) : walk_both(&c, &before->catalog, &now->catalog, error);
   if (!status) { status = find_moves(&c, error); }
   if (!status) { status = report(&c, false, visit, context, error); }
   if (!status) { status = report(&c, true, visit, context, error); }
@@ -356,4 +382,33 @@ pks_status pks_snapshot_diff(
   if (!status && totals) { *totals = c.totals; }
   close_comparison(&c);
   return status;
+}
+
+pks_status pks_snapshot_diff(
+  const pks_snapshot *old_snapshot, uint32_t old_pack, uint64_t old_version, const pks_snapshot *new_snapshot,
+  uint32_t new_pack, uint64_t new_version, bool (*visit)(void *context, const pks_difference *difference),
+  void *context, pks_diff_totals *totals, pks_error *error
+) {
+  const pks__version *before, *now;
+  pks_status status = pks__store_check_process(old_snapshot->store, error);
+  if (!status) { status = pks__store_check_process(new_snapshot->store, error); }
+  if (!status) { status = find_version(old_snapshot, old_pack, old_version, &before, error); }
+  if (!status) { status = find_version(new_snapshot, new_pack, new_version, &now, error); }
+  return status ? status : compare(old_snapshot, before, new_snapshot, now, visit, context, totals, error);
+}
+
+pks_status pks_txn_diff(
+  pks_diff_totals *totals, const pks_txn *txn, const char *pack, uint64_t old_version, uint64_t new_version,
+  pks_error *error
+) {
+  const pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  uint32_t index = pks__generation_find_pack(&snapshot->generation, pack);
+  const pks__version *before, *now;
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status && index == UINT32_MAX) {
+    status = pks__fail(error, PKS_NOT_FOUND, "there is no such pack", pack, PKS_NO_OFFSET);
+  }
+  if (!status) { status = find_version(snapshot, index, old_version, &before, error); }
+  if (!status) { status = find_version(snapshot, index, new_version, &now, error); }
+  return status ? status : compare(snapshot, before, snapshot, now, NULL, NULL, totals, error);
 }

@@ -87,9 +87,10 @@ pks_status pks__segment_writer_append(
     .place = pks__put64(pks__place_make(writer->file.length, codec)),
     .stored_length = pks__put32(stored_length),
     .first_chunk = pks__put32(pks__segment_writer_chunk_count(writer)),
-    .sum = pks__put64(pks__checksum(stored, stored_length)),
+    .sum = pks__put64(stored ? pks__checksum(stored, stored_length) : 0),
   };
-  status = pks__file_writer_append(&writer->file, stored, stored_length, error);
+  status = stored ? pks__file_writer_append(&writer->file, stored, stored_length, error)
+                  : pks__file_writer_skip(&writer->file, writer->file.length + stored_length, error);
   if (!status) { status = pks__scratch_append(&writer->frames, &frame, sizeof frame, error); }
   if (!status) { status = pks__scratch_append(&writer->ids, ids, chunk_count * sizeof *ids, error); }
   for (uint32_t i = 0; !status && i < chunk_count; i++) {

@@ -38,7 +38,8 @@ pks_status pks__segment_writer_restore(
 );
 
 /// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of
-/// two) is that of the frame's file offset. `*index` is the frame's number, `*row` what was recorded.
+/// two) is that of the frame's file offset. `stored` NULL leaves a hole, which no reader takes
+/// for the frame. `*index` is the frame's number, `*row` what was recorded.
 pks_status pks__segment_writer_append(
   pks__segment_writer *writer, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
   const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error

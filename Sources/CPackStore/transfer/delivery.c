@@ -213,7 +213,10 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
     case PKS__DELIVERY_TABLES:
       status = pks__delivery_needs_complete_mapped(&delivery->needs, error);
       return status ? status : pks__delivery_plan_want_tables(&delivery->plan, error);
-    case PKS__DELIVERY_FRAMES: return pks__delivery_plan_make(&delivery->plan, error);
+    case PKS__DELIVERY_FRAMES:
+      status = pks__delivery_plan_make(&delivery->plan, error);
+      if (status || !delivery->context.without_frames) { return status; }
+      return pks__delivery_frames_leave_out(&delivery->frames, error);
     case PKS__DELIVERY_HEADER: return pks__coming_delta_want_header(&delivery->delta, error);
     case PKS__DELIVERY_BLOCKS: return pks__coming_delta_want_blocks(&delivery->delta, error);
     case PKS__DELIVERY_ROOTS:

@@ -14,6 +14,7 @@ void pks__delivery_context_init(
     .home = {.vfs = store->vfs, .folder = txn->staging.folder, .key = store->map_key},
     .version = request->version,
     .committed_at_ns = request->committed_at_ns,
+    .without_frames = request->without_frames,
   };
   (void)snprintf(context->pack, sizeof context->pack, "%s", request->pack);
   memcpy(context->catalog.bytes, request->catalog, sizeof context->catalog.bytes);

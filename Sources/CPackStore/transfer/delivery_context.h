@@ -19,6 +19,7 @@ typedef struct pks__delivery_context {
   pks__id catalog, layout;
   pks__id attributes;  ///< zero: the version has none
   int64_t committed_at_ns;
+  bool without_frames;    ///< holes are written in the place of frames
   pks__decoder *decoder;  ///< one for all parts: each is done with it before another one begins
   pks__transfer_staging incoming;
   pks__scratch *arrays[32];  ///< of all parts, to be freed

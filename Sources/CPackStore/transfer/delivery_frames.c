@@ -58,7 +58,7 @@ void pks__delivery_frames_flush(pks__delivery_frames *frames) {
 typedef struct arrival {
   const pks__planned_frame *plan;
   pks__tabled_frame frame;
-  const uint8_t *stored, *raw;
+  const uint8_t *stored, *raw;  ///< NULL: a hole
 } arrival;
 
 static pks_status corrupt_frame(
@@ -104,7 +104,13 @@ static pks_status add_gap(
   pks__delivery_frames *frames, const arrival *arrival, uint32_t begin, uint32_t end, pks_error *error
 ) {
   if (begin == end) { return PKS_OK; }
-  pks__id id = pks__delivery_digest(frames->context, arrival->raw + begin, end - begin);
+  // Of a hole, a stretch has a name that no chunk has.
+  struct {
+    pks__id frame;
+    pks_le32 begin, end;
+  } stretch = {arrival->frame.digest, pks__put32(begin), pks__put32(end)};
+  pks__id id = arrival->raw ? pks__delivery_digest(frames->context, arrival->raw + begin, end - begin)
+                            : pks__delivery_digest(frames->context, &stretch, sizeof stretch);
   return add_listed(frames, &id, end, error);
 }
 
@@ -136,6 +142,11 @@ static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arriva
   const pks__missing_chunk *last = planned.chunk;
   bool is_end = planned.begin + last->length == arrival->frame.raw_length;
   pks_status status = list_chunks(frames, arrival, error);
+  // A hole is kept whatever it holds.
+  if (!status && PKS__SCRATCH_COUNT(&frames->ids, pks__id) > PKS__FRAME_CHUNKS_MAX) {
+    status = corrupt_frame(frames, arrival, "a frame of the site holds more chunks than it may", error);
+  }
+  if (status) { return status; }
   pks__encoded_frame frame = {
     .stored = arrival->stored,
     .stored_length = arrival->frame.stored_length,
@@ -146,7 +157,7 @@ static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arriva
     .chunk_count = (uint32_t)PKS__SCRATCH_COUNT(&frames->ids, pks__id),
     .ends_asset = is_end && last->offset + last->length == pks__delivery_needs_file(frames->needs, last->file)->size,
   };
-  return status ? status : pks__frame_pipeline_add_encoded(&frames->ingest.frames, &frame, error);
+  return pks__frame_pipeline_add_encoded(&frames->ingest.frames, &frame, error);
 }
 
 // MARK: - Taken apart
@@ -183,12 +194,17 @@ static bool is_kept(const arrival *arrival) {
   return has_room && (uint64_t)plan->needed * 4 >= (uint64_t)arrival->frame.raw_length * 3;
 }
 
+static arrival arrival_of(const pks__delivery_frames *frames, uint32_t number, const void *bytes) {
+  arrival arrival = {.plan = pks__delivery_plan_frame(frames->plan, number), .stored = bytes};
+  pks__frame_table table = pks__delivery_site_table(frames->plan->site, arrival.plan->segment);
+  arrival.frame = pks__frame_table_at(&table, arrival.plan->frame);
+  return arrival;
+}
+
 pks_status pks__delivery_frames_give(
   pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 ) {
-  arrival arrival = {.plan = pks__delivery_plan_frame(frames->plan, want->number), .stored = bytes};
-  pks__frame_table table = pks__delivery_site_table(frames->plan->site, arrival.plan->segment);
-  arrival.frame = pks__frame_table_at(&table, arrival.plan->frame);
+  arrival arrival = arrival_of(frames, want->number, bytes);
   pks__id id = pks__delivery_digest(frames->context, bytes, arrival.frame.stored_length);
   if (!pks__id_equal(&id, &arrival.frame.digest)) {
     return corrupt_frame(frames, &arrival, "these bytes are not those of the segment", error);
@@ -201,6 +217,20 @@ pks_status pks__delivery_frames_give(
   frames->bytes_done += arrival.frame.stored_length;
   frames->chunks_done += arrival.plan->chunk_count;
   return PKS_OK;
+}
+
+// MARK: - Frames that are not fetched
+
+pks_status pks__delivery_frames_leave_out(pks__delivery_frames *frames, pks_error *error) {
+  pks_status status = PKS_OK;
+  uint32_t count = (uint32_t)PKS__SCRATCH_COUNT(&frames->plan->frames, pks__planned_frame);
+  for (uint32_t i = 0; !status && i < count; i++) {
+    arrival hole = arrival_of(frames, i, NULL);
+    status = keep_frame(frames, &hole, error);
+    frames->bytes_done += hole.frame.stored_length;
+    frames->chunks_done += hole.plan->chunk_count;
+  }
+  return status;
 }
 
 // MARK: - Reading back
@@ -283,6 +313,14 @@ static bool has_failed_sync(const pks__ingest *ingest) {
   return false;
 }
 
+/// To lay a map asset out, its bytes would be needed.
+static bool is_not_mapped(void *context, const char *path, size_t path_length) {
+  (void)context;
+  (void)path;
+  (void)path_length;
+  return false;
+}
+
 pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pks_error *error) {
   pks__delivery_context *context = frames->context;
   pks__ingest *ingest = &frames->ingest;
@@ -290,7 +328,7 @@ pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pk
     .pack = context->pack,
     .catalog = context->catalog,
     .layout = context->layout,
-    .is_mapped = pks__delivery_needs_is_mapped,
+    .is_mapped = context->without_frames ? is_not_mapped : pks__delivery_needs_is_mapped,
     .context = frames->needs,
     .pages = pks__delivery_pages_source(frames->pages),
     .fetch = {.context = frames, .fetch = fetch},

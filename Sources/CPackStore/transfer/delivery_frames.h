@@ -1,6 +1,8 @@
 /// The frames of a delivery that come, and the ingest that they go to.
 ///
 /// Definitions
+///   hole         what is written in the place of a frame whose bytes are not fetched: it takes up room in the file, and none on
+///                a disk that knows sparse files.
 ///   kept         a frame of the site that is written as it is: at least three quarters of it are needed.
 ///   taken apart  another frame: its missing chunks are gathered to frames here.
 ///   resumed      chunks that an interrupted delivery left in the folder.
@@ -56,6 +58,9 @@ void pks__delivery_frames_flush(pks__delivery_frames *frames);
 pks_status pks__delivery_frames_give(
   pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 );
+
+/// Writes holes in the place of all planned frames, of which none was wanted.
+pks_status pks__delivery_frames_leave_out(pks__delivery_frames *frames, pks_error *error);
 
 /// Walks the catalog, all of whose chunks are here.
 pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pks_error *error);

@@ -280,6 +280,7 @@ static pks_status plan_frame(
   plan->bytes += tabled.stored_length;
   plan->chunks += frame.chunk_count;
   plan->raw_bytes += frame.needed;
+  if (plan->context->without_frames) { return PKS_OK; }
   // It is kept as it is, or its chunks are written on their own.
   *room += pks__min64(tabled.stored_length, frame.needed);
   return pks__delivery_wants_add(plan->wants, &want, error);
@@ -317,6 +318,7 @@ pks_status pks__delivery_plan_make(pks__delivery_plan *plan, pks_error *error) {
   if (!status) { status = plan_frames(plan, &room, error); }
   plan->is_made = !status;
   if (status || PKS__SCRATCH_COUNT(&plan->frames, pks__planned_frame) == 0) { return status; }
-  room = room_for_mapped(plan, room) + pks__room_for_metadata(plan->chunks);
+  if (!plan->context->without_frames) { room = room_for_mapped(plan, room); }
+  room += pks__room_for_metadata(plan->chunks);
   return pks__delivery_check_room(plan->context, room, error);
 }

@@ -16,7 +16,7 @@ public struct AssetPackManifest: Hashable, Sendable {
 
   /// The key that other tools leave alone, and which of attributes stands there.
   private static let ownKey = "packstore"
-  private static let ownAttributeKeys: Set = ["appVersions", "label", "map", "placement", "priority"]
+  private static let ownAttributeKeys: Set = ["appVersions", "label", "map", "note", "placement", "priority"]
 
   static let name = "Manifest.json"
 

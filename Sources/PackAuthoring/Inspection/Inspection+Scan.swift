@@ -8,6 +8,7 @@ extension Inspection {
   ///   - pack: nil: all packs; what one hides of another is left out.
   ///   - from: an earlier kept version of that pack, to compare with.
   ///   - makesDelta: builds the delta from there, to know its length: as slow as ``Site`` makes one.
+  ///   - findsDuplicates: reads files that have the size of another one. False where their bytes are not there.
   ///   - progress: files that were looked at. Called on this thread.
   /// - Throws: `notFound` for a pack or version that is not there; `corrupt`, `purged` where bytes are missing that have to be
   ///   compared; `ioError`, `outOfMemory`, `CancellationError`.
@@ -15,7 +16,7 @@ extension Inspection {
   ///   paths. Blocks this thread.
   public init(
     of snapshot: Snapshot, pack: PackID? = nil, from: PackVersion? = nil, makesDelta: Bool = false,
-    progress: ((Int) -> Void)? = nil
+    findsDuplicates: Bool = true, progress: ((Int) -> Void)? = nil
   ) throws {
     let statistics = try snapshot.statistics()
     usage =
@@ -34,7 +35,8 @@ extension Inspection {
     }
     root = scan.tree.item(named: "")
     kinds = scan.sortedKinds
-    let found = try scan.findDuplicates(in: snapshot, pack: pack)
+    self.findsDuplicates = findsDuplicates
+    let found = try findsDuplicates ? scan.findDuplicates(in: snapshot, pack: pack) : []
     duplicateByteCount = found.map { $0.byteCount.multipliedClamped(by: $0.paths.count - 1) }.clampedSum()
     duplicates = Array(found.prefix(Self.duplicateLimit))
     if let from { change = try Change(from: from, in: snapshot, usage, makesDelta: makesDelta) }

@@ -19,6 +19,9 @@ public struct Inspection: Hashable, Sendable {
   /// build that ships one file needs no second path.
   public internal(set) var duplicates: [Duplicate] = []
 
+  /// False: files were not compared, so that ``duplicates`` says nothing.
+  public internal(set) var findsDuplicates = true
+
   public static let duplicateLimit = 1_000
 
   /// The sizes of all second, third and further files of equal bytes.

@@ -26,6 +26,7 @@ extension Inspection {
       <body>
       <h1>\(pageText(title))</h1>
       <p class="facts">\(pageText(summary))</p>
+      \(change.map { "<p class=\"facts\">since version \($0.from.number): \(pageText(cost(of: $0)))</p>" } ?? "")
       \(sections.filter { !$0.isEmpty }.joined(separator: "\n"))
       </body>
       </html>
@@ -104,18 +105,21 @@ extension Inspection {
       (totals.addedCount, "added"), (totals.removedCount, "removed"), (totals.changedCount, "changed"),
       (totals.movedCount, "moved"), (totals.unchangedCount, "unchanged"),
     ].map { "\(formatCount($0)) \($1)" }.joined(separator: ", ")
-    let delta = change.deltaByteCount.map { "; by a delta \(formatBytes($0))" } ?? ""
-    let cost =
-      "\(formatBytes(totals.newByteCount)) of new chunks; by ranges about \(formatBytes(change.rangeByteCount))\(delta)"
     let rows = change.rows.map { row in
       [
         row.oldPath.map { "\($0) → \(row.path)" } ?? row.path, row.change.rawValue, formatBytes(row.oldByteCount),
-        formatBytes(row.newByteCount),
+        formatBytes(row.newByteCount), row.change == .removed ? "" : formatBytes(row.newChunkByteCount),
       ]
     }
     let all = totals.addedCount + totals.removedCount + totals.changedCount + totals.movedCount
-    return "<p class=\"facts\">\(pageText(counts))</p>\n<p class=\"facts\">\(pageText(cost))</p>\n"
-      + table(["path", "change", "was", "is"], rows, left: all - rows.count)
+    return "<p class=\"facts\">\(pageText(counts))</p>\n<p class=\"facts\">\(pageText(cost(of: change)))</p>\n"
+      + table(["path", "change", "was", "is", "new"], rows, left: all - rows.count)
+  }
+
+  private func cost(of change: Change) -> String {
+    let delta = change.deltaByteCount.map { "; by a delta \(formatBytes($0))" } ?? ""
+    let new = formatBytes(change.totals.newByteCount)
+    return "\(new) of new chunks; by ranges about \(formatBytes(change.rangeByteCount))\(delta)"
   }
 
   /// The first column is to the left, and breaks.

@@ -36,6 +36,11 @@ extension Inspection {
     .r2 { fill: var(--r2); background: var(--r2); } .r3 { fill: var(--r3); background: var(--r3); }
     .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; font-size: .9rem; }
     .key { display: inline-block; width: .9em; height: .9em; border-radius: 3px; margin-right: .45em; vertical-align: -.1em; }
+    @media (max-width: 40rem) {
+      th, td { padding: .35rem .45rem; }
+      th:first-child { min-width: 8.5rem; }
+      td { font-size: .85em; }
+    }
 
     """
 }

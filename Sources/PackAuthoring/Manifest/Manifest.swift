@@ -21,6 +21,9 @@ public struct Manifest: Sendable {
   /// How assets will be read; nil: as the command that packs them says.
   public let layout: Store.InstallOptions.Layout?
 
+  /// What the publisher notes down of the version. It is no attribute, and stays with the publisher unless that is asked for.
+  public let note: VersionNote?
+
   /// The most bytes that a manifest has.
   public static let byteCountLimit = 16 << 20
 }

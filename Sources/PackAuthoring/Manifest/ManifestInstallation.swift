@@ -3,9 +3,17 @@ public import PackStore
 extension Manifest {
   /// How its pack is installed: with its attributes, and compressed as it says.
   public var installOptions: Store.InstallOptions {
-    var options = Store.InstallOptions(attributes: attributes, level: level)
+    var options = Store.InstallOptions(attributes: attributes, note: note, level: level)
     if let layout { options.layout = layout }
     return options
+  }
+}
+
+extension Store.InstallOptions {
+  /// For what is given away: a note that is not published goes nowhere.
+  mutating func setNote(_ note: VersionNote?, isPublished: Bool) {
+    self.note = isPublished ? note : nil
+    publishesNote = isPublished
   }
 }
 

@@ -19,6 +19,7 @@ struct ManifestReader {
     var layout: Store.InstallOptions.Layout?
     var appVersions: AppVersionRange?
     var label: VersionLabel?
+    var note: VersionNote?
   }
 
   private static let keys = [
@@ -26,7 +27,7 @@ struct ManifestReader {
   ]
   /// Apple's archives hold it; it says nothing to us.
   private static let ignoredKeys = ["toolsVersion"]
-  private static let extraKeys = ["placement", "priority", "map", "level", "layout", "appVersions", "label"]
+  private static let extraKeys = ["placement", "priority", "map", "level", "layout", "appVersions", "label", "note"]
 
   static func read(_ text: [UInt8]) -> ManifestReading {
     var reader = Self(document: JSONReader.read(text, options: .init(allowsComments: true)))
@@ -98,7 +99,7 @@ struct ManifestReader {
         appVersions: extras.appVersions, label: extras.label)
       reading.manifest = Manifest(
         assetPackID: assetPackID, attributes: attributes, fileSelectors: reading.selectors,
-        sourceRoot: reading.sourceRoot, level: extras.level, layout: extras.layout)
+        sourceRoot: reading.sourceRoot, level: extras.level, layout: extras.layout, note: extras.note)
     } catch {
       report(error, root)
     }
@@ -298,6 +299,9 @@ struct ManifestReader {
       case "label":
         guard let label = text(value, "label") else { continue }
         do { extras.label = try VersionLabel(label) } catch { report(error, value) }
+      case "note":
+        guard let note = text(value, "note") else { continue }
+        do { extras.note = try VersionNote(note) } catch { report(error, value) }
       case "appVersions":
         guard let range = text(value, "appVersions") else { continue }
         do { extras.appVersions = try AppVersionRange(range) } catch { report(error, value) }

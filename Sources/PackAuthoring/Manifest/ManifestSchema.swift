@@ -72,6 +72,12 @@ extension Manifest {
               "type": "string",
               "pattern": "^(?!current$|previous$|[0-9]+$)[A-Za-z0-9._+-]{1,64}$",
               "description": "the publisher's name for the version"
+            },
+            "note": {
+              "type": "string",
+              "minLength": 1,
+              "maxLength": 1000,
+              "description": "what the publisher notes down of the version; '--publish-notes' makes it public"
             }
           }
         }

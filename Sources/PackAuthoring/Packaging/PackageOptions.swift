@@ -9,6 +9,12 @@ extension Manifest {
     /// The version's label; nil: what the manifest says.
     public var label: VersionLabel?
 
+    /// What is noted of the version, where ``publishesNotes`` says so; nil: what the manifest notes.
+    public var note: VersionNote?
+
+    /// Makes a note a part of the version, which everybody can read. An archive has no other place for it.
+    public var publishesNotes = false
+
     /// The archive, or the site in a folder, of the version before: what it has is not stored again, and its segments stay
     /// as they are, so that an upload moves new ones only.
     public var previous: FilePath?

@@ -175,6 +175,7 @@ struct Packaging {
     var installOptions = manifest.installOptions
     installOptions.version = number
     installOptions.label = options.label
+    installOptions.setNote(options.note ?? manifest.note, isPublished: options.publishesNotes)
     installOptions.level = level
     installOptions.layout = layout
     var transaction = try makeTransaction(of: store)

@@ -29,6 +29,8 @@ struct ManifestVersion: PublicationSource {
     progress = publication.progress
     var options = manifest.installOptions
     options.label = publication.options.label
+    options.setNote(
+      publication.options.note ?? manifest.note, isPublished: publication.options.publishesNotes)
     options.level = publication.options.level ?? manifest.level ?? Site.PublishOptions.standardLevel
     if let layout = publication.options.layout { options.layout = layout }
     self.options = options

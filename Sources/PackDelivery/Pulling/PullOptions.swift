@@ -62,6 +62,9 @@ extension Store {
 
     package var wantedVersion: WantedVersion?
 
+    /// Fetches no frames: versions can be looked at, and not be read. Into a store that is thrown away.
+    package var leavesOutFrames = false
+
     /// How fast bytes may come, in bytes per second.
     public var byteRateLimit: Int?
 

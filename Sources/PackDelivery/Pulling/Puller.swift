@@ -373,7 +373,7 @@ final class Puller {
       do {
         let delta = UsableDelta(to: version, of: entry, from: kept, but: refusedDeltas)
         try await fetch(manifest, delivery, delta, &pulled)
-        if !isPlan { try stage(delivery, delta, &pulled) }
+        if !isPlan { try stage(delivery, delta, &pulled, in: transaction) }
         pulled.outcome = isCurrent ? .healed : .updated
         return pulled
       } catch let refusal as DeltaIsRefused {
@@ -400,7 +400,8 @@ final class Puller {
   ) throws -> Delivery? {
     do {
       return try Delivery.open(
-        manifest, priority: priority, placement: placement, by: provenance, in: transaction)
+        manifest, priority: priority, placement: placement, by: provenance, withoutFrames: options.leavesOutFrames,
+        in: transaction)
     } catch let error as PackStoreError where error.code == .busy {
       throw VersionIsBusy()
     }
@@ -475,11 +476,21 @@ final class Puller {
     try await fetcher.run()
   }
 
-  private func stage(_ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout Store.PullResult.Pack) throws {
+  private func stage(
+    _ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout Store.PullResult.Pack,
+    in transaction: borrowing Transaction
+  ) throws {
     do {
       let staged = try delivery.stage()
       pulled.newChunkCount = staged.newChunkCount
       pulled.newStoredByteCount = staged.newStoredByteCount
+      // What is looked at is installed nowhere.
+      guard !options.leavesOutFrames else { return }
+      transaction.note(
+        staged.version,
+        from: .init(
+          location: withoutQueries(withoutUser(source.location)), channel: source.isArchive ? nil : channel,
+          key: result.key))
     } catch let error as PackStoreError where pulled.deltaFrom != nil && Self.isOfDelta(error) {
       throw DeltaIsRefused(delta: delta!.delta.header)
     }

@@ -67,7 +67,8 @@ extension Attributes {
 /// written again.
 private struct AttributesDecoder {
   static let names = [
-    "appVersions", "downloadPolicy", "label", "language", "map", "placement", "platforms", "priority", "userInfo",
+    "appVersions", "downloadPolicy", "label", "language", "map", "note", "placement", "platforms", "priority",
+    "userInfo",
   ]
 
   let document: JSONDocument
@@ -81,6 +82,7 @@ private struct AttributesDecoder {
   private var mappedPaths: [String] = []
   private var appVersions: AppVersionRange?
   private var label: VersionLabel?
+  private var note: VersionNote?
   private var unknownMembers: [Attributes.UnknownMember] = []
 
   init(document: JSONDocument) { self.document = document }
@@ -99,6 +101,7 @@ private struct AttributesDecoder {
     case "priority": priority = try required(value.integer(), value, "a priority is an integer of 32 bits")
     case "map": mappedPaths = try strings(value)
     case "label": label = try checked(value) { try VersionLabel(try string(value)) }
+    case "note": note = try checked(value) { try VersionNote(try string(value)) }
     case "appVersions": appVersions = try checked(value) { try AppVersionRange(try string(value)) }
     default:
       var json: [UInt8] = []
@@ -112,6 +115,7 @@ private struct AttributesDecoder {
       try Attributes(
         downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
         placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, label: label,
+        note: note,
         unknownMembers: unknownMembers)
     }
   }

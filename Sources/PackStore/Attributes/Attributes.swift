@@ -14,6 +14,9 @@ public struct Attributes: Sendable {
   /// out, and a pack's versions do not have it twice.
   public let label: VersionLabel?
 
+  /// What the publisher lets everybody know of the version; nil: nothing. It is of one version, as the label is.
+  public let note: VersionNote?
+
   /// The language of what is in the pack, where it has one.
   public let language: LanguageTag?
 
@@ -54,28 +57,28 @@ public struct Attributes: Sendable {
   public init(
     downloadPolicy: DownloadPolicy = .onDemand, platforms: Set<Platform> = [], language: LanguageTag? = nil,
     userInfo: UserInfo? = nil, placement: Placement = .durable, priority: Int32 = 0, mappedPaths: [String] = [],
-    appVersions: AppVersionRange? = nil, label: VersionLabel? = nil
+    appVersions: AppVersionRange? = nil, label: VersionLabel? = nil, note: VersionNote? = nil
   ) throws {
     try self.init(
       downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
       placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, label: label,
-      unknownMembers: [])
+      note: note, unknownMembers: [])
   }
 
-  /// These with another label, or none.
+  /// These with another label and another note, or none.
   ///
   /// - Throws: `invalidArgument` when they get too long.
-  public func labeled(_ label: VersionLabel?) throws -> Attributes {
+  public func labeled(_ label: VersionLabel?, note: VersionNote? = nil) throws -> Attributes {
     try Attributes(
       downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
       placement: placement, priority: priority, mappedPaths: mappedPaths, appVersions: appVersions, label: label,
-      unknownMembers: unknownMembers)
+      note: note, unknownMembers: unknownMembers)
   }
 
   init(
     downloadPolicy: DownloadPolicy, platforms: Set<Platform>, language: LanguageTag?, userInfo: UserInfo?,
     placement: Placement, priority: Int32, mappedPaths: [String], appVersions: AppVersionRange?,
-    label: VersionLabel?, unknownMembers: [UnknownMember]
+    label: VersionLabel?, note: VersionNote?, unknownMembers: [UnknownMember]
   ) throws {
     self.downloadPolicy = downloadPolicy
     self.platforms = platforms
@@ -86,6 +89,7 @@ public struct Attributes: Sendable {
     self.mappedPaths = Set(mappedPaths.map(ExactText.init)).sorted().map(\.text)
     self.appVersions = appVersions
     self.label = label
+    self.note = note
     self.unknownMembers = unknownMembers
     if downloadPolicy != .onDemand, downloadPolicy.events.isEmpty {
       var error = PackStoreError(.invalidArgument, "the policy '\(downloadPolicy.name)' names no installation event")
@@ -96,7 +100,7 @@ public struct Attributes: Sendable {
     canonicalBytes = canonicalJSONObject(
       Self.members(
         downloadPolicy, platforms, language, userInfo, placement, priority, self.mappedPaths, appVersions,
-        label)
+        label, note)
         + unknownMembers.map { ($0.name, Array($0.json.utf8)) })
     digest = Digest256(hashing: canonicalBytes)
     guard canonicalBytes.count <= Self.byteCountLimit else {
@@ -110,7 +114,7 @@ public struct Attributes: Sendable {
   private static func members(
     _ downloadPolicy: DownloadPolicy, _ platforms: Set<Platform>, _ language: LanguageTag?, _ userInfo: UserInfo?,
     _ placement: Placement, _ priority: Int32, _ mappedPaths: [String], _ appVersions: AppVersionRange?,
-    _ label: VersionLabel?
+    _ label: VersionLabel?, _ note: VersionNote?
   ) -> [(name: String, value: [UInt8])] {
     var members: [(name: String, value: [UInt8])] = []
     func add(_ name: String, _ value: [UInt8]) { members.append((name, value)) }
@@ -131,6 +135,7 @@ public struct Attributes: Sendable {
     if !mappedPaths.isEmpty { add("map", list(mappedPaths)) }
     if let appVersions { add("appVersions", canonicalJSON(appVersions.description)) }
     if let label { add("label", canonicalJSON(label.text)) }
+    if let note { add("note", canonicalJSON(note.text)) }
     return members
   }
 

@@ -34,7 +34,9 @@ extension Transaction {
       throw explain(delta.explain(error), of: delta.info.pack)
     }
     hold.noteWhole(delta.info.pack)
-    return Store.InstallResult(result, of: delta.info.pack, notices: [])
+    let applied = Store.InstallResult(result, of: delta.info.pack, notices: [])
+    note(applied.version, from: .init(location: delta.path.string, key: delta.signer))
+    return applied
   }
 }
 

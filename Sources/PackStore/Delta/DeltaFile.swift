@@ -5,7 +5,7 @@ import CPackStore
 /// The file stays open as long as this lives; write nothing to it meanwhile; what was changed is noticed.
 public final class DeltaFile: Sendable {
   private let file: InputFile
-  private let path: FilePath
+  let path: FilePath
 
   public let info: Info
 

@@ -144,6 +144,30 @@ func openLockFile(_ place: FilePlace) throws -> CInt {
   }
 }
 
+/// Opens a regular file that a person named, for writing behind its end, and makes it if need be.
+func openForAppending(_ place: FilePlace) throws -> CInt {
+  let flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+  let descriptor: CInt
+  do {
+    descriptor = try place.withParent { folder, name in
+      do {
+        return try systemCall("cannot open", place.text) { openat(folder, name, flags) }
+      } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
+        return try systemCall("cannot create", place.text) { openat(folder, name, flags | O_CREAT | O_EXCL, 0o666) }
+      }
+    }
+  } catch {
+    throw explainOpening(error, place)
+  }
+  do {
+    try requireRegular(descriptor, place)
+    return descriptor
+  } catch {
+    close(descriptor)
+    throw error
+  }
+}
+
 /// Opens a file for reading and writing, or makes it. Never both in one call: in a folder that many users share, Linux
 /// refuses `O_CREAT` for another user's file, whatever its mode (`fs.protected_regular`).
 private func openOrMake(

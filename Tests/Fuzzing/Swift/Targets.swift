@@ -11,6 +11,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
   "site": decodeSite, "agent": decodeAgentStream, "journal": decodeJournal, "plist": decodePropertyList,
   "language": matchLanguages, "ledger": decodeLedger, "image": decodeImage, "storage": decodeStorageTexts,
+  "install": decodeInstallation,
 ]
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
@@ -147,6 +148,12 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(TrustBook(text: book.text) == book)
 }
 
+/// A line of what a store knows of its versions.
+@Sendable private func decodeInstallation(_ bytes: [UInt8]) {
+  guard let installation = Installation(line: bytes) else { return }
+  precondition(installation.line == bytes && !bytes.contains(10))
+}
+
 @Sendable private func decodeDevice(_ bytes: [UInt8]) {
   guard let record = DeviceRecord(text: text(bytes)) else { return }
   precondition(record.text.utf8.elementsEqual(bytes) && DeviceID(hex: record.device.description) == record.device)
@@ -190,6 +197,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(attributes.canonicalBytes == bytes && bytes.count <= Attributes.byteCountLimit)
   if let info = attributes.userInfo { precondition(try! UserInfo(json: info.bytes) == info) }
   if let label = attributes.label { precondition(try! VersionLabel(label.text) == label) }
+  if let note = attributes.note { precondition(try! VersionNote(note.text) == note) }
   if let range = attributes.appVersions { precondition(try! AppVersionRange(range.description) == range) }
 }
 
@@ -518,5 +526,9 @@ private let seeds: [String: [[UInt8]]] = {
       ).encode(), RememberedSite(root: [0], validators: nil, sheets: []).encode(),
     ],
     "trust": [Array(trust.utf8)], "device": [Array(device.text.utf8)],
+    "install": [
+      #"{"catalog":"\#(String(repeating: "ab", count: 32))","date":"1","note":"git 3fa9c","pack":"P","version":1}"#,
+      #"{"catalog":"\#(String(repeating: "00", count: 32))","channel":"live","date":"-1","from":"https://a/b","pack":"Q","version":2}"#,
+    ].map { Array($0.utf8) },
   ]
 }()

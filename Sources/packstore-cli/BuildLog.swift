@@ -1,0 +1,139 @@
+/// What a command does, step by step, for the logs of build jobs.
+
+import ArgumentParser
+import PackDelivery
+import PackStore
+import Synchronization
+
+/// Where the steps of a command are told.
+struct BuildLogOptions: ParsableArguments {
+  @Flag(name: .shortAndLong, help: "Say on standard error what is done, step by step, with times and bytes.")
+  var verbose = false
+
+  @Option(
+    help: .init(
+      "Append the same to a file, with warnings, errors and what came of the command.", valueName: "file"),
+    completion: .file())
+  var logFile: String?
+
+  func validate() throws {
+    guard logFile?.isEmpty != true else { throw ValidationError("--log-file names no file") }
+    guard !verbose || !isJSONWanted else {
+      throw ValidationError("--verbose and --json exclude each other: --log-file goes with both")
+    }
+  }
+}
+
+/// A command whose steps can be logged.
+protocol CommandWithLog {
+  var log: BuildLogOptions { get }
+}
+
+/// The log of this process's command: a line for the command, one for each step when it ends, those of warnings and of the
+/// failure or the result. Each begins with the time in UTC and the seconds since the command began.
+///
+/// Nothing secret gets in: keys are not on a command line, and of URLs neither users and passwords nor queries are written.
+/// A file that takes no more ends the log, with a warning, and not the command.
+final class BuildLog: Sendable {
+  private struct State {
+    var file: AppendedFile?
+    var step: Progress?
+    var stepStart: ContinuousClock.Instant
+  }
+
+  /// The lines go to standard error, too.
+  let isVerbose: Bool
+  private let clock = ContinuousClock()
+  private let start: ContinuousClock.Instant
+  private let state: Mutex<State>
+
+  private static let shared = Mutex<BuildLog?>(nil)
+
+  /// Nil: no log is wanted.
+  static var current: BuildLog? { shared.withLock { $0 } }
+
+  /// Opens the log that a command wants, before there is any work.
+  static func begin(for command: any ParsableCommand, arguments: [String]) throws {
+    guard let options = (command as? any CommandWithLog)?.log else { return }
+    guard options.verbose || options.logFile != nil else { return }
+    let log = BuildLog(options, try options.logFile.map(open))
+    shared.withLock { $0 = log }
+    log.write("packstore \(packstoreVersion): \(arguments.map(shown).joined(separator: " "))")
+  }
+
+  private static func open(_ name: String) throws -> AppendedFile {
+    do { return try AppendedFile(FilePath(name)) } catch let error as PackStoreError {
+      let cause = error.systemError?.description ?? error.reason
+      throw Failure(
+        FailureCode(error.code), "cannot append to the log '\(escaped(name))': \(cause)",
+        remedy: "name a file that this user may write to, or leave out --log-file", path: name)
+    }
+  }
+
+  private init(_ options: BuildLogOptions, _ file: AppendedFile?) {
+    isVerbose = options.verbose
+    start = clock.now
+    state = Mutex(State(file: file, stepStart: start))
+  }
+
+  /// An argument as it may be shown. Quotes are for people who copy the line.
+  static func shown(_ argument: String) -> String {
+    var text = argument
+    if text.contains("://") {
+      text = withoutUser(text)
+      if let mark = text.firstIndex(where: { $0 == "?" || $0 == "#" }), text[mark] == "?" {
+        text = text[..<mark] + "?..."
+      }
+    }
+    let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && !#"'"\$`*?[]{}()<>|&;~!"#.utf8.contains($0) }
+    return isPlain ? escaped(text) : "'\(escaped(text))'"
+  }
+
+  /// Notes how far a step is. One that has another name ends the step before it.
+  func note(_ progress: Progress) {
+    state.withLock { state in
+      if let step = state.step, step.activity != progress.activity { end(step, &state) }
+      if state.step == nil { state.stepStart = clock.now }
+      state.step = progress
+    }
+  }
+
+  /// The step that was under way has ended.
+  func endStep() {
+    state.withLock { state in
+      if let step = state.step { end(step, &state) }
+    }
+  }
+
+  func write(_ text: String) {
+    // Errors and results name what was asked of servers.
+    let text = withoutQueries(text)
+    state.withLock { state in
+      if let step = state.step { end(step, &state) }
+      line(text, &state)
+    }
+  }
+
+  private func end(_ step: Progress, _ state: inout State) {
+    state.step = nil
+    let duration = clock.now - state.stepStart
+    var facts = [formatDuration(duration)]
+    if step.filesDone > 0 { facts.append(formatCount(step.filesDone, "file")) }
+    if step.bytesDone > 0 {
+      facts += ["\(formatCount(step.bytesDone, "byte"))", formatRate(step.bytesDone, in: duration)]
+    }
+    line("\(step.activity): \(facts.joined(separator: ", "))", &state)
+  }
+
+  private func line(_ text: String, _ state: inout State) {
+    let seconds = (clock.now - start) / .seconds(1)
+    let tenths = Int(min(max(seconds, 0), 1e9) * 10)
+    let line = "\(formatDate(Date())) +\(tenths / 10).\(tenths % 10)s \(text)\n"
+    if isVerbose { writeToStandardError(line) }
+    guard let file = state.file else { return }
+    do { try file.append(Array(line.utf8)) } catch {
+      state.file = nil
+      warnOnly("the log takes no more: \((error as? PackStoreError)?.systemError?.description ?? "\(error)")")
+    }
+  }
+}

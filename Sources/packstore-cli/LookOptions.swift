@@ -1,0 +1,171 @@
+/// What commands look at that change nothing: a store, or versions that lie elsewhere.
+
+import ArgumentParser
+import PackAuthoring
+import PackDelivery
+import PackPublishing
+import PackStore
+
+/// How what lies elsewhere is reached and judged.
+struct LookOptions: ParsableArguments {
+  @Option(
+    help: .init("Of a site or an archive: take only what this public key signed.", valueName: "key"),
+    transform: parsePublicKey)
+  var trust: SitePublicKey?
+
+  @Option(help: .init("Of a site: the channel (default: live).", valueName: "name"), transform: parseChannel)
+  var channel: SiteChannel?
+
+  @OptionGroup var storage: StorageOptions
+  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+}
+
+/// What a command looks at, and how that is reached.
+struct LookArgument: ParsableArguments {
+  @Argument(
+    help: "A store; or a site: a folder, a URL or s3://bucket/prefix; or an archive of a pack.", completion: .file())
+  var store: String
+
+  @Option(
+    help: .init("Of a store: the one that it lies over, which is never written.", valueName: "folder"),
+    completion: .directory)
+  var base: String?
+
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
+
+  func validate() throws {
+    guard base?.isEmpty != true else { throw ValidationError("--base names no folder") }
+  }
+
+  var place: LookedAt { LookedAt(name: store, options: look, base: base) }
+}
+
+/// A place where versions of packs are.
+///
+/// - A store, or the folder of a site on this machine, is opened as it is.
+/// - Of a site at a URL, of one that was copied without its store, and of an archive, what says of what versions are made is taken
+///   into a temporary store; frames are not fetched.
+/// - Of a site in object storage, the same is done by ``BucketSite``.
+struct LookedAt {
+  let name: String
+  let options: LookOptions
+  /// The store that it lies over.
+  var base: String?
+
+  /// With which a store is opened.
+  var storeOptions = Store.Options.readOnly
+
+  /// The options of object storage are for another place.
+  var isBesideBucket = false
+
+  private enum Kind {
+    case store, site, bucket
+  }
+
+  /// Lends the versions.
+  ///
+  /// - Parameters:
+  ///   - scope: of a site, which versions.
+  ///   - packs: of a site, those that are needed; nil: all.
+  func read<Result: Sendable>(
+    _ scope: SitePreview.Scope, of packs: [PackID]? = nil, _ report: ReportOptions,
+    _ body: @Sendable (Store) async throws -> Result
+  ) async throws -> Result {
+    let kind = try kind()
+    if kind != .site, options.trust != nil || options.channel != nil { throw isNotServed }
+    switch kind {
+    case .store: return try await body(openHere())
+    case .bucket: return try await readBucket(body)
+    case .site:
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let store = try Store(at: FilePath(folder.path), options: .createIfMissing)
+      try await fill(store, with: packs, scope, report)
+      return try await body(store)
+    }
+  }
+
+  private var isNotServed: Failure {
+    Failure(
+      .invalidArgument, "--trust and --channel are for sites as they are served, and for archives",
+      remedy: "leave them out, or name the site by its URL")
+  }
+
+  /// Whether the bytes of assets are there, too.
+  var hasContent: Bool {
+    get throws { try kind() == .store }
+  }
+
+  private func kind() throws -> Kind {
+    guard !S3Location.names(name) else { return .bucket }
+    try refuseStorageOptions()
+    guard base == nil else { return .store }
+    guard !name.contains("://") else { return .site }
+    let path = FilePath(name)
+    guard pathExists(path) else { return .store }  // which says that there is none
+    guard !isFolder(path) else { return try isSiteAlone(path) ? .site : .store }
+    guard try isPackArchive(path) else { throw wrongKind(path) }
+    return .site
+  }
+
+  /// A copy of what clients need of a site, and of nothing else.
+  private func isSiteAlone(_ path: FilePath) throws -> Bool {
+    let names = try namesInFolder(path)
+    return names.contains(SitePath.root(.live).description) && !names.contains("CONTROL")
+  }
+
+  private func refuseStorageOptions() throws {
+    guard storageOptionsAreGiven, !isBesideBucket else { return }
+    _ = try options.storage.host(of: name)  // which says that there is no object storage
+  }
+
+  private var storageOptionsAreGiven: Bool {
+    let storage = options.storage
+    return storage.endpoint != nil || storage.region != nil || storage.virtualHost || storage.ledger != nil
+      || storage.work != nil
+  }
+
+  private func wrongKind(_ path: FilePath) -> Failure {
+    if PackFileKind(path) == .delta {
+      return Failure(
+        .wrongKind, "'\(escaped(name))' is a delta, which says only what is new",
+        remedy: "name the store that it is for, or the site that has its version", path: name)
+    }
+    return Failure(
+      .wrongKind, "'\(escaped(name))' is neither a store nor an archive of a pack",
+      remedy: "name a store, the folder of a site, or a '.pack' file", path: name)
+  }
+
+  private func openHere() throws -> Store {
+    guard let base else { return try openStore(at: name, options: storeOptions) }
+    return try Store(at: FilePath(name), base: FilePath(base), options: storeOptions)
+  }
+
+  private func fill(
+    _ store: Store, with packs: [PackID]?, _ scope: SitePreview.Scope, _ report: ReportOptions
+  ) async throws {
+    var pull = Store.PullOptions(platform: nil)
+    pull.trustedKey = options.trust
+    pull.channel = options.channel
+    pull.limits = options.network.limits
+    // It is looked at, and installed nowhere.
+    pull.allowsUnsigned = options.trust == nil
+    let bar = ProgressBar(enabled: report.isTalkative)
+    defer { bar.finish() }
+    try await SitePreview(of: name, options: pull).fill(store, with: packs, scope) { bar.update(Progress($0)) }
+  }
+
+  private func readBucket<Result: Sendable>(
+    _ body: @Sendable (Store) async throws -> Result
+  ) async throws -> Result {
+    let host = try options.storage.host(of: name)
+    do {
+      let result = try await host.read { site in try await body(site.store) }
+      await host.close()
+      return result
+    } catch {
+      await host.close()
+      throw error
+    }
+  }
+}
