@@ -63,7 +63,7 @@ extension pkm_status {
     switch code {
     case .noConfiguration, .invalidConfiguration, .groupFolder, .newerJournal: PKM_CONFIGURATION
     case .invalidPath: PKM_INVALID_ARGUMENT
-    case .notOffered, .staleSite, .appsDisagree: PKM_DELIVERY
+    case .notOffered, .staleSite, .appsDisagree, .override: PKM_DELIVERY
     case .agent: PKM_OTHER
     case .lowSpace: PKM_NO_SPACE
     @unknown default: PKM_OTHER

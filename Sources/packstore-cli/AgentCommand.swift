@@ -66,7 +66,7 @@ struct Agent: AsyncParsableCommand {
 
   func run() async throws {
     guard let name = GroupName(group) else { return }
-    let (folder, app) = try name.open()
+    let (folder, app) = try name.open(registering: true)
     let log = AgentLog(report)
     var options = GroupAgent.Options()
     options.limits.dailyTime = .seconds(extensionTime)
@@ -126,49 +126,12 @@ struct Agent: AsyncParsableCommand {
 
   private func busy(_ folder: GroupFolder) async -> Failure {
     let reply = try? await AgentClient(in: folder).connect()?.ask(.status, within: AgentClient.patience)
-    guard case .status(let process)? = reply else {
+    guard case .status(let process, let override)? = reply else {
       return Failure(.busy, "another process is the agent of the group")
     }
-    var failure = Failure(.busy, "process \(process) is the agent of the group")
+    let other = override.map { ", which takes its packs from \(escaped($0))" } ?? ""
+    var failure = Failure(.busy, "process \(process) is the agent of the group\(other)")
     failure.facts.holder = UInt64(clamping: process)
     return failure
-  }
-}
-
-/// What a person calls a group.
-private enum GroupName {
-  case id(PackID)
-  case propertyList(FilePath)
-  case folder(FilePath)
-
-  /// Nil: it is none, or nothing is there.
-  init?(_ word: String) {
-    let path = FilePath(word)
-    if word.contains("/") || [".plist", ".json"].contains(where: word.hasSuffix) {
-      guard pathExists(path) else { return nil }
-      self = isFolder(path) ? .folder(path) : .propertyList(path)
-    } else {
-      guard let id = try? PackID(validating: word) else { return nil }
-      self = .id(id)
-    }
-  }
-
-  /// The group's folder, and the app whose property list it is, which is noted there.
-  func open() throws -> (GroupFolder, app: String?) {
-    let environment = ProcessInfo.processInfo.environment
-    switch self {
-    case .id(let id): return (try GroupFolder(of: id, environment: environment), nil)
-    case .folder(let path): return (try GroupFolder(path), nil)
-    case .propertyList(let path):
-      let configuration = try ManagedConfiguration(contentsOf: path)
-      guard configuration.appID != programName() else {
-        throw Failure(
-          .invalidArgument, "'\(escaped(path.string))' does not say which app it is of",
-          remedy: "set CFBundleIdentifier")
-      }
-      let folder = try GroupFolder(of: configuration, environment: environment)
-      try JournalFile(in: folder).register(configuration)
-      return (folder, configuration.appID)
-    }
   }
 }

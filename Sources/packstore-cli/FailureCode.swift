@@ -149,7 +149,7 @@ extension FailureCode {
       switch code {
       case .noConfiguration: .notFound
       case .invalidConfiguration, .invalidPath: .invalidArgument
-      case .groupFolder, .agent, .appsDisagree: .refused
+      case .groupFolder, .agent, .appsDisagree, .override: .refused
       case .newerJournal: .newerFormat
       case .notOffered: .noPack
       case .staleSite: .stale

@@ -39,6 +39,9 @@ struct AgentGroup {
       """, to: file)
   }
 
+  /// A public key that signs nothing.
+  static let exampleKey = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+
   /// Attributes of a pack that comes by itself.
   static func attributes(_ policy: String, _ events: String = #""firstInstallation""#) -> String {
     #"{"downloadPolicy":{"\#(policy)":{"installationEventTypes":[\#(events)]}}}"#

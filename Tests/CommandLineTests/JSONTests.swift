@@ -34,6 +34,8 @@ import Testing
     "stat": ["held[].generation", "held[].kept_bytes", "held[].processes"],
     "error": ["needed_bytes", "holder"],
     "promote": ["updates[].delta_bytes"],  // DryRunTests
+    // Servers: SimulateTests.
+    "simulate": ["target", "range", "status", "stalls", "fault", "groups[].override", "groups[].apps[].version"],
     // Object storage: BucketTests.
     "check-bucket": [
       "location", "safe", "checks", "checks[].check", "checks[].works", "checks[].needed", "checks[].fault",
@@ -50,6 +52,11 @@ import Testing
   /// - Parameter isLines: standard output has one value on each line.
   @discardableResult
   private func run(_ arguments: String..., status: Int32 = 0, isLines: Bool = false) throws -> Run {
+    try run(arguments, status: status, isLines: isLines)
+  }
+
+  @discardableResult
+  private func run(_ arguments: [String], status: Int32 = 0, isLines: Bool = false) throws -> Run {
     let run = try playground.packstore(arguments + ["--json"])
     #expect(run.status == status, "\(arguments): \(run.errors)")
     let values = try isLines ? run.lines.map { try JSON($0.utf8) } : run.bytes.isEmpty ? [] : [JSON(run.bytes)]
@@ -223,6 +230,22 @@ import Testing
     try run("agent", "event", "Game.plist", "install", isLines: true)
     try run("agent", "./group", "--once", isLines: true)
     try run("agent", "Game.plist", "--wait-essential", isLines: true)
+    try run("simulate", "install", "Game.plist", isLines: true)
+    try playground.write("#!/bin/sh\nexit 3\n", to: "extension")
+    _ = try playground.shell("chmod 755 extension; rm -r group")
+    try playground.write(
+      #"{"BAAppGroupID": "g", "BAManifestURL": "games", "CFBundleIdentifier": "a", "PackStoreGroupFolder": "group","#
+        + #""PackStoreExtension": "extension"}"#, to: "Game.plist")
+    try run("simulate", "install", "Game.plist", "--in-place", "--disk-free", "1k", status: 1, isLines: true)
+    try run("simulate", "--list", "./group", isLines: true)
+    for words in [
+      ["status"], ["set", "file:///none", "--channel", "beta", "--trust", AgentGroup.exampleKey], ["clear"],
+    ] {
+      try run(["url-override"] + words + ["--group", "./group"])
+    }
+    try playground.write("{", to: "group/override")
+    try run("url-override", "status", "--group", "./group")
+    try run("url-override", "clear", "--group", "./group")
   }
 
   private func foreignArchives() throws {

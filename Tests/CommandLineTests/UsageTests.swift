@@ -10,7 +10,8 @@ import Testing
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "strip",
     "check-bucket", "check-served",
     "trust",
-    "agent", "attributes", "template", "evaluate", "convert", "package", "export", "download-manifest", "delta",
+    "agent", "simulate", "url-override", "attributes", "template", "evaluate", "convert", "package", "export",
+    "download-manifest", "delta",
     "apply",
     "keygen", "delegate", "rotate",
   ]

@@ -376,11 +376,11 @@ import Testing
 }
 
 extension Log {
-  /// Waits until there is a line.
-  func wait(_ line: String) async {
+  /// Waits until there is a line, or there are several.
+  func wait(_ line: String, count: Int = 1) async {
     while true {
       let seen = lines
-      if seen.contains(where: { $0 == line || $0.hasPrefix(line + " ") }) { return }
+      if seen.count(where: { $0 == line || $0.hasPrefix(line + " ") }) >= count { return }
       await wait(for: seen.count + 1)
     }
   }

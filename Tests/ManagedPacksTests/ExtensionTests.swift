@@ -44,7 +44,7 @@ import Testing
     return text?.split(separator: "\n").count ?? 0
   }
 
-  private static func answer(_ pack: String, _ isWanted: Bool) -> String {
+  static func answer(_ pack: String, _ isWanted: Bool) -> String {
     let json = #"{"answer":"filter","fetch":\#(isWanted),"format":1,"id":"\#(pack)"}"#
     return "printf '\\000\\000\\000\\\(String(json.utf8.count, radix: 8))\(json)' >&0"
   }
@@ -136,8 +136,9 @@ import Testing
     }
     _ = try await install(setup) { $0.limits.dailyTime = .zero }
     #expect(starts(setup) == 0)
-    for expected in [1, 2, 2, 2] {
-      #expect(try await run(day: 10).contains("more time"))
+    for (expected, reason) in [(1, "more time"), (2, "more time"), (2, "no time left"), (2, "no time left")] {
+      let told = try await run(day: 10)
+      #expect(told.contains(reason), "\(told)")
       #expect(starts(setup) == expected)
     }
     #expect(try JournalFile(in: setup.group).read().extensionTimes["app"] == .init(day: 10, milliseconds: 300))

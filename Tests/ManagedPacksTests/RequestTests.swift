@@ -163,7 +163,7 @@ import Testing
     let manager = try setup.manager(), progress = manager.essentialProgress
     await #expect(throws: AssetPackManager.LocalAvailabilityError.self) { try await manager.ensureEssential() }
     let (fraction, bytes) = (progress.fractionCompleted, progress.completedUnitCount)
-    #expect(fraction > 0.7 && !progress.isFinished && bytes > 0)
+    #expect(fraction < 1 && !progress.isFinished)
     let gate = Gate(), pullCount = setup.site.log.lines.count
     setup.site.state.withLock { state in
       state.failures["B"] = []

@@ -10,8 +10,12 @@ import Synchronization
 final class TestFolder: Sendable {
   let path: FilePath
 
-  init() {
-    path = FilePath(NSTemporaryDirectory()).appending("managed-\(UInt64.random(in: 0 ... .max))")
+  convenience init() {
+    self.init(at: FilePath(NSTemporaryDirectory()).appending("managed-\(UInt64.random(in: 0 ... .max))"))
+  }
+
+  init(at path: FilePath) {
+    self.path = path
     try? FileManager.default.createDirectory(atPath: path.string, withIntermediateDirectories: true)
   }
 

@@ -19,8 +19,8 @@ package enum AgentRequest: Hashable, Sendable {
 
 /// What the agent answers.
 package enum AgentReply: Hashable, Sendable {
-  /// The process that is the agent.
-  case status(process: Int32)
+  /// The process that is the agent, and which other base counts, in a few words.
+  case status(process: Int32, override: String? = nil)
   /// It was done. With an event, the packs that were asked for.
   case done(packs: [PackID])
   /// It was not done.
@@ -74,7 +74,8 @@ extension AgentReply {
   package init(decoding bytes: [UInt8]) throws {
     let members = try MessageMembers(bytes)
     switch try members.text("answer") {
-    case "status": self = .status(process: try members.integer("process"))
+    case "status":
+      self = .status(process: try members.integer("process"), override: try members.optionalText("override"))
     case "done":
       let packs = members["packs"]?.array ?? []
       guard packs.count <= packCountLimit else { throw AgentMessageError.malformed }
@@ -86,7 +87,10 @@ extension AgentReply {
 
   package func encode() -> [UInt8] {
     switch self {
-    case .status(let process): encodeMessage([("answer", .text("status")), ("process", .integer(Int(process)))])
+    case .status(let process, let override):
+      encodeMessage(
+        [("answer", .text("status")), ("process", .integer(Int(process)))]
+          + (override.map { [("override", .text(String($0.prefix(1000))))] } ?? []))
     case .done(let packs):
       encodeMessage([("answer", .text("done")), ("packs", .texts(packs.prefix(packCountLimit).map(\.name)))])
     case .failed(let reason):

@@ -1,5 +1,5 @@
 /// What an agent tells people: a line of its log.
-package struct AgentNotice: Hashable, Sendable {
+package struct AgentNotice: Sendable {
   package enum Kind: String, CaseIterable, Sendable {
     /// It works for the group.
     case started
@@ -18,6 +18,10 @@ package struct AgentNotice: Hashable, Sendable {
     case failed
     /// An app fetches a pack itself from now on.
     case handedOver = "handed_over"
+    /// An app that was installed or updated can start: its essential packs have come, have failed, or are not waited for.
+    case launchable
+    /// Another base for the group begins to count, or has ended.
+    case override
     /// What kept it from its work. It goes on.
     case problem
   }
@@ -28,6 +32,8 @@ package struct AgentNotice: Hashable, Sendable {
   package var version: Int?
   /// A few English words.
   package var text: String
+  /// With `failed`.
+  package var cause: (any Error)?
 
   package init(_ kind: Kind, app: String? = nil, pack: AssetPack? = nil, _ text: String) {
     self.kind = kind
@@ -49,7 +55,9 @@ extension AgentNotice {
     case .finished: self.init(.finished, app: app, pack: pack, "\(pack) is here")
     case .failed(_, let error) where error is PackHandedOver:
       self.init(.handedOver, app: app, pack: pack, "\(pack) is fetched by an app")
-    case .failed(_, let error): self.init(.failed, app: app, pack: pack, "\(pack) did not come: \(error)")
+    case .failed(_, let error):
+      self.init(.failed, app: app, pack: pack, "\(pack) did not come: \(error)")
+      cause = error
     }
   }
 }

@@ -10,15 +10,16 @@ struct ExtensionFilter: Sendable {
   let wallClock: @Sendable () -> Double
   let tell: @Sendable (AgentNotice) -> Void
 
-  func wanted(_ event: BAContentRequest, _ packs: [AssetPack]) async -> Set<String> {
+  func wanted(_ event: BAContentRequest, _ packs: [AssetPack]) async -> FilterAnswer {
     do {
       let wanted = try await ask(event, packs)
       let refused = packs.count - wanted.count
       tell(AgentNotice(.extension, app: app, "the extension wants \(wanted.count) packs, and \(refused) not"))
-      return wanted
+      return FilterAnswer(wanted: wanted)
     } catch {
       tell(AgentNotice(.extension, app: app, "the extension was not heard, and all packs are fetched: \(error)"))
-      return Set(packs.map(\.id))
+      return FilterAnswer(
+        wanted: Set(packs.map(\.id)), hasCrashed: (error as? ExtensionFailure)?.isCrash ?? false)
     }
   }
 
@@ -29,7 +30,7 @@ struct ExtensionFilter: Sendable {
     let time = try budget.charge()
     // The journal must not have it free, and must not have it for nothing.
     defer { try? budget.refund(time - min(clock.now - begin, time)) }
-    guard time > .zero else { throw ExtensionFailure.tookTooLong }
+    guard time > .zero else { throw ExtensionFailure.noTimeLeft }
     return try await BlockingExecutor.run {
       var run = try ExtensionRun(
         program, [FilterProtocol.argument, event.word], environment: environment, limits: limits, time: time)

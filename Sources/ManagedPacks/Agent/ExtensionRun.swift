@@ -17,12 +17,17 @@ package struct ExtensionLimits: Hashable, Sendable {
   /// What a run is charged before it begins, at most.
   package var longestRun = Duration.seconds(60)
 
+  /// It is ended before its first answer counts, as if it had crashed: for a play.
+  package var crashes = false
+
   package init() {}
 }
 
 /// Why an extension did not answer.
 enum ExtensionFailure: Error, Hashable, Sendable {
   case ended(ChildProcess.Exit?)
+  /// It was not started: what it may take of the day is used up.
+  case noTimeLeft
   case tookTooLong
   case tookTooMuchMemory(byteCount: Int)
   /// What it said is no answer.
@@ -35,9 +40,20 @@ extension ExtensionFailure: CustomStringConvertible {
     case .ended(.status(let status)?): "it ended with status \(status) before it had answered"
     case .ended(.signal(let number)?): "it crashed (signal \(number))"
     case .ended(nil): "it ended before it had answered"
+    case .noTimeLeft: "it has no time left today"
     case .tookTooLong: "it took more time than it has"
     case .tookTooMuchMemory(let byteCount): "it took \(byteCount) bytes of memory"
     case .nonsense: "what it answered makes no sense"
+    }
+  }
+}
+
+extension ExtensionFailure {
+  /// Whether it was running, and did not live to answer.
+  var isCrash: Bool {
+    switch self {
+    case .ended, .tookTooLong, .tookTooMuchMemory: true
+    case .noTimeLeft, .nonsense: false
     }
   }
 }
@@ -97,6 +113,7 @@ struct ExtensionRun {
   private mutating func isWanted(_ pack: AssetPack) throws -> Bool {
     let request = try MessageFrames.frame(FilterRequest(pack).encode(), limit: FilterProtocol.byteCountLimit)
     let message = try exchange(request)
+    guard !limits.crashes else { throw crash() }
     guard let reply = try? FilterReply(decoding: message), reply.pack.name == pack.id else {
       throw ExtensionFailure.nonsense
     }
@@ -137,6 +154,11 @@ struct ExtensionRun {
     if let byteCount = isOfAll ? child.familyByteCount : child.privateByteCount, byteCount > limits.byteCount {
       throw ExtensionFailure.tookTooMuchMemory(byteCount: byteCount)
     }
+  }
+
+  private func crash() -> ExtensionFailure {
+    child.kill()
+    return .ended(child.wait(isBlocking: true))
   }
 
   /// It said that it says no more. A program that runs on after that is killed.

@@ -29,6 +29,12 @@ package actor GroupAgent {
     /// After how long a download is tried again that failed for a reason which may pass, beyond the tries of its own.
     package var rest = Duration.seconds(900)
 
+    /// The time by which an override ends, in seconds since 1970.
+    package var overrideClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+
+    /// The folder that the property lists of apps mean, where the agent works in a copy of it: for a play.
+    package var original: GroupFolder?
+
     package init() {}
   }
 
@@ -51,9 +57,13 @@ package actor GroupAgent {
     let listener: Task<Void, Never>
   }
 
-  private let folder: GroupFolder
-  private let journal: JournalFile
+  /// The group's folder, or with an override the one that counts then.
+  private var folder: GroupFolder
+  private var journal: JournalFile
+  private var override: OverrideFile.State = .none
   private let options: Options
+  /// By app, the essential packs of an installation that it waits for.
+  private var installations: [String: Installation] = [:]
   private let bell = Bell()
   private let unmanaged: UnmanagedApps
   private var apps: [String: App] = [:]
@@ -128,7 +138,7 @@ package actor GroupAgent {
   /// Does what the journal says, and returns when nothing is to be done: also beside an agent.
   package func finishRequests() async throws -> Summary {
     await reconcile()
-    while apps.values.contains(where: { $0.core.scheduler.openDownloads.contains { !$0.value } }) {
+    while apps.values.contains(where: { $0.core.scheduler.hasWork }) {
       await bell.wait()
       guard !Task.isCancelled else {
         await stopDownloads()
@@ -185,7 +195,9 @@ package actor GroupAgent {
 
   private func answer(_ request: AgentRequest, _ connection: Int) async -> AgentReply {
     switch request {
-    case .status: return .status(process: ProcessInfo.processInfo.processIdentifier)
+    case .status:
+      let active = OverrideFile(in: folder).state(at: options.overrideClock()).active
+      return .status(process: ProcessInfo.processInfo.processIdentifier, override: active?.summary)
     case .refresh:
       bell.ring()
       return .done(packs: [])
@@ -240,7 +252,9 @@ package actor GroupAgent {
     var packs: [PackID] = [], failure: (any Error)?
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
       do {
-        let registered = try await app.manager.handle(event).sorted()
+        let applied = try await app.manager.apply(event)
+        let registered = applied.registered.sorted()
+        defer { if event == .install || event == .update { begin(Installation(applied), of: name) } }
         packs += registered.compactMap { try? PackID(validating: $0) }
         let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
         tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
@@ -268,7 +282,16 @@ package actor GroupAgent {
     defer { AgentClient(in: folder).refresh() }
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
       try await app.manager.ensureEssential()
-      tell(AgentNotice(.app, app: name, "all essential packs are here"))
+      let missing = try journal.read().essential.filter { !app.manager.assetPackIsAvailableLocally(withID: $0.name) }
+      guard missing.isEmpty else {
+        tell(
+          AgentNotice(
+            .launchable, app: name,
+            "the app can start, for its extension ended before it had answered; \(Self.list(missing.map(\.name))) will come"
+          ))
+        continue
+      }
+      tell(AgentNotice(.launchable, app: name, "all essential packs are here"))
     }
   }
 
@@ -280,6 +303,7 @@ package actor GroupAgent {
       try await refreshApps()
       await unmanaged.download()
       try await meetRequests()
+      noteArrivals()
     } catch {
       tell(AgentNotice(.problem, "\(error)"))
     }
@@ -328,19 +352,52 @@ package actor GroupAgent {
 
   // MARK: - Apps
 
+  /// Works with what an override says, from the moment on from which it counts, and with the real folder when it has ended.
+  private func followOverride() throws {
+    let base = try folder.under(nil), file = OverrideFile(in: base)
+    let found = file.state(at: options.overrideClock())
+    if found != override, case .refused(let error) = found { tell(AgentNotice(.problem, "\(error)")) }
+    defer { override = found }
+    guard found.active != override.active else { return try takeRegistrations(from: base) }
+    for (id, app) in apps { drop(id, app) }
+    (handedOver, resting, refused, installations) = ([:], [:], [:], [:])
+    folder = try base.under(found.active)
+    journal = JournalFile(in: folder)
+    try takeRegistrations(from: base)
+    file.sweep(keeping: found.active)
+    if let active = found.active {
+      tell(AgentNotice(.override, "the packs of the group come from \(active.summary)"))
+    } else {
+      tell(AgentNotice(.override, "the packs of the group come from the sites of its apps again"))
+    }
+  }
+
+  /// The apps of the group are those of an override, too.
+  private func takeRegistrations(from base: GroupFolder) throws {
+    guard folder.home != base.home else { return }
+    let real = try JournalFile(in: base).read().registrations, own = try journal.read().registrations
+    guard real.contains(where: { own[$0.key] == nil }) else { return }
+    try journal.update { $0.registrations.merge(real) { own, _ in own } }
+  }
+
+  private func drop(_ id: String, _ app: App) {
+    apps[id] = nil
+    Task { [scheduler = app.core.scheduler] in
+      for pack in scheduler.openDownloads.keys { await scheduler.stop(pack, PackHandedOver()) }
+      app.updates.finish()
+    }
+  }
+
   /// Has a manager for each app that registered.
   ///
   /// - Returns: the ids of apps with downloads of their own.
   @discardableResult
   private func refreshApps() async throws -> Set<String> {
+    try followOverride()
     let registrations = try journal.read().registrations
     let unmanagedIDs = await unmanaged.refresh(registrations)
     for (id, app) in apps where registrations[id] != app.registration || app.list != listDigest(app.registration) {
-      apps[id] = nil
-      Task { [scheduler = app.core.scheduler] in
-        for pack in scheduler.openDownloads.keys { await scheduler.stop(pack, PackHandedOver()) }
-        app.updates.finish()
-      }
+      drop(id, app)
     }
     refused = refused.filter { registrations[$0.key] != nil }
     for (id, registration) in registrations where apps[id] == nil && !unmanagedIDs.contains(id) {
@@ -371,12 +428,19 @@ package actor GroupAgent {
     var configuration = try ManagedConfiguration(contentsOf: OwnedFile(list).path)
     configuration.appID = id
     let own = try GroupFolder(of: configuration, environment: options.manager.environment)
-    guard resolvedPath(own.path) == resolvedPath(folder.path) else {
+    guard resolvedPath(own.path) == resolvedPath((options.original ?? folder).path) else {
       throw ManagedPacksError(
         .agent, "the property list '\(list)' names another group, '\(configuration.appGroupID)'",
         remedy: "launch the app, or name the list to 'packstore agent event'")
     }
+    guard configuration.hasManagedAssetPacks || options.original == nil else {
+      throw ManagedPacksError(
+        .agent, "the app '\(id)' has downloads of its own, which are not played",
+        remedy: "play what happens to apps with asset packs")
+    }
+    configuration.groupFolder = folder.path
     var managerOptions = options.manager
+    managerOptions.override = .fixed(override.active)
     managerOptions.registersApp = false
     managerOptions.followsJournal = true
     // No one waits: little memory is worth more than the last of the speed.
@@ -409,6 +473,7 @@ package actor GroupAgent {
   /// A download is over.
   private func note(_ update: AssetPackManager.DownloadStatusUpdate) {
     guard let id = try? PackID(validating: update.assetPack.id) else { return }
+    noteEssential(update)
     switch update {
     case .finished:
       summary.finished.insert(id.name)
@@ -421,5 +486,82 @@ package actor GroupAgent {
     case .began, .paused, .downloading: break
     }
     bell.ring()
+  }
+}
+
+// MARK: - Installations
+
+extension GroupAgent {
+  /// An installation or an update of an app, until it can start.
+  private struct Installation {
+    /// Essential packs that have neither come nor failed.
+    var waiting: Set<String>
+    let hasCrashed: Bool
+    var arrived: Set<String> = []
+    var failures: [String: String] = [:]
+
+    init(_ applied: AssetPackManager.AppliedEvent) {
+      waiting = applied.essential
+      hasCrashed = applied.hasCrashed
+    }
+
+    var isLaunchable: Bool { waiting.isEmpty || hasCrashed }
+
+    /// There was an essential pack to come.
+    var hasNews: Bool { !(waiting.isEmpty && arrived.isEmpty && failures.isEmpty) }
+
+    /// What came of it, all at once.
+    var text: String {
+      var parts: [String] = []
+      if hasCrashed { parts.append("its extension ended before it had answered") }
+      if !arrived.isEmpty { parts.append("\(GroupAgent.list(arrived)) came") }
+      parts += failures.sorted { $0.key < $1.key }.map { "\($0.key) did not come (\($0.value))" }
+      if !waiting.isEmpty { parts.append("\(GroupAgent.list(waiting)) will come") }
+      return "the app can start" + (parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))")
+    }
+  }
+
+  private static func list(_ names: some Sequence<String>) -> String { names.sorted().joined(separator: ", ") }
+
+  private func begin(_ installation: Installation, of app: String) {
+    var installation = installation
+    // One that began before goes on.
+    installation.waiting.formUnion(installations[app]?.waiting ?? [])
+    guard installation.isLaunchable else {
+      installations[app] = installation
+      return
+    }
+    installations[app] = nil
+    if installation.hasNews { tell(AgentNotice(.launchable, app: app, installation.text)) }
+  }
+
+  /// What an app has taken over, it has brought itself.
+  private func noteArrivals() {
+    for (app, installation) in installations {
+      let manager = apps[app]?.manager
+      let here = installation.waiting.filter { manager?.assetPackIsAvailableLocally(withID: $0) ?? false }
+      guard !here.isEmpty else { continue }
+      var installation = installation
+      installation.waiting.subtract(here)
+      installation.arrived.formUnion(here)
+      installations[app] = nil
+      begin(installation, of: app)
+    }
+  }
+
+  /// An essential pack has come, or has failed, by whichever app it was fetched.
+  private func noteEssential(_ update: AssetPackManager.DownloadStatusUpdate) {
+    let pack = update.assetPack.id
+    for (app, installation) in installations where installation.waiting.contains(pack) {
+      var installation = installation
+      switch update {
+      case .finished: installation.arrived.insert(pack)
+      case .failed(_, let error) where !(error is PackHandedOver): installation.failures[pack] = "\(error)"
+      case .began, .paused, .downloading, .failed: continue
+      }
+      installation.waiting.remove(pack)
+      installations[app] = nil
+      begin(installation, of: app)
+    }
   }
 }

@@ -43,7 +43,8 @@ actor UnmanagedApps {
   }
 
   private func makeApp(_ id: String, _ registration: Journal.Registration) -> UnmanagedApp? {
-    guard let list = registration.propertyList,
+    // Plays are of packs: these downloads would go over the real network.
+    guard options.original == nil, let list = registration.propertyList,
       var configuration = try? ManagedConfiguration(contentsOf: OwnedFile(FilePath(list)).path),
       !configuration.hasManagedAssetPacks
     else { return nil }

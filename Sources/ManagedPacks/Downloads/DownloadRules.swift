@@ -36,6 +36,9 @@ public struct DownloadRules: Sendable {
   /// How much room there is for a file in a folder, in bytes; nil: that is not known.
   public var freeByteCount: @Sendable (FilePath) -> Int? = { freeByteCountOnDisk($0) }
 
+  /// How long the installation of an app waits for a network, where none of its sites can be asked.
+  public var essentialNetworkWait = Duration.seconds(5)
+
   public init() {}
 
   /// How long to wait before a try.
@@ -64,7 +67,7 @@ extension DownloadRules {
     case let error as DeliveryError:
       [.unreachable, .siteChanged, .badResponse, .ioError].contains(error.code)
     case let error as PackStoreError: [.busy, .conflict, .noSpace, .outOfMemory].contains(error.code)
-    case let error as ManagedPacksError: [.lowSpace, .staleSite].contains(error.code)
+    case let error as ManagedPacksError: [.lowSpace, .staleSite, .override].contains(error.code)
     default: false
     }
   }

@@ -5,7 +5,8 @@ import Synchronization
 /// A download is *queued*, *running*, *paused*, or *waiting* for another try. At most one download of a pack is open; who asks for
 /// the pack meanwhile joins it, and makes it as urgent as it is wanted. The most urgent goes first, then the one that was asked
 /// for first. Downloads that the app waits for and those that it does not have places of their own: neither keeps the other from
-/// starting.
+/// starting. The exception is an installation: while an essential pack is open, also a paused one, no download starts that no one
+/// waits for; those that run go on.
 ///
 /// Everything that happens is decided and told under one lock, so that listeners see it in the order in which it happened.
 final class DownloadScheduler: Sendable {
@@ -89,6 +90,20 @@ final class DownloadScheduler: Sendable {
       if isNew, isPaused { pause(pack.id, in: &state) }
       startReady(in: &state)
       return isNew
+    }
+  }
+
+  /// Asks for several packs before one of them starts.
+  ///
+  /// - Parameter paused: the new ones of these wait until they are resumed.
+  /// - Returns: those that were not asked for before.
+  @discardableResult
+  func request(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String> = []) -> Set<String> {
+    state.withLock { state in
+      let new = packs.filter { add($0.pack, $0.urgency, isStanding: true, to: &state) }
+      for entry in new where paused.contains(entry.pack.id) { pause(entry.pack.id, in: &state) }
+      startReady(in: &state)
+      return Set(new.map(\.pack.id))
     }
   }
 
@@ -201,6 +216,12 @@ final class DownloadScheduler: Sendable {
     }
   }
 
+  /// The same for all essential packs.
+  func controlEssential(_ command: DownloadProgress.Command) {
+    let ids = state.withLock { state in state.downloads.filter { $0.value.urgency == .essential }.keys.sorted() }
+    for id in ids { control(id, command) }
+  }
+
   private func cancel(_ id: String, in state: inout State) {
     guard let open = state.downloads[id], !open.isCancelled else { return }
     state.downloads[id]?.isCancelled = true
@@ -261,14 +282,42 @@ final class DownloadScheduler: Sendable {
     }
   }
 
+  /// Packs that do not start as long as the network costs money, or a paused installation is not resumed.
+  var heldBack: Set<String> {
+    state.withLock { state in
+      let isHeld = rules.isMetered() || hasEssential(isPaused: true, in: state)
+      guard isHeld else { return [] }
+      let queued = state.downloads.values.filter { open in
+        if case .queued = open.phase { !open.isCancelled && open.urgency.isBackground } else { false }
+      }
+      return Set(queued.map(\.pack.id))
+    }
+  }
+
+  /// Whether there is a download that goes on by itself.
+  var hasWork: Bool {
+    let held = heldBack
+    return openDownloads.contains { !$0.value && !held.contains($0.key) }
+  }
+
   func progress(of id: String) -> Progress? { state.withLock { $0.downloads[id]?.progress } }
 
   // MARK: - Running
 
   private func startReady(in state: inout State) {
     for isBackground in [false, true] {
-      if isBackground, rules.isMetered() { return }
+      if isBackground, rules.isMetered() || hasEssential(in: state) { return }
       while let next = nextQueued(isBackground, in: state) { start(next, in: &state) }
+    }
+  }
+
+  /// Whether an essential pack is open.
+  private func hasEssential(isPaused: Bool? = nil, in state: State) -> Bool {
+    state.downloads.values.contains { open in
+      guard open.urgency == .essential, !open.isCancelled, let isPaused else {
+        return open.urgency == .essential && !open.isCancelled
+      }
+      return if case .paused = open.phase { isPaused } else { !isPaused }
     }
   }
 

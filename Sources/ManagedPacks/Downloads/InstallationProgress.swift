@@ -3,8 +3,12 @@ import Synchronization
 /// How far all essential packs are together, in bytes: one bar for an installation. It is cancelled, paused and resumed for each of
 /// them.
 ///
+/// ```
+///  estimated --the sites have answered--> summed --all packs are here--> finished
+/// ```
 /// Before a site was asked, the total is what the app's property list estimates; then the sum of what the packs take. Bytes and
-/// fraction never fall: what came counts also where a pack failed, and is asked for again.
+/// fraction never fall: what came counts also where a pack failed, and is asked for again. What a person does before the sum is known
+/// counts for the packs when it is: a pause holds them, a cancel ends the question.
 final class InstallationProgress: Progress, @unchecked Sendable {
   private struct Part {
     let progress: Progress
@@ -21,20 +25,45 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     /// What of the whole is no part's yet.
     var shareLeft = InstallationProgress.scale
     var isFinished = false
+    var isPaused = false
+    var isCancelled = false
+    /// What asks and fetches at the moment, by number.
+    var runs: [Int: Task<Void, any Error>] = [:]
+    var nextRun = 0
   }
 
   /// Foundation has no fraction but that of its own counts: there it is kept in these steps, apart from the bytes.
   private static let scale: Int64 = 1 << 30
 
   private let state: Mutex<State>
+  private let control: @Sendable (DownloadProgress.Command) -> Void
 
-  init(estimate: Int) {
+  /// - Parameter control: what is done to all essential downloads that are open.
+  init(estimate: Int, control: @escaping @Sendable (DownloadProgress.Command) -> Void) {
+    self.control = control
     state = Mutex(State(estimate: Int64(max(estimate, 0))))
     super.init(parent: nil, userInfo: nil)
     isCancellable = true
     isPausable = true
     kind = .file
     super.totalUnitCount = Self.scale
+  }
+
+  /// Brings the packs, until it is done or cancelled here.
+  func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let (number, task) = state.withLock { state in
+      state.isCancelled = false
+      state.nextRun += 1
+      let task = Task { try await body() }
+      state.runs[state.nextRun] = task
+      return (state.nextRun, task)
+    }
+    defer { state.withLock { $0.runs[number] = nil } }
+    try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
   }
 
   /// Says of which downloads it is made from now on, and what each is expected to take.
@@ -102,7 +131,33 @@ final class InstallationProgress: Progress, @unchecked Sendable {
 
   override var isFinished: Bool { state.withLock { $0.isFinished } }
 
-  override func cancel() { for part in parts { part.cancel() } }
-  override func pause() { for part in parts { part.pause() } }
-  override func resume() { for part in parts { part.resume() } }
+  override var isPaused: Bool {
+    get { state.withLock { $0.isPaused } }
+    set {}
+  }
+
+  override var isCancelled: Bool {
+    get { state.withLock { $0.isCancelled } }
+    set {}
+  }
+
+  override func cancel() {
+    let runs = state.withLock { state in
+      state.isCancelled = true
+      return state.runs.values
+    }
+    // The downloads first: that a task which waited has left is not enough to end one that a policy wants.
+    control(.cancel)
+    for run in runs { run.cancel() }
+  }
+
+  override func pause() {
+    state.withLock { $0.isPaused = true }
+    control(.pause)
+  }
+
+  override func resume() {
+    state.withLock { $0.isPaused = false }
+    control(.resume)
+  }
 }

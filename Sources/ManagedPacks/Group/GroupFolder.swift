@@ -18,12 +18,29 @@
 /// | `journal.lock` | held while a process changes the journal |
 /// | `agent.lock` | held by the group's agent: ``AgentElection`` |
 /// | `agent.socket` | where it listens |
+/// | `override` | another base for a while: ``URLOverride`` |
+/// | `overrides/` | for each such base a folder that has what is above, but for the agent |
 package struct GroupFolder: Sendable {
+  /// What was named, where the agent and the override are.
   package let path: FilePath
 
-  package var store: FilePath { path.appending("store") }
-  package var cache: FilePath { path.appending("cache") }
-  package var views: FilePath { path.appending("views") }
+  /// Where store, cache, views and journal are: ``path``, or the folder of an override.
+  package private(set) var home: FilePath
+
+  package var store: FilePath { home.appending("store") }
+  package var cache: FilePath { home.appending("cache") }
+  package var views: FilePath { home.appending("views") }
+  var overrides: FilePath { path.appending("overrides") }
+
+  /// The folder that counts while an override does, which is made where there is none; nil: none does.
+  package func under(_ override: URLOverride?) throws -> Self {
+    var folder = self
+    folder.home = path
+    guard let override else { return folder }
+    folder.home = overrides.appending(override.folderName)
+    try makeFolder(folder.home, isSecret: true)
+    return folder
+  }
 
   /// Makes the folder where there is none.
   ///
@@ -40,6 +57,7 @@ package struct GroupFolder: Sendable {
   /// A folder that a person named.
   package init(_ path: FilePath) throws {
     self.path = path
+    home = path
     do {
       try makeFolder(path, isSecret: true)
     } catch let error as PackStoreError {
@@ -60,16 +78,21 @@ package struct GroupFolder: Sendable {
   }
 
   private static func standardPath(_ group: PackID, _ environment: [String: String]) throws -> FilePath {
+    try standardParent(environment).appending(group.name)
+  }
+
+  /// Where the groups of this user are that have no other place.
+  package static func standardParent(_ environment: [String: String]) throws -> FilePath {
     // What is relative there counts as not set, as the XDG specification has it.
     if let data = environment["XDG_DATA_HOME"].map({ FilePath($0) }), data.isAbsolute {
-      return data.appending("packstore").appending(group.name)
+      return data.appending("packstore")
     }
     guard let home = environment["HOME"].map({ FilePath($0) }), home.isAbsolute else {
       throw ManagedPacksError(
-        .groupFolder, "there is no home folder for the group '\(group)'",
+        .groupFolder, "there is no home folder for groups",
         remedy: "set HOME or XDG_DATA_HOME, or PackStoreGroupFolder in the property list")
     }
-    return home.appending(".local/share/packstore").appending(group.name)
+    return home.appending(".local/share").appending("packstore")
   }
 
   private static func error(_ path: FilePath, _ fault: String, _ remedy: String) -> ManagedPacksError {

@@ -9,7 +9,7 @@ package struct JournalFile: Sendable {
 
   /// - Parameter watch: told when another process has the lock.
   init(in folder: GroupFolder, watch: AgentWatch?) {
-    self.folder = folder.path
+    self.folder = folder.home
     self.watch = watch
   }
 

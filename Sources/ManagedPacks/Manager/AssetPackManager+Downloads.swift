@@ -22,7 +22,7 @@ extension AssetPackManager {
   public func ensureLocalAvailability(of packs: Set<AssetPack>, requireLatestVersions requiresLatest: Bool = false)
     async throws
   {
-    let newest = requiresLatest ? try await core.catalog() : nil
+    let newest = requiresLatest ? try await coreToAsk().catalog() : nil
     try await ensureAll(packs) { pack in
       try await self.ensure(newest?.pack(pack.id) ?? pack, urgency: .foreground, isLatest: requiresLatest)
     }
@@ -53,7 +53,7 @@ extension AssetPackManager {
   /// - Returns: what this call has made happen. The downloads are registered, and may not have begun.
   @discardableResult
   public func checkForUpdates() async throws -> (updatingIDs: Set<String>, removedIDs: Set<String>) {
-    let core = try core, catalog = try await core.catalog()
+    let core = try coreToAsk(), catalog = try await core.catalog()
     let newer = try core.packs.current().order.compactMap { local -> AssetPack? in
       let id = local.pack.id.name
       return try core.state(of: id, catalog).status.contains(.updateAvailable) ? catalog.pack(id) : nil
@@ -102,7 +102,7 @@ extension AssetPackManager {
   // MARK: - Steps
 
   private func ensure(_ pack: AssetPack, _ requiresLatest: Bool) async throws {
-    let core = try core
+    let core = try coreToAsk()
     guard requiresLatest else { return try await ensure(pack, urgency: .foreground, isLatest: false) }
     let catalog = try await core.catalog()
     if !catalog.isListed(pack.id), let error = catalog.errors.first { throw error }
@@ -112,7 +112,7 @@ extension AssetPackManager {
 
   /// - Parameter isLatest: the pack is what its site offers, and another version here does not do.
   func ensure(_ pack: AssetPack, urgency: Urgency, isLatest: Bool) async throws {
-    let core = try core
+    let core = try coreToAsk()
     if let local = try core.packs.current().packs[pack.id]?.pack, try core.packs.isWhole(pack.id) {
       let isSame = local.version.number == UInt64(clamping: pack.version) && local.origin == pack.origin
       if !isLatest || isSame { return }

@@ -4,22 +4,53 @@ extension AssetPackManager {
   ///
   /// - Returns: the packs whose downloads were registered by this call.
   @discardableResult
-  public func handle(_ event: BAContentRequest) async throws -> Set<String> {
-    let core = try core, catalog = try await core.catalog()
+  public func handle(_ event: BAContentRequest) async throws -> Set<String> { try await apply(event).registered }
+
+  /// What came of an event.
+  struct AppliedEvent {
+    /// The packs whose downloads were registered.
+    var registered: Set<String> = []
+    /// The essential packs that are not here.
+    var essential: Set<String> = []
+    /// The app's extension ended before it had answered: the app does not wait for these.
+    var hasCrashed = false
+  }
+
+  func apply(_ event: BAContentRequest) async throws -> AppliedEvent {
+    let core = try coreToAsk()
+    let isInstallation = event == .install || event == .update
+    let catalog = try await isInstallation ? core.catalogOfInstallation() : core.catalog()
     let language = core.resolvedLanguage(of: catalog)
     let journal = try core.journal.read()
     let local = try core.packs.current()
     let called = PolicyRules.packs(
       for: event, among: catalog.packs, isLocal: { local.packs[$0] != nil }, seen: journal.seen, language: language)
-    let wanted = await core.wanted(called.map(\.pack), for: event)
-    let chosen = called.filter { wanted.contains($0.pack.id) }
+    let answer = await core.wanted(called.map(\.pack), for: event)
+    // The event is found again.
+    try Task.checkCancellation()
+    let chosen = called.filter { answer.wanted.contains($0.pack.id) }
     // One change of the journal: a process that ends here leaves its requests to the next one.
     let paused = try core.note(event, catalog, language, requesting: chosen)
-    var registered: Set<String> = []
-    for (pack, urgency) in chosen
-    where core.scheduler.request(pack, urgency, isPaused: paused.contains(pack.id)) { registered.insert(pack.id) }
-    if event == .periodic { registered.formUnion(try await checkForUpdates().updatingIDs) }
-    return registered
+    var applied = AppliedEvent(hasCrashed: answer.hasCrashed)
+    // All at once: what is not essential must not start before what is.
+    applied.registered = request(chosen, pausing: paused, core)
+    applied.essential = Set(chosen.filter { $0.urgency == .essential }.map(\.pack.id))
+    if event == .periodic { applied.registered.formUnion(try await checkForUpdates().updatingIDs) }
+    core.explain(event, catalog, answer.wanted, applied.registered, local, journal, language)
+    return applied
+  }
+
+  /// Registers downloads, of which the essential ones wait while a person holds the installation up.
+  ///
+  /// - Parameter paused: those that a person has paused one by one.
+  private func request(
+    _ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String>, _ core: ManagedCore
+  ) -> Set<String> {
+    let held = essentialProgress.isPaused ? packs.filter { $0.urgency == .essential }.map(\.pack.id) : []
+    let new = core.scheduler.request(packs, pausing: paused.union(held))
+    // What was pressed meanwhile found no download.
+    if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
+    return new
   }
 
   /// Handles what happened since the journal was written: the app is new or has another version, or the user prefers another
@@ -28,7 +59,7 @@ extension AssetPackManager {
   /// - Returns: the events that were handled.
   @discardableResult
   public func detectEvents() async throws -> [BAContentRequest] {
-    let core = try core, journal = try core.journal.read()
+    let core = try coreToAsk(), journal = try core.journal.read()
     var events: [BAContentRequest] = []
     let app = journal.apps[core.configuration.appID]
     if app == nil { events.append(.install) }
@@ -51,16 +82,23 @@ extension AssetPackManager {
 
   /// Returns when all packs are here without which the app does not start. Call it before anything else that needs them.
   ///
-  /// ``essentialProgress`` tells how far all of them are together. Without a network it returns as well, if what the last manifest
-  /// called essential is here.
+  /// ``essentialProgress`` tells how far all of them are together; it can be paused and cancelled at any moment, also before it is
+  /// known what is to come. Without a network this waits a few seconds for one (``DownloadRules/essentialNetworkWait``), and returns
+  /// as well if what the last manifest called essential is here. While essential packs come, those that the app does not wait for
+  /// are held back; they start at once when the last one is here or has failed.
   ///
   /// - Throws: ``LocalAvailabilityError``; what keeps the sites from answering; `CancellationError`.
   public func ensureEssential() async throws {
-    let core = try core
+    guard let progress = essentialProgress as? InstallationProgress else { return }
+    try await progress.run { try await self.bringEssential() }
+  }
+
+  private func bringEssential() async throws {
+    let core = try coreToAsk()
     let catalog: PackCatalog
     do {
       try await detectEvents()
-      catalog = try await core.catalog()
+      catalog = try await core.catalogOfInstallation()
     } catch is CancellationError {
       throw CancellationError()
     } catch {
@@ -79,16 +117,19 @@ extension AssetPackManager {
     let required = try catalog.packs.filter { pack in
       try PolicyRules.isRequired(pack, by: app, language: language) && !core.packs.isWhole(pack.id)
     }
-    let wanted = await core.wanted(required, for: .install)
-    let missing = required.filter { wanted.contains($0.id) }
+    let answer = await core.wanted(required, for: .install)
+    let missing = required.filter { answer.wanted.contains($0.id) }
     var parts: [String: (progress: Progress, byteCount: Int)] = [:]
+    try Task.checkCancellation()
+    _ = request(missing.map { ($0, .essential) }, pausing: [], core)
     for pack in missing {
-      core.scheduler.request(pack, .essential)
       guard let progress = core.scheduler.progress(of: pack.id) else { continue }  // it is here already
       parts[pack.id] = (progress, pack.downloadSize)
     }
     let progress = essentialProgress as? InstallationProgress
     progress?.set(parts: parts)
+    // An app whose extension crashed starts at once; what was asked for goes on.
+    guard !answer.hasCrashed else { return }
     try await ensureAll(Set(missing)) { try await self.ensure($0, urgency: .essential, isLatest: false) }
     progress?.finish()
   }
@@ -137,10 +178,40 @@ extension ManagedCore {
   }
 
   /// Which of the packs to fetch that an event calls for.
-  fileprivate func wanted(_ packs: [AssetPack], for event: BAContentRequest) async -> Set<String> {
+  fileprivate func wanted(_ packs: [AssetPack], for event: BAContentRequest) async -> FilterAnswer {
     let allowed = packs.filter { options.shouldDownload?($0) ?? true }
-    guard let filter = options.filter, !allowed.isEmpty else { return Set(allowed.map(\.id)) }
+    guard let filter = options.filter, !allowed.isEmpty else { return FilterAnswer(wanted: Set(allowed.map(\.id))) }
     return await filter(event, allowed)
+  }
+
+  /// As ``catalog()``, for an app that cannot start without: a network that is not there yet is waited for.
+  fileprivate func catalogOfInstallation() async throws -> PackCatalog {
+    var left = options.rules.essentialNetworkWait, delay = Duration.seconds(1)
+    while true {
+      do {
+        return try await catalog()
+      } catch  where DownloadRules.isTemporary(error) && left > .zero {
+        try await options.clock.sleep(min(delay, left))
+        left -= delay
+        delay *= 2
+      }
+    }
+  }
+
+  /// Tells why packs are fetched for an event, or not.
+  fileprivate func explain(
+    _ event: BAContentRequest, _ catalog: PackCatalog, _ wanted: Set<String>, _ registered: Set<String>,
+    _ local: LocalPacks.Contents, _ journal: Journal, _ language: LanguageTag?
+  ) {
+    guard let explain = options.explain else { return }
+    let decisions = catalog.packs.map { pack in
+      var reason = PolicyRules.reason(
+        for: event, pack, isLocal: local.packs[pack.id] != nil, seen: journal.seen, language: language)
+      if reason == .event, !wanted.contains(pack.id) { reason = .filter }
+      if reason == .here, registered.contains(pack.id) { reason = .update }
+      return PolicyDecision(pack: pack, reason: reason)
+    }
+    explain(event, decisions.sorted { $0.pack.id < $1.pack.id })
   }
 
   /// Notes that policies were applied.

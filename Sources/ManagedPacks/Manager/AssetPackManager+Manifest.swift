@@ -4,7 +4,7 @@ extension AssetPackManager {
   /// - Throws: what keeps every site from answering: `DeliveryError`, `PackStoreError`, ``ManagedPacksError``.
   public var manifest: AssetPackManifest {
     get async throws {
-      let core = try core, catalog = try await core.catalog()
+      let core = try coreToAsk(), catalog = try await core.catalog()
       return AssetPackManifest(
         appGroupID: core.configuration.appGroupID.name, assetPacks: Set(catalog.packs),
         primaryLanguage: catalog.primaryLanguage, resolvedLanguage: core.resolvedLanguage(of: catalog))
@@ -20,7 +20,7 @@ extension AssetPackManager {
   ///
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; what ``manifest`` throws.
   public func assetPack(withID id: String) async throws -> AssetPack {
-    let catalog = try await core.catalog()
+    let catalog = try await coreToAsk().catalog()
     if let pack = catalog.pack(id) { return pack }
     // It may be that of a site that did not answer.
     throw catalog.disagreements[id]?.error(id) ?? catalog.errors.first ?? catalog.error(ofMissing: id)
@@ -53,7 +53,7 @@ extension AssetPackManager {
   }
 
   private func state(of id: String) async throws -> PackState {
-    let core = try core, catalog = try await core.catalog()
+    let core = try coreToAsk(), catalog = try await core.catalog()
     if !catalog.isListed(id), let error = catalog.errors.first { throw error }
     return try core.state(of: id, catalog)
   }

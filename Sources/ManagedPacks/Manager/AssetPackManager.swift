@@ -20,7 +20,7 @@ public actor AssetPackManager {
   }()
 
   nonisolated let hub = StatusHub()
-  private nonisolated let result: Result<ManagedCore, any Error>
+  private nonisolated let result: Result<CoreInUse, any Error>
   private nonisolated let delegateHolder = Mutex(DelegateHolder())
 
   /// How far the essential packs are together: see ``ensureEssential()``.
@@ -39,15 +39,21 @@ public actor AssetPackManager {
 
   private init(_ configuration: Result<ManagedConfiguration, any Error>, _ options: Options) {
     let hub = hub
-    result = configuration.flatMap { configuration in Result { try ManagedCore(configuration, options, hub: hub) } }
+    result = configuration.flatMap { configuration in Result { try CoreInUse(configuration, options, hub: hub) } }
     statusUpdates = DownloadStatusUpdates(hub, pack: nil)
-    essentialProgress = InstallationProgress(estimate: (try? configuration.get())?.essentialByteCount ?? 0)
+    let estimate = (try? configuration.get())?.essentialByteCount ?? 0, opened = try? result.get()
+    essentialProgress = InstallationProgress(estimate: estimate) { command in
+      opened?.core.scheduler.controlEssential(command)
+    }
   }
 
   /// - Throws: why the manager could not be set up.
   nonisolated var core: ManagedCore {
-    get throws { try result.get() }
+    get throws { try result.get().core }
   }
+
+  /// The same, to ask sites: an override that has begun or ended meanwhile counts from now on.
+  nonisolated func coreToAsk() throws -> ManagedCore { try result.get().question() }
 
   /// The store with the packs of the group: for what goes beyond packs, such as listings, conflicts, and verification.
   public nonisolated var store: Store {

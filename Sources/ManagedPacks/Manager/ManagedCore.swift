@@ -17,6 +17,8 @@ final class ManagedCore: Sendable {
   let agent: AgentClient?
   /// Nil: the process is an agent.
   private let watch: AgentWatch?
+  /// What keeps the folder of an override; nil: there is none.
+  private let overrideUse: OverrideUse?
   /// Requests are noted in the order in which they were made and met.
   let journalQueue = DispatchQueue(label: "PackStore.journal")
   private let isRegistered = Atomic(false)
@@ -26,15 +28,20 @@ final class ManagedCore: Sendable {
   /// What the last listings said, for questions that ask no site.
   private let lastCatalog: Mutex<PackCatalog?> = Mutex(nil)
 
-  init(_ configuration: ManagedConfiguration, _ options: AssetPackManager.Options, hub: StatusHub) throws {
-    guard configuration.hasManagedAssetPacks else {
+  /// - Parameter override: the base that counts in place of the configuration's sites; store and sites of the options do not count
+  ///   then.
+  init(
+    _ given: ManagedConfiguration, _ options: AssetPackManager.Options, hub: StatusHub, override: URLOverride? = nil
+  ) throws {
+    guard given.hasManagedAssetPacks else {
       throw ManagedPacksError(
-        .invalidConfiguration, "the app '\(configuration.appID)' has downloads of its own, and no asset packs",
+        .invalidConfiguration, "the app '\(given.appID)' has downloads of its own, and no asset packs",
         remedy: "use BADownloadManager, or set BAHasManagedAssetPacks to true")
     }
+    let configuration = given.overridden(by: override)
     self.configuration = configuration
     self.options = options
-    let folder = try GroupFolder(of: configuration, environment: options.environment)
+    let folder = try GroupFolder(of: configuration, environment: options.environment).under(override)
     let agent = options.speaksToAgent ? AgentClient(in: folder, credentials: options.credentials) : nil
     let watch = agent.map { AgentWatch($0, patience: options.agentPatience) }
     let journal = JournalFile(in: folder, watch: watch)
@@ -42,16 +49,20 @@ final class ManagedCore: Sendable {
     self.agent = agent
     self.watch = watch
     self.journal = journal
+    overrideUse = try override.map { _ in try OverrideUse(of: folder.home) }
     _ = try journal.read()
-    let store = try options.store ?? watched(by: watch) { try Self.openStore(folder, options) }
+    let ownStore = override == nil ? options.store : nil
+    let store = try ownStore ?? watched(by: watch) { try Self.openStore(folder, options) }
     self.store = store
     var template = options.pullOptions
+    if let authority = override?.authority { template.authority = authority }
     template.clock = options.clock
     template.sharedRateLimit = options.rules.byteRateLimit.map {
       RateLimit(bytesPerSecond: max($0, 1), clock: options.clock)
     }
+    let ownSites = override == nil ? options.sites : nil
     let sites: [any PackSite] =
-      options.sites
+      ownSites
       ?? configuration.sites.map {
         StoreSite(
           $0, of: store, app: configuration.app, template: template, onFirstContact: options.onFirstContact,
@@ -89,7 +100,7 @@ final class ManagedCore: Sendable {
         let pulled = try await watched(by: watch) {
           let handover = PackHandover(of: id, by: agent)
           defer { handover.end() }
-          return try await withRoom(for: pack, id, in: folder.path, of: store, rules) {
+          return try await withRoom(for: pack, id, in: folder.home, of: store, rules) {
             try await sites[pack.site].pull(id, pause: pause) { progress in
               handover.note(progress.phase)
               if progress.phase == .fetch, progress.totalByteCount > 0 {

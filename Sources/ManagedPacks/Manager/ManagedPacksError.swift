@@ -36,6 +36,8 @@ public struct ManagedPacksError: Error, Hashable, Sendable {
     case staleSite
     /// There is too little room on the disk.
     case lowSpace
+    /// Another base for the group has begun or ended meanwhile, or the one that was set cannot be used.
+    case override
   }
 }
 

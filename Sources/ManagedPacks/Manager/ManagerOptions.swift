@@ -29,7 +29,10 @@ extension AssetPackManager {
     public var store: Store?
 
     /// Which of the packs to fetch that an event calls for, asked after ``shouldDownload``.
-    package var filter: (@Sendable (BAContentRequest, [AssetPack]) async -> Set<String>)?
+    package var filter: (@Sendable (BAContentRequest, [AssetPack]) async -> FilterAnswer)?
+
+    /// Told why packs are fetched for an event, or not.
+    package var explain: (@Sendable (BAContentRequest, [PolicyDecision]) -> Void)?
 
     /// Notes the app in the group's journal: an extension that runs by itself is none.
     package var registersApp = true
@@ -52,6 +55,22 @@ extension AssetPackManager {
 
     /// Other time than the world's.
     package var clock = TransferClock.system
+
+    /// Seconds since 1970: whether an override has ended.
+    package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+
+    /// Which override counts.
+    package enum OverrideRule: Sendable {
+      /// The one of the group's folder, as of each question.
+      case ofTheGroup
+      /// This one, or none, whatever the folder says.
+      case fixed(URLOverride?)
+    }
+
+    package var override = OverrideRule.ofTheGroup
+
+    /// Called when an override has begun to count, has ended, or does not count. By default a warning on standard error.
+    package var onOverride: @Sendable (String) -> Void = { warn($0) }
 
     public init() {}
   }

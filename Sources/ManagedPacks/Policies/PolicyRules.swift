@@ -1,3 +1,23 @@
+/// Why a pack is fetched without being asked for, or is not.
+package enum PolicyReason: String, CaseIterable, Sendable {
+  /// The event calls for it.
+  case event
+  /// It is here; newer versions are left to updates.
+  case here
+  /// It is in another language than the one that is read.
+  case language
+  /// Its policy is to be asked for.
+  case onDemand = "on_demand"
+  /// Its policy names another event.
+  case otherEvent = "other_event"
+  /// An event before has called for it; what was removed since stays away.
+  case seen
+  /// The app's filter, or its extension, does not want it.
+  case filter
+  /// A newer version of what is here is offered.
+  case update
+}
+
 /// Which packs are fetched without being asked for.
 package enum PolicyRules {
   /// The packs that an event makes the client fetch, each with how soon it is wanted; in order of ids.
@@ -11,18 +31,29 @@ package enum PolicyRules {
     for event: BAContentRequest, among packs: some Sequence<AssetPack>, isLocal: (String) -> Bool, seen: Set<PackID>,
     language: LanguageTag?
   ) -> [(pack: AssetPack, urgency: Urgency)] {
-    let chosen = packs.filter { pack in
-      guard !isLocal(pack.id), isRead(pack, in: language) else { return false }
-      let events = pack.downloadPolicy.events
-      return switch event {
+    let chosen = packs.filter {
+      reason(for: event, $0, isLocal: isLocal($0.id), seen: seen, language: language) == .event
+    }
+    return chosen.sorted { $0.id < $1.id }.map { ($0, isEssential($0) ? .essential : .prefetch) }
+  }
+
+  /// Why an event makes the client fetch a pack, or does not.
+  package static func reason(
+    for event: BAContentRequest, _ pack: AssetPack, isLocal: Bool, seen: Set<PackID>, language: LanguageTag?
+  ) -> PolicyReason {
+    guard !isLocal else { return .here }
+    guard isRead(pack, in: language) else { return .language }
+    let events = pack.downloadPolicy.events
+    guard !events.isEmpty else { return .onDemand }
+    let isCalledFor =
+      switch event {
       case .install: events.contains(.firstInstallation)
       case .update: events.contains(.subsequentUpdate)
       // A pack that the publisher added since the last event. One that was removed here stays away.
-      case .periodic: !events.isEmpty && !seen.contains { $0.name == pack.id }
-      case .languageChange: !events.isEmpty && pack.languageTag != nil
+      case .periodic: !seen.contains { $0.name == pack.id }
+      case .languageChange: pack.languageTag != nil
       }
-    }
-    return chosen.sorted { $0.id < $1.id }.map { ($0, isEssential($0) ? .essential : .prefetch) }
+    return isCalledFor ? .event : event == .periodic ? .seen : .otherEvent
   }
 
   /// Whether an app does not start without a pack.

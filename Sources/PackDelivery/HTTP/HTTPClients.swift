@@ -31,7 +31,8 @@
     /// - Throws: `ioError` when the certificates that the environment names cannot be read.
     package init(_ options: HTTPSource.Options) throws {
       let file = options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
-      roots = try file.map(Self.roots) ?? .default
+      roots =
+        try options.authority.map { try Self.roots(inPEM: $0) } ?? file.map { try Self.roots(in: $0) } ?? .default
       proxies = ProxySettings(environment: options.environment)
       self.options = options
       ownsGroup = true
@@ -54,6 +55,14 @@
       } catch {
         throw DeliveryError(.ioError, "SSL_CERT_FILE names no file with certificates in PEM", at: file)
       }
+    }
+
+    private static func roots(inPEM text: String) throws -> NIOSSLTrustRoots {
+      let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+      guard let certificates, !certificates.isEmpty else {
+        throw DeliveryError(.ioError, "the authority to trust is no certificate in PEM")
+      }
+      return .certificates(certificates)
     }
 
     /// How requests get to a server.

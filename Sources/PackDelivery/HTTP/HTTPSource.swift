@@ -27,6 +27,10 @@
       package var pace = Pace()
       /// Names the proxies and the certificates to trust.
       package var environment: [String: String] = [:]
+      /// In PEM: the certificates to trust in place of these.
+      package var authority: String?
+      /// What plays another network than the real one.
+      package var network: ShapedNetwork?
 
       package init() {}
     }
@@ -339,8 +343,13 @@
       headers.add(name: "Accept-Encoding", value: "identity")
       headers.add(name: "User-Agent", value: "PackStore")
       for redirections in 0... {
-        let response = try await pulse.awaitAnswer { [url, mayBePrivate] in
-          try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+        let response = try await pulse.awaitAnswer { [url, mayBePrivate, headers] in
+          guard let network = options.network else {
+            return try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+          }
+          return try await network.get(String(url.target), range: headers.first(name: "Range")) {
+            try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+          }
         }
         guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
         else {

@@ -100,6 +100,12 @@ extension Store {
     /// with the certificates to trust in place of the system's. By default the process's.
     public var environment: [String: String]?
 
+    /// In PEM: who must have vouched for a server's certificate, in place of what the environment and the system name.
+    package var authority: String?
+
+    /// A network that is played in place of the real one; nil: that.
+    package var network: ShapedNetwork?
+
     /// Other time than the world's, for tests.
     package var clock = TransferClock.system
 

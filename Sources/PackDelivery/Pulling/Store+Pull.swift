@@ -109,6 +109,8 @@ package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     http.clock = options.clock
     http.pace = pace
     http.environment = options.environment ?? processEnvironment()
+    http.authority = options.authority
+    http.network = options.network
     return try HTTPSource(site, options: http)
   #else
     let shown = withoutUser(site)

@@ -1,0 +1,118 @@
+/// Another base for the apps of one group, for a while: what a developer sets so that an app takes its packs from a server on the
+/// desk. Nothing of it counts outside the group, nor after its end.
+///
+/// What comes by it lies in a folder of its own beneath the group's: store, cache, views and journal. So the group's real store
+/// keeps its packs, keys and floors, and is what the apps see again when the override ends.
+package struct URLOverride: Hashable, Sendable {
+  /// The site that takes the place of all that the apps' property lists name.
+  package var url: String
+
+  /// The channel to follow there; nil: `live`.
+  package var channel: SiteChannel?
+
+  /// In PEM: who must have vouched for the server's certificate, in place of the system's authorities. Nil: those.
+  package var authority: String?
+
+  /// The key that must have signed the site; nil: the first contact pins the one that is found, in the override's store alone.
+  package var key: SitePublicKey?
+
+  /// When it was set, and when it ends, in seconds since 1970. A clock that shows an earlier time ends it, too.
+  package var begin: Int
+  package var end: Int
+
+  package static let format = 1
+  package static let byteCountLimit = 128 << 10
+  package static let urlByteCountLimit = 2048
+  package static let authorityByteCountLimit = 64 << 10
+  /// A year has to do: what should stay belongs into the property list.
+  package static let longestTime = 366 * 86_400
+  /// How far a clock may be set back before that ends it, in seconds.
+  package static let clockSlack = 300
+
+  package init(
+    url: String, channel: SiteChannel? = nil, authority: String? = nil, key: SitePublicKey? = nil, begin: Int, end: Int
+  ) {
+    self.url = url
+    self.channel = channel
+    self.authority = authority
+    self.key = key
+    self.begin = begin
+    self.end = end
+  }
+
+  /// - Parameter now: seconds since 1970.
+  package func isActive(at now: Double) -> Bool {
+    now >= Double(begin) - Double(Self.clockSlack) && now < Double(end)
+  }
+
+  /// The name of the folder with what comes by it: the same for the same server, so that setting it again goes on where it was.
+  package var folderName: String {
+    let parts = [url, channel?.name ?? "", key.map { "\($0)" } ?? "", authority ?? ""]
+    return String(Digest256(hashing: Array(parts.joined(separator: "\0").utf8)).hex.prefix(32))
+  }
+
+  var site: ManagedConfiguration.Site { ManagedConfiguration.Site(url, channel: channel, trustedKey: key) }
+
+  /// `https://localhost:8443/site until 2026-01-31T12:00:00Z`.
+  package var summary: String { "\(withoutUser(url)) until \(endText)" }
+
+  package var endText: String { Date(timeIntervalSince1970: Double(end)).formatted(.iso8601) }
+}
+
+extension ManagedConfiguration {
+  /// The same with the site of an override, if there is one.
+  func overridden(by override: URLOverride?) -> Self {
+    guard let override else { return self }
+    var configuration = self
+    configuration.sites = [override.site]
+    return configuration
+  }
+}
+
+// MARK: - As bytes
+
+extension URLOverride {
+  package func encode() -> [UInt8] {
+    var members: [(String, [UInt8])] = [
+      ("begin", Array("\(begin)".utf8)), ("end", Array("\(end)".utf8)), ("format", Array("\(Self.format)".utf8)),
+      ("url", canonicalJSON(url)),
+    ]
+    if let channel { members.append(("channel", canonicalJSON(channel.name))) }
+    if let authority { members.append(("authority", canonicalJSON(authority))) }
+    if let key { members.append(("key", canonicalJSON("\(key)"))) }
+    return canonicalJSONObject(members)
+  }
+
+  /// - Throws: ``Fault``.
+  package init(decoding bytes: [UInt8]) throws {
+    guard bytes.count <= Self.byteCountLimit else { throw Fault.malformed }
+    let document = JSONReader.read(bytes)
+    guard document.faults.isEmpty, let members = document.root?.object else { throw Fault.malformed }
+    func value(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+    func text(_ name: String, limit: Int) throws -> String? {
+      guard let value = value(name) else { return nil }
+      guard let text = value.string, !text.isEmpty, text.utf8.count <= limit else { throw Fault.malformed }
+      return text
+    }
+    guard let format = value("format")?.integer(Int.self), format >= 1 else { throw Fault.malformed }
+    guard format <= Self.format else { throw Fault.newer }
+    guard let url = try text("url", limit: Self.urlByteCountLimit), let begin = value("begin")?.integer(Int.self),
+      let end = value("end")?.integer(Int.self), begin >= 0, end >= begin, end - begin <= Self.longestTime
+    else { throw Fault.malformed }
+    func converted<Value>(_ name: String, _ convert: (String) -> Value?) throws -> Value? {
+      guard let text = try text(name, limit: 256) else { return nil }
+      guard let value = convert(text) else { throw Fault.malformed }
+      return value
+    }
+    self.init(
+      url: url, channel: try converted("channel") { try? SiteChannel($0) },
+      authority: try text("authority", limit: Self.authorityByteCountLimit),
+      key: try converted("key") { SitePublicKey($0) }, begin: begin, end: end)
+  }
+
+  package enum Fault: Error, Hashable, Sendable {
+    case malformed
+    /// Written by a later version.
+    case newer
+  }
+}

@@ -1,0 +1,167 @@
+import Synchronization
+
+/// Gathers what happens in a play, from the agent, its managers and the network.
+final class PlayCourse: Sendable {
+  private struct State {
+    var summary = PlaySummary()
+    var obstacles: [String: PlayObstacle] = [:]
+    var begins: [String: Duration] = [:]
+    /// When an installation or an update was handled.
+    var handledAfter: Duration?
+  }
+
+  let clock: SimulatedClock
+  private let state = Mutex(State())
+  private let hear: @Sendable (PlayNote) -> Void
+
+  init(clock: SimulatedClock, tell: @escaping @Sendable (PlayNote) -> Void) {
+    self.clock = clock
+    hear = tell
+  }
+
+  func tell(_ note: PlayNote) {
+    if note.kind == .notHandled { state.withLock { $0.summary.isHandled = false } }
+    var note = note
+    note.time = clock.now
+    hear(note)
+  }
+
+  // MARK: - What the parts say
+
+  func note(_ exchange: ShapedNetwork.Exchange) {
+    state.withLock { state in
+      state.summary.requestCount += 1
+      state.summary.byteCount = state.summary.byteCount.addingClamped(exchange.byteCount)
+    }
+    let answer = exchange.fault ?? exchange.status.map { "\($0), \(formatBytes(exchange.byteCount))" } ?? "given up"
+    let late = exchange.stallCount == 1 ? "1 segment" : "\(exchange.stallCount) segments"
+    let stalls = exchange.stallCount > 0 ? ", \(late) came late" : ""
+    var note = PlayNote(.asked, "\(exchange.target)\(exchange.range.map { " \($0)" } ?? ""): \(answer)\(stalls)")
+    note.byteCount = exchange.byteCount
+    note.exchange = exchange
+    tell(note)
+  }
+
+  func explain(_ event: BAContentRequest, _ decisions: [PolicyDecision]) {
+    if event == .install || event == .update { state.withLock { $0.handledAfter = clock.now } }
+    for decision in decisions {
+      let pack = decision.pack
+      var note = PlayNote(.decided, "\(pack) (\(pack.policyText)): \(decision.reason.text(event))")
+      note.pack = pack.id
+      note.version = pack.version
+      note.reason = decision.reason.rawValue
+      tell(note)
+    }
+  }
+
+  func note(_ notice: AgentNotice) {
+    guard var note = PlayNote(notice) else { return }
+    if let pack = notice.pack {
+      let now = clock.now
+      state.withLock { state in
+        switch notice.kind {
+        case .began: state.begins[pack] = state.begins[pack] ?? now
+        case .finished:
+          state.summary.finished.append(pack)
+          state.obstacles[pack] = nil
+          let time = now - (state.begins[pack] ?? now)
+          note.text += " after \(formatSeconds(time))"
+        case .failed: state.obstacles[pack] = notice.cause.map { PlayObstacle($0) } ?? .failed
+        case .paused: state.obstacles[pack] = state.obstacles[pack] ?? .paused
+        default: break
+        }
+      }
+    }
+    if notice.kind == .launchable { state.withLock { $0.summary.launchableAfter = clock.now } }
+    tell(note)
+  }
+
+  // MARK: - The end
+
+  /// - Parameter held: what was asked for and is not here.
+  func summary(_ agent: GroupAgent.Summary, held: Set<String>, isMetered: Bool) -> PlaySummary {
+    let summary = state.withLock { state in
+      state.summary.duration = clock.now
+      // Where no essential pack is to come, an app can start as soon as that is known.
+      state.summary.launchableAfter = state.summary.launchableAfter ?? state.handledAfter
+      state.summary.finished.sort()
+      for pack in held.union(agent.failures.keys) {
+        state.summary.left[pack] = state.obstacles[pack] ?? (isMetered ? .metered : .failed)
+      }
+      return state.summary
+    }
+    for (pack, obstacle) in summary.left.sorted(by: { $0.key < $1.key }) {
+      var note = PlayNote(.left, "\(pack) is left for later: \(obstacle.text)")
+      note.pack = pack
+      note.reason = obstacle.rawValue
+      tell(note)
+    }
+    return summary
+  }
+}
+
+extension PlayNote {
+  /// Nil for what says nothing in a play.
+  fileprivate init?(_ notice: AgentNotice) {
+    let kind: Kind
+    switch notice.kind {
+    case .started, .stopped, .handedOver: return nil
+    case .app: kind = .app
+    case .event: kind = .event
+    case .extension: kind = .extension
+    case .began: kind = .began
+    case .paused: kind = .paused
+    case .finished: kind = .finished
+    case .failed: kind = .failed
+    case .launchable: kind = .launchable
+    case .override: kind = .override
+    case .problem: kind = .problem
+    }
+    self.init(kind, notice.text)
+    app = notice.app
+    pack = notice.pack
+    version = notice.version
+  }
+}
+
+extension PolicyReason {
+  func text(_ event: BAContentRequest) -> String {
+    switch self {
+    case .event: "is fetched, for \(event.word)"
+    case .update: "is fetched, for it is newer than what is here"
+    case .here: "is here"
+    case .language: "is not fetched: it is in another language than the one that is read"
+    case .onDemand: "is not fetched: its policy is on demand"
+    case .otherEvent: "is not fetched: its policy does not name \(event.word)"
+    case .seen: "is not fetched: an event before has called for it"
+    case .filter: "is not fetched: the app's extension does not want it"
+    }
+  }
+}
+
+extension PlayObstacle {
+  var text: String {
+    switch self {
+    case .metered: "the network costs money"
+    case .network: "the network"
+    case .space: "there is too little room on the disk"
+    case .paused: "it is paused"
+    case .failed: "it failed"
+    }
+  }
+}
+
+extension AssetPack {
+  fileprivate var policyText: String {
+    switch downloadPolicy {
+    case .essential: "essential"
+    case .prefetch: "prefetch"
+    case .onDemand: "on demand"
+    }
+  }
+}
+
+/// `0.35 s`.
+private func formatSeconds(_ duration: Duration) -> String {
+  "\(String(format: "%.2f", min(max(duration / .seconds(1), 0), 1e9))) s"
+}

@@ -1,0 +1,117 @@
+import Synchronization
+
+/// Time that is played: it passes as fast as what is waited for allows, so that hours of a slow network take seconds.
+///
+/// Who sleeps is woken in the order of the ends of the sleeps. Time jumps to the next of them when nothing has happened for a
+/// moment, and goes along with the world's as long as an answer of the real network is awaited. Who only watches for time to pass
+/// does not make it pass.
+package final class SimulatedClock: Sendable {
+  private struct Sleeper {
+    let end: Duration
+    let drives: Bool
+    let continuation: CheckedContinuation<Void, any Error>
+  }
+
+  private struct State {
+    var now = Duration.zero
+    var sleepers: [Int: Sleeper] = [:]
+    var nextNumber = 0
+    /// How often sleeps began and ended, by which it is seen that something happens.
+    var activity = 0
+    /// How many answers of the real network are awaited.
+    var awaitedCount = 0
+    var isDriving = false
+  }
+
+  private let state = Mutex(State())
+  private let random: @Sendable () -> Double
+
+  /// How long nothing happens before time jumps, of the world's.
+  private static let grace = Duration.milliseconds(1)
+
+  /// - Parameter seed: of the chance by which delays differ.
+  package init(seed: UInt64) {
+    let chance = Chance(seed)
+    random = { chance.next() }
+  }
+
+  private final class Chance: Sendable {
+    private let generator: Mutex<SplitMix64>
+    init(_ seed: UInt64) { generator = Mutex(SplitMix64(state: seed)) }
+    func next() -> Double { generator.withLock { $0.next() } }
+  }
+
+  package var now: Duration { state.withLock { $0.now } }
+
+  package var transferClock: TransferClock {
+    TransferClock(
+      now: { self.now }, sleep: { try await self.sleep($0) }, watch: { try await self.sleep($0, drives: false) },
+      random: random)
+  }
+
+  /// - Parameter drives: whether time passes for the sake of this sleep.
+  package func sleep(_ duration: Duration, drives: Bool = true) async throws {
+    guard duration > .zero else { return try Task.checkCancellation() }
+    let number = state.withLock { state in
+      state.nextNumber += 1
+      return state.nextNumber
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let begins: Bool? = state.withLock { state in
+          guard !Task.isCancelled else { return nil }
+          state.activity += 1
+          state.sleepers[number] = Sleeper(end: state.now + duration, drives: drives, continuation: continuation)
+          defer { state.isDriving = true }
+          return !state.isDriving
+        }
+        guard let begins else { return continuation.resume(throwing: CancellationError()) }
+        if begins { Task.detached { await self.drive() } }
+      }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  /// Awaits what takes the world's time.
+  package func outsideOfPlay<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    state.withLock { $0.awaitedCount += 1 }
+    defer {
+      state.withLock { state in
+        state.awaitedCount -= 1
+        state.activity += 1
+      }
+    }
+    return try await body()
+  }
+
+  /// Lets time pass as long as there is one who sleeps.
+  private func drive() async {
+    let world = ContinuousClock()
+    var last = world.now, activity = -1
+    while true {
+      try? await world.sleep(for: Self.grace)
+      let now = world.now, passed = now - last
+      last = now
+      let woken: [Sleeper]? = state.withLock { state in
+        guard !state.sleepers.isEmpty else {
+          state.isDriving = false
+          return nil
+        }
+        let isQuiet = state.activity == activity
+        if state.awaitedCount > 0 {
+          state.now += passed
+        } else if isQuiet, let next = state.sleepers.values.filter(\.drives).map(\.end).min() {
+          state.now = max(state.now, next)
+        }
+        activity = state.activity
+        let due = state.sleepers.filter { $0.value.end <= state.now }
+        for number in due.keys { state.sleepers[number] = nil }
+        state.activity += due.count
+        return due.values.sorted { $0.end < $1.end }
+      }
+      guard let woken else { return }
+      for sleeper in woken { sleeper.continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import ManagedPacks
+import PackStore
+
+/// What a person calls a group.
+enum GroupName {
+  case id(PackID)
+  case propertyList(FilePath)
+  case folder(FilePath)
+
+  /// Nil: it is none, or nothing is there.
+  init?(_ word: String) {
+    let path = FilePath(word)
+    if word.contains("/") || [".plist", ".json"].contains(where: word.hasSuffix) {
+      guard pathExists(path) else { return nil }
+      self = isFolder(path) ? .folder(path) : .propertyList(path)
+    } else {
+      guard let id = try? PackID(validating: word) else { return nil }
+      self = .id(id)
+    }
+  }
+
+  /// The group that is meant where none is named: that of the property list in the environment, else the only one of this user.
+  ///
+  /// - Throws: `Failure` where it takes a name.
+  static func only(_ environment: [String: String]) throws -> GroupName {
+    if let list = environment[ManagedConfiguration.environmentVariable], !list.isEmpty {
+      return .propertyList(FilePath(list))
+    }
+    let groups = try all(environment)
+    guard let group = groups.first else {
+      throw Failure(
+        .notFound, "there is no group of apps on this machine", remedy: "name one, or an app's property list")
+    }
+    guard groups.count == 1 else {
+      throw Failure(
+        .invalidArgument, "there are \(groups.count) groups: \(groups.map(\.name).joined(separator: ", "))",
+        remedy: "name one of them")
+    }
+    return .id(group)
+  }
+
+  /// The groups in the standard place.
+  static func all(_ environment: [String: String]) throws -> [PackID] {
+    guard let parent = try? GroupFolder.standardParent(environment) else { return [] }
+    return try namesInFolder(parent).compactMap { name in
+      guard let id = try? PackID(validating: name), pathExists(parent.appending(name).appending("journal")) else {
+        return nil
+      }
+      return id
+    }.sorted()
+  }
+
+  /// The group's folder, and the app whose property list it is.
+  ///
+  /// - Parameter registering: the app is noted in the group, which is made where there is none.
+  func open(registering: Bool) throws -> (GroupFolder, app: String?) {
+    let environment = ProcessInfo.processInfo.environment
+    switch self {
+    case .id(let id): return (try GroupFolder(of: id, environment: environment), nil)
+    case .folder(let path): return (try GroupFolder(path), nil)
+    case .propertyList(let path):
+      let configuration = try ManagedConfiguration(contentsOf: path)
+      guard configuration.appID != programName() else {
+        throw Failure(
+          .invalidArgument, "'\(escaped(path.string))' does not say which app it is of",
+          remedy: "set CFBundleIdentifier")
+      }
+      let folder = try GroupFolder(of: configuration, environment: environment)
+      if registering {
+        let active = OverrideFile(in: folder).state(at: Date().timeIntervalSince1970).active
+        try JournalFile(in: folder.under(active)).register(configuration)
+      }
+      return (folder, configuration.appID)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import ArgumentParser
+import ManagedPacks
+import PackDelivery
+import PackStore
+
+/// Sends the apps of a group to another server for a while.
+struct OverrideURL: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "url-override",
+    abstract: "Send the apps of a group to another server for a while.",
+    discussion: """
+      The apps of a group, and its agent, take their packs from the site at a URL, with a store of its own beneath the \
+      group's folder: packs, keys and floors of the real store stay as they are, and are back when the override ends. That is \
+      after '--for', by the clock, or by 'clear'. Apps that run notice it when they next ask a site.
+
+        packstore url-override set https://localhost:8443/site --ca authority.pem --trust KEY --for 2h
+        packstore url-override status
+        packstore url-override clear
+
+      '--ca' names whose certificates the server may have, '--trust' who must have signed the site: for this group and this \
+      override alone. Without '--trust' the first contact pins the key that it finds, in the override's store.
+
+      '--group' is the id of a group, the property list of one of its apps, or its folder. Without it that of the property list \
+      in PACKSTORE_BACKGROUND_ASSETS is meant, else the only group of this user.
+      """
+  )
+
+  @Argument(help: .init("'set' and a URL, 'clear', or 'status'.", valueName: "what"))
+  var words: [String] = ["status"]
+
+  @Option(help: .init("The group: its id, folder, or the property list of an app.", valueName: "group"))
+  var group: String?
+
+  @Option(
+    help: .init(
+      "A PEM file with the certificates of who vouches for the server, in place of the system's.", valueName: "file"),
+    completion: .file())
+  var ca: String?
+
+  @Option(help: .init("The public key that must have signed the site.", valueName: "key"), transform: parsePublicKey)
+  var trust: SitePublicKey?
+
+  @Option(help: .init("The channel to follow (default: live).", valueName: "name"), transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(
+    name: .customLong("for"),
+    help: .init("How long it counts, as 30m, 2h, 7d; a year at most (default: 2h).", valueName: "time"),
+    transform: parseDuration)
+  var time: Duration?
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    switch words.first {
+    case "set":
+      guard words.count == 2 else { throw ValidationError("name the URL to set") }
+      guard words[1].utf8.count <= URLOverride.urlByteCountLimit else { throw ValidationError("the URL is too long") }
+    case "clear", "status":
+      guard words.count == 1 else { throw ValidationError("'\(words[0])' takes nothing but --group") }
+      guard ca == nil, trust == nil, channel == nil, time == nil else {
+        throw ValidationError("--ca, --trust, --channel and --for go with 'set'")
+      }
+    default: throw ValidationError("say 'set' and a URL, 'clear', or 'status'")
+    }
+    if let time, time < .seconds(60) || time > .seconds(URLOverride.longestTime) {
+      throw ValidationError("--for goes from 1m to 366d")
+    }
+  }
+
+  func run() throws {
+    let folder = try openGroup()
+    switch words.first {
+    case "set": try set(words[1], folder)
+    case "clear": try OverrideFile(in: folder).clear()
+    default: break
+    }
+    // An agent that runs hears of it at once.
+    if words.first != "status" { AgentClient(in: folder).refresh() }
+    try OverrideReport(folder).write(report)
+  }
+
+  private func openGroup() throws -> GroupFolder {
+    guard let group else {
+      return try GroupName.only(ProcessInfo.processInfo.environment).open(registering: false).0
+    }
+    guard let name = GroupName(group) else {
+      throw ValidationError(
+        "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
+    }
+    return try name.open(registering: false).0
+  }
+
+  private func set(_ url: String, _ folder: GroupFolder) throws {
+    try Self.check(url)
+    let authority = try ca.map { try Self.certificates(in: $0) }
+    let now = Int(Date().timeIntervalSince1970), seconds = Int((time ?? .seconds(7200)).components.seconds)
+    let override = URLOverride(
+      url: url, channel: channel, authority: authority, key: trust, begin: now, end: now + seconds)
+    let file = OverrideFile(in: folder)
+    try file.set(override)
+    file.sweep(keeping: override)
+    guard trust == nil, report.isTalkative else { return }
+    warn("no key is named: the first contact takes the one that it finds; name it as --trust")
+  }
+
+  /// - Throws: what a pull would throw of the URL.
+  private static func check(_ url: String) throws {
+    guard !url.hasPrefix("file:///") else { return }
+    #if Delivery
+      _ = try SiteURL(url)
+    #else
+      throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(withoutUser(url))'")
+    #endif
+  }
+
+  /// The certificates of a file; a secret key that lies there, too, is left there.
+  ///
+  /// - Throws: `Failure` for a file without any.
+  private static func certificates(in file: String) throws -> String {
+    let bytes = try InputFile(FilePath(file)).contents(limit: URLOverride.authorityByteCountLimit)
+    let text = String(validating: bytes, as: UTF8.self) ?? ""
+    let found = text.matches(of: /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/).map { String($0.output) }
+    guard !found.isEmpty else {
+      throw Failure(
+        .invalidArgument, "'\(escaped(file))' has no certificate in PEM",
+        remedy: "name the file that has the server's authority", path: file)
+    }
+    return found.joined(separator: "\n") + "\n"
+  }
+}
+
+/// What a group has of an override.
+private struct OverrideReport: Encodable {
+  enum State: String, Encodable { case none, active, ended, refused }
+
+  let group: String
+  let state: State
+  let url, channel, key: String?
+  /// Whether certificates are named in place of the system's.
+  let hasAuthority: Bool?
+  let endsAt: String?
+  let store: String?
+  let reason: String?
+
+  init(_ folder: GroupFolder) throws {
+    group = folder.path.string
+    let found = OverrideFile(in: folder).state(at: Date().timeIntervalSince1970)
+    var override: URLOverride?, refusal: ManagedPacksError?
+    switch found {
+    case .none: state = .none
+    case .active(let active): (state, override) = (.active, active)
+    case .ended(let ended): (state, override) = (.ended, ended)
+    case .refused(let error): (state, refusal) = (.refused, error)
+    }
+    url = override.map { withoutUser($0.url) }
+    channel = override?.channel?.name
+    key = override?.key?.description
+    hasAuthority = override.map { $0.authority != nil }
+    endsAt = override.map { formatDate(Date(timeIntervalSince1970: Double($0.end))) }
+    store = try found.active.map { try folder.under($0).store.string }
+    reason = refusal?.description
+  }
+
+  func write(_ report: ReportOptions) throws {
+    let output = Output()
+    if report.json {
+      try output.json(self)
+    } else if !report.quiet {
+      try output.line(escaped(text))
+    }
+    try output.flush()
+  }
+
+  private var text: String {
+    let end = endsAt ?? ""
+    return switch state {
+    case .none: "\(group): no override; packs come from the sites of the apps"
+    case .active: "\(group): packs come from \(url ?? "") until \(end), into \(store ?? "")"
+    case .ended: "\(group): the override by \(url ?? "") has ended (\(end)); packs come from the sites of the apps"
+    case .refused: "\(group): \(reason ?? "")"
+    }
+  }
+}

@@ -1,0 +1,349 @@
+import ArgumentParser
+import ManagedPacks
+import PackDelivery
+import PackStore
+import Synchronization
+
+/// Plays what happens to an app, without waiting for it to happen.
+struct Simulate: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Play an installation, an update or a look for updates, over any network.",
+    discussion: """
+      Plays an event against the agent, apps and extensions of a group, and says what was asked, decided and fetched, and \
+      why not. It plays in a copy of the group's folder, so that the group stays as it is, unless '--in-place' is there; and by \
+      a clock of its own, so that hours of a slow network take seconds.
+
+        packstore simulate install Game.plist --network 100kbps,latency=300ms,loss=5%
+        packstore simulate periodic com.example.game --network metered
+        packstore simulate update Game.plist --disk-free 200M --crash-extension
+        packstore simulate --list
+
+      The event is install, update, periodic or language; it happens to the app of a property list, or to all apps of a \
+      group. An extension runs as a real program, within its budget.
+
+      The network is none, metered, or what terms with commas between say: 100kbps (2Mbps) for all transfers together, \
+      latency=300ms for a round trip, loss=5% of segments, each of which holds its transfer up for a retransmission time, \
+      reset=1% of requests whose connection is reset (a tenth of loss where it is not said). Folders and archives are read \
+      as they are. What loss and reset hit depends on '--seed' alone.
+
+      The status is 0 when all came that was to come, else 1. Of time, only delays, limits and the extensions' budgets are \
+      played: keys, the expiry of sites and grace periods go by the real clock. See packstore-simulate(1).
+      """
+  )
+
+  @Argument(help: .init("What happens, and a group, property list or folder.", valueName: "event> <group"))
+  var words: [String] = []
+
+  @Option(
+    help: .init(
+      "The network: none, metered, 100kbps,latency=300ms,loss=5% (default: none of these).", valueName: "network"),
+    transform: parseNetwork)
+  var network = NetworkShape()
+
+  @Option(
+    help: .init("How many bytes the disk has left; also as 200M (default: as it is).", valueName: "bytes"),
+    transform: parseByteCount)
+  var diskFree: Int?
+
+  @Flag(help: "Let each extension crash when it is asked.")
+  var crashExtension = false
+
+  @Option(
+    help: .init("How far the clock of the play is ahead: +3d, +12h (not with --in-place).", valueName: "time"),
+    transform: parseTimeAhead)
+  var clock = Duration.zero
+
+  @Flag(help: "Give extensions all of their time again.")
+  var resetBudget = false
+
+  @Option(help: .init("What losses and resets are drawn by.", valueName: "number"))
+  var seed: UInt64 = 1
+
+  @Flag(help: "Play in the group itself, and not in a copy: what comes stays.")
+  var inPlace = false
+
+  @Flag(help: "List groups and their apps, with what they have asked for and what extensions may still take.")
+  var list = false
+
+  @Option(help: .init("How long an extension may run, in seconds a day.", valueName: "seconds"))
+  var extensionTime = 180
+
+  @Option(
+    help: .init("How much memory an extension may take; also as 64M.", valueName: "bytes"), transform: parseByteCount)
+  var extensionMemory = 64 << 20
+
+  @OptionGroup var report: ReportOptions
+
+  func validate() throws {
+    guard (0...86_400).contains(extensionTime) else {
+      throw ValidationError("--extension-time goes from 0 to 86400, not \(extensionTime)")
+    }
+    if list {
+      guard words.count <= 1 else { throw ValidationError("--list takes one group at most") }
+      return
+    }
+    guard words.count == 2 else { throw ValidationError("name what happens, and a group") }
+    guard BAContentRequest(word: words[0]) != nil else {
+      throw ValidationError("'\(escaped(words[0]))' is no event: say install, update, periodic or language")
+    }
+    guard GroupName(words[1]) != nil else {
+      throw ValidationError(
+        "'\(escaped(words[1]))' is neither a group's id nor a property list or folder that is there")
+    }
+    guard !inPlace || clock == .zero else {
+      throw ValidationError("--clock plays in a copy alone: what is in place keeps the world's time")
+    }
+  }
+
+  func run() async throws {
+    if list { return try GroupList(words.first).write(report) }
+    guard let event = BAContentRequest(word: words[0]), let name = GroupName(words[1]) else { return }
+    let (folder, app) = try name.open(registering: true)
+    let log = PlayLog(report)
+    let play = Play(in: folder, options: options, tell: log.tell)
+    let summary = try await play.run(event, app: app)
+    try log.end(summary)
+    guard summary.isComplete else {
+      let left = summary.left.keys.sorted().joined(separator: ", ")
+      throw Failure(.failed, summary.isHandled ? "not all came that was to come: \(left)" : "the event was not handled")
+    }
+  }
+
+  private var options: Play.Options {
+    var options = Play.Options()
+    options.network = network
+    options.freeByteCount = diskFree
+    options.crashesExtension = crashExtension
+    options.timeOffset = clock
+    options.resetsBudget = resetBudget
+    options.isInPlace = inPlace
+    options.seed = seed
+    options.limits.dailyTime = .seconds(extensionTime)
+    options.limits.byteCount = extensionMemory
+    options.onFirstContact = { site, key in
+      warn("the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on")
+    }
+    return options
+  }
+}
+
+@Sendable private func parseNetwork(_ text: String) throws -> NetworkShape {
+  do {
+    return try NetworkShape(text)
+  } catch let fault as NetworkShape.Fault {
+    throw ValidationError(escaped(fault.text))
+  }
+}
+
+@Sendable private func parseTimeAhead(_ text: String) throws -> Duration {
+  try parseDuration(text.hasPrefix("+") ? String(text.dropFirst()) : text)
+}
+
+// MARK: - The course of a play
+
+/// Prints what happens in a play, each at once.
+private final class PlayLog: Sendable {
+  private let report: ReportOptions
+  private let output = Output()
+  private let error: Mutex<(any Error)?> = Mutex(nil)
+
+  init(_ report: ReportOptions) { self.report = report }
+
+  var tell: @Sendable (PlayNote) -> Void { { self.print($0) } }
+
+  private func print(_ note: PlayNote) {
+    guard report.json || !report.quiet else { return }
+    write {
+      if report.json { try output.json(PlayLine(note)) } else { try output.line(Self.text(note)) }
+    }
+  }
+
+  private static func text(_ note: PlayNote) -> String {
+    let who = note.app.map { "\($0): " } ?? ""
+    return "\(seconds(note.time))  \(note.kind.word)  \(escaped(who + note.text))"
+  }
+
+  private static func seconds(_ time: Duration) -> String {
+    let text = String(format: "%.2f s", min(max(time / .seconds(1), 0), 1e9))
+    return String(repeating: " ", count: max(11 - text.count, 0)) + text
+  }
+
+  func end(_ summary: PlaySummary) throws {
+    write {
+      if report.json { return try output.json(PlayEnd(summary)) }
+      guard !report.quiet else { return }
+      let packs = formatCount(summary.finished.count, "pack")
+      let launch = summary.launchableAfter.map { ", the app can start after \(formatDuration($0))" } ?? ""
+      try output.line(
+        "\(packs) came in \(formatDuration(summary.duration)): \(formatBytes(summary.byteCount)) in "
+          + "\(formatCount(summary.requestCount, "request"))\(launch)")
+    }
+    if let error = error.withLock({ $0 }) { throw error }
+  }
+
+  private func write(_ body: () throws -> Void) {
+    error.withLock { error in
+      guard error == nil else { return }
+      do {
+        try body()
+        try output.flush()
+      } catch let failure {
+        error = failure
+      }
+    }
+  }
+}
+
+extension PlayNote.Kind {
+  /// As wide as the widest.
+  fileprivate var word: String {
+    let word = rawValue.replacing("_", with: " ")
+    return word + String(repeating: " ", count: max(11 - word.count, 0))
+  }
+}
+
+/// A line of `--json`.
+private struct PlayLine: Encodable {
+  let kind: String
+  let seconds: Double
+  let app, pack: String?
+  let version: Int?
+  let reason: String?
+  let fetches: Bool?
+  let target, range, fault: String?
+  let status, bytes, stalls: Int?
+  let message: String
+
+  init(_ note: PlayNote) {
+    kind = note.kind.rawValue
+    seconds = rounded(note.time)
+    app = note.app
+    pack = note.pack
+    version = note.version
+    reason = note.reason
+    fetches =
+      note.kind == .decided ? [.event, .update].contains(note.reason.flatMap { PolicyReason(rawValue: $0) }) : nil
+    target = note.exchange?.target
+    range = note.exchange?.range
+    fault = note.exchange?.fault
+    status = note.exchange?.status
+    bytes = note.byteCount
+    stalls = note.exchange?.stallCount
+    message = note.text
+  }
+}
+
+/// The last line of `--json`.
+private struct PlayEnd: Encodable {
+  let kind = "end"
+  let seconds: Double
+  let launchableSeconds: Double?
+  let requests, bytes: Int
+  let finished: [String]
+  let left: [Left]
+
+  struct Left: Encodable {
+    let pack: String
+    let reason: String
+  }
+
+  init(_ summary: PlaySummary) {
+    seconds = rounded(summary.duration)
+    launchableSeconds = summary.launchableAfter.map(rounded)
+    requests = summary.requestCount
+    bytes = summary.byteCount
+    finished = summary.finished
+    left = summary.left.sorted { $0.key < $1.key }.map { Left(pack: $0.key, reason: $0.value.rawValue) }
+  }
+}
+
+/// In seconds, to the millisecond.
+private func rounded(_ duration: Duration) -> Double { ((duration / .milliseconds(1)).rounded()) / 1000 }
+
+// MARK: - The list
+
+/// Groups of this user, and what stands in their journals.
+private struct GroupList: Encodable {
+  let kind = "list"
+  let groups: [Group]
+
+  struct Group: Encodable {
+    let group: String
+    let override: String?
+    let apps: [App]
+    let requests: [Request]
+    let essential: [String]
+  }
+
+  struct App: Encodable {
+    let app: String
+    let version, propertyList, `extension`: String?
+    let isInstalled: Bool
+    let extensionMilliseconds: Int
+  }
+
+  struct Request: Encodable {
+    let pack: String
+    let urgency: String
+    let isPaused: Bool
+  }
+
+  init(_ word: String?) throws {
+    let environment = ProcessInfo.processInfo.environment
+    guard let word else {
+      groups = try GroupName.all(environment).map { try Self.group(GroupName.id($0)) }
+      return
+    }
+    guard let name = GroupName(word) else {
+      throw ValidationError(
+        "'\(escaped(word))' is neither a group's id nor a property list or folder that is there")
+    }
+    groups = [try Self.group(name)]
+  }
+
+  private static func group(_ name: GroupName) throws -> Group {
+    let now = Date().timeIntervalSince1970
+    let folder = try name.open(registering: false).0
+    let active = OverrideFile(in: folder).state(at: now).active
+    let journal = try JournalFile(in: folder.under(active)).read(), day = Int(now / 86_400)
+    let apps = journal.registrations.sorted { $0.key < $1.key }.map { id, registration in
+      let list = registration.propertyList.flatMap { try? ManagedConfiguration(contentsOf: FilePath($0)) }
+      let time = journal.extensionTimes[id].flatMap { $0.day == day ? $0.milliseconds : nil } ?? 0
+      return App(
+        app: id, version: registration.version, propertyList: registration.propertyList,
+        extension: list?.downloaderExtension?.string, isInstalled: journal.apps[id]?.isInstalled ?? false,
+        extensionMilliseconds: time)
+    }
+    let requests = journal.requests.sorted { $0.key < $1.key }.map {
+      Request(pack: $0.key.name, urgency: $0.value.urgency.rawValue, isPaused: $0.value.isPaused)
+    }
+    return Group(
+      group: folder.path.string, override: active?.summary, apps: apps, requests: requests,
+      essential: journal.essential.map(\.name).sorted())
+  }
+
+  func write(_ report: ReportOptions) throws {
+    let output = Output()
+    if report.json {
+      try output.json(self)
+    } else {
+      for group in groups {
+        try output.line(escaped(group.group))
+        if let override = group.override { try output.line(escaped("  override   \(override)")) }
+        for app in group.apps {
+          let time = app.extension.map { _ in ", its extension took \(app.extensionMilliseconds) ms today" } ?? ""
+          try output.line(escaped("  app        \(app.app) \(app.version ?? "")\(time)"))
+        }
+        for request in group.requests {
+          try output.line(
+            escaped("  asked for  \(request.pack) (\(request.urgency)\(request.isPaused ? ", paused" : ""))"))
+        }
+        if !group.essential.isEmpty {
+          try output.line(escaped("  essential  \(group.essential.joined(separator: ", "))"))
+        }
+      }
+      if groups.isEmpty { try output.line("there is no group of apps on this machine") }
+    }
+    try output.flush()
+  }
+}

@@ -1,0 +1,296 @@
+import Foundation
+import PackDelivery
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+
+/// C16: the order of an installation: a network that is waited for, essential packs with one progress, an app that can start, their
+/// results, then the rest; and what a person may do meanwhile.
+@Suite struct InstallationTests {
+  private static let first = [InstallationEvent.firstInstallation] as Set
+
+  /// Two essential packs, and two that are not.
+  private func setUp() throws -> ManagedSetup {
+    try ManagedSetup([
+      try entry("A", policy: .essential(on: Self.first), size: 300),
+      try entry("B", policy: .essential(on: Self.first), size: 500),
+      try entry("C", policy: .prefetch(on: Self.first)), try entry("D", policy: .prefetch(on: Self.first)),
+    ])
+  }
+
+  // MARK: - The order
+
+  /// No pack that is not essential is asked for before the last essential one is here; then they are at once.
+  @Test func essentialPacksComeFirst() async throws {
+    let setup = try setUp(), gate = Gate()
+    setup.site.state.withLock { $0.gates["B"] = gate }
+    let manager = try setup.manager()
+    let updates = manager.statusUpdates(forAssetPackWithID: "A")
+    let waiting = Task { try await manager.ensureEssential() }
+    #expect(await kinds(updates).last == "finished")
+    await setup.site.log.wait(for: 2)
+    #expect(Set(setup.site.log.lines) == ["A", "B"])
+    #expect(try manager.core.scheduler.openDownloads.keys.sorted() == ["B", "C", "D"])
+    gate.open()
+    try await waiting.value
+    await setup.site.log.wait(for: 4)
+    #expect(Set(setup.site.log.lines.suffix(2)) == ["C", "D"])
+  }
+
+  /// An essential pack that fails keeps the others from starting no longer than it is tried.
+  @Test func anEssentialFailureLetsTheOthersStart() async throws {
+    let setup = try setUp()
+    // The event asks for it, and so does what waits.
+    setup.site.state.withLock { $0.failures["B"] = Array(repeating: DeliveryError(.corrupt, "damaged"), count: 20) }
+    let manager = try setup.manager()
+    await #expect(throws: AssetPackManager.LocalAvailabilityError.self) { try await manager.ensureEssential() }
+    for id in ["C", "D"] { try await manager.ensureLocalAvailability(of: pack(id)) }
+    #expect(Set(setup.site.log.lines) == ["A", "B", "C", "D"])
+  }
+
+  /// What the app waits for is no part of the rest: it starts beside essential packs.
+  @Test func theForegroundIsNotHeldBack() async throws {
+    let setup = try setUp(), gate = Gate()
+    setup.site.state.withLock { $0.gates = ["A": gate, "B": gate] }
+    let manager = try setup.manager()
+    #expect(try await manager.detectEvents() == [.install])
+    // C takes one of the places that essential packs have.
+    let own = try setup.manager { $0.rules.concurrentDownloadCount = 3 }
+    _ = try await own.handle(.install)
+    try await own.ensureLocalAvailability(of: pack("C"))
+    #expect(own.assetPackIsAvailableLocally(withID: "C") && !own.assetPackIsAvailableLocally(withID: "A"))
+    gate.open()
+  }
+
+  // MARK: - The network
+
+  /// An installation waits a few seconds for a network, in growing steps; what the app asks for itself does not wait.
+  @Test(arguments: [(0, []), (2, [1, 2]), (3, [1, 2, 2])] as [(Int, [Int])])
+  func waitsForANetwork(failureCount: Int, delays: [Int]) async throws {
+    let setup = try setUp(), slept = Mutex<[Duration]>([]), site = setup.site
+    if failureCount > 0 { site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") } }
+    let manager = try setup.manager { options in
+      options.clock.sleep = { duration in
+        let count = slept.withLock { slept in
+          slept.append(duration)
+          return slept.count
+        }
+        if count == failureCount { site.state.withLock { $0.listingError = nil } }
+      }
+    }
+    try await manager.ensureEssential()
+    #expect(slept.withLock { $0 } == delays.map { .seconds($0) })
+    slept.withLock { $0 = [] }
+    site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
+    await #expect(throws: DeliveryError.self) { try await manager.manifest }
+    await #expect(throws: DeliveryError.self) { try await manager.handle(.periodic) }
+    await #expect(throws: DeliveryError.self) {
+      try await manager.ensureLocalAvailability(of: pack("A"), requireLatestVersion: true)
+    }
+    #expect(slept.withLock { $0 }.isEmpty)
+  }
+
+  /// Without a network for longer than that, the app is told so; what is no matter of the network is told at once.
+  @Test func withoutANetwork() async throws {
+    let setup = try setUp(), slept = Mutex(0)
+    let manager = try setup.manager { $0.clock.sleep = { _ in slept.withLock { $0 += 1 } } }
+    setup.site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
+    await #expect(throws: DeliveryError.self) { try await manager.ensureEssential() }
+    #expect(slept.withLock { $0 } == 3)
+    setup.site.state.withLock { $0.listingError = DeliveryError(.badSignature, "forged") }
+    await #expect(throws: DeliveryError.self) { try await manager.ensureEssential() }
+    #expect(slept.withLock { $0 } == 3)
+  }
+
+  /// How often a download is tried again that fails: never for the foreground, twice when it is essential, eight times otherwise.
+  @Test(arguments: [("A", 2), ("C", 8), ("E", 0)]) func tries(pack id: String, count: Int) async throws {
+    let setup = try setUp()
+    setup.site.state.withLock { state in
+      state.listing.packs.append(try! entry("E"))
+      state.failures[try! PackID(validating: id)] = Array(
+        repeating: DeliveryError(.unreachable, "no network"), count: 20)
+    }
+    let manager = try setup.manager(), updates = manager.statusUpdates(forAssetPackWithID: id)
+    if id == "E" {
+      await #expect(throws: DeliveryError.self) { try await manager.ensureLocalAvailability(of: pack("E")) }
+    } else {
+      try await manager.handle(.install)
+    }
+    #expect(await kinds(updates).last == "failed")
+    #expect(setup.site.log.lines.filter { $0 == id }.count == count + 1)
+  }
+
+  // MARK: - The progress
+
+  /// First what the property list says, then the sum.
+  @Test func estimateThenSum() async throws {
+    let setup = try setUp(), gate = Gate()
+    setup.site.state.withLock { state in
+      state.fractions = [(0, 400), (400, 400)]
+      state.gates = ["A": gate, "B": gate]
+    }
+    var options = AssetPackManager.Options()
+    options.store = setup.store
+    options.sites = [setup.site]
+    options.environment = [:]
+    let configuration = try ManagedConfiguration(
+      appGroupID: "g", sites: [.init("stub")], appID: "app", essentialByteCount: 5000,
+      groupFolder: setup.folder.path.appending("group"))
+    let manager = try AssetPackManager(configuration: configuration, options: options)
+    let progress = manager.essentialProgress
+    #expect(progress.totalUnitCount == 5000 && progress.fractionCompleted == 0)
+    let waiting = Task { try await manager.ensureEssential() }
+    await setup.site.log.wait(for: 2)
+    gate.open()
+    try await waiting.value
+    #expect(progress.totalUnitCount == 800 && progress.completedUnitCount == 800 && progress.isFinished)
+  }
+
+  /// Where a person cancels or pauses.
+  enum Point: String, CaseIterable {
+    /// Before anything was asked.
+    case before
+    /// While a network is waited for.
+    case network
+    /// While the sites are asked.
+    case question
+    /// While packs come.
+    case running
+    /// While one waits for another try.
+    case waiting
+  }
+
+  /// An installation that stops at a point, and what lets it go on.
+  private struct Stop {
+    let setup: ManagedSetup
+    let manager: AssetPackManager
+    let reached: Gate
+    let goOn: Gate
+  }
+
+  private func stop(at point: Point) throws -> Stop {
+    let setup = try setUp(), site = setup.site, reached = Gate(), goOn = Gate()
+    switch point {
+    case .before, .question: break
+    case .network: site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
+    case .running: site.state.withLock { $0.gates = ["A": goOn, "B": goOn] }
+    case .waiting:
+      site.state.withLock { state in
+        for id in ["A", "B"] as [PackID] { state.failures[id] = [DeliveryError(.unreachable, "no network")] }
+      }
+    }
+    let manager = try setup.manager { options in
+      options.clock.sleep = { _ in
+        reached.open()
+        try await goOn.pass()
+        site.state.withLock { $0.listingError = nil }
+      }
+      if point == .question {
+        options.filter = { _, packs in
+          reached.open()
+          _ = try? await goOn.pass()
+          return FilterAnswer(wanted: Set(packs.map(\.id)))
+        }
+      }
+    }
+    return Stop(setup: setup, manager: manager, reached: reached, goOn: goOn)
+  }
+
+  /// Begins an installation and returns at the point.
+  private func begin(_ stop: Stop, _ point: Point) async throws -> Task<Void, any Error> {
+    let manager = stop.manager
+    let task = Task { try await manager.ensureEssential() }
+    if point == .running { await stop.setup.site.log.wait(for: 2) } else { try await stop.reached.pass() }
+    return task
+  }
+
+  /// A cancel ends the installation at each point, once and for all; the next one brings everything.
+  @Test(arguments: Point.allCases.filter { $0 != .before }) func cancel(at point: Point) async throws {
+    let stop = try stop(at: point), progress = stop.manager.essentialProgress
+    let task = try await begin(stop, point)
+    progress.cancel()
+    progress.cancel()
+    stop.goOn.open()
+    await #expect(throws: (any Error).self) { try await task.value }
+    #expect(progress.isCancelled && !stop.manager.assetPackIsAvailableLocally(withID: "A"))
+    stop.setup.site.state.withLock { $0.gates = [:] }
+    try await stop.manager.ensureEssential()
+    #expect(stop.manager.assetPackIsAvailableLocally(withID: "A"))
+    #expect(stop.manager.assetPackIsAvailableLocally(withID: "B") && !progress.isCancelled)
+  }
+
+  /// A pause holds the installation at each point, with all that is behind it, until it is resumed.
+  @Test(arguments: Point.allCases) func pause(at point: Point) async throws {
+    let stop = try stop(at: point), progress = stop.manager.essentialProgress
+    if point == .before { progress.pause() }
+    let task: Task<Void, any Error>
+    if point == .before {
+      let manager = stop.manager
+      task = Task { try await manager.ensureEssential() }
+    } else {
+      task = try await begin(stop, point)
+      progress.pause()
+    }
+    let scheduler = try stop.manager.core.scheduler
+    stop.goOn.open()
+    while scheduler.openDownloads["A"] != true || scheduler.openDownloads["B"] != true { await Task.yield() }
+    #expect(progress.isPaused && scheduler.heldBack == ["C", "D"])
+    #expect(!stop.manager.assetPackIsAvailableLocally(withID: "A"))
+    #expect(!stop.setup.site.log.lines.contains("C"))
+    progress.resume()
+    try await task.value
+    #expect(stop.manager.assetPackIsAvailableLocally(withID: "A") && !progress.isPaused)
+    for id in ["C", "D"] { try await stop.manager.ensureLocalAvailability(of: pack(id)) }
+  }
+
+  // MARK: - Extensions and results
+
+  /// An app whose extension crashes when it is asked can start at once; its packs come all the same.
+  @Test func aCrashMakesTheAppLaunchable() async throws {
+    let setup = try setUp(), gate = Gate()
+    setup.site.state.withLock { $0.gates = ["A": gate, "B": gate] }
+    let manager = try setup.manager { options in
+      options.filter = { _, packs in FilterAnswer(wanted: Set(packs.map(\.id)), hasCrashed: true) }
+    }
+    try await manager.ensureEssential()
+    #expect(!manager.assetPackIsAvailableLocally(withID: "A"))
+    gate.open()
+    for id in ["A", "B", "C"] { try await manager.ensureLocalAvailability(of: pack(id)) }
+    #expect(setup.site.log.lines.sorted().prefix(2) == ["A", "B"])
+  }
+
+  /// The agent says when an app can start: once, with what came of all essential packs.
+  @Test(arguments: ["well", "failure", "crash"]) func theAgentTellsOnce(kind: String) async throws {
+    let setup = try AgentTests.Setup([
+      try entry("A", policy: .essential(on: Self.first)), try entry("B", policy: .essential(on: Self.first)),
+      try entry("C", policy: .prefetch(on: Self.first)),
+    ])
+    if kind == "failure" { setup.site.state.withLock { $0.failures["B"] = [DeliveryError(.corrupt, "damaged")] } }
+    let told = Log()
+    let agent = setup.agent { options in
+      options.tell = { notice in
+        told.append(notice.kind == .launchable ? notice.text : "\(notice.kind) \(notice.pack ?? "")")
+      }
+      if kind == "crash" {
+        options.manager.filter = { _, packs in FilterAnswer(wanted: Set(packs.map(\.id)), hasCrashed: true) }
+      }
+    }
+    #expect(try await agent.handle(.install, app: nil) == ["A", "B", "C"])
+    _ = try await agent.finishRequests()
+    let lines = told.lines.filter { $0.hasPrefix("the app can start") }
+    #expect(lines.count == 1)
+    let line = lines.first ?? ""
+    switch kind {
+    case "well": #expect(line == "the app can start: A, B came")
+    case "failure": #expect(line.hasPrefix("the app can start: A came, B did not come (") && line.contains("damaged"))
+    default: #expect(line == "the app can start: its extension ended before it had answered, A, B will come")
+    }
+    // The rest begins when all essential packs have ended, and the app hears of these first.
+    let began = try #require(told.lines.firstIndex(of: "began C"))
+    let ended = try #require(told.lines.lastIndex { $0 == "finished A" || $0.hasSuffix("ed B") })
+    #expect(began > ended)
+    #expect(try setup.store.packs().map(\.id).contains("C"))
+  }
+}

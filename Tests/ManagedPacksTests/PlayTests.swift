@@ -1,0 +1,278 @@
+import Foundation
+import PackAuthoring
+import PackStore
+import Synchronization
+import Testing
+
+@testable import ManagedPacks
+@testable import PackDelivery
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// X11, U4: events that are played, over networks and with disks as a test says.
+@Suite struct PlayTests {
+  /// A group whose app takes its packs from a server of this machine.
+  private final class World {
+    let playground = TestFolder()
+    let server: WebServer
+    let folder: FilePath
+    let publisher: SiteTests.Publisher
+
+    var group: GroupFolder { get throws { try GroupFolder(folder.appending("group")) } }
+
+    init() async throws {
+      umask(0o022)
+      folder = playground.path
+      publisher = SiteTests.Publisher(folder: playground, name: "a")
+      try await Self.publish("1", by: publisher)
+      server = try WebServer.nginx(playground, serving: "site-a")
+    }
+
+    func publish(_ text: String) async throws { try await Self.publish(text, by: publisher) }
+
+    private static func publish(_ text: String, by publisher: SiteTests.Publisher) async throws {
+      let first = [InstallationEvent.firstInstallation] as Set
+      try await publisher.publish(
+        [
+          "Base": ["base": noise(200_000, text)], "Extra": ["extra": noise(100_000, text)],
+          "Later": ["later": "later \(text)"], "German": ["german": "deutsch \(text)"],
+        ],
+        attributes: [
+          "Base": try Attributes(downloadPolicy: .essential(on: first)),
+          "Extra": try Attributes(downloadPolicy: .prefetch(on: first)),
+          "Later": try Attributes(),
+          "German": try Attributes(downloadPolicy: .prefetch(on: first), language: LanguageTag("de")),
+        ])
+    }
+
+    /// What does not compress.
+    private static func noise(_ count: Int, _ seed: String) -> String {
+      var random = SplitMix64(state: UInt64(seed.utf8.first ?? 0) &+ UInt64(count))
+      return String((0..<count).map { _ in Character(UnicodeScalar(33 + UInt8(random.next() * 93))) })
+    }
+
+    func register(_ more: String = "") throws {
+      let text =
+        #"{"BAAppGroupID": "g", "BAManifestURL": "\#(server.url)/", "CFBundleIdentifier": "app","#
+        + #""PackStoreTrustedKey": "\#(publisher.key.publicKey)", "PackStoreGroupFolder": "\#(folder)/group"\#(more)}"#
+      try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/app.json"))
+      try JournalFile(in: group).register(ManagedConfiguration(contentsOf: folder.appending("app.json")))
+    }
+
+    func addExtension(_ script: String) throws {
+      try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/extension"))
+      chmod("\(folder)/extension", 0o755)
+      try register(#", "PackStoreExtension": "extension""#)
+    }
+
+    @discardableResult
+    func play(
+      _ event: BAContentRequest, _ network: String? = nil, _ change: (inout Play.Options) -> Void = { _ in }
+    ) async throws -> (summary: PlaySummary, notes: [PlayNote]) {
+      var options = Play.Options()
+      options.environment = ["LANG": "en_US", "PATH": "/usr/bin:/bin"]
+      if let network { options.network = try NetworkShape(network) }
+      change(&options)
+      let notes = Mutex<[PlayNote]>([])
+      let summary = try await Play(in: group, options: options) { note in notes.withLock { $0.append(note) } }
+        .run(event, app: nil)
+      return (summary, notes.withLock { $0 })
+    }
+  }
+
+  private func reasons(_ notes: [PlayNote]) -> [String] {
+    notes.filter { $0.kind == .decided }.map { "\($0.pack ?? ""): \($0.reason ?? "")" }
+  }
+
+  // MARK: - What is told
+
+  /// An installation: what was asked, decided and fetched, and why not; in a copy, so that it can be played again.
+  @Test func installation() async throws {
+    let world = try await World()
+    try world.register()
+    let before = try folderContents(try world.group.path)
+    for _ in 0..<2 {
+      let (summary, notes) = try await world.play(.install)
+      #expect(summary.finished == ["Base", "Extra"] && summary.isComplete)
+      #expect(summary.byteCount > 200_000 && summary.requestCount >= notes.filter { $0.kind == .asked }.count)
+      #expect(reasons(notes) == ["Base: event", "Extra: event", "German: language", "Later: on_demand"])
+      let kinds = notes.map(\.kind)
+      let launch = try #require(kinds.firstIndex(of: .launchable))
+      let extra = try #require(notes.firstIndex { $0.kind == .began && $0.pack == "Extra" })
+      #expect(launch < extra || notes[extra].time >= notes[launch].time)
+      #expect(notes.contains { $0.exchange?.target.hasPrefix("/root") == true && $0.exchange?.status == 206 })
+      #expect(try folderContents(try world.group.path) == before, "the group stays as it is")
+      #expect(try namesInFolder(world.folder).filter { $0.contains("simulation") } == [], "the copy is gone")
+    }
+    let (update, _) = try await world.play(.update)
+    #expect(update.finished == [] && update.isComplete && update.launchableAfter != nil)
+  }
+
+  /// A group that has packs: its store is played with, and stays as it is, purgeable packs and journal included.
+  @Test func aGroupWithPacks() async throws {
+    let world = try await World()
+    try world.register()
+    let (real, _) = try await world.play(.install) { $0.isInPlace = true }
+    #expect(real.finished == ["Base", "Extra"])
+    try await world.publish("2")
+    let store = try Store(at: world.group.store)
+    let cache = world.folder.appending("group/cache")
+    try await store.change { transaction in
+      try transaction.setCacheFolder(cache)
+      _ = try transaction.setPlacement(of: "Extra", .purgeable)
+    }
+    let before = try folderContents(try world.group.path)
+    let (update, notes) = try await world.play(.periodic, "1Mbps")
+    #expect(update.finished == ["Base", "Extra"] && update.byteCount < 700_000)
+    #expect(reasons(notes) == ["Base: update", "Extra: update", "German: language", "Later: on_demand"])
+    // Too little room, but for what is purgeable in the copy.
+    try await world.play(.periodic) { $0.freeByteCount = 64 << 20 - 50_000 }
+    #expect(try folderContents(try world.group.path) == before)
+    #expect(try store.packs().allSatisfy { $0.version.number == 1 })
+    let snapshot = try store.makeSnapshot()
+    for pack in try store.packs() { #expect(try snapshot.availability(of: pack.version).missingByteCount == 0) }
+  }
+
+  // MARK: - Networks
+
+  /// 250,000 bytes at 12,500 a second take 20 seconds and more, and the app can start after two thirds of that; in no time.
+  @Test func aSlowNetwork() async throws {
+    let world = try await World()
+    try world.register()
+    let (summary, notes) = try await world.play(.install, "100kbps,latency=300ms,loss=2%")
+    #expect(summary.finished == ["Base", "Extra"])
+    #expect(summary.duration > .seconds(18) && summary.duration < .seconds(240), "\(summary.duration)")
+    let launch = try #require(summary.launchableAfter)
+    #expect(launch > .seconds(12) && launch < summary.duration - .seconds(4))
+    #expect(notes.contains { ($0.exchange?.stallCount ?? 0) > 0 })
+  }
+
+  @Test func aMeteredNetwork() async throws {
+    let world = try await World()
+    try world.register()
+    let (summary, notes) = try await world.play(.install, "metered")
+    #expect(summary.finished == ["Base"] && summary.left == ["Extra": .metered])
+    #expect(notes.last { $0.kind == .left }?.text == "Extra is left for later: the network costs money")
+  }
+
+  /// Without a network, an installation waits for one for 5 seconds, and is found again when the app starts.
+  @Test func noNetwork() async throws {
+    let world = try await World()
+    try world.register()
+    let (summary, notes) = try await world.play(.install, "none")
+    #expect(!summary.isHandled && summary.finished == [] && summary.byteCount == 0)
+    #expect(summary.duration >= .seconds(5))
+    #expect(notes.contains { $0.kind == .notHandled })
+    #expect(notes.filter { $0.kind == .asked }.allSatisfy { $0.exchange?.status == nil })
+    let (periodic, _) = try await world.play(.periodic, "none")
+    #expect(periodic.duration < .seconds(5), "nothing waits for a look for updates")
+  }
+
+  /// Resets are tried again until all is here.
+  @Test func resets() async throws {
+    let world = try await World()
+    try world.register()
+    let (summary, notes) = try await world.play(.install, "reset=40%") { $0.seed = 5 }
+    #expect(summary.finished == ["Base", "Extra"])
+    #expect(notes.contains { $0.exchange?.fault == "the connection was reset" })
+  }
+
+  // MARK: - Disks, extensions and time
+
+  @Test func aFullDisk() async throws {
+    let world = try await World()
+    try world.register()
+    let (summary, _) = try await world.play(.install) { $0.freeByteCount = 64 << 20 }
+    #expect(summary.finished == [] && summary.left == ["Base": .space, "Extra": .space])
+    // Room for the first alone.
+    let (second, _) = try await world.play(.install) { $0.freeByteCount = 64 << 20 + 200_000 }
+    #expect(second.finished == ["Base"] && second.left == ["Extra": .space])
+  }
+
+  /// An extension that crashes lets the app start at once; one without time left is not asked, and gets it back.
+  @Test func extensions() async throws {
+    let world = try await World()
+    try world.addExtension(
+      "echo started >>'\(world.folder)/starts'; \(ExtensionTests.answer("Base", true)); exec cat <&0 >/dev/null")
+    let (crash, notes) = try await world.play(.install) { $0.crashesExtension = true }
+    #expect(crash.finished == ["Base", "Extra"])
+    let launch = try #require(notes.first { $0.kind == .launchable })
+    #expect(launch.text == "the app can start: its extension ended before it had answered, Base will come")
+    #expect(notes.contains { $0.kind == .extension && $0.text.contains("signal 9") })
+    let launched = try #require(notes.firstIndex { $0 == launch })
+    let began = try #require(notes.firstIndex { $0.kind == .began })
+    #expect(launched < began)
+    func starts() throws -> Int {
+      try String(contentsOfFile: "\(world.folder)/starts", encoding: .utf8).split(separator: "\n").count
+    }
+    #expect(try starts() == 1)
+    // The time of a day is used up; that of another one is not, nor what is given again.
+    try JournalFile(in: world.group).update { $0.extensionTimes["app"] = .init(day: 20_000, milliseconds: 180_000) }
+    let before = try folderContents(try world.group.path)
+    for (days, isReset, count) in [(0, false, 1), (3, false, 2), (0, true, 3)] {
+      try await world.play(.install) { options in
+        options.crashesExtension = true
+        options.wallClock = { 20_000.5 * 86_400 }
+        options.timeOffset = .seconds(days * 86_400)
+        options.resetsBudget = isReset
+      }
+      #expect(try starts() == count)
+    }
+    #expect(try folderContents(try world.group.path) == before)
+  }
+
+  /// In place, nothing that is written has another time than the world's: trust, floors and budgets.
+  @Test func timeInPlace() async throws {
+    let world = try await World()
+    try world.addExtension("exit 3")
+    let begin = Date().timeIntervalSince1970
+    try await world.play(.install, "100kbps,latency=2s") { $0.isInPlace = true }
+    let end = Date().timeIntervalSince1970
+    let spent = try #require(try JournalFile(in: world.group).read().extensionTimes["app"])
+    #expect((Int(begin / 86_400)...Int(end / 86_400)).contains(spent.day))
+    // A second play, by another clock, is refused nothing: the floors are those of the first.
+    let other = try await world.play(.periodic) { $0.timeOffset = .seconds(400 * 86_400) }
+    #expect(other.summary.isComplete)
+  }
+
+  // MARK: - The socket
+
+  /// No message to an agent plays anything: words that it does not know are refused, and members that it does not know mean nothing.
+  @Test func noHookIsReachable() throws {
+    for word in ["simulate", "play", "network", "clock", "disk", "crash", "reset"] {
+      #expect(throws: AgentMessageError.malformed) {
+        try AgentRequest(decoding: Array(#"{"ask":"\#(word)","format":1}"#.utf8))
+      }
+    }
+    let members = #""network":"none","clock":"+3d","disk_free":0,"crash_extension":true,"seed":1"#
+    #expect(
+      try AgentRequest(decoding: Array(#"{"ask":"event","event":"install","format":1,\#(members)}"#.utf8))
+        == .event(.install, app: nil))
+  }
+
+  // MARK: - Copies
+
+  /// A copy has what the group has, and what was made by a process that was killed goes with the next one.
+  @Test func copies() async throws {
+    let world = try await World()
+    try world.register()
+    try await world.play(.install) { $0.isInPlace = true }
+    let left = world.folder.appending(".packstore-simulation-1")
+    try FileManager.default.createDirectory(atPath: "\(left)/group", withIntermediateDirectories: true)
+    try Data().write(to: URL(fileURLWithPath: "\(left)/lock"))
+    do {
+      let copy = try GroupCopy.make(of: world.group)
+      #expect(!pathExists(left))
+      let store = try Store(at: copy.folder.store), real = try Store(at: world.group.store, options: .readOnly)
+      #expect(try store.packs().map(\.version) == real.packs().map(\.version))
+      #expect(try JournalFile(in: copy.folder).read() == JournalFile(in: world.group).read())
+      try await store.remove("Base")
+      #expect(try real.packs().map(\.id).contains("Base"))
+    }
+    #expect(try namesInFolder(world.folder).filter { $0.contains("simulation") } == [])
+  }
+}
