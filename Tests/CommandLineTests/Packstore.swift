@@ -62,18 +62,19 @@ final class Playground {
 
   func remove(_ file: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(file)") }
 
-  func exists(_ file: String) -> Bool {
-    var info = stat()
-    return lstat("\(path)/\(file)", &info) == 0
+  func exists(_ file: String) -> Bool { kind(of: file) != nil }
+
+  /// Of a link, not of what it leads to; nil: nothing has the name.
+  private func kind(of file: String) -> FileAttributeType? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/\(file)")
+    return attributes?[.type] as? FileAttributeType
   }
 
   /// Everything below a folder, sorted, folders with a slash.
   func tree(_ folder: String) -> [String] {
     guard let names = FileManager.default.enumerator(atPath: "\(path)/\(folder)") else { return [] }
     return names.compactMap { $0 as? String }.map { name in
-      var info = stat()
-      lstat("\(path)/\(folder)/\(name)", &info)
-      return info.st_mode & S_IFMT == S_IFDIR ? name + "/" : name
+      kind(of: "\(folder)/\(name)") == .typeDirectory ? name + "/" : name
     }.sorted()
   }
 }
