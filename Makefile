@@ -3,6 +3,8 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 BUILD := .build
+# The server to develop against is off by default, so that packages that depend on this one resolve nothing for it.
+SERVING := --traits default,Serving
 # What benchmarks find out, with every sample; Benchmarks/Results has a page of each.
 RAW := $(BUILD)/bench
 # Finds packstore and packstore-bench where `make release` leaves them.
@@ -34,11 +36,11 @@ setup:  ## Install the system packages that are missing.
 build test docs torture golden: export PACKSTORE_OPTIMIZE := 1
 
 build: setup  ## Build everything for tests.
-	$(SWIFT) build --build-tests
+	$(SWIFT) build --build-tests $(SERVING)
 
 release: setup  ## Build the executables for use.
-	$(SWIFT) build -c release --product packstore
-	$(SWIFT) build -c release --product packstore-bench
+	$(SWIFT) build -c release $(SERVING) --product packstore
+	$(SWIFT) build -c release $(SERVING) --product packstore-bench
 
 demo:  ## Store a real folder, publish it, change it, update a device, and show what was saved.
 	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev
@@ -153,7 +155,7 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 	$(SWIFT) build -c release --product packstore-torture
 	$(BUILD)/release/packstore-torture kills --seed $(SEED) --recoveries $(SCALE)
 	$(BUILD)/release/packstore-torture storm --seed $(SEED) --seconds $$(($(MINUTES) * 60))
-	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build --filter 'Campaign|SpaceModelTests'
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test $(SERVING) --skip-build --filter 'Campaign|SpaceModelTests'
 
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
@@ -162,8 +164,8 @@ storage-campaign: build  ## Publish to a stand-in for S3 with faults and kills: 
 	@Tests/Storage/setup $(BUILD)/storage
 	$(eval SEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' '))
 	@echo "SEED=$(SEED) KILLS=$(or $(KILLS),300)"
-	PACKSTORE_SEED=$(SEED) PACKSTORE_KILLS=$(or $(KILLS),300) $(SWIFT) test --skip-build --filter BucketTests
-	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=20 $(SWIFT) test --skip-build --filter ProtocolCampaign
+	PACKSTORE_SEED=$(SEED) PACKSTORE_KILLS=$(or $(KILLS),300) $(SWIFT) test $(SERVING) --skip-build --filter BucketTests
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=20 $(SWIFT) test $(SERVING) --skip-build --filter ProtocolCampaign
 
 model: setup  ## Check the protocol of object storage with spin, and that it needs each of its rules: within 30 minutes.
 	@Scripts/setup --optional spin
@@ -176,7 +178,7 @@ docs: build  ## Build the documentation of the products with DocC, and compile t
 	Scripts/build-docs $(BUILD)
 
 golden: build  ## Write the golden files again after a change of the format.
-	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build --filter Golden
+	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test $(SERVING) --skip-build --filter Golden
 
 clean:  ## Remove what was built.
 	$(SWIFT) package clean

@@ -36,6 +36,21 @@ let http: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Delivery"])),
 ]
 
+/// What the development server needs, guarded in the same way.
+let serving: [Target.Dependency] = [
+  .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Serving"])),
+  .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Serving"])),
+  .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Serving"])),
+  .product(name: "HummingbirdHTTP2", package: "hummingbird", condition: .when(traits: ["Serving"])),
+  .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Serving"])),
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Serving"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Serving"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Serving"])),
+  .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Serving"])),
+  .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["Serving"])),
+  .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["Serving"])),
+]
+
 let package = Package(
   name: "PackStore",
   platforms: [.macOS(.v15)],
@@ -57,9 +72,20 @@ let package = Package(
       description:
         "PackDelivery fetches from sites by HTTP, and PackPublishing writes to object storage. Without, both know folders alone."
     ),
+    .trait(
+      name: "Serving",
+      description:
+        "PackServing is a server to develop against: 'packstore serve'. Without, the command says that it is not there."
+    ),
   ],
   dependencies: [
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -120,6 +146,16 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
+    // The server to develop against. Without the trait Serving there is nothing in it.
+    .target(
+      name: "PackServing",
+      dependencies: [
+        "PackStore", "PackAuthoring",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ] + serving,
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
     // The managed client: policies, downloads, progress and one namespace, over PackDelivery.
     .target(
       name: "ManagedPacks",
@@ -142,6 +178,7 @@ let package = Package(
       name: "packstore-cli",
       dependencies: [
         "PackStore", "PackAuthoring", "PackDelivery", "PackPublishing", "ManagedPacks",
+        .target(name: "PackServing", condition: .when(traits: ["Serving"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
@@ -215,6 +252,14 @@ let package = Package(
         "managed-c", "ManagedPacks", "PackDelivery", "PackAuthoring", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "PackServingTests",
+      dependencies: [
+        "PackServing", "PackAuthoring", "PackStore",
+        .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Serving"])),
+      ] + serving,
       swiftSettings: swiftSettings
     ),
     // The API as its users see it: nothing here is `@testable`.

@@ -53,7 +53,7 @@ extension Site {
 }
 
 extension Site.ChannelDescription {
-  init(_ root: SiteRoot) {
+  package init(_ root: SiteRoot) {
     channel = root.channel
     sequence = root.sequence
     madeAt = Date(nanosecondsSince1970: root.madeAt)

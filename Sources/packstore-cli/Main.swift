@@ -40,7 +40,7 @@ struct Packstore: ParsableCommand {
       Extract.self, Stat.self, Inspect.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self,
       Publish.self,
       Promote.self, Demote.self, Channels.self, Deltas.self, Refresh.self, Unpublish.self, Strip.self,
-      CheckBucket.self, CheckServed.self, Trust.self, Agent.self, Simulate.self, OverrideURL.self,
+      CheckBucket.self, CheckServed.self, Trust.self, Agent.self, Serve.self, Simulate.self, OverrideURL.self,
       ShowAttributes.self, Template.self, Evaluate.self, Convert.self, Package.self, Export.self,
       MakeDownloadManifest.self, MakeDelta.self, Apply.self, Keygen.self, Delegate.self, Rotate.self,
     ]

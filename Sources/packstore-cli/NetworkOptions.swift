@@ -32,11 +32,23 @@ struct NetworkOptions: ParsableArguments {
   @Option(help: .init("How many redirections of one request to follow (default: 5).", valueName: "n"))
   var redirects: Int?
 
+  @Option(
+    help: .init(
+      "A file of certificates, as PEM, to trust in place of the system's; for this command what SSL_CERT_FILE is.",
+      valueName: "file"), completion: .file())
+  var ca: String?
+
   @Flag(help: "Let public servers redirect to addresses of private networks and of this machine.")
   var allowPrivateRedirects = false
 
   func validate() throws {
     guard (0...20).contains(redirects ?? 0) else { throw ValidationError("--redirects goes from 0 to 20") }
+    guard ca?.isEmpty != true else { throw ValidationError("--ca names no file") }
+  }
+
+  /// What the process has, with the certificates to trust; nil: what the process has.
+  var environment: [String: String]? {
+    ca.map { ProcessInfo.processInfo.environment.merging(["SSL_CERT_FILE": $0]) { $1 } }
   }
 
   var limits: Store.PullOptions.NetworkLimits {

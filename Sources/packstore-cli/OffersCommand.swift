@@ -39,6 +39,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
   func run() async throws {
     var options = client.options
     options.limits = network.limits
+    options.environment = network.environment
     let offers =
       try await isVacant(store.store)
       ? Store.offers(at: site, options: options) : store.openForReading().offers(at: site, options: options)

@@ -146,6 +146,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.refetches = refetch
     options.byteRateLimit = limitRate
     options.limits = network.limits
+    options.environment = network.environment
     options.waitsForWriters = !wait.noWait
     options.keptVersionCount = keep
     return options

@@ -93,6 +93,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.unnamedPacks = .installed
     options.byteRateLimit = limitRate
     options.limits = network.limits
+    options.environment = network.environment
     options.waitsForWriters = !wait.noWait
     options.keptVersionCount = keep
     return options

@@ -36,6 +36,12 @@ import Testing
     "promote": ["updates[].delta_bytes"],  // DryRunTests
     // Servers: SimulateTests.
     "simulate": ["target", "range", "status", "stalls", "fault", "groups[].override", "groups[].apps[].version"],
+    // It goes on until it is stopped, and is in some programs only: ServeTests.
+    "serve": [
+      "event", "url", "manifest", "site", "sites", "sites[]", "authority", "is_new_authority", "key", "client",
+      "method",
+      "target", "range", "status", "bytes", "milliseconds", "protocol_name", "failure",
+    ],
     // Object storage: BucketTests.
     "check-bucket": [
       "location", "safe", "checks", "checks[].check", "checks[].works", "checks[].needed", "checks[].fault",

@@ -10,7 +10,7 @@ import Testing
     "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "strip",
     "check-bucket", "check-served",
     "trust",
-    "agent", "simulate", "url-override", "attributes", "template", "evaluate", "convert", "package", "export",
+    "agent", "serve", "simulate", "url-override", "attributes", "template", "evaluate", "convert", "package", "export",
     "download-manifest", "delta",
     "apply",
     "keygen", "delegate", "rotate",

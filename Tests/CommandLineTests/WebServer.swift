@@ -171,7 +171,7 @@ final class WebServer {
     return process
   }
 
-  private static func freePort() throws -> Int {
+  static func freePort() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = loopback(0)

@@ -3,7 +3,7 @@
 import PackageDescription
 
 /// Another team's package, which embeds PackStore, or the managed client over it, and nothing else. `run` builds it and looks at what had to be resolved for it:
-/// without the trait `Delivery` that is nothing for HTTP or TLS.
+/// without the traits `Delivery` and `Serving` that is nothing for HTTP or TLS.
 let package = Package(
   name: "Embedding",
   platforms: [.macOS(.v15)],

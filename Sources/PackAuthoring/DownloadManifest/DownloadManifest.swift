@@ -215,6 +215,9 @@ extension DownloadManifest {
       self.text = String(text)
     }
 
+    /// The folder of a server to develop against, which may do without TLS.
+    package init(developing url: String) { text = url }
+
     func url(of id: String) -> String {
       let name = id.utf8.map { Self.isPlain($0) ? String(UnicodeScalar($0)) : Self.escape($0) }.joined()
       return "\(text)/\(name)"

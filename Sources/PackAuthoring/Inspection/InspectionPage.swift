@@ -167,7 +167,7 @@ enum CompressionClass: String, CaseIterable {
 
 /// Text in which nothing is taken for markup. Control characters and those that turn the direction of text are shown as such;
 /// a new line breaks the line.
-func pageText(_ text: String) -> String {
+package func pageText(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars {
     switch scalar {

@@ -53,7 +53,7 @@
       do {
         return .certificates(try NIOSSLCertificate.fromPEMFile(file))
       } catch {
-        throw DeliveryError(.ioError, "SSL_CERT_FILE names no file with certificates in PEM", at: file)
+        throw DeliveryError(.ioError, "the certificates to trust (--ca, or SSL_CERT_FILE) are no file in PEM", at: file)
       }
     }
 

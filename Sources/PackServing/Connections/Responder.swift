@@ -1,0 +1,122 @@
+#if Serving
+  import HTTPTypes
+  import HummingbirdCore
+  import NIOCore
+  import PackStore
+
+  /// Sends answers, notes them, and keeps the table of connections true.
+  struct Responder: Sendable {
+    let router: Router
+    let table: ConnectionTable
+    let status: ServerStatus
+    let log: @Sendable (RequestNote) -> Void
+
+    /// What is read of a file at a time: so much memory a transfer takes here, and about as much on its way.
+    static let pieceByteCount = 64 << 10
+
+    func respond(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
+      let head = request.head
+      let isHTTP2 = channel.parent?.parent != nil
+      var note = RequestNote(head, client: Self.client(of: channel), isHTTP2: isHTTP2)
+      guard let transfer = table.begin(on: channel) else {
+        try await writer.writeResponse(Self.busy)
+        note.status = 503
+        log(note)
+        return
+      }
+      var reply = await router.reply(to: head)
+      if case .events = reply.body, !table.beginStream() {
+        reply = .refusal(.serviceUnavailable, "too many pages are open")
+      }
+      // HTTP/2 has no such field.
+      if !isHTTP2, reply.closes || table.isEnding { reply.fields[.connection] = "close" }
+      note.status = reply.status.code
+      note.subject = reply.subject
+      let id = status.begin(note, of: reply.byteCount)
+      let begin = ContinuousClock.now
+      do {
+        try await send(reply, writer, transfer, id)
+      } catch {
+        note.failure = error is PackStoreError ? "\((error as? PackStoreError)?.reason ?? "")" : "the client went away"
+        finish(&note, id, begin, transfer, closes: true)
+        throw error
+      }
+      finish(&note, id, begin, transfer, closes: reply.closes)
+    }
+
+    private func finish(
+      _ note: inout RequestNote, _ id: UInt64, _ begin: ContinuousClock.Instant, _ transfer: UInt64, closes: Bool
+    ) {
+      table.end(transfer, closes: closes)
+      note.duration = .now - begin
+      note.byteCount = status.end(id, failed: note.failure != nil)
+      log(note)
+    }
+
+    private func send(_ reply: Reply, _ writer: consuming ResponseWriter, _ transfer: UInt64, _ id: UInt64) async throws
+    {
+      let head = HTTPResponse(status: reply.status, headerFields: reply.fields)
+      switch reply.body {
+      case .none: try await writer.writeResponse(head)
+      case .bytes(let bytes):
+        try await writer.write(response: head, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+        status.sent(bytes.count, by: id)
+      case .file(let file, let range): try await send(file, range, head, writer, transfer, id)
+      case .events:
+        defer { table.endStream() }
+        try await sendEvents(head, writer, transfer, id)
+      }
+    }
+
+    private func send(
+      _ file: ServedFile, _ range: Range<UInt64>, _ head: HTTPResponse, _ writer: consuming ResponseWriter,
+      _ transfer: UInt64, _ id: UInt64
+    ) async throws {
+      var body = try await writer.writeHead(head)
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let end = min(range.upperBound, offset + UInt64(Self.pieceByteCount))
+        var buffer = ByteBufferAllocator().buffer(capacity: Int(end - offset))
+        try file.read(offset..<end, into: &buffer)
+        try await body.write(buffer)
+        table.progress(transfer)
+        status.sent(Int(end - offset), by: id)
+        offset = end
+      }
+      try await body.finish(nil)
+    }
+
+    /// Sends the sections of the page that changed, at most once a second.
+    private func sendEvents(
+      _ head: HTTPResponse, _ writer: consuming ResponseWriter, _ transfer: UInt64, _ id: UInt64
+    ) async throws {
+      var body = try await writer.writeHead(head)
+      var shown: [String: String] = [:]
+      var lastWrite = ContinuousClock.now - Self.heartbeat
+      while !table.isEnding {
+        await router.content.refresh()
+        let sections = StatusPage(router.content.state, status.snapshot()).sections
+        let changed = sections.filter { shown[$0.id] != $0.html }
+        if !changed.isEmpty || .now - lastWrite >= Self.heartbeat {
+          for section in changed { shown[section.id] = section.html }
+          let text = changed.isEmpty ? ": still here\n\n" : StatusPage.event(changed)
+          try await body.write(ByteBuffer(string: text))
+          lastWrite = .now
+        }
+        table.progress(transfer)
+        try await Task.sleep(for: .seconds(1))
+      }
+      try await body.finish(nil)
+    }
+
+    private static let heartbeat: Duration = .seconds(15)
+
+    private static let busy = HTTPResponse(
+      status: .serviceUnavailable, headerFields: [.retryAfter: "1", .contentLength: "0"])
+
+    private static func client(of channel: any Channel) -> String {
+      guard let address = channel.remoteAddress, let host = address.ipAddress else { return "-" }
+      return host
+    }
+  }
+#endif

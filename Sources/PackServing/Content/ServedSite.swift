@@ -1,0 +1,90 @@
+#if Serving
+  import PackAuthoring
+  import PackStore
+  import Synchronization
+
+  /// A site in a folder, whose files are sent as they are. Each is one that ``SitePath`` can name; links are not followed.
+  final class ServedSite: Sendable {
+    /// As it is in URLs; empty for the one at `/site`.
+    let name: String
+    let folder: FilePath
+
+    private struct Known {
+      var roots: [SiteChannel: (digest: Digest256, channel: Site.ChannelDescription)] = [:]
+      /// Versions by the digests of their manifests.
+      var versions: [Digest256: (name: String, wholeByteCount: UInt64)] = [:]
+    }
+    private let known = Mutex(Known())
+
+    init(_ name: String, in folder: FilePath) {
+      self.name = name
+      self.folder = folder
+    }
+
+    var place: String { name.isEmpty ? "/site" : "/sites/\(name)" }
+
+    /// - Throws: `notFound` when there is no such file.
+    func representation(of path: SitePath, _ status: ServerStatus) throws -> Representation {
+      let file = try InputFile(path.description, in: folder)
+      guard case .root = path else {
+        let served = try ServedFile(immutable: file, tag: Self.tag(of: path))
+        return Representation(
+          content: .file(served), type: "application/octet-stream", tag: served.tag, subject: subject(of: path),
+          isImmutable: true)
+      }
+      let bytes = try file.contents(limit: SiteRoot.byteCountLimit)
+      learn(bytes, file.place.text)
+      return Representation(
+        content: .bytes(bytes), type: "application/octet-stream", tag: EntityTag(of: bytes), subject: subject(of: path))
+    }
+
+    private static func tag(of path: SitePath) -> String {
+      String(path.description.split(separator: "/").last ?? "")
+    }
+
+    private func subject(of path: SitePath) -> Subject {
+      switch path {
+      case .root: return Subject(place: place, kind: .root)
+      case .sheet: return Subject(place: place, kind: .attributes)
+      case .frames: return Subject(place: place, kind: .table)
+      case .segment: return Subject(place: place, kind: .segment)
+      case .delta: return Subject(place: place, kind: .delta)
+      case .version(let digest):
+        let version = known.withLock { $0.versions[digest] }
+        return Subject(place: place, version: version?.name, kind: .version, wholeByteCount: version?.wholeByteCount)
+      }
+    }
+
+    /// What its roots say, newest reading; channels that are damaged are left out.
+    func channels() -> [Site.ChannelDescription] {
+      known.withLock { $0.roots.sorted { $0.key < $1.key }.map(\.value.channel) }
+    }
+
+    /// Reads the roots that are there.
+    func look() {
+      let names = (try? namesInFolder(FilePlace(SitePath.rootFolder, in: folder))) ?? []
+      let paths = ["root"] + names.map { "\(SitePath.rootFolder)/\($0)" }
+      for path in paths.compactMap({ SitePath($0) }) {
+        guard path.isRoot, let file = try? InputFile(path.description, in: folder),
+          let bytes = try? file.contents(limit: SiteRoot.byteCountLimit)
+        else { continue }
+        learn(bytes, file.place.text)
+      }
+    }
+
+    private func learn(_ bytes: [UInt8], _ name: String) {
+      let digest = Digest256(hashing: bytes)
+      guard !known.withLock({ $0.roots.values.contains { $0.digest == digest } }),
+        let root = try? SignedSiteRoot(decoding: bytes, file: name).root
+      else { return }
+      known.withLock { known in
+        known.roots[root.channel] = (digest, Site.ChannelDescription(root))
+        for pack in root.packs {
+          for offer in pack.offers {
+            known.versions[offer.manifest] = ("\(pack.id)@\(offer.number)", offer.downloadByteCount)
+          }
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,55 @@
+#if Serving
+  import PackAuthoring
+  public import PackStore
+
+  /// What a person named to be served.
+  public struct ServedSource: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+      /// An archive of one version of a pack.
+      case archive
+      /// An asset pack of Apple's, which is served as it is and is on no site.
+      case assetPack
+      /// A store: its packs' current versions.
+      case store
+      /// A site, which is served as it is.
+      case site
+    }
+
+    public let path: FilePath
+    public let kind: Kind
+
+    /// Looks at what is there.
+    ///
+    /// - Throws: `notFound` when nothing is there; `wrongKind` for a delta.
+    public init(_ path: FilePath) throws {
+      self.path = path
+      if isFolder(path) {
+        kind = Site.exists(at: path) ? .site : .store
+        guard kind == .site || pathExists(path.appending("CONTROL")) else {
+          var error = PackStoreError(.notAStore, "the folder is neither a store nor a site", file: path.string)
+          error.specificRemedy = "name a store, a site, or an archive that 'packstore package' made"
+          throw error
+        }
+        return
+      }
+      switch PackFileKind(path) {
+      case nil: throw PackStoreError(.notFound, "there is no such archive, store or site", file: path.string)
+      case .archive: kind = .archive
+      case .other: kind = .assetPack
+      case .delta:
+        var error = PackStoreError(.wrongKind, "the file is a delta, and no archive", file: path.string)
+        error.specificRemedy = "deltas are a part of a site: name the site"
+        throw error
+      }
+    }
+
+    /// What changes when its content does.
+    func state() throws -> FileState {
+      switch kind {
+      case .archive, .assetPack: try InputFile(path).state
+      case .store: try InputFile("CONTROL", in: path).state
+      case .site: try InputFile("root", in: path).state
+      }
+    }
+  }
+#endif

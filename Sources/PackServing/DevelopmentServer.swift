@@ -1,0 +1,265 @@
+#if Serving
+  import HTTPTypes
+  import HummingbirdCore
+  import HummingbirdHTTP2
+  import Logging
+  import NIOCore
+  import NIOPosix
+  import PackAuthoring
+  public import PackStore
+  import ServiceLifecycle
+  import Synchronization
+
+  /// A server to develop against: archives, stores and sites, to clients of sites and to Apple's framework. See this target's README.
+  ///
+  ///     let server = try DevelopmentServer([ServedSource("Tutorial.pack")], in: folder)
+  ///     try await server.run { ready in print(ready.url) }
+  public final class DevelopmentServer: Sendable {
+    public struct Options: Sendable {
+      /// The address to listen at, or a name that leads to it.
+      public var host = "127.0.0.1"
+
+      /// 0: one that is free.
+      public var port = 8443
+
+      /// Certificate and key, as PEM; nil: by the local authority.
+      public var identity: (certificate: FilePath, key: FilePath)?
+
+      /// HTTP without TLS, and then HTTP/1.1 alone.
+      public var isPlain = false
+
+      /// Names by which clients may call the server beside those of the machine.
+      public var names: [String] = []
+
+      /// How long transfers may take to their end when the server is to end.
+      public var graceTime: Duration = .seconds(10)
+
+      /// Called for each request that was answered.
+      public var onRequest: @Sendable (RequestNote) -> Void = { _ in }
+
+      /// Called with a line for people when what is served changed, or cannot be.
+      public var onNotice: @Sendable (String) -> Void = { _ in }
+
+      var limits = ConnectionTable.Limits()
+
+      public init() {}
+    }
+
+    /// What there is to know when the server answers.
+    public struct Ready: Sendable {
+      /// Without a slash at the end.
+      public let url: String
+
+      /// The one that a client of sites is given; nil: there are several, and none at `/site`.
+      public let site: String?
+
+      /// The sites that were named, by their URLs.
+      public let sites: [String]
+
+      /// By whose word clients believe the server; nil: another identity, or none.
+      public let authority: LocalAuthority?
+
+      /// What clients of the development site trust; nil: there is none.
+      public let key: SitePublicKey?
+    }
+
+    private let options: Options
+    private let content: ServedContent
+    private let status = ServerStatus()
+    private let authority: LocalAuthority?
+    private let key: SiteKey
+    private let names: MachineNames
+    private let makeIdentity: @Sendable () throws -> ServerIdentity?
+
+    /// - Parameters:
+    ///   - sources: what to serve.
+    ///   - folder: the server's own, with its authority, its key, and development sites.
+    /// - Throws: what reading keys and certificates throws.
+    public init(_ sources: [ServedSource], in folder: FilePath, options: Options = .init()) throws {
+      self.options = options
+      let names = MachineNames(
+        more: options.names + (MachineNames.isAny(options.host) ? [] : [options.host]))
+      self.names = names
+      (key, _) = try SiteKey.readOrMake(folder.appending("root.key"))
+      if options.isPlain {
+        authority = nil
+        makeIdentity = { nil }
+      } else if let identity = options.identity {
+        authority = nil
+        makeIdentity = { try ServerIdentity(certificate: identity.certificate, key: identity.key) }
+      } else {
+        let isLoopback = ["127.0.0.1", "localhost", "::1"].contains(options.host)
+        // Names that the developer asked for have to be in it; addresses of the network only where it is used.
+        let required = options.names + (isLoopback || MachineNames.isAny(options.host) ? [] : [options.host])
+        let authority = try LocalAuthority(in: folder, names: required)
+        self.authority = authority
+        makeIdentity = { try ServerIdentity(by: authority, for: names, now: Date()) }
+      }
+      content = try ServedContent(
+        sources, folder: folder.appending("sites").appending(Self.name(of: sources)), key: key, tell: options.onNotice)
+    }
+
+    /// One folder for each set of sources, so that its site keeps its history.
+    private static func name(of sources: [ServedSource]) -> String {
+      let paths = sources.map { absolute($0.path).string }.sorted().joined(separator: "\n")
+      return String(Digest256(hashing: Array(paths.utf8)).hex.prefix(16))
+    }
+
+    private static func absolute(_ path: FilePath) -> FilePath {
+      let here = FilePath(ProcessInfo.processInfo.environment["PWD"] ?? "/")
+      return (path.isAbsolute ? path : here.pushing(path)).lexicallyNormalized()
+    }
+
+    // MARK: - Running
+
+    /// Serves until the surrounding task is cancelled. Transfers that are under way then have ``Options/graceTime`` to end.
+    ///
+    /// - Throws: `busy` when another program listens at the port; `invalidArgument` when the host is none of this machine.
+    public func run(onReady: @escaping @Sendable (Ready) -> Void) async throws {
+      await content.load()
+      let table = ConnectionTable(options.limits)
+      let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
+      do {
+        try await run(table, group, onReady)
+        try await group.shutdownGracefully()
+      } catch {
+        try? await group.shutdownGracefully()
+        throw error
+      }
+    }
+
+    private func run(
+      _ table: ConnectionTable, _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (Ready) -> Void
+    ) async throws {
+      let identity = try makeIdentity()
+      let hosts = HostNames(names.names + (identity?.names ?? []))
+      let responder = Responder(
+        router: Router(content: content, status: status, hosts: hosts, isSecure: identity != nil), table: table,
+        status: status, log: options.onRequest)
+      let service = try service(responder, table, group, identity) { [self] channel in
+        onReady(ready(at: channel.localAddress?.port ?? options.port))
+      }
+      let services = ServiceGroup(
+        configuration: .init(
+          services: [
+            .init(service: service, successTerminationBehavior: .gracefullyShutdownGroup),
+            .init(service: Sweeper(table: table), successTerminationBehavior: .ignore),
+          ], logger: Self.silent))
+      let task = Task { try await services.run() }
+      let grace = options.graceTime
+      do {
+        try await withTaskCancellationHandler {
+          try await task.value
+        } onCancel: {
+          table.beginEnd()
+          Task {
+            await services.triggerGracefulShutdown()
+            try? await Task.sleep(for: grace)
+            table.closeAll()
+          }
+        }
+      } catch let error as IOError {
+        throw refusal(error)
+      }
+    }
+
+    private static let silent = Logger(label: "PackServing") { _ in SwiftLogNoOpLogHandler() }
+
+    private func service(
+      _ responder: Responder, _ table: ConnectionTable, _ group: MultiThreadedEventLoopGroup,
+      _ identity: ServerIdentity?,
+      _ onRunning: @escaping @Sendable (any Channel) -> Void
+    ) throws -> any Service {
+      let configuration = ServerConfiguration(
+        address: .hostname(options.host, port: options.port), serverName: nil, backlog: 512, reuseAddress: true)
+      let respond: HTTPChannelHandler.Responder = { request, writer, channel in
+        try await responder.respond(request, writer, channel)
+      }
+      let http1 = HTTP1Channel.Configuration(
+        httpDecoderConfiguration: .init(
+          maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100))
+      guard let identity else {
+        let base = HTTP1Channel(responder: respond, configuration: http1)
+        return GuardedChannel(table: table) { base }.server(
+          configuration: configuration, onServerRunning: { onRunning($0) }, eventLoopGroup: group, logger: Self.silent)
+      }
+      let identities = try RenewedChannel(first: identity, renew: makeIdentity) { identity in
+        try HTTP2UpgradeChannel(
+          tlsConfiguration: identity.configuration,
+          configuration: .init(gracefulCloseTimeout: .seconds(5), streamConfiguration: http1), responder: respond)
+      }
+      return GuardedChannel(table: table) { identities.current }.server(
+        configuration: configuration, onServerRunning: { onRunning($0) }, eventLoopGroup: group, logger: Self.silent)
+    }
+
+    private func ready(at port: Int) -> Ready {
+      let isLoopback = ["127.0.0.1", "::1", "localhost"].contains(options.host)
+      let named = options.names.first ?? (isLoopback ? "localhost" : nil)
+      let host = named ?? (MachineNames.isAny(options.host) ? names.names.last ?? "localhost" : options.host)
+      let url = "\(options.isPlain ? "http" : "https")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+      return Ready(
+        url: url, site: content.site(nil).map { _ in "\(url)/site" },
+        sites: content.state.sites.filter { !$0.name.isEmpty }.map { url + $0.place }, authority: authority,
+        key: content.development.map { _ in key.rootKey })
+    }
+
+    private func refusal(_ error: IOError) -> PackStoreError {
+      let place = "\(options.host):\(options.port)"
+      switch Errno(rawValue: error.errnoCode) {
+      case .addressInUse:
+        var refusal = PackStoreError(.busy, "another program listens at \(place)")
+        refusal.specificRemedy = "name another port with '--port', or 0 for any"
+        return refusal
+      case .permissionDenied:
+        return PackStoreError(.ioError, "ports below 1024, such as that of \(place), are for the system")
+      case let other: return PackStoreError(.ioError, "cannot listen at \(place) (\(other))")
+      }
+    }
+  }
+
+  /// The way connections begin, with a certificate that is renewed in time.
+  private final class RenewedChannel: Sendable {
+    private struct State {
+      var identity: ServerIdentity
+      var channel: HTTP2UpgradeChannel
+    }
+    private let state: Mutex<State>
+    private let renew: @Sendable () throws -> ServerIdentity?
+    private let make: @Sendable (ServerIdentity) throws -> HTTP2UpgradeChannel
+
+    init(
+      first: ServerIdentity, renew: @escaping @Sendable () throws -> ServerIdentity?,
+      _ make: @escaping @Sendable (ServerIdentity) throws -> HTTP2UpgradeChannel
+    ) throws {
+      state = Mutex(State(identity: first, channel: try make(first)))
+      self.renew = renew
+      self.make = make
+    }
+
+    /// A certificate that cannot be renewed is shown on.
+    var current: HTTP2UpgradeChannel {
+      state.withLock { state in
+        if let renewal = state.identity.renewal, renewal < Date(), let next = try? renew(),
+          let channel = try? make(next)
+        {
+          state = State(identity: next, channel: channel)
+        }
+        return state.channel
+      }
+    }
+  }
+
+  /// Looks once a second for what is idle or stalled.
+  private struct Sweeper: Service {
+    let table: ConnectionTable
+
+    func run() async throws {
+      await cancelWhenGracefulShutdown {
+        while !Task.isCancelled {
+          try? await Task.sleep(for: .seconds(1))
+          table.sweep()
+        }
+      }
+    }
+  }
+#endif

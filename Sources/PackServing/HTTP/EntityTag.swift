@@ -1,0 +1,93 @@
+#if Serving
+  import PackStore
+
+  /// A tag that tells one representation from another (RFC 9110, section 8.8.3). All that we give are strong: the bytes are the same.
+  struct EntityTag: Hashable, Sendable {
+    /// Without the quotes.
+    let opaque: String
+    let isWeak: Bool
+
+    init(_ opaque: String) {
+      self.opaque = opaque
+      isWeak = false
+    }
+
+    /// Of bytes.
+    init(of bytes: [UInt8]) { self.init(Digest256(hashing: bytes).hex) }
+
+    private init(opaque: String, isWeak: Bool) { (self.opaque, self.isWeak) = (opaque, isWeak) }
+
+    var text: String { "\(isWeak ? "W/" : "")\"\(opaque)\"" }
+
+    /// Equal bytes, for certain.
+    func isStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
+
+    /// Equal in meaning.
+    func isWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
+  }
+
+  /// What `If-Match` and `If-None-Match` name.
+  enum EntityTagList: Equatable {
+    case any
+    case tags([EntityTag])
+
+    /// The most tags that are looked at.
+    static let limit = 64
+
+    /// Reads a list as RFC 9110 writes it. What is no tag ends it: the tags before count, and none after.
+    init(_ text: String) {
+      var rest = Substring(text)
+      rest.trimSpaces()
+      if rest == "*" {
+        self = .any
+        return
+      }
+      var tags: [EntityTag] = []
+      while tags.count < Self.limit {
+        while rest.first == "," || rest.first == " " || rest.first == "\t" { rest.removeFirst() }
+        guard let tag = EntityTag(reading: &rest) else { break }
+        tags.append(tag)
+        rest.trimSpaces()
+        guard rest.isEmpty || rest.first == "," else {
+          tags.removeLast()
+          break
+        }
+      }
+      self = .tags(tags)
+    }
+  }
+
+  extension EntityTag {
+    /// Nil for what is not one tag.
+    init?(_ text: String, alone: Void) {
+      var rest = Substring(text)
+      rest.trimSpaces()
+      guard let tag = EntityTag(reading: &rest) else { return nil }
+      rest.trimSpaces()
+      guard rest.isEmpty else { return nil }
+      self = tag
+    }
+
+    fileprivate init?(reading rest: inout Substring) {
+      var text = rest
+      let isWeak = text.hasPrefix("W/")
+      if isWeak { text.removeFirst(2) }
+      guard text.first == "\"" else { return nil }
+      text.removeFirst()
+      guard let end = text.firstIndex(of: "\"") else { return nil }
+      let opaque = text[..<end]
+      // etagc: no controls, no spaces, no quotes.
+      guard opaque.utf8.allSatisfy({ $0 == 0x21 || (0x23...0x7e).contains($0) || $0 >= 0x80 }) else { return nil }
+      self.init(opaque: String(opaque), isWeak: isWeak)
+      rest = text[text.index(after: end)...]
+    }
+  }
+
+  extension Substring {
+    /// Takes spaces and tabs off both ends.
+    mutating func trimSpaces() {
+      while first == " " || first == "\t" { removeFirst() }
+      while last == " " || last == "\t" { removeLast() }
+    }
+  }
+#endif

@@ -1,0 +1,110 @@
+#if Serving
+  import HTTPTypes
+  import PackStore
+
+  /// An answer before it is sent.
+  struct Reply: Sendable {
+    var status: HTTPResponse.Status
+    var fields = HTTPFields()
+    var body = Body.none
+
+    /// The connection ends with it.
+    var closes = false
+
+    /// What is fetched; nil: nothing of a pack.
+    var subject: Subject?
+
+    enum Body: Sendable {
+      case none
+      case bytes([UInt8])
+      case file(ServedFile, Range<UInt64>)
+      /// The status page's stream, which ends when its reader or the server does.
+      case events
+    }
+
+    init(_ status: HTTPResponse.Status) { self.status = status }
+
+    /// A refusal, with a line for people.
+    static func refusal(_ status: HTTPResponse.Status, _ reason: String, closes: Bool = false) -> Reply {
+      var reply = Reply(status)
+      let text = Array("\(reason)\n".utf8)
+      reply.fields[.contentType] = "text/plain; charset=utf-8"
+      reply.fields[.contentLength] = "\(text.count)"
+      reply.body = .bytes(text)
+      reply.closes = closes
+      return reply
+    }
+
+    /// How many bytes of a body there are; nil: that is not known.
+    var byteCount: UInt64? {
+      switch body {
+      case .none: 0
+      case .bytes(let bytes): UInt64(bytes.count)
+      case .file(_, let range): range.upperBound - range.lowerBound
+      case .events: nil
+      }
+    }
+  }
+
+  /// What is there under a name: bytes, their kind, and how to tell them from others.
+  struct Representation: Sendable {
+    enum Content: Sendable {
+      case bytes([UInt8])
+      case file(ServedFile)
+    }
+
+    let content: Content
+    let type: String
+    let tag: EntityTag?
+    var subject: Subject?
+
+    /// It never changes under its name.
+    var isImmutable = false
+
+    var byteCount: UInt64 {
+      switch content {
+      case .bytes(let bytes): UInt64(bytes.count)
+      case .file(let file): file.byteCount
+      }
+    }
+
+    /// The answer to a request for it, by its conditions and range.
+    func reply(to request: HTTPRequest) -> Reply {
+      var reply = Reply(.ok)
+      reply.subject = subject
+      if let tag { reply.fields[.eTag] = tag.text }
+      reply.fields[.cacheControl] = isImmutable ? "public, max-age=31536000, immutable" : "no-cache"
+      let allowsRange: Bool
+      switch Precondition(request.headerFields, tag: tag) {
+      case .failed: return .refusal(.preconditionFailed, "the condition does not hold")
+      case .notModified:
+        reply.status = .notModified
+        return reply
+      case .passed(let allows): allowsRange = allows
+      }
+      reply.fields[.acceptRanges] = "bytes"
+      reply.fields[.contentType] = type
+      var range = 0..<byteCount
+      // A range means something for GET alone.
+      if allowsRange, request.method == .get, let field = request.headerFields[.range] {
+        switch ByteRange(field, of: byteCount) {
+        case .ignored: break
+        case .unsatisfiable:
+          var refusal = Reply.refusal(.rangeNotSatisfiable, "there are \(byteCount) bytes")
+          refusal.fields[.contentRange] = "bytes */\(byteCount)"
+          return refusal
+        case .part(let part):
+          range = part
+          reply.status = .partialContent
+          reply.fields[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(byteCount)"
+        }
+      }
+      reply.fields[.contentLength] = "\(range.upperBound - range.lowerBound)"
+      switch content {
+      case .bytes(let bytes): reply.body = .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+      case .file(let file): reply.body = .file(file, range)
+      }
+      return reply
+    }
+  }
+#endif

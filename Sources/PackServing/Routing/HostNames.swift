@@ -1,0 +1,59 @@
+#if Serving
+  import NIOCore
+  import PackStore
+
+  /// The names by which this server may be called. A page of another site can have its own name lead to this machine (DNS
+  /// rebinding), and its visitor's browser then asks here, under that name: such a request is refused.
+  ///
+  /// An address leads nowhere else: any is taken. A port is not looked at: it may be forwarded.
+  struct HostNames: Sendable {
+    private let names: Set<String>
+
+    init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.lowercased() }) }
+
+    enum Verdict: Equatable { case ours, missing, malformed, another }
+
+    func judge(_ authority: String?) -> Verdict {
+      guard let authority, !authority.isEmpty else { return .missing }
+      guard let host = Self.host(of: authority) else { return .malformed }
+      if names.contains(host) || Self.isAddress(host) { return .ours }
+      return .another
+    }
+
+    /// The host of `host`, `host:port`, `[address]` and `[address]:port`, in lower case and without a dot at its end. Nil for
+    /// anything else.
+    static func host(of authority: String) -> String? {
+      guard authority.utf8.count <= 300 else { return nil }
+      let host: Substring, rest: Substring
+      if authority.hasPrefix("[") {
+        guard let end = authority.firstIndex(of: "]") else { return nil }
+        host = authority[authority.index(after: authority.startIndex)..<end]
+        rest = authority[authority.index(after: end)...]
+        guard isAddress(String(host)), host.contains(":") else { return nil }
+      } else {
+        let cut = authority.firstIndex(of: ":") ?? authority.endIndex
+        host = authority[..<cut]
+        rest = authority[cut...]
+      }
+      guard !host.isEmpty, rest.isEmpty || isPort(rest.dropFirst()) else { return nil }
+      let isPlain = host.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+          UInt8(ascii: ":"):
+          true
+        default: false
+        }
+      }
+      guard isPlain, rest.isEmpty || rest.hasPrefix(":") else { return nil }
+      let name = host.lowercased()
+      return name.hasSuffix(".") && name.count > 1 ? String(name.dropLast()) : name
+    }
+
+    private static func isPort(_ digits: Substring) -> Bool {
+      digits.utf8.count <= 5 && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+
+    static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+  }
+#endif

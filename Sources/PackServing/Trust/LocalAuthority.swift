@@ -1,0 +1,192 @@
+#if Serving
+  import Crypto
+  public import PackStore
+  import SwiftASN1
+  import X509
+
+  /// A certificate authority of this user and machine, by whose word devices believe that they talk to the development server.
+  ///
+  /// It is made on first use, and never installed anywhere: its certificate is printed for a person to trust. Who gets hold of
+  /// its key can do little: it is good for servers alone, for names and addresses of this machine alone (name constraints, which
+  /// are critical), for no authority below it, and for a year. When it ends within 30 days, or the server is to have a name
+  /// that it is not good for, another takes its place, and has to be trusted again.
+  public struct LocalAuthority: Sendable {
+    /// The certificate's file, as PEM: what is trusted.
+    public let file: FilePath
+
+    /// As PEM.
+    public let certificateText: String
+
+    /// It is new: it is not trusted anywhere yet.
+    public let isNew: Bool
+
+    let certificate: Certificate
+    let key: P256.Signing.PrivateKey
+
+    private static let certificateName = "authority.pem"
+    private static let keyName = "authority.key"
+    private static let byteCountLimit = 64 << 10
+    static let lifetime: TimeInterval = 365 * 86_400
+    static let renewalTime: TimeInterval = 30 * 86_400
+
+    /// The authority in a folder, which is made if need be.
+    ///
+    /// - Parameters:
+    ///   - more: names and addresses that it has to be good for, beside those of the machine.
+    /// - Throws: `untrusted` when others may read its key; `corrupt`, `ioError`.
+    public init(in folder: FilePath, names more: [String] = []) throws {
+      try self.init(in: folder, for: MachineNames(more: more), required: more, now: Date())
+    }
+
+    init(in folder: FilePath, for names: MachineNames, required: [String], now: Date) throws {
+      try makeFolder(folder, isSecret: true)
+      let lock = try FileLock(
+        FilePlace("authority.lock", in: folder), waits: true, reason: "another process makes the authority")
+      defer { withExtendedLifetime(lock) {} }
+      let needed = MachineNames(names: ["localhost"], addresses: []).adding(required)
+      if let present = try Self.read(in: folder), present.covers(needed),
+        present.certificate.notValidAfter.timeIntervalSince(now) > Self.renewalTime
+      {
+        self = present
+        return
+      }
+      self = try Self.make(in: folder, for: names, now: now)
+    }
+
+    private init(file: FilePath, text: String, isNew: Bool, certificate: Certificate, key: P256.Signing.PrivateKey) {
+      self.file = file
+      certificateText = text
+      self.isNew = isNew
+      self.certificate = certificate
+      self.key = key
+    }
+
+    /// Nil when there is none.
+    private static func read(in folder: FilePath) throws -> LocalAuthority? {
+      let keyFile: InputFile
+      do { keyFile = try InputFile(keyName, in: folder) } catch let error as PackStoreError
+        where error.code == .notFound
+      {
+        return nil
+      }
+      guard try !keyFile.isOpenToOthers else {
+        var error = PackStoreError(.untrusted, "others can read the authority's key", file: keyFile.place.text)
+        error.specificRemedy =
+          "remove it, have no device trust '\(folder.appending(certificateName))' any more, and start again"
+        throw error
+      }
+      let file = folder.appending(certificateName)
+      do {
+        let keyText = String(decoding: try keyFile.contents(limit: byteCountLimit), as: UTF8.self)
+        let text = String(
+          decoding: try InputFile(certificateName, in: folder).contents(limit: byteCountLimit), as: UTF8.self)
+        let key = try P256.Signing.PrivateKey(pemRepresentation: keyText)
+        let certificate = try Certificate(pemEncoded: text)
+        // Two that do not belong together were written by a process that ended in between.
+        guard certificate.publicKey == .init(key.publicKey) else { return nil }
+        return LocalAuthority(file: file, text: text, isNew: false, certificate: certificate, key: key)
+      } catch let error as PackStoreError where error.code == .notFound {
+        return nil
+      } catch let error as PackStoreError {
+        throw error
+      } catch {
+        throw PackStoreError(
+          .corrupt, "the authority of the server is damaged: remove the file, and have another one trusted",
+          file: keyFile.place.text)
+      }
+    }
+
+    private static func make(in folder: FilePath, for names: MachineNames, now: Date) throws -> LocalAuthority {
+      let key = P256.Signing.PrivateKey()
+      let name = try DistinguishedName {
+        OrganizationName("PackStore")
+        CommonName("PackStore development server of \(names.names.dropFirst().first ?? "this machine")")
+      }
+      let publicKey = Certificate.PublicKey(key.publicKey)
+      let certificate = try Certificate(
+        version: .v3, serialNumber: .init(), publicKey: publicKey, notValidBefore: now.addingTimeInterval(-3600),
+        notValidAfter: now.addingTimeInterval(lifetime), issuer: name, subject: name,
+        extensions: try Certificate.Extensions {
+          Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+          Critical(KeyUsage(keyCertSign: true))
+          try ExtendedKeyUsage([.serverAuth])
+          Critical(
+            NameConstraints(
+              permittedDNSDomains: names.names, permittedIPRanges: names.addresses.map(Self.range)))
+          SubjectKeyIdentifier(hash: publicKey)
+        }, issuerPrivateKey: .init(key))
+      let text = try certificate.serializeAsPEM().pemString + "\n"
+      // The certificate comes last: with it the authority is there.
+      try write(Array(key.pemRepresentation.utf8), keyName, in: folder, isSecret: true)
+      try write(Array(text.utf8), certificateName, in: folder, isSecret: false)
+      return LocalAuthority(
+        file: folder.appending(certificateName), text: text, isNew: true, certificate: certificate, key: key)
+    }
+
+    private static func write(_ bytes: [UInt8], _ name: String, in folder: FilePath, isSecret: Bool) throws {
+      let draft = try NewFile(FilePlace("\(name).new", in: folder), isSecret: isSecret)
+      try draft.write(bytes)
+      try draft.sync()
+      try renameFile(draft.place, to: FilePlace(name, in: folder))
+      try syncFolder(folder)
+    }
+
+    /// An address and a mask. The whole of 127.0.0.0 is this machine.
+    private static func range(_ address: [UInt8]) -> ASN1OctetString {
+      if address.count == 4, address[0] == 127 { return ASN1OctetString(contentBytes: [127, 0, 0, 0, 255, 0, 0, 0]) }
+      return ASN1OctetString(contentBytes: (address + [UInt8](repeating: 255, count: address.count))[...])
+    }
+
+    /// Whether it may speak for all of these.
+    func covers(_ names: MachineNames) -> Bool { covered(names) == names }
+
+    /// Those that it may speak for.
+    func covered(_ names: MachineNames) -> MachineNames {
+      guard let constraints = try? certificate.extensions.nameConstraints else {
+        return MachineNames(names: [], addresses: [])
+      }
+      let domains = Array(constraints.permittedDNSDomains)
+      let ranges = constraints.permittedIPRanges.map { Array($0.bytes) }
+      return MachineNames(
+        names: names.names.filter { name in domains.contains { name == $0 || name.hasSuffix(".\($0)") } },
+        addresses: names.addresses.filter { address in
+          ranges.contains { range in
+            range.count == 2 * address.count
+              && zip(address, zip(range, range.dropFirst(address.count))).allSatisfy { $0 & $1.1 == $1.0 }
+          }
+        })
+    }
+
+    // MARK: - What servers show
+
+    static let leafLifetime: TimeInterval = 30 * 86_400
+
+    /// A certificate for a server of this machine.
+    ///
+    /// - Parameter hasAddresses: whether it is good for addresses, too. Clients that cannot check name constraints of
+    ///   addresses, such as BoringSSL, refuse a certificate that has any: those that ask by name get one without.
+    func leaf(for names: MachineNames, hasAddresses: Bool, key: P256.Signing.PrivateKey, now: Date) throws -> [UInt8] {
+      let covered = covered(names)
+      let alternatives =
+        covered.names.map { GeneralName.dnsName($0) }
+        + (hasAddresses ? covered.addresses.map { .ipAddress(ASN1OctetString(contentBytes: $0[...])) } : [])
+      let end = min(now.addingTimeInterval(Self.leafLifetime), self.certificate.notValidAfter)
+      let identifier = try certificate.extensions.subjectKeyIdentifier
+      let leaf = try Certificate(
+        version: .v3, serialNumber: .init(), publicKey: .init(key.publicKey),
+        notValidBefore: now.addingTimeInterval(-3600), notValidAfter: end, issuer: certificate.subject,
+        subject: try DistinguishedName { CommonName("PackStore development server") },
+        extensions: try Certificate.Extensions {
+          Critical(BasicConstraints.notCertificateAuthority)
+          Critical(KeyUsage(digitalSignature: true))
+          try ExtendedKeyUsage([.serverAuth])
+          SubjectAlternativeNames(alternatives)
+          SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
+          if let identifier { AuthorityKeyIdentifier(keyIdentifier: identifier.keyIdentifier) }
+        }, issuerPrivateKey: .init(self.key))
+      var serializer = DER.Serializer()
+      try serializer.serialize(leaf)
+      return serializer.serializedBytes
+    }
+  }
+#endif

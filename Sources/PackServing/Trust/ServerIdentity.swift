@@ -1,0 +1,79 @@
+#if Serving
+  import Crypto
+  import NIOCore
+  import NIOSSL
+  import PackStore
+  import SwiftASN1
+  import X509
+
+  /// What the server shows for itself: a certificate by the local authority, or one that a person named.
+  struct ServerIdentity: Sendable {
+    let configuration: TLSConfiguration
+
+    /// The names that the certificate is good for.
+    let names: [String]
+
+    /// When another one is to take its place; nil: never.
+    let renewal: Date?
+
+    /// By the local authority, and a key that is in no file.
+    init(by authority: LocalAuthority, for names: MachineNames, now: Date) throws {
+      let key = P256.Signing.PrivateKey()
+      let privateKey = NIOSSLPrivateKeySource.privateKey(
+        try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem))
+      func chain(hasAddresses: Bool) throws -> [NIOSSLCertificateSource] {
+        let leaf = try authority.leaf(for: names, hasAddresses: hasAddresses, key: key, now: now)
+        return [.certificate(try NIOSSLCertificate(bytes: leaf, format: .der))]
+      }
+      let byAddress = try chain(hasAddresses: true)
+      var configuration = Self.configuration(try chain(hasAddresses: false), privateKey)
+      configuration.sslContextCallback = { client, promise in
+        // Who asks by an address names no server.
+        var change = NIOSSLContextConfigurationOverride()
+        if client.serverHostname == nil {
+          change.certificateChain = byAddress
+          change.privateKey = privateKey
+        }
+        promise.succeed(change)
+      }
+      self.configuration = configuration
+      self.names = authority.covered(names).names
+      renewal = now.addingTimeInterval(LocalAuthority.leafLifetime / 2)
+    }
+
+    /// From files, as PEM: a certificate, with those between it and its authority, and its key.
+    ///
+    /// - Throws: `notFound`, `corrupt` when a file holds something else.
+    init(certificate: FilePath, key: FilePath) throws {
+      let certificateBytes = try InputFile(certificate).contents(limit: 1 << 20)
+      let keyBytes = try InputFile(key).contents(limit: 1 << 20)
+      let chain: [NIOSSLCertificate]
+      do { chain = try NIOSSLCertificate.fromPEMBytes(certificateBytes) } catch { chain = [] }
+      guard let first = chain.first else {
+        throw PackStoreError(.corrupt, "there is no certificate as PEM", file: certificate.string)
+      }
+      guard let privateKey = try? NIOSSLPrivateKey(bytes: keyBytes, format: .pem) else {
+        throw PackStoreError(.corrupt, "there is no private key as PEM", file: key.string)
+      }
+      configuration = Self.configuration(chain.map { .certificate($0) }, .privateKey(privateKey))
+      do { _ = try NIOSSLContext(configuration: configuration) } catch {
+        throw PackStoreError(
+          .invalidArgument, "the key is not that of the certificate '\(certificate)'", file: key.string)
+      }
+      let leaf = try? Certificate(derEncoded: try first.toDERBytes())
+      let alternatives = try? leaf?.extensions.subjectAlternativeNames
+      names = (alternatives ?? SubjectAlternativeNames([])).compactMap { name -> String? in
+        if case .dnsName(let text) = name { text } else { nil }
+      }
+      renewal = nil
+    }
+
+    private static func configuration(
+      _ chain: [NIOSSLCertificateSource], _ key: NIOSSLPrivateKeySource
+    ) -> TLSConfiguration {
+      var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: key)
+      configuration.minimumTLSVersion = .tlsv12
+      return configuration
+    }
+  }
+#endif

@@ -1,0 +1,264 @@
+import Foundation
+import Testing
+
+#if Serving
+  /// `packstore serve` with real clients.
+  @Suite struct ServeTests {
+    let playground = try! Playground()
+
+    /// An archive of a pack, `Tutorial.pack`, and its content below `Tutorial`.
+    private func makeArchive(_ seed: UInt64 = 0, version: Int = 1) throws {
+      try playground.write(noise(400_000, seed: 1), to: "Tutorial/same.bin")
+      try playground.write(noise(90_000, seed: 10 + seed), to: "Tutorial/changing.bin")
+      try playground.write("hello \(version)\n", to: "Tutorial/hello.txt")
+      try playground.succeed("add", "work", "Tutorial", "--pack", "Tutorial")
+      try? playground.remove("next.pack")
+      try playground.succeed("export", "work", "Tutorial", "-o", "next.pack", "--key", "\(playground.path)/site.key")
+      _ = try playground.shell("mv next.pack Tutorial.pack")
+    }
+
+    private func serve(_ arguments: String...) throws -> ServeProcess { try ServeProcess(playground, arguments) }
+
+    /// What curl says of a request: status, version, bytes.
+    private func curl(_ server: ServeProcess, _ words: String, authority: String? = nil) throws -> (String, Run) {
+      let run = try playground.shell(
+        "curl -sS -o body -w '%{http_code} %{http_version} %{size_download}' --cacert '\(authority ?? server.authority)' "
+          + words.replacing("URL", with: server.url).replacing("PORT", with: server.port))
+      return (run.output, run)
+    }
+
+    @Test func curlFetchesRangesByBothVersions() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      let archive = try playground.read("Tutorial.pack")
+      #expect(try curl(server, "--http1.1 URL/packs/Tutorial").0 == "200 1.1 \(archive.count)")
+      #expect(try playground.read("body") == archive)
+      #expect(try curl(server, "--http2 URL/packs/Tutorial").0 == "200 2 \(archive.count)")
+      #expect(try playground.read("body") == archive)
+      for version in ["--http1.1", "--http2"] {
+        let number = version == "--http2" ? "2" : "1.1"
+        #expect(try curl(server, "\(version) -r 70000-199999 URL/packs/Tutorial").0 == "206 \(number) 130000")
+        #expect(try playground.read("body") == Array(archive[70_000..<200_000]))
+        #expect(try curl(server, "\(version) -r \(archive.count)- URL/packs/Tutorial").0.hasPrefix("416 \(number)"))
+        #expect(try curl(server, "\(version) -r 0-1,5-6 URL/packs/Tutorial").0 == "200 \(number) \(archive.count)")
+        #expect(try curl(server, "\(version) -I URL/packs/Tutorial").0.hasPrefix("200 \(number)"))
+        #expect(try curl(server, "\(version) -X POST -d x URL/").0.hasPrefix("405 \(number)"))
+        #expect(try curl(server, "\(version) -H 'Host: evil.example' URL/").0.hasPrefix("421 \(number)"))
+        #expect(try curl(server, "\(version) --path-as-is 'URL/site/../../../etc/passwd'").0.hasPrefix("400 \(number)"))
+        #expect(try curl(server, "\(version) --path-as-is 'URL/site/%2e%2e/root'").0.hasPrefix("400 \(number)"))
+      }
+      // An interrupted download goes on where it was.
+      try playground.write(Array(archive[..<100_000]), to: "part")
+      let resumed = try playground.shell(
+        "curl -sS -C - -o part -w '%{http_code}' --cacert '\(server.authority)' \(server.url)/packs/Tutorial")
+      #expect(resumed.output == "206")
+      #expect(try playground.read("part") == archive)
+      let requests = try server.requests
+      #expect(requests.contains { $0["protocol_name"] as? String == "HTTP/2" && $0["status"] as? Int == 206 })
+      #expect(requests.contains { $0["range"] as? String == "bytes=100000-" })
+    }
+
+    @Test func wgetAndOpensslBelieveTheAuthority() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      let wget = try playground.shell(
+        "wget -q --ca-certificate='\(server.authority)' -O fetched \(server.url)/packs/Tutorial")
+      #expect(wget.status == 0, "\(wget.errors)")
+      #expect(try playground.read("fetched") == playground.read("Tutorial.pack"))
+      // By address, which OpenSSL checks against the constraints of the authority.
+      #expect(try curl(server, "https://127.0.0.1:PORT/manifest").0.hasPrefix("200"))
+      let chain = try playground.shell(
+        "openssl s_client -connect 127.0.0.1:\(server.port) -servername localhost -showcerts </dev/null 2>/dev/null | "
+          + "openssl x509 > leaf.pem && openssl verify -purpose sslserver -CAfile '\(server.authority)' leaf.pem")
+      #expect(chain.output.contains("OK"), "\(chain.output)\(chain.errors)")
+      // Neither another name nor a certificate below it.
+      let sha1 = try playground.shell("openssl x509 -in '\(server.authority)' -noout -text")
+      #expect(sha1.output.contains("X509v3 Name Constraints: critical") && sha1.output.contains("pathlen:0"))
+    }
+
+    @Test func badClientsAreRefused() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      try playground.write("", to: "empty.pem")
+      let unknown = try playground.shell("curl -sS \(server.url)/ -o body")
+      #expect(unknown.status == 60, "an authority that is not trusted")
+      #expect(try playground.shell("curl -sS --tls-max 1.1 -k \(server.url)/ -o body").status != 0)
+      #expect(try playground.shell("curl -sS http://localhost:\(server.port)/ -o body").status != 0)
+      _ = try playground.shell(
+        "head -c 100000 /dev/urandom | timeout 5 openssl s_client -connect 127.0.0.1:\(server.port) -quiet")
+      _ = try playground.shell(
+        "python3 -c \"import socket; s=socket.create_connection(('127.0.0.1',\(server.port))); s.sendall(b'\\x16\\x03\\x01\\xff\\xff'+b'A'*70000)\""
+      )
+      let head = String(repeating: "a", count: 20_000)
+      #expect(try curl(server, "--http1.1 -H 'X: \(head)' URL/").0.hasPrefix("400"))
+      let many = (0..<200).map { "-H 'X-\($0): y'" }.joined(separator: " ")
+      #expect(try curl(server, "--http1.1 \(many) URL/").0.hasPrefix("400"))
+      #expect(try curl(server, "--http2 -H 'X: \(head)' URL/").1.status != 0, "its connection or stream ends")
+      try playground.write([UInt8](repeating: 0, count: 3_000_000), to: "large")
+      #expect(try curl(server, "--http1.1 -T large URL/").0.hasPrefix("405"))
+      #expect(try curl(server, "-X GET --data-binary @large URL/").0.hasPrefix("413"))
+      #expect(try curl(server, "URL/manifest").0.hasPrefix("200"), "the server is up")
+    }
+
+    /// Floods and resets of HTTP/2, slow clients, heads that never end: the server answers others meanwhile, and its memory is bounded.
+    @Test func floodsDoNoHarm() throws {
+      try makeArchive()
+      try playground.write(noise(6_000_000, seed: 4), to: "Large/noise.bin")
+      try playground.succeed("add", "work", "Large", "--pack", "Large")
+      try playground.succeed("export", "work", "Large", "-o", "Large.pack", "--key", "\(playground.path)/site.key")
+      let server = try serve("Tutorial.pack", "Large.pack")
+      let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+        "../Serving/hostile-clients"
+      ).standardizedFileURL.path
+      let run = try playground.shell("python3 '\(script)' \(server.port) '\(server.authority)' --slow 200")
+      #expect(run.status == 0, "\(run.output)\(run.errors)")
+      #expect(run.output.contains("slow clients: 200"), "\(run.output)")
+      let memory = try #require(server.privateMemory)
+      #expect(memory < 96 << 20, "\(memory) bytes")
+      #expect(server.isRunning)
+      #expect(try curl(server, "--http2 URL/manifest").0.hasPrefix("200 2"))
+    }
+
+    @Test func ourOwnClientPullsAndUpdates() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      let pull = ["pull", "Packs", "\(server.url)/site", "--ca", server.authority, "--trust", server.key]
+      let first = try playground.packstore(pull)
+      #expect(first.status == 0, "\(first.errors)")
+      #expect(try playground.packstore("cat", "Packs", "hello.txt").output == "hello 1\n")
+      try makeArchive(1, version: 2)
+      let second = try playground.packstore(pull)
+      #expect(second.status == 0, "\(second.errors)")
+      #expect(try playground.packstore("cat", "Packs", "hello.txt").output == "hello 2\n")
+      let status = try curl(server, "URL/status")
+      #expect(status.0.hasPrefix("200"))
+      let totals = try #require(
+        (JSONSerialization.jsonObject(with: Data(playground.read("body"))) as? NSDictionary)?["totals"] as? NSDictionary
+      )
+      let sent = totals["pack_bytes"] as? Int ?? 0, whole = totals["whole_bytes"] as? Int ?? 0
+      #expect(sent > 490_000 && whole > 980_000 && totals["saved_bytes"] as? Int == whole - sent, "\(totals)")
+      #expect(try playground.packstore(["pull", "Other", "\(server.url)/site"]).status == 3, "not trusted")
+      #expect(try playground.packstore("verify", "Packs", "--deep").status == 0)
+    }
+
+    @Test func sitesAndStoresAreServed() throws {
+      try makeArchive()
+      try playground.succeed("publish", "work", "Site", "--key", "\(playground.path)/site.key")
+      let server = try serve("Site", "work")
+      #expect(server.ready["sites"] as? [String] == ["\(server.url)/sites/Site"])
+      for (store, site) in [("A", "site"), ("B", "sites/Site")] {
+        let run = try playground.packstore("pull", store, "\(server.url)/\(site)", "--ca", server.authority)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try playground.packstore("cat", store, "hello.txt").output == "hello 1\n")
+      }
+    }
+
+    @Test func itEndsWhenAskedTo() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      #expect(try curl(server, "URL/").0.hasPrefix("200"))
+      server.interrupt()
+      #expect(server.end() == 0, "\(server.warnings)")
+      #expect(try playground.shell("curl -sS \(server.url)/").status == 7)
+      // The same authority serves again.
+      let again = try serve("Tutorial.pack")
+      #expect(again.ready["is_new_authority"] as? Bool == false)
+      #expect(try curl(again, "URL/", authority: server.authority).0.hasPrefix("200"))
+    }
+
+    /// Every line is what `Docs/schemas/serve.json` says, and all that it says is printed.
+    @Test func linesAreAsTheSchemaSays() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      _ = try curl(server, "URL/packs/Tutorial -r 0-5")
+      _ = try playground.shell(
+        "curl -sS --max-filesize 5 --cacert '\(server.authority)' \(server.url)/packs/Tutorial -o body")
+      server.interrupt()
+      _ = server.end()
+      let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+        "../../Docs/schemas/serve.json")
+      let schema = JSONSchema(root: try JSON(Data(contentsOf: file)))
+      var seen: Set<String> = []
+      for line in try server.lines {
+        let faults = schema.faults(of: try JSON(line.utf8), seen: &seen)
+        #expect(faults.isEmpty, "\(line)")
+      }
+      #expect(schema.described().subtracting(seen).subtracting(["sites[]", "failure"]).isEmpty)
+    }
+
+    /// A transfer that is under way comes to its end.
+    @Test func transfersEndBeforeTheServer() throws {
+      try playground.write(noise(30_000_000, seed: 4), to: "Large/noise.bin")
+      try playground.succeed("add", "work", "Large", "--pack", "Large", "--level", "1")
+      try playground.succeed(
+        "export", "work", "Large", "-o", "Large.pack", "--key", "\(playground.path)/site.key", "--level", "1")
+      let server = try serve("Large.pack", "--grace", "60")
+      let script = """
+        curl -sS --limit-rate 20M -o slow --cacert '\(server.authority)' \(server.url)/packs/Large -D head & client=$!
+        until [ -s head ]; do :; done
+        kill -TERM \(server.pid)
+        wait $client
+        """
+      let run = try playground.shell(script)
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(try playground.read("slow") == playground.read("Large.pack"))
+      #expect(server.end() == 0)
+    }
+
+    @Test func anIdentityOfOnesOwn() throws {
+      try makeArchive()
+      let made = try playground.shell(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem -days 2 "
+          + "-subj /CN=dev -addext subjectAltName=DNS:localhost,DNS:dev.test")
+      #expect(made.status == 0, "\(made.errors)")
+      let server = try serve("Tutorial.pack", "--identity", "cert.pem", "key.pem")
+      #expect(server.ready["authority"] == nil)
+      #expect(try curl(server, "URL/", authority: "cert.pem").0.hasPrefix("200"))
+      #expect(
+        try curl(server, "--resolve dev.test:PORT:127.0.0.1 https://dev.test:PORT/", authority: "cert.pem").0
+          .hasPrefix("200"))
+      try playground.succeed("keygen", "other.key")
+      #expect(try playground.packstore("serve", "Tutorial.pack", "--identity", "cert.pem", "other.key").status == 7)
+    }
+
+    @Test func withoutTLS() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack", "--http")
+      #expect(server.url.hasPrefix("http://localhost:"))
+      let run = try playground.packstore("pull", "Packs", "\(server.url)/site")
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(
+        try playground.shell("curl -sS \(server.url)/manifest").output.contains(
+          "\"url\": \"\(server.url)/packs/Tutorial\""))
+    }
+
+    @Test func wrongUse() throws {
+      try makeArchive()
+      let environment = ["XDG_DATA_HOME": "\(playground.path)/data"]
+      func serve(_ words: String...) throws -> Run { try playground.run(["serve"] + words, environment) }
+      #expect(try serve().status == 2)
+      #expect(try serve("Tutorial.pack", "--print-authority").status == 2)
+      #expect(try serve("Tutorial.pack", "--identity", "one.pem").status == 2)
+      #expect(try serve("nothing.pack").status == 1)
+      #expect(try serve("Tutorial").errors.contains("neither a store nor a site"))
+      let printed = try serve("--print-authority")
+      #expect(printed.status == 0 && printed.output.hasPrefix("-----BEGIN CERTIFICATE-----"))
+      #expect(try serve("--print-authority").output == printed.output)
+      let server = try ServeProcess(playground, ["Tutorial.pack"])
+      let taken = try serve("Tutorial.pack", "--port", server.port)
+      #expect(taken.status == 6 && taken.errors.contains("--port"), "\(taken.errors)")
+      #expect(try serve("Tutorial.pack", "--host", "203.0.113.1").status != 0)
+    }
+  }
+#else
+  @Suite struct ServeTests {
+    let playground = try! Playground()
+
+    /// A program without the server says so, and how to get it.
+    @Test func itSaysThatItIsNotThere() throws {
+      try playground.write("", to: "Tutorial.pack")
+      let run = try playground.packstore("serve", "Tutorial.pack")
+      #expect(run.status == 1 && run.errors.contains("--traits default,Serving"), "\(run.errors)")
+    }
+  }
+#endif
