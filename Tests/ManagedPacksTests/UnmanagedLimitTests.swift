@@ -273,6 +273,23 @@ import Testing
     #expect(try DownloadList(decoding: Array(text.utf8)) == nil)
   }
 
+  /// An extension orders no downloads by numbers of its own, however large they are.
+  @Test func numbersOfReplies() throws {
+    var first = DownloadRecord(name: "A", url: "https://example.com/A", group: "g")
+    first.number = .min
+    var last = first
+    last.number = .max
+    #expect(first.isBefore(last) && !last.isBefore(first))
+    let bytes = try DownloaderReply.downloads([first]).encode()
+    #expect(throws: AgentMessageError.self) { try DownloaderReply(decoding: bytes) }
+  }
+
+  /// What fails on this machine is not told as a fault of the network.
+  @Test func localFailures() {
+    let failure = DownloadRecord.Failure(PackStoreError(.busy, "a file cannot be locked"))
+    #expect((failure.error as? DeliveryError)?.code == .ioError)
+  }
+
   @Test func newerList() {
     #expect(throws: ManagedPacksError.self) { try DownloadList(decoding: Array(#"{"format":2}"#.utf8)) }
   }

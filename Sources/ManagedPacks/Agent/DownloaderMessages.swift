@@ -81,11 +81,14 @@ extension DownloaderRequest {
 extension DownloaderReply {
   /// - Throws: ``AgentMessageError``.
   package init(decoding bytes: [UInt8]) throws {
-    guard let reply = try decoded(bytes, Self.self).answer else { throw AgentMessageError.malformed }
-    if case .downloads(let records) = reply, records.count > DownloadList.countLimit {
-      throw AgentMessageError.malformed
-    }
+    guard let reply = try decoded(bytes, Self.self).answer, reply.isBounded else { throw AgentMessageError.malformed }
     self = reply
+  }
+
+  /// One download that cannot be kept does not make the others worthless: who schedules them looks at each.
+  private var isBounded: Bool {
+    guard case .downloads(let records) = self else { return true }
+    return records.count <= DownloadList.countLimit && records.allSatisfy { $0.number >= 0 }
   }
 
   package func encode() throws -> [UInt8] {

@@ -111,6 +111,10 @@ public final class BADownloadManager: Sendable {
   /// - Throws: ``BAError``: `downloadNotScheduled`, or `downloadDoesNotExist` for one that has ended otherwise.
   public func cancel(_ download: BADownload) throws { try core.cancel(download) }
 
+  /// Says that what ``DownloadRules`` ask about may have changed, such as whether the network costs money: downloads of
+  /// this process that waited for it may go on. What the agent downloads goes by the agent's rules.
+  public func conditionsChanged() { (try? core)?.conditionsChanged() }
+
   // MARK: - Exclusive control
 
   /// Calls the handler while neither the app nor its extension is in another one of these. Returns at once; the handler is told of

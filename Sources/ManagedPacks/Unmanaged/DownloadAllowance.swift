@@ -1,4 +1,9 @@
-/// What an app may still download before its first launch. What open downloads state counts as taken, and so does every byte that came.
+/// What an app may still download before its first launch.
+///
+/// What the app or the server states of open downloads counts as taken, and so does what came of those that have ended,
+/// and what was thrown away. A download of which neither states a size counts when it has ended: until then each of
+/// these may take all that was left when its transfer began, so that several at a time may together take more than the
+/// allowance.
 struct DownloadAllowance {
   /// Bytes that are left; nil: there is no limit.
   private let left: [Bool: Int]

@@ -147,6 +147,9 @@ final class DownloadCore: Sendable {
     self.state.withLock { $0.engine }?.poke()
   }
 
+  /// Downloads that were held back may go on: as long as there are any, the engine runs.
+  func conditionsChanged() { state.withLock { $0.engine }?.poke() }
+
   // MARK: - Objects
 
   private func object(_ record: DownloadRecord) -> BADownload {

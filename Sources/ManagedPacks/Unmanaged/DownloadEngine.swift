@@ -107,7 +107,10 @@ actor DownloadEngine {
 
   /// Brings files and list together after a process that ended anywhere.
   private func recover() throws {
+    // Names first, and then the list: another process may schedule and begin a manifest at any time, whose part the
+    // list would not have yet.
     let ready = Set(try namesInFolder(folder.path.appending("ready")))
+    let parts = try namesInFolder(folder.path.appending("parts"))
     let list = try folder.list()
     // It was complete, and the list did not say so yet.
     for record in list.downloads where record.phase == .waiting && ready.contains(record.id) {
@@ -117,10 +120,7 @@ actor DownloadEngine {
     let known = Set(list.downloads.map(\.id))
     let waiting = Set(list.downloads.filter { $0.phase == .waiting }.map(\.id))
     for name in ready where !known.contains(name) { try removeFile(folder.ready(name)) }
-    for name in try namesInFolder(folder.path.appending("parts")) where !waiting.contains(name) || ready.contains(name)
-    {
-      try removeFile(folder.part(name))
-    }
+    for name in parts where !waiting.contains(name) || ready.contains(name) { try removeFile(folder.part(name)) }
   }
 
   // MARK: - The list
@@ -235,16 +235,22 @@ actor DownloadEngine {
     guard let delay = retryDelay(entry.record, after: error, failureCount: entry.failureCount + 1) else {
       return await fail(id, error)
     }
+    wait(id, delay)
+    await listener.paused(entry.record)
+    bell.ring()
+  }
+
+  private func wait(_ id: String, _ delay: Duration) {
     open[id]?.isWaiting = true
     open[id]?.task = Task { [weak self, clock = options.clock] in
       guard (try? await clock.sleep(delay)) != nil, !Task.isCancelled else { return }
       await self?.goOn(id)
     }
-    await listener.paused(entry.record)
-    bell.ring()
   }
 
   private func goOn(_ id: String) {
+    // It may have been promoted while this came here: then it runs.
+    guard open[id]?.isWaiting == true else { return }
     open[id]?.task = nil
     open[id]?.isWaiting = false
     bell.ring()
@@ -269,10 +275,15 @@ actor DownloadEngine {
     let shown = (error as? FileFault)?.error ?? error
     do {
       try folder.update { $0.end(id, byteCount: byteCount, shown) }
-      try removeFile(part)
     } catch {
-      // The list cannot be written: the next engine meets the same fault again, or it has passed.
+      // The list cannot be written, so the download is still asked for. It comes again when the fault may have passed,
+      // and not at once.
+      wait(id, options.rules.longestRetryDelay)
+      if let record = open[id]?.record { await listener.paused(record) }
+      return bell.ring()
     }
+    // What stays is removed by the next engine.
+    try? removeFile(part)
     open[id] = nil
     bell.ring()
   }
@@ -299,12 +310,21 @@ actor DownloadEngine {
     case .unheard: untold.insert(record.id)
     case .crashed:
       crashCounts[record.id, default: 0] += 1
-      if crashCounts[record.id, default: 0] >= options.tellLimit { try? forget(record) }
+      if crashCounts[record.id, default: 0] >= options.tellLimit { giveUp(record) }
     }
     telling = nil
     if let list = try? folder.list(), !isEnding, nextEnd(list) != nil { return tellEnds(list) }
     await listener.fellSilent()
     bell.ring()
+  }
+
+  /// It counts as told. Where that cannot be noted, it is told no more by this engine.
+  private func giveUp(_ record: DownloadRecord) {
+    do {
+      try forget(record)
+    } catch {
+      untold.insert(record.id)
+    }
   }
 
   private func hear(of record: DownloadRecord) async -> Hearing {

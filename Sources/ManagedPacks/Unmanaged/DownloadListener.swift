@@ -40,8 +40,11 @@ extension DownloadRecord.Failure {
   init(_ error: any Error) {
     let delivered = (error as? FileFault)?.error ?? (error as? DeliveryError)
     let text = (error as? BAError)?.reason ?? delivered.map { "\($0)" } ?? "\(error)"
+    // What went wrong on this machine is no server's fault.
+    let isLocal = error is PackStoreError || error is ManagedPacksError
+    let known: DeliveryError.Code.Known? = delivered?.code.known ?? (isLocal ? .ioError : nil)
     self.init(
-      code: (error as? BAError)?.code, delivery: delivered?.code.known.rawValue,
+      code: (error as? BAError)?.code, delivery: known?.rawValue,
       reason: String(text.prefix(DownloadRecord.nameByteLimit)))
   }
 }

@@ -135,8 +135,8 @@ extension DownloadRecord {
 
   /// How soon it goes, among those that may go.
   func isBefore(_ other: Self) -> Bool {
-    let own = [isForeground ? 1 : 0, isEssential ? 1 : 0, priority, -number]
-    let others = [other.isForeground ? 1 : 0, other.isEssential ? 1 : 0, other.priority, -other.number]
-    return others.lexicographicallyPrecedes(own)
+    let own = [isForeground ? 1 : 0, isEssential ? 1 : 0, priority]
+    let others = [other.isForeground ? 1 : 0, other.isEssential ? 1 : 0, other.priority]
+    return own == others ? number < other.number : others.lexicographicallyPrecedes(own)
   }
 }

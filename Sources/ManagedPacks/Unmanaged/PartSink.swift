@@ -70,6 +70,9 @@ final class PartSink: FileSink {
       current.lostByteCount = min(current.lostByteCount.addingClamped(thrownAway), DownloadRecord.sizeLimit)
       let left = room.map { $0.subtractingClamped(current.lostByteCount) }
       if let left, left < answer.byteCount ?? 0 { throw BAError(.sessionDownloadDisallowedByAllowance) }
+      // Before the list names another state of the file, which it does when this returns: a process that ends in
+      // between leaves the state before, and less of it.
+      try part.cut(to: answer.offset)
       current.validator = answer.validator
       current.totalByteCount = answer.byteCount.map { min($0, DownloadRecord.sizeLimit) }
       current.boot = bootID()
@@ -77,7 +80,6 @@ final class PartSink: FileSink {
       list[record.id] = current
       return left
     }
-    try part.cut(to: answer.offset)
     state.withLock { state in
       state = State(
         position: answer.offset, limit: limit, syncedPosition: answer.offset, expected: answer.byteCount)

@@ -29,7 +29,8 @@ package struct PurgeableDownloads {
     let found = find(candidates.map(\.1))
     for (folder, file) in candidates.sorted(by: { Self.isLess($0.1, $1.1) }) {
       guard result.freedByteCount < byteCount || found[file] == nil else { continue }
-      if let path = found[file] {
+      // The search took its time: what an app has changed meanwhile is its own.
+      if let path = found[file], let now = FileIdentity(path), file.isSame(as: now) {
         try removeFile(FilePlace(path))
         result.freedByteCount = result.freedByteCount.addingClamped(file.byteCount)
         result.fileCount += 1

@@ -232,8 +232,16 @@
   }
 
   extension FileAnswer {
+    /// The most bytes of a validator.
+    private static let validatorByteCountLimit = 1024
+
     fileprivate init(headers: HTTPHeaders) {
-      let validator = Validator(headers)
+      // One that cannot be kept or sent again is none.
+      let validator = Validator(headers).flatMap { validator -> Validator? in
+        let bytes = validator.value.utf8
+        let isOfUse = bytes.count <= Self.validatorByteCountLimit && bytes.allSatisfy { $0 >= 0x20 && $0 <= 0x7e }
+        return isOfUse ? validator : nil
+      }
       // A time is one only if it is long past.
       let isStrong = validator.map { $0.isTag || FileValidators(headers)?.changedAt != nil } ?? false
       self.init(
