@@ -149,6 +149,8 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     // The downloads first: that a task which waited has left is not enough to end one that a policy wants.
     control(.cancel)
     for run in runs { run.cancel() }
+    // What a run asked for between the two; later it finds that it is cancelled. What a new run asks for stays.
+    if isCancelled { control(.cancel) }
   }
 
   override func pause() {

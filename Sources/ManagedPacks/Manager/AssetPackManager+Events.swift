@@ -50,6 +50,8 @@ extension AssetPackManager {
     let new = core.scheduler.request(packs, pausing: paused.union(held))
     // What was pressed meanwhile found no download.
     if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
+    // By a person: a task that was cancelled otherwise takes back nothing that a policy wants.
+    if Task.isCancelled, essentialProgress.isCancelled { core.scheduler.controlEssential(.cancel) }
     return new
   }
 

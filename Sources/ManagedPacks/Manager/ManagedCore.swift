@@ -167,7 +167,12 @@ final class ManagedCore: Sendable {
   /// Notes the app once, before it is known which versions are for it.
   private func register() throws {
     guard options.registersApp, !isRegistered.load(ordering: .relaxed) else { return }
-    try journalQueue.sync { try journal.register(configuration) }
+    try journalQueue.sync {
+      try journal.register(configuration)
+      // The app stays one of the group when the override ends.
+      guard folder.home != folder.path else { return }
+      try JournalFile(in: folder.under(nil), watch: watch).register(configuration)
+    }
     isRegistered.store(true, ordering: .relaxed)
   }
 
