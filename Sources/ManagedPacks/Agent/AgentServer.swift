@@ -240,7 +240,10 @@ package final class AgentServer: Sendable {
       let request = try AgentRequest(decoding: message)
       connections[number]?.isAnswering = true
       connections[number]?.hasAsked = true
-      if case .handOver = request { connections[number]?.isHolding = true }
+      switch request {
+      case .handOver, .handOverDownloads: connections[number]?.isHolding = true
+      case .status, .refresh, .event: break
+      }
       let server = server
       Task {
         let reply = await server.handler.answer(request, number)

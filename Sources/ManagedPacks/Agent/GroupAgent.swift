@@ -136,19 +136,19 @@ package actor GroupAgent {
   }
 
   /// Does what the journal says, and returns when nothing is to be done: also beside an agent.
+  ///
+  /// - Throws: `CancellationError`.
   package func finishRequests() async throws -> Summary {
     await reconcile()
-    while apps.values.contains(where: { $0.core.scheduler.hasWork }) {
+    while !Task.isCancelled, apps.values.contains(where: { $0.core.scheduler.hasWork }) {
       await bell.wait()
-      guard !Task.isCancelled else {
-        await stopDownloads()
-        await settle()
-        throw CancellationError()
-      }
-      await reconcile()
+      if !Task.isCancelled { await reconcile() }
     }
     await unmanaged.finish()
+    let isCancelled = Task.isCancelled
+    if isCancelled { await stopDownloads() }
     await settle()
+    if isCancelled { throw CancellationError() }
     return summary
   }
 
@@ -264,12 +264,13 @@ package actor GroupAgent {
         failure = failure ?? error
       }
     }
-    for (name, downloads) in try await unmanaged.handle(event, app: id) {
+    let scheduled = await unmanaged.handle(event, app: id)
+    for (name, downloads) in scheduled.names {
       let list = downloads.isEmpty ? "nothing to fetch" : downloads.joined(separator: ", ")
       tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
     }
     bell.ring()
-    if let failure { throw failure }
+    if let failure = failure ?? scheduled.failure { throw failure }
     return packs
   }
 
@@ -357,13 +358,22 @@ package actor GroupAgent {
     let base = try folder.under(nil), file = OverrideFile(in: base)
     let found = file.state(at: options.overrideClock())
     if found != override, case .refused(let error) = found { tell(AgentNotice(.problem, "\(error)")) }
-    defer { override = found }
-    guard found.active != override.active else { return try takeRegistrations(from: base) }
+    guard found.active != override.active else {
+      override = found
+      try takeRegistrations(from: base)
+      // What an app still used when an override ended may be free now. One that is refused may be mended, and count
+      // again.
+      if case .refused = found { return }
+      return file.sweep(keeping: found.active)
+    }
+    let next = try base.under(found.active)
     for (id, app) in apps { drop(id, app) }
     (handedOver, resting, refused, installations) = ([:], [:], [:], [:])
-    folder = try base.under(found.active)
+    folder = next
     journal = JournalFile(in: folder)
     try takeRegistrations(from: base)
+    // Only now: what failed before is tried again at the next look.
+    override = found
     file.sweep(keeping: found.active)
     if let active = found.active {
       tell(AgentNotice(.override, "the packs of the group come from \(active.summary)"))

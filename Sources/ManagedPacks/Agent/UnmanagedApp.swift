@@ -8,6 +8,8 @@ actor UnmanagedApp {
   private let transport: any FileTransport
   private var engine: Task<Void, Never>?
   private var running: DownloadEngine?
+  /// The list may have changed while the engine ended.
+  private var runsAgain = false
   /// Connections of apps that download themselves.
   private var handedOver: Set<Int> = []
 
@@ -33,12 +35,15 @@ actor UnmanagedApp {
 
   /// Downloads what is asked for, unless that is done, or another process does it.
   func download() {
-    guard engine == nil, handedOver.isEmpty, let list = try? folder.list(), !list.downloads.isEmpty,
-      let lock = try? FileLock(folder.engineLock, waits: false, reason: "the app downloads for itself")
-    else {
+    guard engine == nil else {
+      runsAgain = true
       running?.poke()
       return
     }
+    runsAgain = false
+    guard handedOver.isEmpty, let list = try? folder.list(), !list.downloads.isEmpty,
+      let lock = try? FileLock(folder.engineLock, waits: false, reason: "the app downloads for itself")
+    else { return }
     var engineOptions = DownloadEngine.Options(transport: transport)
     engineOptions.rules = options.manager.rules
     engineOptions.clock = options.manager.clock
@@ -52,19 +57,27 @@ actor UnmanagedApp {
         options.tell(AgentNotice(.problem, app: id, "its downloads cannot be done: \(error)"))
       }
       await self.session.close()
-      ended()
+      ended(wasStopped: Task.isCancelled)
     }
   }
 
-  private func ended() {
+  private func ended(wasStopped: Bool) {
     engine = nil
     running = nil
+    if runsAgain, !wasStopped { download() }
   }
 
-  /// Returns when nothing is left that can be done now.
+  /// Returns when nothing is left that can be done now; stops when the task is cancelled.
   func finish() async {
+    guard !Task.isCancelled else { return }
     download()
-    await engine?.value
+    while let engine {
+      await withTaskCancellationHandler {
+        await engine.value
+      } onCancel: {
+        engine.cancel()
+      }
+    }
   }
 
   func stop() async {
@@ -83,10 +96,20 @@ actor UnmanagedApp {
 
   // MARK: - Events
 
-  /// Fetches the manifest, asks the extension what to download, and schedules that.
+  /// Fetches the manifest, asks the extension what to download, and schedules that: one event at a time, whichever
+  /// process has it, so that each finds the manifest that it fetched.
   ///
   /// - Returns: the names of what was scheduled.
   func handle(_ event: BAContentRequest) async throws -> [String] {
+    let folder = folder
+    let lock = try await BlockingExecutor.run {
+      try FileLock(folder.eventLock, waits: true, reason: "another process asks the extension what to download")
+    }
+    defer { withExtendedLifetime(lock) {} }
+    return try await ask(event)
+  }
+
+  private func ask(_ event: BAContentRequest) async throws -> [String] {
     let rules = options.manager.rules
     guard rules.isBackgroundAllowed() else { return refuse(event, "the user permits no work in the background") }
     guard try folder.list().isLaunched || rules.isInAppContentAllowed() else {
@@ -120,7 +143,7 @@ actor UnmanagedApp {
 
   /// What cannot be scheduled has failed, and the extension hears of it.
   private func schedule(_ records: [DownloadRecord], for event: BAContentRequest) throws -> [String] {
-    var names: [String] = []
+    var names: [String] = [], leftOut: [any Error] = []
     let admission = DownloadAdmission(group: configuration.appGroupID.name, restrictions: configuration.restrictions)
     try folder.update { list in
       for record in records.sorted(by: { $0.isBefore($1) }) {
@@ -135,11 +158,18 @@ actor UnmanagedApp {
           names.append(record.name)
         } catch {
           // One that cannot even be kept was no download.
-          guard record.isBounded, list[record.id] == nil else { continue }
+          guard record.isBounded, list[record.id] == nil else {
+            leftOut.append(error)
+            continue
+          }
           list.schedule(record, isForeground: false)
           list.fail(record.id, error)
         }
       }
+    }
+    if let first = leftOut.first {
+      let reason = "\(event.word): \(leftOut.count) of the extension's downloads are left out, for one: \(first)"
+      options.tell(AgentNotice(.problem, app: id, reason))
     }
     return names
   }

@@ -58,14 +58,22 @@ actor UnmanagedApps {
   // MARK: - Work
 
   /// - Parameter id: of one app; nil: all.
-  /// - Returns: the names of downloads that were scheduled, by app.
-  func handle(_ event: BAContentRequest, app id: String?) async throws -> [String: [String]] {
-    var names: [String: [String]] = [:]
+  /// - Returns: the names of downloads that were scheduled, by app; the first failure. One app's does not keep others
+  ///   from the event.
+  func handle(
+    _ event: BAContentRequest, app id: String?
+  ) async -> (names: [String: [String]], failure: (any Error)?) {
+    var names: [String: [String]] = [:], failure: (any Error)?
     for app in apps where id == nil || app.id == id {
-      names[app.id] = try await app.handle(event)
+      do {
+        names[app.id] = try await app.handle(event)
+      } catch {
+        options.tell(AgentNotice(.problem, app: app.id, "\(event.word): \(error)"))
+        failure = failure ?? error
+      }
       await app.download()
     }
-    return names
+    return (names, failure)
   }
 
   func download() async { for app in apps { await app.download() } }

@@ -7,6 +7,7 @@
 /// | `ready/ID` | a download that is complete, until the callback has returned that is told of it |
 /// | `manifest` | what `BAManifestURL` names, while the extension is asked what to download |
 /// | `engine.lock` | held by the process that downloads for the app |
+/// | `event.lock` | held by the process that asks the extension what to download |
 /// | `control.lock` | held by the one that has exclusive control |
 package struct DownloadFolder: Hashable, Sendable {
   package let path: FilePath
@@ -27,6 +28,7 @@ package struct DownloadFolder: Hashable, Sendable {
   package func ready(_ id: String) -> FilePlace { FilePlace("ready/\(id)", in: path) }
   package var manifest: FilePlace { FilePlace("manifest", in: path) }
   var engineLock: FilePlace { FilePlace("engine.lock", in: path) }
+  var eventLock: FilePlace { FilePlace("event.lock", in: path) }
   var controlLock: FilePlace { FilePlace("control.lock", in: path) }
 
   /// The list as it is.
