@@ -50,8 +50,8 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
 
   /// In the folder of a group of apps, files that were delivered to them go last: they are longer to get again.
   private func purgeDownloads(after result: Store.PurgeResult) throws -> PurgeableDownloads.Result {
-    let group = FilePath(store.store).removingLastComponent()
-    return try PurgeableDownloads(in: group).purge(byteCount: max(bytes - result.freedByteCount, 0))
+    guard let downloads = PurgeableDownloads(ofStore: FilePath(store.store)) else { return .init() }
+    return try downloads.purge(byteCount: max(bytes - result.freedByteCount, 0))
   }
 
   private func summary(_ result: PurgeReport) -> String {

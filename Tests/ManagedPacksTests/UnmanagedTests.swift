@@ -314,6 +314,18 @@ import Testing
     #expect(try setup.downloads.list().delivered.isEmpty, "what is not as it was delivered is the app's")
   }
 
+  /// A store is a group's only in a folder that is this user's alone, and has downloads.
+  @Test func storesOfGroups() throws {
+    let setup = Setup(), store = try setup.group.store
+    #expect(PurgeableDownloads(ofStore: store) == nil)
+    _ = try setup.downloads
+    #expect(PurgeableDownloads(ofStore: store) != nil)
+    #expect(try PurgeableDownloads(ofStore: setup.group.path.appending("films")) == nil)
+    let group = try setup.group.path.string
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: group)
+    #expect(PurgeableDownloads(ofStore: store) == nil)
+  }
+
   /// The least valuable goes first, and no more than is needed.
   @Test func purgesByPriority() async throws {
     let setup = Setup(), group = try setup.group.path, folder = try setup.downloads

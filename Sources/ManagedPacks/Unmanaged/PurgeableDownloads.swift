@@ -19,6 +19,17 @@ package struct PurgeableDownloads {
 
   package init(in group: FilePath) { self.group = group }
 
+  /// Of the group whose store a person named; nil: it is no store of a group that has downloads. Others may have made
+  /// what merely looks like one.
+  package init?(ofStore store: FilePath) {
+    guard store.lastComponent?.string == "store" else { return nil }
+    let parent = store.removingLastComponent()
+    guard let path = resolvedPath(parent.isEmpty ? "." : parent), isFolder(path.appending(DownloadFolder.name)),
+      let group = try? GroupFolder(path, makes: false)
+    else { return nil }
+    self.init(in: group.path)
+  }
+
   /// - Parameter byteCount: how much to free at least, if there is so much.
   package func purge(byteCount: Int) throws -> Result {
     var result = Result()
