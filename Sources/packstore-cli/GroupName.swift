@@ -51,14 +51,40 @@ enum GroupName {
     }.sorted()
   }
 
-  /// The group's folder, and the app whose property list it is.
+  /// The group's folder, which is made where there is none, and the app whose property list it is.
   ///
-  /// - Parameter registering: the app is noted in the group, which is made where there is none.
+  /// - Parameter registering: the app is noted in the group. Without it a group that was named by its id must be there.
   func open(registering: Bool) throws -> (GroupFolder, app: String?) {
+    let (folder, configuration) = try locate(makes: true, mustBeThere: !registering)
+    if registering, let configuration {
+      let active = OverrideFile(in: folder).state(at: Date().timeIntervalSince1970).active
+      // It stays an app of the group when an override ends.
+      for group in [folder, try folder.under(active)] { try JournalFile(in: group).register(configuration) }
+    }
+    return (folder, configuration?.appID)
+  }
+
+  /// The group's folder, which may be missing, and the app whose property list it is. Makes and writes nothing.
+  ///
+  /// - Throws: `Failure` for a group that was named by its id and is not there.
+  func find() throws -> (folder: GroupFolder, configuration: ManagedConfiguration?) {
+    try locate(makes: false, mustBeThere: true)
+  }
+
+  private func locate(
+    makes: Bool, mustBeThere: Bool
+  ) throws -> (folder: GroupFolder, configuration: ManagedConfiguration?) {
     let environment = ProcessInfo.processInfo.environment
     switch self {
-    case .id(let id): return (try GroupFolder(of: id, environment: environment), nil)
-    case .folder(let path): return (try GroupFolder(path), nil)
+    case .id(let id):
+      let folder = try GroupFolder(of: id, environment: environment, makes: makes && !mustBeThere)
+      guard !mustBeThere || pathExists(folder.path) else {
+        throw Failure(
+          .notFound, "there is no group '\(id.name)' of apps on this machine",
+          remedy: "launch one of its apps, or name an app's property list", path: folder.path.string)
+      }
+      return (folder, nil)
+    case .folder(let path): return (try GroupFolder(path, makes: makes), nil)
     case .propertyList(let path):
       let configuration = try ManagedConfiguration(contentsOf: path)
       guard configuration.appID != programName() else {
@@ -66,12 +92,7 @@ enum GroupName {
           .invalidArgument, "'\(escaped(path.string))' does not say which app it is of",
           remedy: "set CFBundleIdentifier")
       }
-      let folder = try GroupFolder(of: configuration, environment: environment)
-      if registering {
-        let active = OverrideFile(in: folder).state(at: Date().timeIntervalSince1970).active
-        try JournalFile(in: folder.under(active)).register(configuration)
-      }
-      return (folder, configuration.appID)
+      return (try GroupFolder(of: configuration, environment: environment, makes: makes), configuration)
     }
   }
 }

@@ -72,7 +72,7 @@ struct OverrideURL: ParsableCommand {
     let folder = try openGroup()
     switch words.first {
     case "set": try set(words[1], folder)
-    case "clear": try OverrideFile(in: folder).clear()
+    case "clear" where pathExists(folder.path): try OverrideFile(in: folder).clear()
     default: break
     }
     // An agent that runs hears of it at once.
@@ -81,14 +81,18 @@ struct OverrideURL: ParsableCommand {
   }
 
   private func openGroup() throws -> GroupFolder {
-    guard let group else {
-      return try GroupName.only(ProcessInfo.processInfo.environment).open(registering: false).0
+    let name: GroupName
+    if let group {
+      guard let named = GroupName(group) else {
+        throw ValidationError(
+          "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
+      }
+      name = named
+    } else {
+      name = try GroupName.only(ProcessInfo.processInfo.environment)
     }
-    guard let name = GroupName(group) else {
-      throw ValidationError(
-        "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
-    }
-    return try name.open(registering: false).0
+    // An override may be there before the first launch of an app; what only looks makes nothing.
+    return words.first == "set" ? try name.open(registering: false).0 : try name.find().folder
   }
 
   private func set(_ url: String, _ folder: GroupFolder) throws {
@@ -158,7 +162,7 @@ private struct OverrideReport: Encodable {
     key = override?.key?.description
     hasAuthority = override.map { $0.authority != nil }
     endsAt = override.map { formatDate(Date(timeIntervalSince1970: Double($0.end))) }
-    store = try found.active.map { try folder.under($0).store.string }
+    store = try found.active.map { try folder.under($0, makes: false).store.string }
     reason = refusal?.description
   }
 

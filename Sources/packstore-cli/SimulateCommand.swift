@@ -98,8 +98,8 @@ struct Simulate: AsyncParsableCommand {
   func run() async throws {
     if list { return try GroupList(words.first).write(report) }
     guard let event = BAContentRequest(word: words[0]), let name = GroupName(words[1]) else { return }
-    let (folder, app) = try name.open(registering: true)
     let log = PlayLog(report)
+    let (folder, app, options) = try prepare(name)
     let play = Play(in: folder, options: options, tell: log.tell)
     let summary = try await play.run(event, app: app)
     try log.end(summary)
@@ -107,6 +107,18 @@ struct Simulate: AsyncParsableCommand {
       let left = summary.left.keys.sorted().joined(separator: ", ")
       throw Failure(.failed, summary.isHandled ? "not all came that was to come: \(left)" : "the event was not handled")
     }
+  }
+
+  /// In place, the app is noted in the group as it would be by a launch; else in the copy alone.
+  private func prepare(_ name: GroupName) throws -> (GroupFolder, app: String?, Play.Options) {
+    var options = self.options
+    if inPlace {
+      let (folder, app) = try name.open(registering: true)
+      return (folder, app, options)
+    }
+    let (folder, configuration) = try name.find()
+    options.configuration = configuration
+    return (folder, configuration?.appID, options)
   }
 
   private var options: Play.Options {
@@ -303,9 +315,9 @@ private struct GroupList: Encodable {
 
   private static func group(_ name: GroupName) throws -> Group {
     let now = Date().timeIntervalSince1970
-    let folder = try name.open(registering: false).0
+    let folder = try name.find().folder
     let active = OverrideFile(in: folder).state(at: now).active
-    let journal = try JournalFile(in: folder.under(active)).read(), day = Int(now / 86_400)
+    let journal = try JournalFile(in: folder.under(active, makes: false)).read(), day = Int(now / 86_400)
     let apps = journal.registrations.sorted { $0.key < $1.key }.map { id, registration in
       let list = registration.propertyList.flatMap { try? ManagedConfiguration(contentsOf: FilePath($0)) }
       let time = journal.extensionTimes[id].flatMap { $0.day == day ? $0.milliseconds : nil } ?? 0

@@ -112,6 +112,18 @@ import Testing
     #expect(update.finished == [] && update.isComplete && update.launchableAfter != nil)
   }
 
+  /// An app that the group does not know is known to the copy alone.
+  @Test func anAppThatIsNotRegistered() async throws {
+    let world = try await World()
+    try world.register()
+    try removeFile(FilePlace("journal", in: world.group.path))
+    let app = try ManagedConfiguration(contentsOf: world.folder.appending("app.json"))
+    let before = try folderContents(try world.group.path)
+    let (summary, _) = try await world.play(.install) { $0.configuration = app }
+    #expect(summary.finished == ["Base", "Extra"])
+    #expect(try folderContents(try world.group.path) == before)
+  }
+
   /// A group that has packs: its store is played with, and stays as it is, purgeable packs and journal included.
   @Test func aGroupWithPacks() async throws {
     let world = try await World()

@@ -437,8 +437,8 @@ package actor GroupAgent {
     let digest = listDigest(registration)
     var configuration = try ManagedConfiguration(contentsOf: OwnedFile(list).path)
     configuration.appID = id
-    let own = try GroupFolder(of: configuration, environment: options.manager.environment)
-    guard resolvedPath(own.path) == resolvedPath((options.original ?? folder).path) else {
+    let own = try GroupFolder(of: configuration, environment: options.manager.environment, makes: false)
+    guard own.isSame(as: options.original ?? folder) else {
       throw ManagedPacksError(
         .agent, "the property list '\(list)' names another group, '\(configuration.appGroupID)'",
         remedy: "launch the app, or name the list to 'packstore agent event'")

@@ -49,8 +49,9 @@ actor UnmanagedApps {
       !configuration.hasManagedAssetPacks
     else { return nil }
     configuration.appID = id
-    guard let own = try? GroupFolder(of: configuration, environment: options.manager.environment),
-      resolvedPath(own.path) == resolvedPath(group.path)
+    guard
+      let own = try? GroupFolder(of: configuration, environment: options.manager.environment, makes: false),
+      own.isSame(as: group)
     else { return nil }
     return try? UnmanagedApp(id, configuration, in: group, options)
   }

@@ -33,31 +33,36 @@ package struct GroupFolder: Sendable {
   var overrides: FilePath { path.appending("overrides") }
 
   /// The folder that counts while an override does, which is made where there is none; nil: none does.
-  package func under(_ override: URLOverride?) throws -> Self {
+  ///
+  /// - Parameter makes: false: it may be missing.
+  package func under(_ override: URLOverride?, makes: Bool = true) throws -> Self {
     var folder = self
     folder.home = path
     guard let override else { return folder }
     folder.home = overrides.appending(override.folderName)
-    try makeFolder(folder.home, isSecret: true)
+    if makes { try makeFolder(folder.home, isSecret: true) }
     return folder
   }
 
   /// Makes the folder where there is none.
   ///
+  /// - Parameter makes: false: the folder may be missing, and is not made.
   /// - Throws: ``ManagedPacksError`` `groupFolder` for one that others can enter, or that is another user's.
-  package init(of configuration: ManagedConfiguration, environment: [String: String]) throws {
-    try self.init(configuration.groupFolder ?? Self.standardPath(configuration.appGroupID, environment))
+  package init(of configuration: ManagedConfiguration, environment: [String: String], makes: Bool = true) throws {
+    try self.init(
+      configuration.groupFolder ?? Self.standardPath(configuration.appGroupID, environment), makes: makes)
   }
 
   /// The standard folder of a group.
-  package init(of group: PackID, environment: [String: String]) throws {
-    try self.init(Self.standardPath(group, environment))
+  package init(of group: PackID, environment: [String: String], makes: Bool = true) throws {
+    try self.init(Self.standardPath(group, environment), makes: makes)
   }
 
   /// A folder that a person named.
-  package init(_ path: FilePath) throws {
+  package init(_ path: FilePath, makes: Bool = true) throws {
     self.path = path
     home = path
+    guard makes || pathExists(path) else { return }
     do {
       try makeFolder(path, isSecret: true)
     } catch let error as PackStoreError {
@@ -93,6 +98,16 @@ package struct GroupFolder: Sendable {
         remedy: "set HOME or XDG_DATA_HOME, or PackStoreGroupFolder in the property list")
     }
     return home.appending(".local/share").appending("packstore")
+  }
+
+  /// Whether two names lead to one folder, also of one that is not there yet.
+  func isSame(as other: Self) -> Bool { Self.resolved(path) == Self.resolved(other.path) }
+
+  /// Without links, as far as there is anything.
+  private static func resolved(_ path: FilePath) -> FilePath {
+    if let path = resolvedPath(path) { return path }
+    guard let last = path.lastComponent else { return path }
+    return resolved(path.removingLastComponent()).appending(last.string)
   }
 
   private static func error(_ path: FilePath, _ fault: String, _ remedy: String) -> ManagedPacksError {

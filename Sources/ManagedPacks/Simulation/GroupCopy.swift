@@ -1,5 +1,6 @@
 /// A copy of a group's folder, to play in: of its store, cache and journal, and of the override that counts. The group's own folder
-/// stays as it is, to the byte; what is played ends with the copy.
+/// stays as it is, to the byte; what is played ends with the copy. What else is there, files of apps and their own
+/// downloads, is not played with, and not copied. A group that has no folder yet has an empty copy.
 ///
 /// What is never written again, the segments and the indexes of a store, has a second name in the copy and is not copied, where the
 /// file system has that; the rest is copied. A copy of a store is another store: it has its own lock, control file and cache folder.
@@ -19,7 +20,9 @@ package final class GroupCopy: Sendable {
   /// - Throws: `PackStoreError` `busy` when the group changes faster than it can be copied; `ioError`, `noSpace`.
   /// - Complexity: linear in the number of files, and in the bytes of what is not linked.
   package static func make(of group: GroupFolder) throws -> GroupCopy {
-    let parent = group.path.removingLastComponent()
+    var parent = group.path.removingLastComponent()
+    // Nothing stays behind of a group that is not there yet.
+    while !pathExists(parent), parent.lastComponent != nil { parent = parent.removingLastComponent() }
     sweep(parent)
     for _ in 0..<tryLimit {
       let copy = try GroupCopy(in: parent)
@@ -51,10 +54,12 @@ package final class GroupCopy: Sendable {
 
   /// False: the group's store has changed meanwhile.
   private func take(_ group: GroupFolder) throws -> Bool {
-    let stores = try Self.homes(of: group).map { $0.isEmpty ? "store" : "\($0)/store" }
+    guard pathExists(group.path) else { return true }
+    let homes = try Self.homes(of: group)
+    let stores = homes.map { $0.isEmpty ? "store" : "\($0)/store" }
     let before = try stores.map { try Self.control($0, of: group) }
     do {
-      try copy("", of: group.path)
+      for home in homes { try copyHome(home, of: group.path) }
     } catch let error as PackStoreError where error.code == .notFound {
       return false
     }
@@ -67,7 +72,8 @@ package final class GroupCopy: Sendable {
 
   /// The group's folder, and those of its overrides, relative to it.
   private static func homes(of group: GroupFolder) throws -> [String] {
-    [""] + (try namesInFolder(group.overrides)).sorted().map { "overrides/\($0)" }
+    let overrides = try namesInFolder(group.overrides).filter { isFolder(group.overrides.appending($0)) }
+    return [""] + overrides.sorted().map { "overrides/\($0)" }
   }
 
   /// What says at which generation a store is; empty: there is none.
@@ -77,22 +83,43 @@ package final class GroupCopy: Sendable {
     return try InputFile("CONTROL", in: folder).contents(limit: 1 << 16)
   }
 
-  /// What is not copied: locks, sockets, what processes have made for themselves, and what a cache can make again.
+  /// What of a store is not copied: locks, and what processes have made for themselves.
   private static func isLeftOut(_ name: String) -> Bool {
-    name.hasSuffix(".lock") || name.hasSuffix(".draft") || ["LOCK", "READERS", "agent.socket"].contains(name)
+    name.hasSuffix(".lock") || name.hasSuffix(".draft") || ["LOCK", "READERS"].contains(name)
   }
 
-  private static func isLeftOut(folder name: String) -> Bool { ["views", "cache", "tmp"].contains(name) }
+  private static func isLeftOut(folder name: String) -> Bool { name == "tmp" }
 
-  /// Whether files of a folder are written once.
+  /// Whether files of a folder are written once: of some in a store, and no others.
   private static func isWrittenOnce(folder name: String) -> Bool {
-    ["segments", "index", "tables"].contains(FilePath(name).lastComponent?.string)
+    let path = FilePath(name)
+    return ["segments", "index", "tables"].contains(path.lastComponent?.string)
+      && path.removingLastComponent().lastComponent?.string == "store"
   }
 
+  /// What an agent works with, of the group's folder or of an override's.
+  private func copyHome(_ home: String, of group: FilePath) throws {
+    if !home.isEmpty { try makeFolder(folder.path.pushing(FilePath(home)), isSecret: true) }
+    for item in try itemsInFolder(home, of: group) {
+      guard let own = String(validating: item.name, as: UTF8.self) else { continue }
+      let path = home.isEmpty ? own : "\(home)/\(own)"
+      switch item.kind {
+      case .folder where own == "store":
+        try makeFolder(folder.path.pushing(FilePath(path)), isSecret: true)
+        try copy(path, of: group)
+      case .file where own == "journal" || own == "override" && home.isEmpty:
+        let from = FilePlace(path, in: group), to = FilePlace(path, in: folder.path)
+        try Self.copyFile(from, to, path: (path, group), links: false)
+      case .folder, .file, .link, .other: continue
+      }
+    }
+  }
+
+  /// What lies in a store.
   private func copy(_ name: String, of group: FilePath) throws {
     for item in try itemsInFolder(name, of: group) {
       guard let own = String(validating: item.name, as: UTF8.self) else { continue }
-      let path = name.isEmpty ? own : "\(name)/\(own)"
+      let path = "\(name)/\(own)"
       switch item.kind {
       case .folder:
         try makeFolder(folder.path.pushing(FilePath(path)), isSecret: true)

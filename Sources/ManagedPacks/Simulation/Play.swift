@@ -25,6 +25,8 @@ package struct Play: Sendable {
     package var timeOffset = Duration.zero
     /// Extensions have all of their time again.
     package var resetsBudget = false
+    /// An app that the group of the play knows, whether or not the group itself does.
+    package var configuration: ManagedConfiguration?
     /// Plays in the group itself.
     package var isInPlace = false
     package var seed: UInt64 = 1
@@ -58,6 +60,7 @@ package struct Play: Sendable {
     let folder = copy?.folder ?? group
     let clock = SimulatedClock(seed: options.seed)
     let course = PlayCourse(clock: clock, tell: tell)
+    try register(in: folder)
     if options.resetsBudget { try resetBudgets(folder) }
     let agent = GroupAgent(of: folder, options: try agentOptions(folder, course))
     do {
@@ -67,6 +70,12 @@ package struct Play: Sendable {
     }
     let summary = try await agent.finishRequests()
     return course.summary(summary, held: try heldBack(folder), isMetered: options.network.isMetered)
+  }
+
+  private func register(in folder: GroupFolder) throws {
+    guard let configuration = options.configuration else { return }
+    let active = OverrideFile(in: folder).state(at: options.wallClock()).active
+    for group in [folder, try folder.under(active)] { try JournalFile(in: group).register(configuration) }
   }
 
   private func resetBudgets(_ folder: GroupFolder) throws {
@@ -109,7 +118,7 @@ package struct Play: Sendable {
     }
     // A copy of a store is another device, and would be among another share of all of them.
     let active = OverrideFile(in: group).state(at: world()).active
-    let store = try group.under(active).store
+    let store = try group.under(active, makes: false).store
     if !options.isInPlace, pathExists(store) {
       agent.manager.pullOptions.device = try DeviceFile(inStore: store).read()
     }
