@@ -78,6 +78,16 @@ import Testing
     #expect([1, 2].contains(run.status) && run.output == "", "\(run.errors)")
   }
 
+  /// A group that is not there is called that, and is not made.
+  @Test(arguments: [
+    ["simulate", "--list", "g"], ["simulate", "install", "g"], ["url-override", "status", "--group", "g"],
+    ["url-override", "set", "https://a", "--group", "g"],
+  ]) func noGroup(arguments: [String]) throws {
+    let run = try playground.run(arguments, ["XDG_DATA_HOME": "\(playground.path)/data"])
+    #expect(run.status != 0 && run.errors.contains("there is no group 'g'"), "\(run.errors)")
+    #expect(!FileManager.default.fileExists(atPath: "\(playground.path)/data"))
+  }
+
   /// An override sends an app and the agent to another server, with a certificate that its authority alone vouches for, and back.
   @Test func overrides() throws {
     let group = try group()

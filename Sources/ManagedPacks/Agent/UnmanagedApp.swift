@@ -168,8 +168,10 @@ actor UnmanagedApp {
       }
     }
     if let first = leftOut.first {
-      let reason = "\(event.word): \(leftOut.count) of the extension's downloads are left out, for one: \(first)"
-      options.tell(AgentNotice(.problem, app: id, reason))
+      // It has words of the extension's own.
+      let why = "\(first)".prefix(500)
+      let text = "\(event.word): \(leftOut.count) of the extension's downloads are left out, for one: \(why)"
+      options.tell(AgentNotice(.problem, app: id, text))
     }
     return names
   }

@@ -318,7 +318,7 @@ actor DownloadEngine {
     bell.ring()
   }
 
-  /// It counts as told. Where that cannot be noted, it is told no more by this engine.
+  /// Counts a download as told. Where that cannot be noted, this engine tells of it no more.
   private func giveUp(_ record: DownloadRecord) {
     do {
       try forget(record)
