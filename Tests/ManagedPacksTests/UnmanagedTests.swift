@@ -317,13 +317,14 @@ import Testing
   /// A store is a group's only in a folder that is this user's alone, and has downloads.
   @Test func storesOfGroups() throws {
     let setup = Setup(), store = try setup.group.store
-    #expect(PurgeableDownloads(ofStore: store) == nil)
+    let isEarly = PurgeableDownloads(ofStore: store) != nil
     _ = try setup.downloads
-    #expect(PurgeableDownloads(ofStore: store) != nil)
-    #expect(try PurgeableDownloads(ofStore: setup.group.path.appending("films")) == nil)
+    let isGroups = PurgeableDownloads(ofStore: store) != nil
+    let isOther = try PurgeableDownloads(ofStore: setup.group.path.appending("films")) != nil
     let group = try setup.group.path.string
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: group)
-    #expect(PurgeableDownloads(ofStore: store) == nil)
+    let isOpen = PurgeableDownloads(ofStore: store) != nil
+    #expect([isEarly, isGroups, isOther, isOpen] == [false, true, false, false])
   }
 
   /// The least valuable goes first, and no more than is needed.

@@ -8,8 +8,6 @@ actor UnmanagedApp {
   private let transport: any FileTransport
   private var engine: Task<Void, Never>?
   private var running: DownloadEngine?
-  /// The list may have changed while the engine ended.
-  private var runsAgain = false
   /// Connections of apps that download themselves.
   private var handedOver: Set<Int> = []
 
@@ -36,11 +34,9 @@ actor UnmanagedApp {
   /// Downloads what is asked for, unless that is done, or another process does it.
   func download() {
     guard engine == nil else {
-      runsAgain = true
       running?.poke()
       return
     }
-    runsAgain = false
     guard handedOver.isEmpty, let list = try? folder.list(), !list.downloads.isEmpty,
       let lock = try? FileLock(folder.engineLock, waits: false, reason: "the app downloads for itself")
     else { return }
@@ -62,9 +58,10 @@ actor UnmanagedApp {
   }
 
   private func ended(wasStopped: Bool) {
+    let isBehind = running?.isBehind ?? false
     engine = nil
     running = nil
-    if runsAgain, !wasStopped { download() }
+    if isBehind, !wasStopped { download() }
   }
 
   /// Returns when nothing is left that can be done now; stops when the task is cancelled.

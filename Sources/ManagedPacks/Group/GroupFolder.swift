@@ -106,7 +106,7 @@ package struct GroupFolder: Sendable {
   /// Without links, as far as there is anything.
   private static func resolved(_ path: FilePath) -> FilePath {
     if let path = resolvedPath(path) { return path }
-    guard let last = path.lastComponent else { return path }
+    guard let last = path.lastComponent else { return resolvedPath(".") ?? path }
     return resolved(path.removingLastComponent()).appending(last.string)
   }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Downloads for one app what its list says, and tells the listener. One process has an app's engine at a time: that which holds
 /// `engine.lock`.
 ///
@@ -48,6 +50,8 @@ actor DownloadEngine {
   private let options: Options
   private let listener: any DownloadListener
   private nonisolated let bell = Bell()
+  /// How often it was said that the list has changed, and how often before the list was last read.
+  private nonisolated let pokes = Mutex((said: 0, heard: 0))
   private var open: [String: Open] = [:]
   private var telling: Task<Void, Never>?
   private var untold: Set<String> = []
@@ -61,7 +65,13 @@ actor DownloadEngine {
   }
 
   /// The list has changed.
-  nonisolated func poke() { bell.ring() }
+  nonisolated func poke() {
+    pokes.withLock { $0.said += 1 }
+    bell.ring()
+  }
+
+  /// The list has changed since it was last read: one that has ended leaves that to the next one.
+  nonisolated var isBehind: Bool { pokes.withLock { $0.said != $0.heard } }
 
   /// Someone listens now, or has time again.
   func tellAgain() {
@@ -127,6 +137,7 @@ actor DownloadEngine {
 
   /// Makes downloads what the list says.
   private func reconcile() throws {
+    pokes.withLock { $0.heard = $0.said }
     let list = try folder.list()
     for id in open.keys where list[id]?.phase != .waiting { drop(id) }
     for record in list.downloads where record.phase == .waiting && record.kind == .file {
