@@ -8,6 +8,8 @@ actor UnmanagedApp {
   private let transport: any FileTransport
   private var engine: Task<Void, Never>?
   private var running: DownloadEngine?
+  /// Of the engine, and no one else's: it is free as soon as this is nil.
+  private var lock: FileLock?
   /// Connections of apps that download themselves.
   private var handedOver: Set<Int> = []
 
@@ -46,14 +48,20 @@ actor UnmanagedApp {
     engineOptions.restrictions = configuration.restrictions
     let next = DownloadEngine(in: folder, telling: session, options: engineOptions)
     running = next
+    self.lock = lock
     engine = Task {
-      do {
-        try await next.run(holding: lock, endsWhenIdle: true)
-      } catch {
-        options.tell(AgentNotice(.problem, app: id, "its downloads cannot be done: \(error)"))
-      }
+      await run(next)
       await self.session.close()
       ended(wasStopped: Task.isCancelled)
+    }
+  }
+
+  private func run(_ engine: DownloadEngine) async {
+    guard let lock else { return }
+    do {
+      try await engine.run(holding: lock, endsWhenIdle: true)
+    } catch {
+      options.tell(AgentNotice(.problem, app: id, "its downloads cannot be done: \(error)"))
     }
   }
 
@@ -61,6 +69,7 @@ actor UnmanagedApp {
     let isBehind = running?.isBehind ?? false
     engine = nil
     running = nil
+    lock = nil
     if isBehind, !wasStopped { download() }
   }
 
