@@ -35,7 +35,9 @@
           expecting: [.contentRange: "bytes \(from)-\(to)/\(n)", .contentLength: "\(to - from + 1)", .eTag: "T"])
       }
       func whole(_ range: String) -> Row { Row(200, archive, [(.range, range)], expecting: [.contentLength: "\(n)"]) }
-      func none(_ range: String) -> Row { Row(416, archive, [(.range, range)], expecting: [.contentRange: "bytes */\(n)"]) }
+      func none(_ range: String) -> Row {
+        Row(416, archive, [(.range, range)], expecting: [.contentRange: "bytes */\(n)"])
+      }
       return [
         part("bytes=0-0", 0, 0), part("bytes=0-99", 0, 99), part("bytes=100-", 100, n - 1),
         part("bytes=-1", n - 1, n - 1),
@@ -99,7 +101,8 @@
       "/site/a%00b",
       "/site/%00", "/site/root%00.txt", "/site/a%0d%0aSet-Cookie:x", "/site/%5c..%5cetc", "/site/..%5c", "/site/%",
       "/site/%2", "/site/%zz", "/site/%ff", "/site/%c0%ae%c0%ae/", "/site//root", "//etc/passwd",
-      "//site/root", "/packs/%2e%2e", "/packs/a%2fb", "site/root", "", "*", "?platform=iOS", "/manifest?platform=..",
+      "//site/root", "/sites//root", "/sites/site//root", "/packs//Tutorial", "/status//", "/packs/%2e%2e",
+      "/packs/a%2fb", "site/root", "", "*", "?platform=iOS", "/manifest?platform=..",
       "/manifest?platform=%00", "/manifest?platform=a%20b", "/manifest?platform=<script>",
     ].map { Row(400, $0) }
 
@@ -120,7 +123,8 @@
       } + [
         Row(501, "/", method: HTTPRequest.Method("BREW")!),
         Row(501, "/nothing", method: HTTPRequest.Method("PROPFIND")!),
-        Row(204, "/", method: .options, expecting: [.allow: "GET, HEAD, OPTIONS"]), Row(404, "/nothing", method: .options),
+        Row(204, "/", method: .options, expecting: [.allow: "GET, HEAD, OPTIONS"]),
+        Row(404, "/nothing", method: .options),
         Row(413, "/", [(.contentLength, "5")]), Row(413, "/packs/Tutorial", [(.transferEncoding, "chunked")]),
         Row(413, "/", [(.contentLength, "99999999999999999999")]), Row(413, "/", [(.contentLength, "nonsense")]),
         Row(200, "/", [(.contentLength, "0")]), Row(405, "/", [(.contentLength, "5")], method: .post),

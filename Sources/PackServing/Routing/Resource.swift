@@ -37,6 +37,7 @@
     }
 
     private static func find(_ parts: [String], _ query: Substring) throws(Fault) -> Resource {
+      guard !parts.dropLast().contains("") else { throw .malformed("a part of the path is empty") }
       switch (parts.count, parts[0]) {
       case (1, ""): return .page
       case (1, "style.css"): return .style
@@ -49,10 +50,8 @@
         return .archive(pack)
       case (2..., "site"): return .siteFile(site: nil, try sitePath(parts[1...]))
       case (3..., "sites"): return .siteFile(site: parts[1], try sitePath(parts[2...]))
-      default:
-        // A folder's name, or one that is not there.
-        guard !parts.dropLast().contains("") else { throw .malformed("a part of the path is empty") }
-        throw .unknown
+      // A folder's name, or one that is not there.
+      default: throw .unknown
       }
     }
 
