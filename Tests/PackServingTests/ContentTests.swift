@@ -105,7 +105,19 @@
       let other = try await fixture.install(seed: 9, in: "other")
       try await fixture.export("Tutorial", from: other, to: "Tutorial.pack")
       await content.load()
-      #expect(content.state.faults.values.first?.contains("higher number") == true, "\(content.state.faults)")
+      let fault = try #require(content.state.faults.values.first)
+      #expect(fault.contains("'Tutorial'") && fault.contains("higher number"), "\(fault)")
+      let router = fixture.router(content)
+      let archive = await router.get("/packs/Tutorial")
+      #expect(archive.status == .serviceUnavailable)
+      #expect(String(decoding: archive.content, as: UTF8.self).contains("higher number"))
+      #expect(await router.get("/site/root").status == .ok)
+      // With another number it is served.
+      try await fixture.install(seed: 10, in: "other")
+      try await fixture.export("Tutorial", from: other, to: "Tutorial.pack")
+      await content.load()
+      #expect(content.state.faults.isEmpty)
+      #expect(try await versions(router) == ["Tutorial": 2])
     }
 
     @Test func whatIsNoSourceIsRefused() async throws {

@@ -10,8 +10,8 @@
   ///
   /// - A source is looked at when a request depends on it, and at most once in ``lookInterval``. If its file's state (inode, size, times)
   ///   is another one than before, it is read as a whole, with all signatures and checksums. If that fails, or the state has changed
-  ///   meanwhile, what was served before is served on, the fault is shown, and the next look tries again: a half-copied archive
-  ///   is never seen.
+  ///   meanwhile, what was served before is served on, and the fault is shown: a half-copied archive is never seen. It is tried
+  ///   again when the state is another one, and after ``faultInterval``: a store or a disk may be in order again by then.
   /// - The archive of a pack is the file that was named, as long as it is what was checked; of packs of stores and sites an archive
   ///   is made when it is asked for first.
   final class ServedContent: Sendable {
@@ -33,6 +33,14 @@
       var state: FileState?
       /// Archives alone.
       var pack: HostedArchive?
+      /// As it was when it could not be served, and when that was found out.
+      var refused: (state: FileState, at: ContinuousClock.Instant)?
+
+      /// Whether it is time to look at what lies there.
+      func isDue(_ now: FileState) -> Bool {
+        guard let refused, refused.state == now else { return true }
+        return .now - refused.at >= ServedContent.faultInterval
+      }
     }
 
     /// What is known of an archive that was checked.
@@ -99,6 +107,9 @@
     /// How often sources are looked at, at most.
     static let lookInterval: Duration = .milliseconds(250)
 
+    /// How long what cannot be served is let alone if it is as it was: requests must not have a large archive read again and again.
+    static let faultInterval: Duration = .seconds(5)
+
     /// How long a request waits for what changed to be published. Then it is answered with what there was.
     static let patience: Duration = .seconds(5)
 
@@ -120,17 +131,24 @@
     private func lookAtSources() async {
       let sources = known.withLock { $0.sources }
       for (index, source) in sources.enumerated() {
-        let path = source.source.path
-        do {
-          let state = try source.source.state()
-          guard state != source.state else { continue }
-          try await take(source.source, state, at: index)
-          known.withLock { $0.faults[path] = nil }
-        } catch {
-          note(Self.text(error), of: path)
-        }
+        do { try await look(at: source, index) } catch { note(Self.text(error), of: source.source.path) }
       }
       for site in sites { site.look() }
+    }
+
+    private func look(at source: Source, _ index: Int) async throws {
+      let state = try source.source.state()
+      guard source.isDue(state) else { return }
+      if state != source.state {
+        do { try await take(source.source, state, at: index) } catch {
+          known.withLock { $0.sources[index].refused = (state, .now) }
+          throw error
+        }
+      }
+      known.withLock { known in
+        known.faults[source.source.path] = nil
+        known.sources[index].refused = nil
+      }
     }
 
     private func note(_ fault: String, of path: FilePath) {
@@ -196,7 +214,20 @@
       let site = try Site(at: development.folder)
       var options = Site.PublishOptions(level: 3)
       options.deltaOptions = Store.DeltaOptions(level: 3)
-      try await site.publish(from: source, signedBy: key, options: options)
+      do { try await site.publish(from: source, signedBy: key, options: options) } catch let error as PackStoreError
+        where error.code == .exists
+      {
+        throw Self.takenNumber(error)
+      }
+    }
+
+    /// Devices know a version by its number, and have the content that it had: another content under it is refused.
+    private static func takenNumber(_ error: PackStoreError) -> PackStoreError {
+      var refusal = error
+      // With the name of the pack.
+      refusal.reason = error.finding
+      refusal.specificRemedy = "give the new content a higher number"
+      return refusal
     }
 
     // MARK: - Archives
@@ -216,7 +247,12 @@
     /// The archive of the newest version of a pack; nil where there is no such pack.
     func archive(of pack: PackID) async throws -> Archive? {
       guard let archive = try await archives(only: pack).first(where: { $0.pack.id == pack.name }) else { return nil }
-      let file = try ServedFile(archive.path, state: archive.state, digest: archive.digest)
+      let file: ServedFile
+      do { file = try ServedFile(archive.path, state: archive.state, digest: archive.digest) } catch {
+        // What lies there by now was looked at, too.
+        guard let fault = known.withLock({ $0.faults[archive.path] }) else { throw error }
+        throw PackStoreError(.sourceChanged, fault)
+      }
       let version = archive.pack.version.map { "\(pack)@\($0)" } ?? pack.name
       return Archive(
         file: file, subject: Subject(place: "/packs", version: version, kind: .archive, wholeByteCount: file.byteCount))
