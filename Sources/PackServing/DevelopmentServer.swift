@@ -43,6 +43,12 @@
       var limits = ConnectionTable.Limits()
 
       public init() {}
+
+      /// The names and addresses that the local authority has to be good for, beside those that are always the machine's own: those
+      /// that were asked for, and addresses of the network only where they are used.
+      public var requiredNames: [String] {
+        names + (MachineNames.isLoopback(host) || MachineNames.isAny(host) ? [] : [host])
+      }
     }
 
     /// What there is to know when the server answers.
@@ -88,10 +94,7 @@
         authority = nil
         makeIdentity = { try ServerIdentity(certificate: identity.certificate, key: identity.key) }
       } else {
-        let isLoopback = ["127.0.0.1", "localhost", "::1"].contains(options.host)
-        // Names that the developer asked for have to be in it; addresses of the network only where it is used.
-        let required = options.names + (isLoopback || MachineNames.isAny(options.host) ? [] : [options.host])
-        let authority = try LocalAuthority(in: folder, names: required)
+        let authority = try LocalAuthority(in: folder, names: options.requiredNames)
         self.authority = authority
         makeIdentity = { try ServerIdentity(by: authority, for: names, now: Date()) }
       }
@@ -193,8 +196,7 @@
     }
 
     private func ready(at port: Int) -> Ready {
-      let isLoopback = ["127.0.0.1", "::1", "localhost"].contains(options.host)
-      let named = options.names.first ?? (isLoopback ? "localhost" : nil)
+      let named = options.names.first ?? (MachineNames.isLoopback(options.host) ? "localhost" : nil)
       let host = named ?? (MachineNames.isAny(options.host) ? names.names.last ?? "localhost" : options.host)
       let url = "\(options.isPlain ? "http" : "https")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
       return Ready(

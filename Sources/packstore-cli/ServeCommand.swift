@@ -84,18 +84,19 @@ struct Serve: AsyncParsableCommand {
   #if Serving
     func run() async throws {
       let folder = try stateFolder()
+      var options = DevelopmentServer.Options()
+      options.host = host
+      options.names = names
       if printAuthority {
-        let authority = try LocalAuthority(in: folder, names: names)
+        // That of the server with the same options.
+        let authority = try LocalAuthority(in: folder, names: options.requiredNames)
         let output = Output()
         try output.write(authority.certificateText.utf8)
         return try output.flush()
       }
       let log = ServeLog(report)
-      var options = DevelopmentServer.Options()
-      options.host = host
       options.port = port ?? (http ? 8080 : 8443)
       options.isPlain = http
-      options.names = names
       if identity.count == 2 { options.identity = (FilePath(identity[0]), FilePath(identity[1])) }
       options.graceTime = .seconds(grace)
       options.onRequest = { log.tell($0) }

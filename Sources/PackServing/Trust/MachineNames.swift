@@ -55,6 +55,9 @@
 
     private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
 
+    /// Whether it means this machine alone, under addresses that are always its own.
+    static func isLoopback(_ host: String) -> Bool { ["127.0.0.1", "localhost", "::1"].contains(host) }
+
     /// Whether it means all addresses of the machine.
     static func isAny(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
 
