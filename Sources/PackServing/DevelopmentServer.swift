@@ -124,6 +124,7 @@
       let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
       do {
         try await run(table, group, onReady)
+        await table.waitUntilClosed()
         try await group.shutdownGracefully()
       } catch {
         try? await group.shutdownGracefully()
@@ -140,6 +141,7 @@
         router: Router(content: content, status: status, hosts: hosts, isSecure: identity != nil), table: table,
         status: status, log: options.onRequest)
       let service = try service(responder, table, group, identity) { [self] channel in
+        table.listen(at: channel)
         onReady(ready(at: channel.localAddress?.port ?? options.port))
       }
       let services = ServiceGroup(
@@ -154,10 +156,10 @@
         try await withTaskCancellationHandler {
           try await task.value
         } onCancel: {
+          // Not by the services' own shutdown: it resets streams of HTTP/2 whose last pieces still wait for their clients.
           table.beginEnd()
           Task {
-            await services.triggerGracefulShutdown()
-            try? await Task.sleep(for: grace)
+            await table.drain(within: grace)
             table.closeAll()
           }
         }
@@ -189,7 +191,7 @@
       let identities = try RenewedChannel(first: identity, renew: makeIdentity) { identity in
         try HTTP2UpgradeChannel(
           tlsConfiguration: identity.configuration,
-          configuration: .init(gracefulCloseTimeout: .seconds(5), streamConfiguration: http1), responder: respond)
+          configuration: .init(streamConfiguration: http1), responder: respond)
       }
       return GuardedChannel(table: table) { identities.current }.server(
         configuration: configuration, onServerRunning: { onRunning($0) }, eventLoopGroup: group, logger: Self.silent)

@@ -6,12 +6,16 @@
   @Suite struct DevelopingPageTests {
     let playground = try! Playground()
 
-    private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Docs/Developing.md")
+    private static let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Docs")
+
+    private static func page() throws -> String {
+      try String(contentsOf: docs.appendingPathComponent("Developing.md"), encoding: .utf8)
+    }
 
     /// The commands of the page. One shell runs them all: the server is a job of it.
     private static func script() throws -> String {
-      try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```sh\n").dropFirst().map {
+      try page().components(separatedBy: "```sh\n").dropFirst().map {
         String($0.prefix(upTo: $0.range(of: "```")?.lowerBound ?? $0.endIndex))
       }.joined(separator: "\n")
     }
@@ -20,16 +24,16 @@
       let port = try WebServer.freePort()
       let program = packstoreURL.deletingLastPathComponent().path
       let data = "\(playground.path)/data"
-      // `certutil` is of a package of its own: without it, what it does is not tried.
+      // Whatever fails, the server ends. `certutil` is of a package of its own: without it, what it does is not tried.
       let setting = """
         set -e; export PATH='\(program)':"$PATH" XDG_DATA_HOME='\(data)'
-        trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+        trap '[ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true' EXIT
         command -v certutil >/dev/null || certutil() { :; }
 
         """
       let script = try Self.script().replacing("8443", with: "\(port)")
       #expect(script.contains("certutil -A") && script.contains("packstore serve Game.pack"))
-      let run = try playground.shell(setting + script)
+      let run = try playground.boundedShell(setting + script)
       #expect(run.status == 0, "\(run.output)\(run.errors)")
       #expect(run.output.contains("\na cave\n") && run.output.contains("a second cave\n"), "\(run.output)")
       #expect(run.output.contains("next: packstore pull Packs https://localhost:\(port)/site --ca"))

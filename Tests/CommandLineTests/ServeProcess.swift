@@ -10,34 +10,35 @@
     import Glibc
   #endif
 
-  /// `packstore serve` at a free port, for one test.
+  /// `packstore serve` at a free port, for one test. It ends with its owner.
   final class ServeProcess {
     private let process: Process
-    private let log: String
-    let errors: String
+    private let printed: PrintedLines
+    private let errors: String
 
     /// What it said first.
     let ready: NSDictionary
 
+    /// How long anything here waits at most, in seconds.
+    private static let patience: Double = 60
+
     init(_ playground: Playground, _ arguments: [String], environment: [String: String] = [:]) throws {
-      let name = "\(playground.path)/serve-\(UUID().uuidString)"
-      (log, errors) = ("\(name).log", "\(name).errors")
-      for file in [log, errors] { try Data().write(to: URL(fileURLWithPath: file)) }
+      errors = "\(playground.path)/serve-\(UUID().uuidString).errors"
+      try Data().write(to: URL(fileURLWithPath: errors))
+      let pipe = Pipe()
       process = try playground.start(
-        ["serve"] + arguments + ["--port", "0", "--json"],
-        output: try #require(FileHandle(forWritingAtPath: log)),
+        ["serve"] + arguments + ["--port", "0", "--json"], output: pipe.fileHandleForWriting,
         errors: try #require(FileHandle(forWritingAtPath: errors)),
         environment: ["XDG_DATA_HOME": "\(playground.path)/data"].merging(environment) { $1 })
-      var first: NSDictionary?
-      while first == nil {
-        first = try Self.lines(log).first
-        guard first != nil || process.isRunning else {
-          Issue.record("serve: \((try? String(contentsOfFile: errors, encoding: .utf8)) ?? "")")
-          throw CancellationError()
-        }
-        sched_yield()
+      try pipe.fileHandleForWriting.close()
+      printed = PrintedLines(pipe.fileHandleForReading)
+      guard printed.wait(Self.patience, until: { !$0.isEmpty }), let line = printed.all.first else {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        Issue.record("serve: \((try? String(contentsOfFile: errors, encoding: .utf8)) ?? "")")
+        throw CancellationError()
       }
-      ready = first ?? [:]
+      ready = try #require(Self.object(line))
     }
 
     deinit {
@@ -45,20 +46,17 @@
       process.waitUntilExit()
     }
 
-    private static func lines(_ file: String) throws -> [NSDictionary] {
-      let text = try String(contentsOfFile: file, encoding: .utf8)
-      return try text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map {
-        try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary)
-      }
+    private static func object(_ line: String) -> NSDictionary? {
+      try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary
     }
 
-    /// The requests that were answered.
-    var requests: [NSDictionary] { get throws { try Self.lines(log).filter { $0["event"] as? String == "request" } } }
+    /// Whether it has a line, now or soon: that of a request comes when its answer was sent, and its client may have it before.
+    func prints(_ condition: (NSDictionary) -> Bool) -> Bool {
+      printed.wait(Self.patience) { $0.contains { Self.object($0).map(condition) ?? false } }
+    }
 
     /// All that it printed.
-    var lines: [String] {
-      get throws { try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init) }
-    }
+    var lines: [String] { printed.all }
 
     var warnings: String { (try? String(contentsOfFile: errors, encoding: .utf8)) ?? "" }
 
@@ -67,21 +65,75 @@
     var authority: String { ready["authority"] as? String ?? "" }
     var key: String { ready["key"] as? String ?? "" }
     var isRunning: Bool { process.isRunning }
-
-    /// Memory that no file is behind, in bytes: what it has now, as the system counts it.
-    var privateMemory: Int? {
-      let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
-      return text?.firstMatch(of: /RssAnon:\s+(\d+) kB/).flatMap { Int($0.output.1) }.map { $0 * 1024 }
-    }
-
     var pid: Int32 { process.processIdentifier }
 
     func interrupt() { kill(process.processIdentifier, SIGTERM) }
 
-    /// Waits for the end, and returns its status.
-    func end() -> Int32 {
+    /// Waits for the end, and returns its status; nil: it does not end, and was killed.
+    func end() -> Int32? {
+      guard printed.waitForEnd(Self.patience) else {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        return nil
+      }
       process.waitUntilExit()
       return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+  }
+
+  /// What a process prints, read as it comes, so that the process never waits for its reader.
+  private final class PrintedLines: @unchecked Sendable {
+    /// Guards the rest.
+    private let condition = NSCondition()
+    private var lines: [String] = []
+    private var isAtEnd = false
+
+    init(_ handle: FileHandle) {
+      Thread.detachNewThread { [self] in
+        var rest = Data()
+        while true {
+          let more = handle.availableData
+          rest += more
+          let end = rest.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.startIndex
+          let new = String(decoding: rest[..<end], as: UTF8.self).split(separator: "\n").map(String.init)
+          rest = Data(rest[end...])
+          condition.withLock {
+            lines += new
+            isAtEnd = more.isEmpty
+            condition.broadcast()
+          }
+          if more.isEmpty { return }
+        }
+      }
+    }
+
+    var all: [String] { condition.withLock { lines } }
+
+    /// - Parameter seconds: how long to wait at most.
+    func wait(_ seconds: Double, until isEnough: ([String]) -> Bool) -> Bool {
+      let deadline = Date(timeIntervalSinceNow: seconds)
+      return condition.withLock {
+        while !isEnough(lines) { if isAtEnd || !condition.wait(until: deadline) { return isEnough(lines) } }
+        return true
+      }
+    }
+
+    func waitForEnd(_ seconds: Double) -> Bool {
+      let deadline = Date(timeIntervalSinceNow: seconds)
+      return condition.withLock {
+        while !isAtEnd { if !condition.wait(until: deadline) { return isAtEnd } }
+        return true
+      }
+    }
+  }
+
+  extension Playground {
+    /// Runs a script that has to end by itself: after `seconds` it is killed, with all that it has started.
+    func boundedShell(_ script: String, seconds: Int = 90) throws -> Run {
+      let file = "script-\(UUID().uuidString)"
+      try write(script, to: file)
+      // Not by SIGTERM, which those may have blocked that were started from a thread that has.
+      return try shell("exec timeout -s KILL \(seconds) sh \(file)")
     }
   }
 #endif

@@ -68,6 +68,72 @@
       #expect(!table.beginStream() && table.isEnding)
     }
 
+    /// Of several streams each ends for itself: it is under way until it is closed, whatever became of it, and only one that stalls is
+    /// closed. The connection is idle when the last one has ended.
+    @Test func aStreamEndsAlone() async throws {
+      let table = ConnectionTable(limits { $0.transfers = 2 })
+      let connection = try channel(), first = Stream(of: connection), second = Stream(of: connection)
+      #expect(table.admit(connection))
+      let refused = try #require(table.begin(on: first)), sent = try #require(table.begin(on: second))
+      table.end(refused, closes: true)
+      #expect(table.begin(on: Stream(of: connection)) == nil, "its client has not taken all of it")
+      first.close(mode: .all, promise: nil)
+      try await first.closeFuture.get()
+      let third = Stream(of: connection), other = try #require(table.begin(on: third))
+      table.sweep(now: .now + .seconds(10))
+      #expect(table.connectionCount == 1)
+      table.sweep(now: .now + .seconds(31))
+      for stream in [second, third] { try await stream.closeFuture.get() }
+      #expect(table.connectionCount == 1)
+      for (stream, transfer) in [(second, sent), (third, other)] {
+        table.end(transfer)
+        // What waits for its close is done by its event loop.
+        try await stream.eventLoop.submit {}.get()
+      }
+      table.sweep(now: .now + .seconds(20))
+      #expect(table.connectionCount == 1)
+      table.sweep(now: .now + .seconds(31))
+      try await connection.closeFuture.get()
+      #expect(table.connectionCount == 0)
+    }
+
+    /// A client may send requests before it has read that its connection ends.
+    @Test func anAnswerThatEndsAConnectionWaitsForTheNext() async throws {
+      let table = ConnectionTable(ConnectionTable.Limits())
+      let one = try channel()
+      #expect(table.admit(one))
+      table.end(try #require(table.begin(on: one)), closes: true)
+      let next = try #require(table.begin(on: one))
+      table.sweep(now: .now + .seconds(3))
+      #expect(table.connectionCount == 1)
+      table.end(next)
+      table.sweep(now: .now + .seconds(3))
+      try await one.closeFuture.get()
+    }
+
+    /// At the end nothing begins, and what is under way ends first.
+    @Test func theEndWaitsForTransfers() async throws {
+      let table = ConnectionTable(ConnectionTable.Limits())
+      let listener = try channel(), one = try channel()
+      table.listen(at: listener)
+      #expect(table.admit(one))
+      let transfer = try #require(table.begin(on: one))
+      table.beginEnd()
+      try await listener.closeFuture.get()
+      #expect(try !table.admit(channel()) && table.begin(on: one) == nil)
+      await table.drain(within: .zero)
+      #expect(table.connectionCount == 1)
+      async let drained: Void = table.drain(within: .seconds(600))
+      table.end(transfer)
+      await drained
+      table.closeAll()
+      await table.waitUntilClosed()
+      try await one.closeFuture.get()
+      let late = try channel()
+      table.listen(at: late)
+      try await late.closeFuture.get()
+    }
+
     @Test func anAnswerThatEndsAConnectionLeavesTimeToReadIt() async throws {
       let table = ConnectionTable(ConnectionTable.Limits())
       let one = try channel()
@@ -80,5 +146,28 @@
       try await one.closeFuture.get()
       #expect(table.connectionCount == 0)
     }
+  }
+
+  /// A stream of a connection by HTTP/2, as far as the table looks at it.
+  private final class Stream: Channel {
+    private let base = NIOAsyncTestingChannel()
+    let parent: (any Channel)?
+
+    init(of connection: any Channel) { parent = connection }
+
+    var allocator: ByteBufferAllocator { base.allocator }
+    var closeFuture: EventLoopFuture<Void> { base.closeFuture }
+    var pipeline: ChannelPipeline { base.pipeline }
+    var localAddress: SocketAddress? { nil }
+    var remoteAddress: SocketAddress? { nil }
+    var isWritable: Bool { base.isWritable }
+    var isActive: Bool { base.isActive }
+    var eventLoop: any EventLoop { base.eventLoop }
+    var _channelCore: any ChannelCore { base._channelCore }
+
+    func setOption<Option: ChannelOption>(_ option: Option, value: Option.Value) -> EventLoopFuture<Void> {
+      base.setOption(option, value: value)
+    }
+    func getOption<Option: ChannelOption>(_ option: Option) -> EventLoopFuture<Option.Value> { base.getOption(option) }
   }
 #endif

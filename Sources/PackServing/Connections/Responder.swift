@@ -19,7 +19,9 @@
       let isHTTP2 = channel.parent?.parent != nil
       var note = RequestNote(head, client: Self.client(of: channel), isHTTP2: isHTTP2)
       guard let transfer = table.begin(on: channel) else {
-        try await writer.writeResponse(Self.busy)
+        var busy = Self.busy
+        if !isHTTP2, table.isEnding { busy.headerFields[.connection] = "close" }
+        try await writer.writeResponse(busy)
         note.status = 503
         log(note)
         return
@@ -35,13 +37,28 @@
       let id = status.begin(note, of: reply.byteCount)
       let begin = ContinuousClock.now
       do {
-        try await send(reply, writer, transfer, id)
+        try await send(reply, writer, channel, transfer, id)
       } catch {
-        note.failure = error is PackStoreError ? "\((error as? PackStoreError)?.reason ?? "")" : "the client went away"
+        note.failure = (error as? PackStoreError)?.reason ?? "the client went away"
         finish(&note, id, begin, transfer, closes: true)
         throw error
       }
       finish(&note, id, begin, transfer, closes: reply.closes)
+      if reply.closes { try await Self.takeRest(of: request) }
+    }
+
+    /// The most bytes that are taken of a body that no request has here.
+    private static let bodyByteCountLimit = 16 << 20
+
+    private struct BodyTooLong: Error {}
+
+    /// A client may read the refusal only when it has sent its body: what comes of it is taken, but not without end.
+    private static func takeRest(of request: Request) async throws {
+      var byteCount = 0
+      for try await piece in request.body {
+        byteCount += piece.readableBytes
+        guard byteCount <= bodyByteCountLimit else { throw BodyTooLong() }
+      }
     }
 
     private func finish(
@@ -53,15 +70,21 @@
       log(note)
     }
 
-    private func send(_ reply: Reply, _ writer: consuming ResponseWriter, _ transfer: UInt64, _ id: UInt64) async throws
-    {
+    private func send(
+      _ reply: Reply, _ writer: consuming ResponseWriter, _ channel: any Channel, _ transfer: UInt64, _ id: UInt64
+    ) async throws {
       let head = HTTPResponse(status: reply.status, headerFields: reply.fields)
       switch reply.body {
       case .none: try await writer.writeResponse(head)
       case .bytes(let bytes):
-        try await writer.write(response: head, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+        var body = try await writer.writeHead(head)
+        try await body.write(ByteBuffer(bytes: bytes))
+        try await Self.handOver(channel)
         status.sent(bytes.count, by: id)
-      case .file(let file, let range): try await send(file, range, head, writer, transfer, id)
+        try await body.finish(nil)
+      case .file(let file, let range):
+        let body = try await writer.writeHead(head)
+        try await send(file, range, body, channel, transfer, id)
       case .events:
         defer { table.endStream() }
         try await sendEvents(head, writer, transfer, id)
@@ -69,22 +92,29 @@
     }
 
     private func send(
-      _ file: ServedFile, _ range: Range<UInt64>, _ head: HTTPResponse, _ writer: consuming ResponseWriter,
+      _ file: ServedFile, _ range: Range<UInt64>, _ body: consuming some ResponseBodyWriter, _ channel: any Channel,
       _ transfer: UInt64, _ id: UInt64
     ) async throws {
-      var body = try await writer.writeHead(head)
+      var body = body
       var offset = range.lowerBound
       while offset < range.upperBound {
         let end = min(range.upperBound, offset + UInt64(Self.pieceByteCount))
         var buffer = ByteBufferAllocator().buffer(capacity: Int(end - offset))
         try file.read(offset..<end, into: &buffer)
         try await body.write(buffer)
+        try await Self.handOver(channel)
         table.progress(transfer)
         status.sent(Int(end - offset), by: id)
         offset = end
       }
       try await body.finish(nil)
     }
+
+    /// Waits until the connection's thread has come to what was written.
+    ///
+    /// A writer waits for its client only once that thread has found out that the connection takes no more. Reading is faster than
+    /// encryption: without this, a whole file would be read, and wait for the thread in memory.
+    private static func handOver(_ channel: any Channel) async throws { try await channel.eventLoop.submit {}.get() }
 
     /// Sends the sections of the page that changed, at most once a second.
     private func sendEvents(

@@ -308,17 +308,12 @@
       }
       last = task
       guard let limit else { return await task.value }
-      await withTaskGroup { group in
-        let (stream, end) = AsyncStream<Void>.makeStream()
-        Task {
-          await task.value
-          end.finish()
-        }
-        group.addTask { for await _ in stream {} }
-        group.addTask { try? await Task.sleep(for: limit) }
-        _ = await group.next()
-        group.cancelAll()
+      let (stream, end) = AsyncStream<Void>.makeStream()
+      Task {
+        await task.value
+        end.finish()
       }
+      await waitForEnd(of: stream, within: limit)
     }
 
     func result<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {

@@ -73,6 +73,8 @@
     ) -> TLSConfiguration {
       var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: key)
       configuration.minimumTLSVersion = .tlsv12
+      // By then everything was handed to the kernel: many clients close their socket without a word of TLS.
+      configuration.shutdownTimeout = .seconds(1)
       return configuration
     }
   }
