@@ -41,5 +41,11 @@
       #expect(try playground.text("page.html").contains("<h2>Packs</h2>"))
       #expect(try playground.text("authority.pem").hasPrefix("-----BEGIN CERTIFICATE-----"))
     }
+
+    @Test func thePictureIsThere() throws {
+      let picture = try #require(try Self.page().firstMatch(of: /!\[[^\]]+\]\(([^)]+)\)/)).output.1
+      let bytes = try Data(contentsOf: Self.docs.appendingPathComponent(String(picture)))
+      #expect(bytes.starts(with: [0x89, 0x50, 0x4e, 0x47]))
+    }
   }
 #endif

@@ -25,7 +25,7 @@
       .facts { color: var(--muted); margin: .3rem 0; }
       .facts a { margin-left: .8rem; }
       dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .8rem; margin: 0; }
-      dl div { display: flex; flex-direction: column-reverse; padding: .8rem 1rem; background: var(--card); border: 1px solid var(--rule); border-radius: 8px; }
+      dl div { display: flex; flex-direction: column-reverse; justify-content: flex-end; padding: .8rem 1rem; background: var(--card); border: 1px solid var(--rule); border-radius: 8px; }
       dt { color: var(--muted); font-size: .9rem; }
       dd { margin: 0; font-size: 1.5rem; font-variant-numeric: tabular-nums; }
       .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--rule); border-radius: 8px; }
