@@ -196,8 +196,16 @@ import Testing
       #expect(schema.described().subtracting(seen).subtracting(["sites[]", "failure"]).isEmpty)
     }
 
+    /// An archive that is larger than what connections hold on their way.
     private func makeLargeArchive() throws {
-      try playground.write(noise(30_000_000, seed: 4), to: "Large/noise.bin")
+      // Bytes that do not compress, the same each time, and sooner than by `noise`.
+      let made = try playground.boundedShell(
+        """
+        mkdir Large
+        zero=00000000000000000000000000000000
+        openssl enc -aes-128-ctr -K $zero -iv $zero -in /dev/zero | head -c 30000000 > Large/noise.bin
+        """)
+      #expect(made.status == 0, "\(made.errors)")
       try playground.succeed("add", "work", "Large", "--pack", "Large", "--level", "1")
       try playground.succeed(
         "export", "work", "Large", "-o", "Large.pack", "--key", "\(playground.path)/site.key", "--level", "1")
