@@ -1,4 +1,5 @@
-# The commands of the README set up a fresh Debian machine with Swift by themselves: `make demo`, `make demo-app` and `make test`.
+# The commands of the README set up a fresh Debian machine with Swift by themselves: `make demo`, `make demo-app`,
+# `make demo-delivery` and `make test`.
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -24,7 +25,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo demo-app test build release install setup format lint bench bench-managed bench-package bench-publish bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo demo-app demo-delivery test build release install setup format lint bench bench-managed bench-package bench-publish bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -52,6 +53,12 @@ demo-app:  ## Run the sample app by itself against a site of this machine: insta
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product packstore
 	@Scripts/demo-app $(BUILD)/tour/release/packstore $(BUILD)/tour/release/tour
+
+demo-delivery:  ## Run server, agent and sample app on loopback: install, update while it plays; with what each step cost.
+	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev python3
+	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
+	$(SWIFT) build -c release $(SERVING) --product packstore
+	@Scripts/demo-delivery $(BUILD)/release/packstore $(BUILD)/tour/release/tour
 
 test: build lint  ## Run all tests.
 	@Tests/Storage/setup $(BUILD)/storage
