@@ -32,12 +32,7 @@ struct Agent: AsyncParsableCommand {
   @Flag(help: "End when every essential pack is here.")
   var waitEssential = false
 
-  @Option(help: .init("How long an extension may run, in seconds a day.", valueName: "seconds"))
-  var extensionTime = 180
-
-  @Option(
-    help: .init("How much memory an extension may take; also as 64M.", valueName: "bytes"), transform: parseByteCount)
-  var extensionMemory = 64 << 20
+  @OptionGroup var extensions: ExtensionOptions
 
   @OptionGroup var report: ReportOptions
 
@@ -55,9 +50,6 @@ struct Agent: AsyncParsableCommand {
     guard !(once && waitEssential), !isEvent || !(once || waitEssential) else {
       throw ValidationError("--once, --wait-essential and an event are three things to do: name one")
     }
-    guard (0...86_400).contains(extensionTime) else {
-      throw ValidationError("--extension-time goes from 0 to 86400, not \(extensionTime)")
-    }
     guard GroupName(group) != nil else {
       throw ValidationError(
         "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
@@ -69,8 +61,8 @@ struct Agent: AsyncParsableCommand {
     let (folder, app) = try name.open(registering: true)
     let log = AgentLog(report)
     var options = GroupAgent.Options()
-    options.limits.dailyTime = .seconds(extensionTime)
-    options.limits.byteCount = extensionMemory
+    options.limits.dailyTime = .seconds(extensions.extensionTime)
+    options.limits.byteCount = extensions.extensionMemory
     options.tell = log.tell
     options.manager.onFirstContact = { site, key in
       warn("the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on")

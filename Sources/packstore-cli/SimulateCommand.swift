@@ -65,19 +65,11 @@ struct Simulate: AsyncParsableCommand {
   @Flag(help: "List groups and their apps, with what they have asked for and what extensions may still take.")
   var list = false
 
-  @Option(help: .init("How long an extension may run, in seconds a day.", valueName: "seconds"))
-  var extensionTime = 180
-
-  @Option(
-    help: .init("How much memory an extension may take; also as 64M.", valueName: "bytes"), transform: parseByteCount)
-  var extensionMemory = 64 << 20
+  @OptionGroup var extensions: ExtensionOptions
 
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (0...86_400).contains(extensionTime) else {
-      throw ValidationError("--extension-time goes from 0 to 86400, not \(extensionTime)")
-    }
     if list {
       guard words.count <= 1 else { throw ValidationError("--list takes one group at most") }
       return
@@ -130,8 +122,8 @@ struct Simulate: AsyncParsableCommand {
     options.resetsBudget = resetBudget
     options.isInPlace = inPlace
     options.seed = seed
-    options.limits.dailyTime = .seconds(extensionTime)
-    options.limits.byteCount = extensionMemory
+    options.limits.dailyTime = .seconds(extensions.extensionTime)
+    options.limits.byteCount = extensions.extensionMemory
     options.onFirstContact = { site, key in
       warn("the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on")
     }

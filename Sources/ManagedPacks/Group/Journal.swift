@@ -140,8 +140,7 @@ package enum Urgency: String, CaseIterable, Codable, Comparable, Sendable {
   package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }
 
-extension Journal {
-  /// The version of what is written.
+extension Journal: GroupDocument {
   package static let format = 1
 
   /// The most bytes of a journal: what its counts allow, with the longest names and paths.
@@ -150,46 +149,23 @@ extension Journal {
   /// The most packs, requests and apps of each kind.
   package static let countLimit = 10_000
 
-  /// Nil for what is no journal.
-  ///
-  /// - Throws: ``ManagedPacksError`` `newerJournal`.
-  package init?(decoding bytes: [UInt8]) throws {
-    guard bytes.count <= Self.byteCountLimit else { return nil }
-    // Before Foundation's decoder sees it: deep nesting, names that are there twice.
-    let document = JSONReader.read(bytes)
-    guard document.faults.isEmpty, let members = document.root?.object,
-      let format = members.first(where: { $0.name == "format" })?.value.integer(Int.self)
-    else { return nil }
-    guard format <= Self.format else {
-      throw ManagedPacksError(
-        .newerJournal, "the group's journal was written by a later version of PackStore", remedy: "update PackStore")
-    }
-    guard let journal = try? JSONDecoder().decode(Self.self, from: Data(bytes)), journal.isBounded else { return nil }
-    self = journal
+  package static let title = "the group's journal"
+
+  package static var excess: ManagedPacksError {
+    ManagedPacksError(
+      .groupFolder, "the group would have more than \(countLimit) packs, requests or apps",
+      remedy: "divide the packs among several groups")
   }
 
-  private var isBounded: Bool {
+  package var isBounded: Bool {
     let counts = [
       apps.count, packs.count, requests.count, seen.count, essential.count, registrations.count, extensionTimes.count,
     ]
     return counts.allSatisfy { $0 <= Self.countLimit }
   }
-
-  /// - Throws: ``ManagedPacksError`` `groupFolder` for a journal that would not be read again.
-  package func encode() throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let bytes = isBounded ? Array(try encoder.encode(self)) : []
-    guard isBounded, bytes.count <= Self.byteCountLimit else {
-      throw ManagedPacksError(
-        .groupFolder, "the group would have more than \(Self.countLimit) packs, requests or apps",
-        remedy: "divide the packs among several groups")
-    }
-    return bytes
-  }
 }
 
-extension Journal: Codable {
+extension Journal {
   private enum CodingKeys: CodingKey {
     case format, apps, chosenLanguage, language, packs, requests, seen, essential, registrations, extensionTimes
   }

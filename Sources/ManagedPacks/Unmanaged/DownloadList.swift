@@ -32,27 +32,15 @@ package struct DownloadList: Hashable, Sendable {
   package static let byteCountLimit = 64 << 20
 }
 
-extension DownloadList {
-  /// Nil for what is no list.
-  ///
-  /// - Throws: ``ManagedPacksError`` `newerJournal`.
-  package init?(decoding bytes: [UInt8]) throws {
-    guard bytes.count <= Self.byteCountLimit else { return nil }
-    // Before Foundation's decoder sees it: deep nesting, names that are there twice.
-    let document = JSONReader.read(bytes)
-    guard document.faults.isEmpty, let members = document.root?.object,
-      let format = members.first(where: { $0.name == "format" })?.value.integer(Int.self)
-    else { return nil }
-    guard format <= Self.format else {
-      throw ManagedPacksError(
-        .newerJournal, "the app's list of downloads was written by a later version of PackStore",
-        remedy: "update PackStore")
-    }
-    guard let list = try? JSONDecoder().decode(Self.self, from: Data(bytes)), list.isBounded else { return nil }
-    self = list
+extension DownloadList: GroupDocument {
+  package static let title = "the app's list of downloads"
+
+  package static var excess: ManagedPacksError {
+    ManagedPacksError(
+      .groupFolder, "the app would have more than \(countLimit) downloads", remedy: "schedule fewer at a time")
   }
 
-  private var isBounded: Bool {
+  package var isBounded: Bool {
     let ids = Set(downloads.map(\.id))
     return downloads.count <= Self.countLimit && delivered.count <= Self.countLimit
       && cancelled.count <= Self.cancelledLimit && cancelled.allSatisfy { UUID(uuidString: $0) != nil }
@@ -60,18 +48,6 @@ extension DownloadList {
       && (0...DownloadRecord.sizeLimit).contains(spentByteCount)
       && (0...DownloadRecord.sizeLimit).contains(spentEssentialByteCount)
       && (1...Int(Int32.max)).contains(nextNumber)
-  }
-
-  /// - Throws: ``ManagedPacksError`` `groupFolder` for a list that would not be read again.
-  package func encode() throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let bytes = isBounded ? Array(try encoder.encode(self)) : []
-    guard isBounded, bytes.count <= Self.byteCountLimit else {
-      throw ManagedPacksError(
-        .groupFolder, "the app would have more than \(Self.countLimit) downloads", remedy: "schedule fewer at a time")
-    }
-    return bytes
   }
 
   package subscript(_ id: String) -> DownloadRecord? {

@@ -116,31 +116,19 @@
     /// Asks, and again wherever the server leads.
     private func ask(_ pulse: Pulse) async throws -> (HTTPClientResponse, SiteURL) {
       let start = try SiteURL(request.url)
-      var url = start, mayBePrivate = true
-      for redirectionCount in 0... {
-        guard url.isSafe else {
-          throw DeliveryError(.badResponse, "only https is fetched, and http from this machine alone", at: url.text)
+      var way = Redirections(from: start, mayBePrivate: true, limit: redirectLimit)
+      while true {
+        guard way.url.isSafe else {
+          throw DeliveryError(.badResponse, "only https is fetched, and http from this machine alone", at: way.url.text)
         }
-        let host = url.plainHost
+        let host = way.url.plainHost
         try ofSink { try sink.permit(host: host) }
-        let headers = headers(for: url, from: start)
-        let response = try await pulse.awaitAnswer { [url, mayBePrivate] in
-          try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+        let headers = headers(for: way.url, from: start)
+        let response = try await pulse.awaitAnswer { [way] in
+          try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate)
         }
-        guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
-        else { return (response, url) }
-        guard redirectionCount < redirectLimit else {
-          throw DeliveryError(
-            .badResponse, "the server redirects more than \(max(redirectLimit, 0)) times", at: url.text,
-            limit: .redirects)
-        }
-        guard let target = response.headers.first(name: "Location") else {
-          throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
-        }
-        mayBePrivate = mayBePrivate && clients.isPrivate(url)
-        url = try url.redirected(to: target)
+        guard try way.follow(response, by: clients) else { return (response, way.url) }
       }
-      preconditionFailure("unreachable: the loop has no end")
     }
 
     private func headers(for url: SiteURL, from start: SiteURL) -> HTTPHeaders {

@@ -337,42 +337,30 @@
       try await pulse.hold { try await options.pace.pass() }
       let clients = clients ?? self.clients
       let start = knowledge.withLock { $0 }
-      var url = try SiteURL(start.base.file(path))
-      var mayBePrivate = start.mayBePrivate
+      var way = Redirections(
+        from: try SiteURL(start.base.file(path)), mayBePrivate: start.mayBePrivate, limit: options.limits.redirectLimit)
       var headers = HTTPHeaders(fields)
       headers.add(name: "Accept-Encoding", value: "identity")
       headers.add(name: "User-Agent", value: "PackStore")
-      for redirections in 0... {
-        let response = try await pulse.awaitAnswer { [url, mayBePrivate, headers] in
+      while true {
+        let response = try await pulse.awaitAnswer { [way, headers] in
           guard let network = options.network else {
-            return try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+            return try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate)
           }
-          return try await network.get(String(url.target), range: headers.first(name: "Range")) {
-            try await clients.get(url, headers, mayBePrivate: mayBePrivate)
+          return try await network.get(String(way.url.target), range: headers.first(name: "Range")) {
+            try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate)
           }
         }
-        guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
-        else {
-          if redirections > 0, [.ok, .partialContent, .notModified].contains(response.status) {
-            adopt(url, path, mayBePrivate: mayBePrivate)
-          }
-          guard response.headers.isIdentity else {
-            throw DeliveryError(.badResponse, "the server sends it in another encoding than it is stored", at: url.text)
-          }
-          return response
+        if try way.follow(response, by: clients) { continue }
+        if way.count > 0, [.ok, .partialContent, .notModified].contains(response.status) {
+          adopt(way.url, path, mayBePrivate: way.mayBePrivate)
         }
-        guard redirections < options.limits.redirectLimit else {
+        guard response.headers.isIdentity else {
           throw DeliveryError(
-            .badResponse, "the server redirects more than \(max(options.limits.redirectLimit, 0)) times", at: url.text,
-            limit: .redirects)
+            .badResponse, "the server sends it in another encoding than it is stored", at: way.url.text)
         }
-        guard let target = response.headers.first(name: "Location") else {
-          throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
-        }
-        mayBePrivate = mayBePrivate && clients.isPrivate(url)
-        url = try url.redirected(to: target)
+        return response
       }
-      preconditionFailure("unreachable: the loop has no end")
     }
 
     /// The site moved as a whole if a file of it did, and is there: later requests go there at once.

@@ -82,6 +82,17 @@ func openFolder(
   }
 }
 
+/// A descriptor that passed a check.
+private func closingIfItFails(_ descriptor: CInt, _ check: () throws -> Void) throws -> CInt {
+  do {
+    try check()
+    return descriptor
+  } catch {
+    close(descriptor)
+    throw error
+  }
+}
+
 /// Opens a regular file for reading.
 ///
 /// - Throws: `notFound` when there is no such file; `wrongKind` for a link that is not to be followed, and for what is
@@ -98,13 +109,7 @@ func openFile(_ place: FilePlace, _ links: LinkRule) throws -> CInt {
   } catch {
     throw explainOpening(error, place)
   }
-  do {
-    try requireRegular(descriptor, place)
-    return descriptor
-  } catch {
-    close(descriptor)
-    throw error
-  }
+  return try closingIfItFails(descriptor) { try requireRegular(descriptor, place) }
 }
 
 /// Makes a file, which has to be new, and opens it for reading and writing.
@@ -134,13 +139,9 @@ func openLockFile(_ place: FilePlace) throws -> CInt {
   } catch {
     throw explainOpening(error, place)
   }
-  do {
+  return try closingIfItFails(descriptor) {
     try requireRegular(descriptor, place)
     try tighten(descriptor, place)
-    return descriptor
-  } catch {
-    close(descriptor)
-    throw error
   }
 }
 
@@ -159,13 +160,7 @@ func openForAppending(_ place: FilePlace) throws -> CInt {
   } catch {
     throw explainOpening(error, place)
   }
-  do {
-    try requireRegular(descriptor, place)
-    return descriptor
-  } catch {
-    close(descriptor)
-    throw error
-  }
+  return try closingIfItFails(descriptor) { try requireRegular(descriptor, place) }
 }
 
 /// Opens a file for reading and writing, or makes it. Never both in one call: in a folder that many users share, Linux
