@@ -37,10 +37,14 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var pack: PackID
 
   @Option(
-    help: .init("Compression, from 1 (fast) to 22 (small). (default: 3; sequential: 4)", valueName: "n"))
+    help: .init("Compression, from 1 (fast) to 22 (small). (default: 3; sequential: 4, compact: 6)", valueName: "n"))
   var level: Int32?
 
-  @Option(help: "How assets will be read: at random, or from front to back, which stores them smaller.")
+  @Option(
+    help: """
+      How assets will be read: at random; from front to back, which stores them smaller; or at random, but rarely, which \
+      stores many small ones smallest.
+      """)
   var layout: Store.InstallOptions.Layout = .random
 
   @OptionGroup(title: "What of the folder") var source: SourceOptions

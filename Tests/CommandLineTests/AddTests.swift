@@ -152,6 +152,22 @@ import Testing
     #expect((pack["versions"] as? [NSDictionary])?.first?["version"] as? Int == 7)
   }
 
+  /// Small assets share larger frames where they are read rarely.
+  @Test func layoutsForSize() throws {
+    for number in 0..<200 {
+      let lines = (0..<60).map { "line \($0) of file \(number): \(($0 &* 7919 &+ number &* 104_729) % 1000)\n" }
+      try playground.write(lines.joined(), to: "folder/\(number)")
+    }
+    var stored: [String: Int] = [:]
+    for layout in ["random", "sequential", "compact"] {
+      let run = try playground.packstore("add", layout, "folder", "--pack", "A", "--layout", layout, "--json")
+      stored[layout] = try #require(try run.json["new_stored_bytes"] as? Int)
+      #expect(try playground.packstore("verify", layout, "--deep").status == 0)
+    }
+    let random = try #require(stored["random"]), compact = try #require(stored["compact"])
+    #expect(compact * 10 < random * 9, "\(stored)")
+  }
+
   // MARK: - Map assets
 
   @Test func mapAssets() throws {

@@ -47,6 +47,7 @@ PKS_MUST_CHECK pks_status pks_txn_begin(
 typedef enum pks_layout {
   PKS_LAYOUT_RANDOM,      ///< frames of 128 KiB: for assets that are read at random
   PKS_LAYOUT_SEQUENTIAL,  ///< frames of 2 MiB: smaller, for assets that are read from front to back
+  PKS_LAYOUT_COMPACT,  ///< frames of 256 KiB, which small assets share: smaller, for those that are read at random, but rarely
 } pks_layout;
 
 typedef enum pks_links {
@@ -126,7 +127,7 @@ typedef struct pks_add_request {
   /// not read it from the attributes.
   pks_placement placement;
   bool adopt;     ///< takes over a pack that is not local, as `pks_provenance.adopt`
-  int32_t level;  ///< zstd level, 1 to 22; 0: 3, or 4 with PKS_LAYOUT_SEQUENTIAL
+  int32_t level;  ///< zstd level, 1 to 22; 0: 3, 4 with PKS_LAYOUT_SEQUENTIAL, 6 with PKS_LAYOUT_COMPACT
   pks_layout layout;
   uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
   uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says

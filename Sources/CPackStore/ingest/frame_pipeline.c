@@ -50,16 +50,31 @@ static bool allocate_all(pks__frame_pipeline *pipeline, int level, uint32_t thre
   return true;
 }
 
+/// What a layout means: raw bytes of frames, of those that small assets share, and zstd's level.
+typedef struct layout_sizes {
+  uint32_t frame, shared_frame;
+  int level;
+} layout_sizes;
+
+/// What a request asks for. Larger frames pay for the larger tables of higher levels.
+static layout_sizes sizes_of(const pks_add_request *request) {
+  layout_sizes sizes = {PKS__FRAME_RANDOM, 32 * 1024, 3};
+  if (request->layout == PKS_LAYOUT_SEQUENTIAL) { sizes = (layout_sizes){2 * 1024 * 1024, 2 * 1024 * 1024, 4}; }
+  if (request->layout == PKS_LAYOUT_COMPACT) { sizes = (layout_sizes){256 * 1024, 256 * 1024, 6}; }
+  if (request->frame_size && request->layout != PKS_LAYOUT_RANDOM) { sizes.shared_frame = request->frame_size; }
+  if (request->frame_size) { sizes.frame = request->frame_size; }
+  if (request->shared_frame_size) { sizes.shared_frame = request->shared_frame_size; }
+  if (request->level) { sizes.level = request->level; }
+  return sizes;
+}
+
 pks_status pks__frame_pipeline_open(
   pks__frame_pipeline *out, pks__staging *staging, const pks__frame_sink *sink, pks__pool *pool,
   const pks_add_request *request, uint32_t chunk_maximum, bool sync, pks_error *error
 ) {
-  bool sequential = request->layout == PKS_LAYOUT_SEQUENTIAL;
+  layout_sizes sizes = sizes_of(request);
   uint32_t threads = pks__pool_thread_count(pool);
-  *out = (pks__frame_pipeline){.pool = pool, .target = sequential ? PKS__FRAME_SEQUENTIAL : PKS__FRAME_RANDOM};
-  if (request->frame_size) { out->target = request->frame_size; }
-  out->shared_target = sequential ? out->target : PKS__FRAME_SHARED;
-  if (request->shared_frame_size) { out->shared_target = request->shared_frame_size; }
+  *out = (pks__frame_pipeline){.pool = pool, .target = sizes.frame, .shared_target = sizes.shared_frame};
   // A reader does not remember longer ones (`frame_cache.h`).
   out->scattered_target = out->shared_target / 2 < PKS__FRAME_RANDOM ? out->shared_target / 2 : PKS__FRAME_RANDOM;
   out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
@@ -71,9 +86,7 @@ pks_status pks__frame_pipeline_open(
   pks__scratch_init(&out->frame_bases, &staging->scratch);
   size_t raw_capacity = chunk_maximum > out->target ? chunk_maximum : out->target;
   if (raw_capacity < out->shared_target) { raw_capacity = out->shared_target; }
-  int level = request->level;
-  if (level == 0) { level = sequential ? PKS__LEVEL_SEQUENTIAL : PKS__LEVEL_RANDOM; }
-  return allocate_all(out, level, threads, raw_capacity) ? PKS_OK : pks__fail_memory(error);
+  return allocate_all(out, sizes.level, threads, raw_capacity) ? PKS_OK : pks__fail_memory(error);
 }
 
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline) {

@@ -23,10 +23,6 @@
 enum {
   PKS__LARGE_ASSET = 64 * 1024,
   PKS__FRAME_RANDOM = 128 * 1024,
-  PKS__FRAME_SHARED = 32 * 1024,
-  PKS__FRAME_SEQUENTIAL = 2 * 1024 * 1024,
-  PKS__LEVEL_RANDOM = 3,
-  PKS__LEVEL_SEQUENTIAL = 4,  ///< larger tables, which larger frames pay for
   PKS__FRAME_CHUNKS_MAX = 4096,
 };
 

@@ -62,7 +62,7 @@ extension Manifest {
               "items": { "$ref": "#/$defs/pattern" }
             },
             "level": { "type": "integer", "minimum": 1, "maximum": 22, "description": "of compression" },
-            "layout": { "enum": ["random", "sequential"], "description": "how assets will be read" },
+            "layout": { "enum": ["random", "sequential", "compact"], "description": "how assets will be read" },
             "appVersions": {
               "type": "string",
               "pattern": "^([0-9.]+\\.\\.\\.|[0-9.]*\\.\\.<[0-9.]+)$",

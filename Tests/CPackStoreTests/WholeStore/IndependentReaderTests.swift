@@ -167,6 +167,9 @@ extension Core {
       folder["noise"] = .file(random.bytes(100_000))
       let source = try home.put(folder, at: "source")
       try store.commit { try $0.add("sequential", source) { $0.layout = PKS_LAYOUT_SEQUENTIAL } }
+      folder["list"] = .file(random.prose(600_000))
+      let changed = try home.put(folder, at: "source")
+      try store.commit { try $0.add("compact", changed) { $0.layout = PKS_LAYOUT_COMPACT } }
       try store.commit {
         try $0.pin("large", 2)
         try $0.rollBack("large", to: 1)

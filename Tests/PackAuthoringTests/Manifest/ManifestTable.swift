@@ -255,7 +255,7 @@ enum ManifestTable {
     (#""packstore":{"placement":§"Durable"}"#, ["error: there is no placement 'Durable': did you mean 'durable'?"]),
     (#""packstore":{"placement":§"cache"}"#, ["error: there is no placement 'cache': take durable or purgeable"]),
     (#""packstore":{"layout":§"seq"}"#, ["error: there is no layout 'seq': did you mean 'sequential'?"]),
-    (#""packstore":{"layout":§"tape"}"#, ["error: there is no layout 'tape': take random or sequential"]),
+    (#""packstore":{"layout":§"tape"}"#, ["error: there is no layout 'tape': take random or sequential or compact"]),
     (#""packstore":{"layout":§null}"#, ["error: 'layout' must be a string, not null"]),
     (
       #""packstore":{"priority":§"1"}"#,

@@ -1,7 +1,7 @@
 // Stands in for the store, to whose name values belong, where decoders are fuzzed.
 public enum Store {
   public enum InstallOptions {
-    public enum Layout: String, CaseIterable, Sendable { case random, sequential }
+    public enum Layout: String, CaseIterable, Sendable { case random, sequential, compact }
   }
 }
 
