@@ -17,6 +17,8 @@ OPTIONAL_PACKAGES := systemd
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
 # The same for `make bench-space`.
 SPACE_PEERS := casync restic borgbackup ostree
+# The same for `make bench-serve`.
+SERVE_PEERS := nginx-light wrk nghttp2-client
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
 SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
@@ -25,7 +27,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo demo-app demo-delivery test build release install setup format lint bench bench-managed bench-package bench-publish bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo demo-app demo-delivery test build release install setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -124,6 +126,12 @@ bench-publish: release  ## Measure publishing to a bucket beside rclone, also ov
 	@mkdir -p $(RAW)
 	Benchmarks/compare-publish --json $(RAW)/publish.json >/dev/null
 	Benchmarks/summarize $(RAW)/publish.json
+
+bench-serve: release  ## Measure the development server beside nginx, by HTTP/1.1 and HTTP/2, within 10 minutes.
+	@Scripts/setup --optional $(SERVE_PEERS)
+	@mkdir -p $(RAW)
+	Benchmarks/compare-serve --json $(RAW)/serve.json >/dev/null
+	Benchmarks/summarize $(RAW)/serve.json
 
 bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 25 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
