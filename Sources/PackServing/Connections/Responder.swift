@@ -11,7 +11,7 @@
     let status: ServerStatus
     let log: @Sendable (RequestNote) -> Void
 
-    /// What is read of a file at a time: so much memory a transfer takes here, and about as much on its way.
+    /// What is read of a file at a time: so much memory a transfer takes, here or on its way.
     static let pieceByteCount = 64 << 10
 
     func respond(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
@@ -98,6 +98,8 @@
       var body = body
       var offset = range.lowerBound
       while offset < range.upperBound {
+        // Nothing is read before there is room: a slow client would have a piece wait here and another one on its way.
+        if !channel.isWritable { try await body.write(contentsOf: EmptyCollection()) }
         let end = min(range.upperBound, offset + UInt64(Self.pieceByteCount))
         var buffer = ByteBufferAllocator().buffer(capacity: Int(end - offset))
         try file.read(offset..<end, into: &buffer)
