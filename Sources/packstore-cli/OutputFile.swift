@@ -6,6 +6,8 @@ import PackStore
 #elseif canImport(Musl)
   import Musl
 #else
+  // When the module is compiled as a whole, `stat` counts as a part of it.
+  import CoreFoundation
   import Glibc
 #endif
 
