@@ -76,6 +76,17 @@ static bool write_sources(writer *writer, const step *step) {
   return true;
 }
 
+static bool read_generation(const writer *writer, uint64_t *out) {
+  pks_error error = {0};
+  pks_snapshot *snapshot;
+  pks_status status = pks_snapshot_open(&snapshot, writer->store, &error);
+  if (!succeeded(writer->failure, "snapshot", status, &error)) { return false; }
+  *out = pks_snapshot_generation(snapshot);
+  pks_snapshot_close(snapshot);
+  return true;
+}
+
+/// A durable commit may empty segments in a commit of its own, which shows the same: it is planned, too.
 static bool commit(writer *writer, const step *step, pks_txn *txn) {
   process_figures *figures = writer->part->figures;
   store_state next = writer->state;
@@ -83,9 +94,12 @@ static bool commit(writer *writer, const step *step, pks_txn *txn) {
   uint64_t expected = atomic_load(&writer->part->board->committed) + 1, generation = 0;
   step_apply(step, &next);
   board_plan(writer->part->board, expected, &next);
+  board_plan(writer->part->board, expected + 1, &next);
   pks_status status = pks_txn_commit(txn, &generation, &error);
   if (!succeeded(writer->failure, "commit", status, &error)) { return false; }
   if (generation != expected) { return fail(writer->failure, "not the generation that was expected"); }
+  if (!read_generation(writer, &generation)) { return false; }
+  if (generation > expected + 1) { return fail(writer->failure, "two generations more than were expected"); }
   atomic_store(&writer->part->board->committed, generation);
   writer->state = next;
   atomic_fetch_add(&figures->swaps, 1);
@@ -106,15 +120,12 @@ static bool swap_once(writer *writer) {
   return commit(writer, &step, txn);
 }
 
-/// Begins where the writer before ended: at the generation it saw committed, or at the one it was about.
+/// Begins where the writer before ended: at the generation it saw committed, at the one it was about, or at one that emptied segments
+/// after that.
 static bool take_over(writer *writer) {
-  pks_error error = {0};
-  pks_snapshot *snapshot;
-  pks_status status = pks_snapshot_open(&snapshot, writer->store, &error);
-  if (!succeeded(writer->failure, "snapshot", status, &error)) { return false; }
-  uint64_t generation = pks_snapshot_generation(snapshot), known = atomic_load(&writer->part->board->committed);
-  pks_snapshot_close(snapshot);
-  if (generation != known && generation != known + 1) {
+  uint64_t generation, known = atomic_load(&writer->part->board->committed);
+  if (!read_generation(writer, &generation)) { return false; }
+  if (generation < known || generation > known + 2) {
     return fail(
       writer->failure, "generation %llu after %llu", (unsigned long long)generation, (unsigned long long)known
     );
