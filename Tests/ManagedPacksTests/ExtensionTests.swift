@@ -110,7 +110,8 @@ import Testing
   func noneOfItIsLeft(script: String) async throws {
     let setup = try setUp(script)
     let (_, told) = try await install(setup)
-    #expect(told.contains("no sense") || told.contains("status 3"), "\(told)")
+    // Its end may be seen before its status is.
+    #expect(told.contains("no sense") || told.contains("before it had answered"), "\(told)")
     let text = try String(contentsOfFile: "\(setup.folder.path)/child", encoding: .utf8)
     let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     // It is gone, or what is left of it waits to be reaped.
