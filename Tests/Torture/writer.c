@@ -120,8 +120,8 @@ static bool swap_once(writer *writer) {
   return commit(writer, &step, txn);
 }
 
-/// Begins where the writer before ended: at the generation it saw committed, at the one it was about, or at one that emptied segments
-/// after that.
+/// Begins where the writer before ended: at the generation it saw committed, at the one it was about, or at one that emptied
+/// segments after that.
 static bool take_over(writer *writer) {
   uint64_t generation, known = atomic_load(&writer->part->board->committed);
   if (!read_generation(writer, &generation)) { return false; }
