@@ -52,13 +52,13 @@ final class AgentWatch: Sendable {
 
   /// Has this watch told of what waits in there.
   func over<Result>(_ body: () throws -> Result) rethrows -> Result {
-    try LockWait.$observer.withValue({ self.note() }, operation: body)
+    try LockWait.$observer.withValue(.init { self.note() }, operation: body)
   }
 
   func over<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {
-    try await LockWait.$observer.withValue({ self.note() }, operation: body)
+    try await LockWait.$observer.withValue(.init { self.note() }, operation: body)
   }
 
   private var isWaiting: Bool {
