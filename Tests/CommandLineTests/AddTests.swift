@@ -282,6 +282,15 @@ import Testing
     #expect(playground.tree("").allSatisfy { $0.hasPrefix("folder") }, "nor is anything left of one")
   }
 
+  /// What is left out need not have a name that can be stored.
+  @Test func namesThatAreNotUTF8AreLeftOut() throws {
+    try playground.write("x", to: "folder/fine")
+    try playground.write("x", toRaw: Array("folder/a".utf8) + [0xff] + Array(".bin".utf8))
+    let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--exclude", "*.bin")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try playground.shell("packstore ls store").output == "fine\n")
+  }
+
   @Test func caseTwinsAreWarnedOf() throws {
     try playground.write("x", to: "folder/Name")
     try playground.write("x", to: "folder/name")

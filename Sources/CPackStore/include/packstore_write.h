@@ -150,7 +150,8 @@ typedef struct pks_add_request {
   uint32_t map_glob_count;
   void *PKS_NULLABLE context;  ///< for the callbacks
   /// May be NULL. Whether something of the folder is to be left out, with all that lies in it if it is a folder. `path` is relative
-  /// to the folder, on loan until it returns, and NOT NUL-terminated. Not asked where `entries` are given
+  /// to the folder, on loan until it returns, and NOT NUL-terminated; its last part need not be valid UTF-8, and cannot be stored
+  /// then. Not asked where `entries` are given
   bool (*PKS_NULLABLE skip)(void *PKS_NULLABLE context, const char *path, size_t path_length, bool is_folder);
   /// May be NULL. Called with every phase, and every 16 MiB or 1000 files, on the caller's thread; false cancels
   bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);

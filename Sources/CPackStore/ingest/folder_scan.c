@@ -179,7 +179,7 @@ static void examine_all(scan *scan, uint64_t begin) {
     size_t before;
     if (!push_name(scan, name, entry.length, &before)) { continue; }
     bool good = pks__path_is_valid(name, entry.length) && !memchr(name, '/', entry.length);
-    if (!good) { notice(scan, PKS_NOTICE_BAD_NAME, EILSEQ); }
+    if (!good && !is_skipped(scan, entry.kind)) { notice(scan, PKS_NOTICE_BAD_NAME, EILSEQ); }
     if (good && is_kept(scan, &entry)) { *PKS__SCRATCH_AT(&scan->entries, listed, kept++) = entry; }
     pop_name(scan, before);
   }
