@@ -151,6 +151,16 @@ import Testing
       #expect(try playground.packstore("verify", "Packs", "--deep").status == 0)
     }
 
+    /// It is not tried again: another attempt would find the same certificate.
+    @Test func aServerThatIsNotTrusted() throws {
+      try makeArchive()
+      let server = try serve("Tutorial.pack")
+      let run = try playground.packstore("pull", "device", "\(server.url)/site")
+      #expect(run.status == 3)
+      #expect(run.errors.contains("the server's certificate is not trusted at \(server.url)/site"), "\(run.errors)")
+      #expect(run.errors.contains("--ca FILE") && !run.errors.contains("try again"), "\(run.errors)")
+    }
+
     @Test func sitesAndStoresAreServed() throws {
       try makeArchive()
       try playground.succeed("publish", "work", "Site", "--key", "\(playground.path)/site.key")

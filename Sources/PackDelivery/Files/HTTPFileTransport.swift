@@ -56,7 +56,9 @@
           isTemporary: false)
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
         return fault(.badResponse, "the server's answer is not HTTP (\(malformed))")
-      default: return fault(.unreachable, "the connection failed (\(HTTPSource.describe(error)))")
+      default:
+        if let refused = CertificateFault(error) { return fault(.unreachable, refused.reason, isTemporary: false) }
+        return fault(.unreachable, "the connection failed (\(HTTPSource.describe(error)))")
       }
     }
   }

@@ -432,6 +432,11 @@
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
         return bad(path, "it is not HTTP (\(malformed))")
       default:
+        if let fault = CertificateFault(error) {
+          var refusal = DeliveryError(.unreachable, fault.reason, at: place(of: path))
+          refusal.specificRemedy = CertificateFault.remedy
+          throw refusal
+        }
         return TransientFault(
           error: DeliveryError(.unreachable, "the connection failed (\(Self.describe(error)))", at: place(of: path)))
       }
