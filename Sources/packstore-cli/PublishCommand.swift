@@ -347,11 +347,13 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       + result.prunedPacks.map { "\($0) is no longer offered by \(offeredPlace(result))" }
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
     let restored = result.restoredVersions.map { "the site had lost \($0): it was copied once more" }
+    // Of a site that is served elsewhere nothing is removed.
+    let retired = continueFrom == nil ? retiredLines(result) : []
     guard !result.isUnchanged else {
       return packs + [
         "nothing is new" + (result.channel.map { ": the channel \($0) stays at root \(result.sequence)" } ?? "")
       ]
-        + retiredLines(result)
+        + retired
     }
     let expiry = result.expiresAt.map { ["  until  \(formatDate($0))"] } ?? []
     let deltas = result.deltas.map { "a delta leads from \($0): \(formatBytes($0.byteCount))" }
@@ -363,7 +365,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       "  new    \(formatBytes(result.newByteCount))",
       "  size   \(formatBytes(result.byteCount))",
       "  key    \(result.publicKey)",
-    ] + expiry + ["  time   \(formatDuration(duration))"] + retiredLines(result)
+    ] + expiry + ["  time   \(formatDuration(duration))"] + retired
   }
 
   private func line(_ pack: Site.PublishResult.Pack) -> String {

@@ -35,7 +35,7 @@ struct Serve: AsyncParsableCommand {
   @Argument(help: .init("Archives, stores and sites.", valueName: "source"), completion: .file())
   var sources: [String] = []
 
-  @Option(help: .init("The address to listen at (default: 127.0.0.1).", valueName: "host"))
+  @Option(help: .init("The address to listen at.", valueName: "host"))
   var host = "127.0.0.1"
 
   @Option(help: .init("The port; 0: one that is free (default: 8443, or 8080 with --http).", valueName: "port"))
@@ -62,7 +62,7 @@ struct Serve: AsyncParsableCommand {
     help: .init("Where authority, key and development sites are kept.", valueName: "folder"), completion: .directory)
   var folder: String?
 
-  @Option(help: .init("How long transfers may take when it ends (default: 10).", valueName: "seconds"))
+  @Option(help: .init("How long transfers may take when it ends.", valueName: "seconds"))
   var grace = 10
 
   @OptionGroup var report: ReportOptions

@@ -158,7 +158,7 @@
         return isNew
       }
       let wasServed = known.withLock { $0.sources.contains { $0.source.path == path && $0.state != nil } }
-      let consequence = wasServed ? "what was served before is served on" : "it is not served"
+      let consequence = wasServed ? "as a site, what was served before is served on" : "it is not served"
       if isNew { tell("\(path.string): \(fault); \(consequence)") }
     }
 
