@@ -63,23 +63,43 @@ static int64_t last_touched(pks_store *store, const char *path) {
   return newest;
 }
 
-static void sweep_folder(pks_store *store, const char *path) {
+static bool is_old(pks_store *store, pks_vfs_file journal, const char *path, const void *context) {
+  (void)journal;
+  (void)context;
+  return last_touched(store, path) <= pks__vfs_now_ns(store->vfs) - WEEK_NS;
+}
+
+/// Whether a journal says that its folder is the pack's. Its sum is not looked at: what is damaged is of no use.
+static bool is_of_pack(pks_store *store, pks_vfs_file journal, const char *path, const void *context) {
+  const char *pack = context;
+  uint8_t record[8 + 1 + PKS__ID_SIZE + PKS__PACK_NAME_MAX];
+  size_t length = 1 + PKS__ID_SIZE + strlen(pack), got;
+  pks_le32 said;
+  (void)path;
+  if (pks__vfs_read_at(store->vfs, journal, 0, record, 8 + length, &got) || got != 8 + length) { return false; }
+  memcpy(&said, record, sizeof said);
+  return pks__get32(said) == length && record[8] == PKS__INCOMING_OWNER
+    && memcmp(record + 8 + 1 + PKS__ID_SIZE, pack, strlen(pack)) == 0;
+}
+
+typedef bool folder_test(pks_store *store, pks_vfs_file journal, const char *path, const void *context);
+
+/// Removes a folder that no process works in, if `goes` says so; others are not locked, for who wants to work there would find them
+/// taken.
+static void remove_idle(pks_store *store, const char *path, folder_test *goes, const void *context) {
   const pks_vfs *vfs = store->vfs;
-  int64_t touched = last_touched(store, path), now = pks__vfs_now_ns(vfs);
-  if (touched > now - WEEK_NS) { return; }
   char journal[PKS__INCOMING_PATH];
   pks_vfs_file file;
   (void)snprintf(journal, sizeof journal, "%s/" PKS__INCOMING_JOURNAL, path);
   if (pks__vfs_open(vfs, store->root, journal, PKS_VFS_OPEN_LOCK, &file)) { return; }
   bool taken = false;
-  if (!pks__incoming_lock(store, file, &taken) && taken && pks__incoming_is_named(store, file, journal)) {
-    pks__incoming_remove(store, path);
-  }
+  bool locks = goes(store, file, path, context) && !pks__incoming_lock(store, file, &taken) && taken;
+  if (locks && pks__incoming_is_named(store, file, journal)) { pks__incoming_remove(store, path); }
   if (taken) { (void)pks__vfs_lock(vfs, file, 0, 1, PKS_VFS_LOCK_NONE); }
   pks__vfs_close(vfs, file);
 }
 
-void pks__incoming_sweep(pks_store *store) {
+static void remove_all_idle(pks_store *store, folder_test *goes, const void *context) {
   pks__name_list list;
   (void)pks__name_list_read(&list, store->vfs, store->root, PKS__INCOMING_FOLDER, NULL);
   uint64_t at = 0, unused;
@@ -87,7 +107,11 @@ void pks__incoming_sweep(pks_store *store) {
     char path[PKS__INCOMING_PATH];
     if (!pks__hex_parse64(name, &unused)) { continue; }
     (void)snprintf(path, sizeof path, PKS__INCOMING_FOLDER "/%s", name);
-    sweep_folder(store, path);
+    remove_idle(store, path, goes, context);
   }
   pks__name_list_free(&list);
 }
+
+void pks__incoming_sweep(pks_store *store) { remove_all_idle(store, is_old, NULL); }
+
+void pks__incoming_remove_of(pks_store *store, const char *pack) { remove_all_idle(store, is_of_pack, pack); }

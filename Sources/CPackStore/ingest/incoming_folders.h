@@ -8,7 +8,11 @@
 #include "store/state.h"
 
 #define PKS__INCOMING_JOURNAL "journal"
-enum { PKS__INCOMING_PATH = 2 * PKS__INDEX_NAME };  ///< room for the path of a file
+enum {
+  PKS__INCOMING_PATH = 2 * PKS__INDEX_NAME,  ///< room for the path of a file
+  /// The first byte of a journal's first record. The id of the catalog and the pack's name follow.
+  PKS__INCOMING_OWNER = 1,
+};
 
 /// Locks a journal; `*taken` is false when another process has it. Returns an errno.
 int pks__incoming_lock(pks_store *store, pks_vfs_file journal, bool *taken);
@@ -24,5 +28,7 @@ void pks__incoming_remove(pks_store *store, const char *path);  ///< the folder 
 
 /// Removes the folders in which nothing changed for a week. What cannot be removed stays for the next time.
 void pks__incoming_sweep(pks_store *store);
+/// Removes the folders of a pack in which no process works: another version of it came. What cannot be removed stays.
+void pks__incoming_remove_of(pks_store *store, const char *pack);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "commit/placement.h"
+#include "ingest/incoming_folders.h"
 #include "packstore_admin.h"
 #include "store/snapshot.h"
 
@@ -111,7 +112,9 @@ void pks_delivery_close(pks_delivery *delivery, bool discard) {
   // What is gathered and not written yet is kept, too.
   if (takes_frames && !discard && !delivery->failed) { pks__delivery_frames_flush(&delivery->frames); }
   leave_transaction(delivery);
+  bool came = discard && !delivery->failed && delivery->phase == PKS__DELIVERY_STAGED;
   pks__transfer_staging_close(incoming, discard);
+  if (came) { pks__incoming_remove_of(delivery->context.store, delivery->context.pack); }
   pks__free(delivery);
 }
 

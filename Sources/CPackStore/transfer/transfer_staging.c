@@ -13,7 +13,7 @@
 enum { NAME_SIZE = 32 };
 
 /// Kinds of records in the journal.
-enum { RECORD_OWNER = 1, RECORD_FRAME = 2, RECORD_COMPLETE = 3 };
+enum { RECORD_FRAME = 2, RECORD_COMPLETE = 3 };
 
 typedef struct blob {
   pks__id id;
@@ -205,7 +205,7 @@ static pks_status note_frame(
 static pks_status settle_owner(
   pks__transfer_staging *incoming, const char *pack, const pks__id *catalog, pks_error *error
 ) {
-  uint8_t expected[1 + PKS__ID_SIZE + PKS__PACK_NAME_MAX] = {RECORD_OWNER};
+  uint8_t expected[1 + PKS__ID_SIZE + PKS__PACK_NAME_MAX] = {PKS__INCOMING_OWNER};
   size_t length = 1 + sizeof *catalog + strlen(pack), found_length;
   memcpy(expected + 1, catalog, sizeof *catalog);
   memcpy(expected + 1 + sizeof *catalog, pack, strlen(pack));

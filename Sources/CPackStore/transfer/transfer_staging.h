@@ -15,7 +15,8 @@
 ///   2. A complete segment is never written again: its file may have its final name as well, if a loss of power brought
 ///      this one back. It is complete in the journal before it gets its name here.
 ///   3. The folder of a delivery is told by pack and catalog. It is made when a delivery begins, and removed when that
-///      ends and asks for it, or when nothing in it changed for a week. No sweep of `tmp/` touches it.
+///      ends and asks for it, when another version of the pack came, or when nothing in it changed for a week. No sweep of
+///      `tmp/` touches it.
 ///
 /// One thread at a time.
 #ifndef PKS_TRANSFER_TRANSFER_STAGING_H

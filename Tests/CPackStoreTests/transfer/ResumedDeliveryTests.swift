@@ -8,7 +8,7 @@ extension Core {
   @Suite struct ResumedDeliveryTests {
     /// Something of everything: frames that stay as they are and some that do not, map assets, several pages.
     private struct Case {
-      let site: Site, base: Disk, content: Folder
+      let site: Site, first: Site, base: Disk, content: Folder
 
       init() throws {
         var random = Random(31), old = Folder.sample(seed: 1), new = Folder.changedSample(seed: 1)
@@ -21,9 +21,10 @@ extension Core {
         for index in stride(from: 0, to: 300, by: 2) { new["many/\(1000 + index)"] = old["many/\(1000 + index)"] }
         let published = try DeliveryTests.published([old, new], map: ["*.map"])
         site = try Site(published)
+        first = try Site(published, version: 1)
         content = new
         base = try DeliveryTests.empty()
-        try Store(base).pull(Site(published, version: 1))
+        try Store(base).pull(first)
       }
     }
 
@@ -201,6 +202,31 @@ extension Core {
       try Store(disk, process: other).begin().abort()
       #expect(disk.list("/store/incoming").isEmpty)
       try Store(disk).pull(test.site)
+      try DeliveryTests.check(disk, test.content, version: 2)
+    }
+
+    /// What has come of one version goes when another one of the pack is there, and not before; that of other packs stays, and what a
+    /// process works in.
+    @Test func folderGoesWithAnotherVersion() throws {
+      let test = try Case(), disk = test.base.clone(), other = sim_start_process(disk.raw, 2)!
+      func folders() -> Int { disk.list("/store/incoming").count { $0.hasSuffix("/") } }
+      try Store(disk).commit { try $0.remove("p") }
+      do {
+        let transaction = try Store(disk).begin()
+        let delivery = try #require(try Delivery(test.first, into: transaction))
+        try delivery.run(limit: 3)
+      }
+      #expect(folders() == 1)
+      let transaction = try Store(disk, process: other).begin()
+      let working = try #require(try Delivery(test.first, into: transaction))
+      try working.run(limit: 1)
+      try Store(disk).pull(test.site)
+      #expect(folders() == 1, "a process works there")
+      working.close(discard: false)
+      transaction.abort()
+      try Store(disk).commit { try $0.remove("p") }
+      try Store(disk).pull(test.site)
+      #expect(disk.list("/store/incoming").isEmpty)
       try DeliveryTests.check(disk, test.content, version: 2)
     }
 
