@@ -141,8 +141,18 @@ extension SiteSource {
     do {
       return try SignedSiteRoot(decoding: bytes, file: path)
     } catch let error as PackStoreError {
+      guard !Self.isMarkup(bytes) else {
+        var refusal = DeliveryError(.badResponse, "a web page came in place of a site's root", at: place(of: path))
+        refusal.specificRemedy = "see whether the address is right, and whether the network wants a login first"
+        throw refusal
+      }
       throw DeliveryError(error, at: place(of: path))
     }
+  }
+
+  /// Networks that want a login answer every request with a page.
+  private static func isMarkup(_ bytes: [UInt8]) -> Bool {
+    bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "<")
   }
 }
 

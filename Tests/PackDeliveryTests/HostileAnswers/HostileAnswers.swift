@@ -969,20 +969,26 @@
             .status("HTTP/1.1 200 OK"), .without("Content-Range"), .without("ETag"), .line("Content-Type: text/html"),
             .field("Content-Length", "\(page.utf8.count)"), .bodyText(page),
           ],
-          [.root: .corrupt, .manifest: .siteChanged, .table: .siteChanged, .pages: .siteChanged, .frames: .siteChanged]),
+          [
+            .root: .badResponse, .manifest: .siteChanged, .table: .siteChanged, .pages: .siteChanged,
+            .frames: .siteChanged,
+          ]),
         Row(
           "a page to log in at, once",
           [
             .status("HTTP/1.1 200 OK"), .without("Content-Range"), .without("ETag"), .line("Content-Type: text/html"),
             .field("Content-Length", "\(page.utf8.count)"), .bodyText(page),
-          ], [.root: .corrupt, .manifest: .pulled, .table: .pulled, .pages: .pulled, .frames: .pulled], once: true),
+          ], [.root: .badResponse, .manifest: .pulled, .table: .pulled, .pages: .pulled, .frames: .pulled], once: true),
         Row(
           "a page to log in at, of unknown length",
           [
             .status("HTTP/1.1 200 OK"), .without("Content-Range"), .without("Content-Length"), .without("ETag"),
             .bodyText(page), .end(.close),
           ],
-          [.root: .corrupt, .manifest: .badResponse, .table: .badResponse, .pages: .badResponse, .frames: .badResponse]),
+          [
+            .root: .badResponse, .manifest: .badResponse, .table: .badResponse, .pages: .badResponse,
+            .frames: .badResponse,
+          ]),
         Row(
           "nothing", [.bodyText(""), .field("Content-Length", "0")],
           [
