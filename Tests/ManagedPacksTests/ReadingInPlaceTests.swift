@@ -28,7 +28,8 @@ import Testing
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
         let ends = fields.first?.split(separator: "-").compactMap { UInt($0, radix: 16) } ?? []
         guard ends.count == 2, ends[0] <= address, address < ends[1] else { continue }
-        return fields.count > 5 ? fields[5...].joined(separator: " ") : nil
+        // Memory of no file may have a name, such as [heap].
+        return fields.count > 5 && !fields[5].hasPrefix("[") ? fields[5...].joined(separator: " ") : nil
       }
     }
     Issue.record("the bytes are in no mapping")
