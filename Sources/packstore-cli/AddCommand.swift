@@ -16,6 +16,10 @@ extension Store.Durability: ExpressibleByArgument {
   public var defaultValueDescription: String { self == .durable ? "durable" : "atomic" }
 }
 
+/// What the layouts are for, as helps say it.
+let layoutHelp =
+  "How assets will be read: at random; from front to back, which stores them smaller; or at random, but rarely, which stores many small ones smallest"
+
 struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Add a folder as the next version of a pack.",
@@ -40,11 +44,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     help: .init("Compression, from 1 (fast) to 22 (small). (default: 3; sequential: 4, compact: 6)", valueName: "n"))
   var level: Int32?
 
-  @Option(
-    help: """
-      How assets will be read: at random; from front to back, which stores them smaller; or at random, but rarely, which \
-      stores many small ones smallest.
-      """)
+  @Option(help: "\(layoutHelp).")
   var layout: Store.InstallOptions.Layout = .random
 
   @OptionGroup(title: "What of the folder") var source: SourceOptions

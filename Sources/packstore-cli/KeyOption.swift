@@ -216,9 +216,7 @@ struct ArchiveEncodingOptions: ParsableArguments {
   @Option(help: .init("Compression, from 1 (fast) to 22 (small) (default: 12).", valueName: "n"))
   var level: Int32?
 
-  @Option(
-    help:
-      "How apps will read the assets: at random, or from front to back, which stores them smaller (default: random).")
+  @Option(help: "\(layoutHelp) (default: random).")
   var layout: Store.InstallOptions.Layout?
 
   func validate() throws {
@@ -232,8 +230,7 @@ struct ManifestEncodingOptions: ParsableArguments {
     help: .init("Compression, from 1 (fast) to 22 (small) (default: a manifest's, or 12).", valueName: "n"))
   var level: Int32?
 
-  @Option(
-    help: "How apps will read the assets: at random, or from front to back (default: a manifest's, or random).")
+  @Option(help: "\(layoutHelp) (default: a manifest's, or random).")
   var layout: Store.InstallOptions.Layout?
 
   @Option(
