@@ -63,38 +63,45 @@ static int64_t last_touched(pks_store *store, const char *path) {
   return newest;
 }
 
-static bool is_old(pks_store *store, pks_vfs_file journal, const char *path, const void *context) {
-  (void)journal;
+static bool is_old(pks_store *store, const char *path, const void *context) {
   (void)context;
   return last_touched(store, path) <= pks__vfs_now_ns(store->vfs) - WEEK_NS;
 }
 
-/// Whether a journal says that its folder is the pack's. Its sum is not looked at: what is damaged is of no use.
-static bool is_of_pack(pks_store *store, pks_vfs_file journal, const char *path, const void *context) {
+/// Whether the journal of a folder says that this is the pack's. Its sum is not looked at: what is damaged is of no use.
+static bool is_of_pack(pks_store *store, const char *path, const void *context) {
+  const pks_vfs *vfs = store->vfs;
   const char *pack = context;
+  char journal[PKS__INCOMING_PATH];
+  pks_vfs_file file;
+  (void)snprintf(journal, sizeof journal, "%s/" PKS__INCOMING_JOURNAL, path);
+  if (pks__vfs_open(vfs, store->root, journal, PKS_VFS_OPEN_READ, &file)) { return false; }
   uint8_t record[8 + 1 + PKS__ID_SIZE + PKS__PACK_NAME_MAX];
-  size_t length = 1 + PKS__ID_SIZE + strlen(pack), got;
+  size_t length = 1 + PKS__ID_SIZE + strlen(pack), got = 0;
+  bool is_there = !pks__vfs_read_at(vfs, file, 0, record, 8 + length, &got) && got == 8 + length;
+  pks__vfs_close(vfs, file);
+  if (!is_there) { return false; }
   pks_le32 said;
-  (void)path;
-  if (pks__vfs_read_at(store->vfs, journal, 0, record, 8 + length, &got) || got != 8 + length) { return false; }
   memcpy(&said, record, sizeof said);
   return pks__get32(said) == length && record[8] == PKS__INCOMING_OWNER
     && memcmp(record + 8 + 1 + PKS__ID_SIZE, pack, strlen(pack)) == 0;
 }
 
-typedef bool folder_test(pks_store *store, pks_vfs_file journal, const char *path, const void *context);
+typedef bool folder_test(pks_store *store, const char *path, const void *context);
 
 /// Removes a folder that no process works in, if `goes` says so; others are not locked, for who wants to work there would find them
 /// taken.
 static void remove_idle(pks_store *store, const char *path, folder_test *goes, const void *context) {
+  if (!goes(store, path, context)) { return; }
   const pks_vfs *vfs = store->vfs;
   char journal[PKS__INCOMING_PATH];
   pks_vfs_file file;
   (void)snprintf(journal, sizeof journal, "%s/" PKS__INCOMING_JOURNAL, path);
   if (pks__vfs_open(vfs, store->root, journal, PKS_VFS_OPEN_LOCK, &file)) { return; }
   bool taken = false;
-  bool locks = goes(store, file, path, context) && !pks__incoming_lock(store, file, &taken) && taken;
-  if (locks && pks__incoming_is_named(store, file, journal)) { pks__incoming_remove(store, path); }
+  if (!pks__incoming_lock(store, file, &taken) && taken && pks__incoming_is_named(store, file, journal)) {
+    pks__incoming_remove(store, path);
+  }
   if (taken) { (void)pks__vfs_lock(vfs, file, 0, 1, PKS_VFS_LOCK_NONE); }
   pks__vfs_close(vfs, file);
 }
