@@ -57,7 +57,7 @@
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
         return fault(.badResponse, "the server's answer is not HTTP (\(malformed))")
       default:
-        if let refused = CertificateFault(error) { return fault(.unreachable, refused.reason, isTemporary: false) }
+        if let refused = CertificateFault(error) { return FileFault(refused.error(at: place), isTemporary: false) }
         return fault(.unreachable, "the connection failed (\(HTTPSource.describe(error)))")
       }
     }

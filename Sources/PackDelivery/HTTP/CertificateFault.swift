@@ -4,10 +4,7 @@
   /// Why the server of a connection is not believed to be who it says, if that is why there is none. Another attempt would find the
   /// same.
   struct CertificateFault {
-    let reason: String
-
-    static let remedy =
-      "see whether the address and the clock are right; if they are, have its authority trusted ('--ca FILE', PullOptions.authority)"
+    private let reason: String
 
     init?(_ error: any Error) {
       switch error {
@@ -18,6 +15,13 @@
         reason = "the server's certificate is one for another name"
       default: return nil
       }
+    }
+
+    func error(at place: String) -> DeliveryError {
+      var error = DeliveryError(.unreachable, reason, at: place)
+      error.specificRemedy =
+        "see whether the address and the clock are right; if they are, trust its authority ('--ca FILE', SSL_CERT_FILE, or the system)"
+      return error
     }
   }
 #endif

@@ -432,11 +432,7 @@
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
         return bad(path, "it is not HTTP (\(malformed))")
       default:
-        if let fault = CertificateFault(error) {
-          var refusal = DeliveryError(.unreachable, fault.reason, at: place(of: path))
-          refusal.specificRemedy = CertificateFault.remedy
-          throw refusal
-        }
+        if let fault = CertificateFault(error) { throw fault.error(at: place(of: path)) }
         return TransientFault(
           error: DeliveryError(.unreachable, "the connection failed (\(Self.describe(error)))", at: place(of: path)))
       }
