@@ -81,7 +81,7 @@
         try await body.write(ByteBuffer(bytes: bytes))
         try await Self.handOver(channel)
         status.sent(bytes.count, by: id)
-        try await body.finish(nil)
+        await Self.end(body)
       case .file(let file, let range) where range.count <= Self.pieceByteCount && Self.isStream(channel):
         // At once, for frames, records and calls of the system cost more here than bytes. Its end waits for that of the stream;
         // by HTTP/1.1 nothing would say that a connection, which may be closed then, has sent it.
@@ -113,8 +113,11 @@
         status.sent(Int(end - offset), by: id)
         offset = end
       }
-      try await body.finish(nil)
+      await Self.end(body)
     }
+
+    /// Ends a body of which all bytes were taken. A client that has them may have closed its connection, and is not one that went away.
+    private static func end(_ body: consuming some ResponseBodyWriter) async { try? await body.finish(nil) }
 
     private static func read(_ range: Range<UInt64>, of file: ServedFile) throws -> ByteBuffer {
       var buffer = ByteBufferAllocator().buffer(capacity: range.count)
