@@ -152,20 +152,25 @@
           ], logger: Self.silent))
       let task = Task { try await services.run() }
       let grace = options.graceTime
+      let ending = Mutex<Task<Void, Never>?>(nil)
       do {
         try await withTaskCancellationHandler {
           try await task.value
         } onCancel: {
           // Not by the services' own shutdown: it resets streams of HTTP/2 whose last pieces still wait for their clients.
-          table.beginEnd()
-          Task {
-            await table.drain(within: grace)
-            table.closeAll()
+          ending.withLock { ending in
+            table.beginEnd()
+            ending = Task {
+              await table.drain(within: grace)
+              table.closeAll()
+            }
           }
         }
       } catch let error as IOError {
         throw refusal(error)
       }
+      // It closes channels, which their threads must do.
+      await ending.withLock { $0 }?.value
     }
 
     private static let silent = Logger(label: "PackServing") { _ in SwiftLogNoOpLogHandler() }
