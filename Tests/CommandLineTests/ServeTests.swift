@@ -142,6 +142,9 @@ import Testing
       #expect(try playground.packstore("cat", "Packs", "hello.txt").output == "hello 2\n")
       let status = try curl(server, "URL/status")
       #expect(status.0.hasPrefix("200"))
+      #expect(
+        try String(decoding: playground.read("body"), as: UTF8.self).contains(#""made_at":"2"#),
+        "times are in UTC, as elsewhere")
       let totals = try #require(
         (JSONSerialization.jsonObject(with: Data(playground.read("body"))) as? NSDictionary)?["totals"] as? NSDictionary
       )

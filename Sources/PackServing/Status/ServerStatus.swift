@@ -111,6 +111,7 @@
     func json(_ content: ServedContent.State) throws -> [UInt8] {
       let encoder = JSONEncoder()
       encoder.keyEncodingStrategy = .convertToSnakeCase
+      encoder.dateEncodingStrategy = .iso8601
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       return Array(try encoder.encode(StatusReport(content, snapshot())))
     }
