@@ -73,7 +73,9 @@ extension Store {
     /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
     public var frameByteCount: Int?
 
-    /// Up to how many raw bytes small assets share a frame. By default as the layout says.
+    /// Up to how many raw bytes small assets share a frame. By default as the layout says: with
+    /// ``Store/InstallOptions/Layout/random``, only the smallest do, where a dictionary of what assets of their kind have in
+    /// common makes up for it.
     public var sharedFrameByteCount: Int?
 
     public init(

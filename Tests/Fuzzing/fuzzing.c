@@ -173,6 +173,14 @@ void fuzz_sum_frames(uint8_t *segment, size_t length) {
     uint64_t at = load(row, 7), stored = load(row + 8, 4);
     if (pks__range_fits(at, stored, offset)) { store64(row + 16, pks__checksum(segment + at, (size_t)stored)); }
   }
+  count = load(body + 56, 4);
+  rows = load(body + 48, 8);
+  if (!pks__range_fits(rows, count * sizeof(pks__dictionary_row), body_length)) { return; }
+  for (uint64_t i = 0; i < count; i++) {
+    uint8_t *row = body + rows + i * sizeof(pks__dictionary_row);
+    uint64_t at = load(row, 7), stored = load(row + 8, 4);
+    if (pks__range_fits(at, stored, offset)) { store64(row + 16, pks__checksum(segment + at, (size_t)stored)); }
+  }
 }
 
 void fuzz_sum_generation(uint8_t *file, size_t length) {

@@ -144,6 +144,29 @@ static void put_tree(const pks__id *id, const uint8_t *page) {
   put_pages("tree", id, front, sizeof front);
 }
 
+/// A dictionary with a frame that needs it.
+static void put_dictionary(pks__segment *segment, const pks__frame *frame) {
+  pks__stored_dictionary stored;
+  pks__scratch bytes = {0};
+  bool decodes;
+  FUZZ_ASSERT(!pks__stored_dictionary_read(segment, frame->ref.codec, &bytes, &stored, NULL));
+  uint8_t *raw = malloc(stored.raw_length), *encoded = malloc(frame->ref.stored_length);
+  FUZZ_ASSERT(raw && encoded);
+  FUZZ_ASSERT(
+    !pks__dictionary_decode(stored.codec, stored.stored, stored.stored_length, raw, stored.raw_length, &decodes, NULL)
+  );
+  FUZZ_ASSERT(!pks__segment_read(segment, frame->ref.offset, frame->ref.stored_length, encoded, NULL));
+  seed seed = {0};
+  append_number(&seed, stored.raw_length, 2);
+  append_number(&seed, frame->ref.raw_length, 3);
+  append(&seed, raw, stored.raw_length);
+  append(&seed, encoded, frame->ref.stored_length);
+  put(&seed, "dictionary");
+  free(raw);
+  free(encoded);
+  pks__scratch_free(&bytes);
+}
+
 /// Frames for the codec; pages of metadata segments to `pages`.
 static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
   FUZZ_ASSERT(!pks__segment_need_table(segment, NULL));
@@ -154,6 +177,7 @@ static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
     pks__frame_source source = {segment, frame.ref};
     FUZZ_ASSERT(!pks__frame_decode(reader, &source, &raw, NULL));
     if (segment->kind == PKS__SEGMENT_METADATA) { add_page(&segment->ids[i], raw, frame.ref.raw_length); }
+    if (pks__codec_has_dictionary(frame.ref.codec)) { put_dictionary(segment, &frame); }
     if (frame.ref.codec != PKS__CODEC_ZSTD || i % 8 != 0) { continue; }
     uint8_t *stored = malloc(frame.ref.stored_length);
     FUZZ_ASSERT(stored && !pks__segment_read(segment, frame.ref.offset, frame.ref.stored_length, stored, NULL));
@@ -178,8 +202,9 @@ static void put_frame_table(pks__segment *segment) {
 
 static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, size_t length) {
   const pks_vfs *vfs = sim_vfs(disk);
-  static pks__frame_readers readers;
+  pks__frame_readers readers;
   pks__frame_reader *reader;
+  FUZZ_ASSERT(!pks__frame_readers_open(&readers, fuzz_sha256, NULL));
   pks__segment *segment;
   pks__segment_id id;
   pks_vfs_file folder;
@@ -190,6 +215,7 @@ static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, 
   cut_frames(segment, reader);
   put_frame_table(segment);
   pks__frame_reader_return(&readers, reader);
+  pks__frame_readers_close(&readers);
   pks__segment_close(segment);
   vfs->close(vfs->context, folder);
   cut_segment_whole(bytes, length);

@@ -21,6 +21,8 @@ static void put_text(sim_disk *disk, const char *path, size_t byte_count) {
 
 static void add(pks_store *store, const char *pack, const char *folder, int32_t priority, bool sequential, bool map) {
   static const char *const globs[] = {"*.map"};
+  // As the texts are, so that small ones are encoded with it.
+  static const char dictionary[] = "word01 word17 word23 word42 word05 word31 word08 word49 word12 word26";
   pks_add_request request = {
     .pack = pack,
     .folder = folder,
@@ -29,6 +31,8 @@ static void add(pks_store *store, const char *pack, const char *folder, int32_t 
     .layout = sequential ? PKS_LAYOUT_SEQUENTIAL : PKS_LAYOUT_RANDOM,
     .map_globs = globs,
     .map_glob_count = map ? 1 : 0,
+    .dictionary = priority > 0 ? dictionary : NULL,
+    .dictionary_byte_count = sizeof dictionary,
   };
   pks_add_result result;
   pks_txn *txn;

@@ -30,6 +30,7 @@ import sys
 
 PAGE = 4096
 FRAME_MAX = 16777216
+DICTIONARY_MAX, DICTIONARIES_MAX = 131072, 64
 TREE_PAGE_MAX = 65536
 TREE_LEVELS_MAX = 12
 KIND_ABSENT, KIND_FILE, KIND_LINK, KIND_FOLDER = 0, 1, 2, 3
@@ -49,7 +50,7 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 7 << 16  # version 0, draft 7
+FORMAT = 0 | 8 << 16  # version 0, draft 8
 
 
 def check_format(format_, place):
@@ -69,6 +70,11 @@ _xxhash.XXH3_64bits_withSecret.argtypes = [ctypes.c_char_p, ctypes.c_size_t, cty
 _zstd = load("zstd", "libzstd.so.1")
 _zstd.ZSTD_decompress.restype = ctypes.c_size_t
 _zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+_zstd.ZSTD_createDCtx.restype = ctypes.c_void_p
+_zstd.ZSTD_decompress_usingDict.restype = ctypes.c_size_t
+_zstd.ZSTD_decompress_usingDict.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p,
+                                            ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+_zstd_context = _zstd.ZSTD_createDCtx()
 _zstd.ZSTD_isError.restype = ctypes.c_uint
 _zstd.ZSTD_isError.argtypes = [ctypes.c_size_t]
 
@@ -237,7 +243,7 @@ class Cutter:
 # --- 5: frames ------------------------------------------------------------------------------------------------------
 
 def check_zstd_frame(data, raw_length, place):
-    """One standard frame, with its size, without dictionary, its window within its content, as long as the bytes."""
+    """One standard frame, with its size, without the ID of a dictionary, its window within its content, as long as the bytes."""
     demand(data[:4] == b"\x28\xb5\x2f\xfd", place, "not a zstd frame")
     reader = Bytes(data, place)
     reader.take(4)
@@ -249,7 +255,7 @@ def check_zstd_frame(data, raw_length, place):
         byte = reader.uint(1)
         base = 1 << (10 + (byte >> 3))
         window = base + base // 8 * (byte & 7)
-    demand(reader.uint((0, 1, 2, 4)[descriptor & 3]) == 0, place, "zstd frame needs a dictionary")
+    demand(reader.uint((0, 1, 2, 4)[descriptor & 3]) == 0, place, "zstd frame that names a dictionary")
     size_bytes = (single, 2, 4, 8)[descriptor >> 6]
     demand(size_bytes, place, "zstd frame without its content's size")
     size = reader.uint(size_bytes) + (256 if size_bytes == 2 else 0)
@@ -265,23 +271,25 @@ def check_zstd_frame(data, raw_length, place):
     demand(reader.left() == 0, place, "bytes after the zstd frame")
 
 
-def decode_frame(stored, codec, raw_length, sum_, place):
+def decode_frame(stored, codec, raw_length, sum_, place, dictionary=b""):
+    """`dictionary`: the bytes of the one that a codec above 1 names."""
     demand(sum64(stored) == sum_, place, "sum of a frame")
-    demand(codec in (0, 1), place, f"codec {codec}")
+    demand(codec in (0, 1) or dictionary, place, f"codec {codec}")
     if codec == 0:
         demand(len(stored) == raw_length, place, "raw frame of another length")
         return stored
     check_zstd_frame(stored, raw_length, place)
     raw = ctypes.create_string_buffer(raw_length)
-    length = _zstd.ZSTD_decompress(raw, raw_length, stored, len(stored))
+    length = _zstd.ZSTD_decompress_usingDict(
+        _zstd_context, raw, raw_length, stored, len(stored), dictionary, len(dictionary))
     demand(not _zstd.ZSTD_isError(length) and length == raw_length, place, "zstd frame cannot be decoded")
     return raw.raw
 
 
 def check_frame_numbers(codec, stored, raw, place):
-    demand(codec in (0, 1), place, f"codec {codec}")
+    demand(codec < 2 + DICTIONARIES_MAX, place, f"codec {codec}")
     demand(1 <= raw <= FRAME_MAX and 1 <= stored <= raw, place, "lengths of a frame")
-    demand(codec == 1 or stored == raw, place, "lengths of a raw frame")
+    demand(codec or stored == raw, place, "lengths of a raw frame")
 
 
 # --- 6: tables ------------------------------------------------------------------------------------------------------
@@ -360,6 +368,9 @@ class Segment:
         table.section(self.rows_at, 24 * self.frame_count)
         table.section(self.ids_at, 32 * self.chunk_count)
         table.section(self.ends_at, 4 * self.chunk_count)
+        self.dictionaries_at, self.dictionary_count = table.uint(48, 8), table.uint(56, 4)
+        demand(self.dictionary_count <= (DICTIONARIES_MAX if self.kind == self.DATA else 0), self.place, "dictionaries")
+        table.section(self.dictionaries_at, 56 * self.dictionary_count)
         demand(64 <= self.frames_end <= table.offset, self.place, "end of the frames")
         self.cache = {}
         self.firsts = [table.uint(self.rows_at + 24 * row + 12, 4) for row in range(self.frame_count)]
@@ -390,6 +401,19 @@ class Segment:
                f"frame {number} lies outside of the frames")
         return frame
 
+    def dictionary(self, number):
+        """(offset, stored bytes, bytes): where dictionary `number` lies, and what it is."""
+        demand(number < self.dictionary_count, self.place, f"no dictionary {number}")
+        row = self.table.get(self.dictionaries_at + 56 * number, 56)
+        offset, codec, length, raw, sum_ = le(row, 0, 7), row[7], le(row, 8, 4), le(row, 12, 4), le(row, 16, 8)
+        place = f"{self.place}: dictionary {number}"
+        demand(codec in (0, 1) and 8 <= raw <= DICTIONARY_MAX and 1 <= length <= raw, place, "lengths")
+        demand(64 <= offset and offset + length <= self.frames_end, place, "lies outside of the frames")
+        stored = bytes(self.file.data[offset:offset + length])
+        data = decode_frame(stored, codec, raw, sum_, place)
+        demand(sha256(data) == row[24:], place, "SHA-256")
+        return offset, stored, data
+
     def frame_of_chunk(self, chunk):
         low, high = 0, self.frame_count
         while high - low > 1:
@@ -402,7 +426,9 @@ class Segment:
         key = (frame.offset, frame.codec, frame.stored, frame.raw, frame.sum)
         if key not in self.cache:
             stored = bytes(self.file.data[frame.offset:frame.offset + frame.stored])
-            self.cache = {key: decode_frame(stored, frame.codec, frame.raw, frame.sum, f"{self.place} at {frame.offset}")}
+            dictionary = self.dictionary(frame.codec - 2)[2] if frame.codec > 1 else b""
+            place = f"{self.place} at {frame.offset}"
+            self.cache = {key: decode_frame(stored, frame.codec, frame.raw, frame.sum, place, dictionary)}
         return self.cache[key]
 
     def chunk(self, number):
@@ -419,8 +445,12 @@ class Segment:
         if header != expected:
             unmet.append(f"{self.place}: header")
         end = 64
+        dictionaries = [self.dictionary(number)[:2] for number in range(self.dictionary_count)]
+        demand(dictionaries == sorted(dictionaries), self.place, "dictionaries are not in order")
         for number in range(self.frame_count):
             frame = self.frame(number)
+            while dictionaries and dictionaries[0][0] < frame.offset:
+                end = self.pass_dictionary(dictionaries.pop(0), end, unmet)
             demand(frame.offset >= end, self.place, f"frame {number} is not in order")
             if frame.offset - end > 4095 or any(self.file.data[end:frame.offset]):
                 unmet.append(f"{self.place}: padding before frame {number}")
@@ -430,15 +460,26 @@ class Segment:
                 self.chunk(chunk)
             if self.kind == self.METADATA and last - first != 1:
                 unmet.append(f"{self.place}: frame {number} holds more than one page")
+        for dictionary in dictionaries:
+            end = self.pass_dictionary(dictionary, end, unmet)
         if end != self.frames_end and self.frame_count:
             unmet.append(f"{self.place}: end of the frames")
         if any(self.file.data[end:self.table.offset]) or self.table.offset - end > 4095:
             unmet.append(f"{self.place}: padding after the frames")
         self.check_zeros(unmet)
 
+    def pass_dictionary(self, dictionary, end, unmet):
+        offset, stored = dictionary
+        demand(offset >= end, self.place, f"the dictionary at {offset} is not in order")
+        if any(self.file.data[end:offset]):
+            unmet.append(f"{self.place}: padding before the dictionary at {offset}")
+        return offset + len(stored)
+
     def check_zeros(self, unmet):
-        used = sorted([(0, 48), (self.rows_at, 24 * self.frame_count), (self.ids_at, 32 * self.chunk_count),
-                       (self.ends_at, 4 * self.chunk_count)])
+        if self.table.uint(60, 4):
+            unmet.append(f"{self.place}: reserved field")
+        used = sorted([(0, 64), (self.rows_at, 24 * self.frame_count), (self.ids_at, 32 * self.chunk_count),
+                       (self.ends_at, 4 * self.chunk_count), (self.dictionaries_at, 56 * self.dictionary_count)])
         note_gaps(self.table, used, unmet)
 
 

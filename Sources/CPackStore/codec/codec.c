@@ -7,7 +7,9 @@
 // Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
 // decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.
 
-#define ZSTD_STATIC_LINKING_ONLY  // custom memory; nothing else of the unstable interface, whose structs change size
+// Custom memory, and of a dictionary the parameters that go with it; nothing else of the unstable interface, whose structs
+// change size.
+#define ZSTD_STATIC_LINKING_ONLY
 #include "codec/codec.h"
 
 #include <string.h>
@@ -23,6 +25,15 @@ struct pks__encoder {
 
 struct pks__decoder {
   ZSTD_DCtx *context;
+};
+
+struct pks__encoding_dictionary {
+  void *memory;
+  const ZSTD_CDict *tables;  // in it
+};
+
+struct pks__decoding_dictionary {
+  ZSTD_DDict *tables;
 };
 
 // MARK: Memory
@@ -127,10 +138,13 @@ static bool looks_random(const uint8_t *raw, size_t raw_length) {
 
 // MARK: Encoding
 
-static bool set_parameters(ZSTD_CCtx *context, int level) {
+static int clamp_level(int level) {
   int lowest = ZSTD_minCLevel(), highest = ZSTD_maxCLevel();
-  int clamped = level < lowest ? lowest : level > highest ? highest : level;
-  return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, clamped))
+  return level < lowest ? lowest : level > highest ? highest : level;
+}
+
+static bool set_parameters(ZSTD_CCtx *context, int level) {
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, clamp_level(level)))
     && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 1))
     && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 0))  // the segment's table has one
     && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0));
@@ -159,17 +173,32 @@ const char *pks_zstd_version(void) { return ZSTD_versionString(); }
 
 size_t pks__encode_capacity(size_t raw_length) { return ZSTD_compressBound(raw_length); }
 
-size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, void *out, size_t capacity) {
+/// Encodes as the context is set up. 0: better stored raw.
+static size_t encode_if_worth(ZSTD_CCtx *context, const void *raw, size_t raw_length, void *out, size_t capacity) {
   PKS_ASSERT(raw_length <= PKS__FRAME_RAW_MAX);
   if (raw_length == 0 || looks_random(raw, raw_length)) { return 0; }
   size_t room = pks__min_size(capacity, pks__encode_capacity(raw_length));
-  size_t encoded_length = ZSTD_compress2(encoder->context, out, room, raw, raw_length);
+  size_t encoded_length = ZSTD_compress2(context, out, room, raw, raw_length);
   if (ZSTD_isError(encoded_length)) {
     // All that can go wrong but memory is too little room; and storing raw is never wrong.
     return ZSTD_getErrorCode(encoded_length) == ZSTD_error_memory_allocation ? SIZE_MAX : 0;
   }
   bool worth_it = encoded_length < raw_length && raw_length - encoded_length >= (raw_length + 15) / 16;
   return worth_it ? encoded_length : 0;
+}
+
+size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, void *out, size_t capacity) {
+  return encode_if_worth(encoder->context, raw, raw_length, out, capacity);
+}
+
+size_t pks__encode_with(
+  pks__encoder *encoder, const pks__encoding_dictionary *dictionary, const void *raw, size_t raw_length, void *out,
+  size_t capacity
+) {
+  if (ZSTD_isError(ZSTD_CCtx_refCDict(encoder->context, dictionary->tables))) { return SIZE_MAX; }
+  size_t length = encode_if_worth(encoder->context, raw, raw_length, out, capacity);
+  // It would count for all frames from here on.
+  return ZSTD_isError(ZSTD_CCtx_refCDict(encoder->context, NULL)) ? SIZE_MAX : length;
 }
 
 // The window has to reach back over the whole prefix, whatever the level would have it be.
@@ -193,6 +222,66 @@ size_t pks__encode_after(
     return ZSTD_getErrorCode(encoded_length) == ZSTD_error_memory_allocation ? SIZE_MAX : 0;
   }
   return encoded_length < raw_length ? encoded_length : 0;
+}
+
+// MARK: Dictionaries
+
+// The memory is ours: libzstd 1.5.4 crashes where it cannot get any for this.
+pks__encoding_dictionary *pks__encoding_dictionary_create(
+  const void *bytes, size_t byte_count, int level, bool *is_bad
+) {
+  enum { TYPICAL_ASSET = 16 * 1024 };  // what the tables are made for, bytes
+  *is_bad = byte_count < PKS__DICTIONARY_RAW_MIN || byte_count > PKS__DICTIONARY_RAW_MAX;
+  pks__encoding_dictionary *dictionary = *is_bad ? NULL : pks__allocate_zeroed(1, sizeof *dictionary);
+  if (!dictionary) { return NULL; }
+  ZSTD_compressionParameters parameters = ZSTD_getCParams(clamp_level(level), TYPICAL_ASSET, byte_count);
+  size_t size = ZSTD_estimateCDictSize_advanced(byte_count, parameters, ZSTD_dlm_byCopy);
+  // Libzstd leaves a field as it was.
+  dictionary->memory = pks__allocate_zeroed(1, size);
+  if (dictionary->memory) {
+    dictionary->tables =
+      ZSTD_initStaticCDict(dictionary->memory, size, bytes, byte_count, ZSTD_dlm_byCopy, ZSTD_dct_auto, parameters);
+  }
+  if (dictionary->tables) { return dictionary; }
+  *is_bad = dictionary->memory != NULL;
+  pks__encoding_dictionary_destroy(dictionary);
+  return NULL;
+}
+
+void pks__encoding_dictionary_destroy(pks__encoding_dictionary *dictionary) {
+  if (!dictionary) { return; }
+  pks__free(dictionary->memory);
+  pks__free(dictionary);
+}
+
+static ZSTD_DDict *make_tables(const void *bytes, size_t byte_count, ZSTD_dictContentType_e type) {
+  return ZSTD_createDDict_advanced(bytes, byte_count, ZSTD_dlm_byCopy, type, counted_memory);
+}
+
+pks__decoding_dictionary *pks__decoding_dictionary_create(const void *bytes, size_t byte_count, bool *is_bad) {
+  *is_bad = byte_count < PKS__DICTIONARY_RAW_MIN || byte_count > PKS__DICTIONARY_RAW_MAX;
+  pks__decoding_dictionary *dictionary = *is_bad ? NULL : pks__allocate(sizeof *dictionary);
+  if (!dictionary) { return NULL; }
+  dictionary->tables = make_tables(bytes, byte_count, ZSTD_dct_auto);
+  if (dictionary->tables) { return dictionary; }
+  // Any bytes will do as raw content: if these do, memory was not what was short, or it is not any more.
+  ZSTD_DDict *plain = make_tables(bytes, byte_count, ZSTD_dct_rawContent);
+  if (plain) { dictionary->tables = make_tables(bytes, byte_count, ZSTD_dct_auto); }
+  ZSTD_freeDDict(plain);
+  if (dictionary->tables) { return dictionary; }
+  *is_bad = plain != NULL;
+  pks__free(dictionary);
+  return NULL;
+}
+
+void pks__decoding_dictionary_destroy(pks__decoding_dictionary *dictionary) {
+  if (!dictionary) { return; }
+  ZSTD_freeDDict(dictionary->tables);
+  pks__free(dictionary);
+}
+
+size_t pks__decoding_dictionary_size(const pks__decoding_dictionary *dictionary) {
+  return sizeof *dictionary + ZSTD_sizeof_DDict(dictionary->tables);
 }
 
 // MARK: Decoding
@@ -229,13 +318,26 @@ static bool is_expected_frame(const uint8_t *encoded, size_t encoded_length, siz
   uint32_t magic = pks__read32(&reader);
   (void)pks__read16(&reader);  // descriptor, and what follows it
   if (reader.failed || magic != ZSTD_MAGICNUMBER) { return false; }
-  return ZSTD_getFrameContentSize(encoded, encoded_length) == raw_length
+  const uint8_t *header = encoded;
+  bool names_dictionary = (header[4] & 3u) != 0;
+  return !names_dictionary && ZSTD_getFrameContentSize(encoded, encoded_length) == raw_length
     && window_size(encoded, raw_length) <= raw_length
     && ZSTD_findFrameCompressedSize(encoded, encoded_length) == encoded_length;
 }
 
 bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_length, void *out, size_t raw_length) {
   return pks__decode_after(decoder, NULL, 0, encoded, encoded_length, out, raw_length);
+}
+
+bool pks__decode_with(
+  pks__decoder *decoder, const pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length,
+  void *out, size_t raw_length
+) {
+  if (raw_length == 0 || raw_length > PKS__FRAME_RAW_MAX) { return false; }
+  if (!is_expected_frame(encoded, encoded_length, raw_length)) { return false; }
+  size_t got =
+    ZSTD_decompress_usingDDict(decoder->context, out, raw_length, encoded, encoded_length, dictionary->tables);
+  return got == raw_length;
 }
 
 bool pks__decode_after(

@@ -1,4 +1,4 @@
-/// Frames' encodings: zstd and raw. The only file that includes `zstd.h`.
+/// Frames' encodings: zstd, alone or with a dictionary, and raw. The only file that includes `zstd.h`.
 ///
 /// An encoder or decoder belongs to one thread at a time and is reused for many frames; once it has seen its largest
 /// frame it allocates nothing. Decoding is bounded from outside: the exact raw size is known beforehand, the window may
@@ -11,10 +11,18 @@
 typedef enum pks__codec {
   PKS__CODEC_RAW = 0,
   PKS__CODEC_ZSTD = 1,
+  PKS__CODEC_DICTIONARY = 2,  ///< with dictionary 0 of the segment; the next numbers are those of the next dictionaries
 } pks__codec;
 
-/// The largest raw size of one frame, bytes.
-enum { PKS__FRAME_RAW_MAX = 16 * 1024 * 1024 };
+enum {
+  PKS__FRAME_RAW_MAX = 16 * 1024 * 1024,  ///< the largest raw size of one frame, bytes
+  PKS__DICTIONARY_RAW_MIN = 8,            ///< bytes
+  PKS__DICTIONARY_RAW_MAX = 128 * 1024,   ///< bytes
+  PKS__DICTIONARIES_MAX = 64,             ///< of a segment
+};
+
+static inline bool pks__codec_is_known(uint32_t codec) { return codec < PKS__CODEC_DICTIONARY + PKS__DICTIONARIES_MAX; }
+static inline bool pks__codec_has_dictionary(uint32_t codec) { return codec >= PKS__CODEC_DICTIONARY; }
 
 typedef struct pks__encoder pks__encoder;
 typedef struct pks__decoder pks__decoder;
@@ -39,6 +47,32 @@ size_t pks__encode_capacity(size_t raw_length);
 size_t pks__encode_after(
   pks__encoder *encoder, const void *prefix, size_t prefix_length, const void *raw, size_t raw_length, void *out,
   size_t capacity
+);
+
+/// A dictionary in the form that an encoder, or a decoder, needs: made once, used by any number of threads. They hold a copy of its
+/// bytes and tables made from them. NULL when memory is short or the bytes are no dictionary (`*is_bad`): any from
+/// PKS__DICTIONARY_RAW_MIN to PKS__DICTIONARY_RAW_MAX are one, but for those that begin as a trained one does and break its format.
+typedef struct pks__encoding_dictionary pks__encoding_dictionary;
+typedef struct pks__decoding_dictionary pks__decoding_dictionary;
+PKS_NODISCARD pks__encoding_dictionary *pks__encoding_dictionary_create(
+  const void *bytes, size_t byte_count, int level, bool *is_bad
+);  ///< level as in `pks__encoder_create`
+void pks__encoding_dictionary_destroy(pks__encoding_dictionary *dictionary);
+PKS_NODISCARD pks__decoding_dictionary *pks__decoding_dictionary_create(
+  const void *bytes, size_t byte_count, bool *is_bad
+);
+void pks__decoding_dictionary_destroy(pks__decoding_dictionary *dictionary);
+size_t pks__decoding_dictionary_size(const pks__decoding_dictionary *dictionary);  ///< bytes of memory that it takes
+
+/// `pks__encode` with a dictionary and its level.
+size_t pks__encode_with(
+  pks__encoder *encoder, const pks__encoding_dictionary *dictionary, const void *raw, size_t raw_length, void *out,
+  size_t capacity
+);
+/// `pks__decode` with a dictionary.
+bool pks__decode_with(
+  pks__decoder *decoder, const pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length,
+  void *out, size_t raw_length
 );
 
 /// Decodes one whole zstd frame into exactly `raw_length` bytes of `out`; false when the bytes are not such a frame.

@@ -12,11 +12,15 @@ typedef struct evacuation {
   const pks__evacuation_plan *plan;
   pks__reliance reliance;
   pks__copy_order order;
-  pks__ingest *ingest;        ///< of the first version, which takes the frames of all
-  pks__frame_reader *reader;  ///< while frames are copied
-  pks__scratch stored;        ///< of one frame
-  pks__scratch ids, ends;     ///< likewise: pks__id, uint32_t
-  pks__scratch fetched;       ///< of one chunk
+  pks__ingest *ingest;                ///< of the first version, which takes the frames of all
+  pks__frame_reader *reader;          ///< while frames are copied
+  pks__scratch stored;                ///< of one frame
+  pks__scratch ids, ends;             ///< likewise: pks__id, uint32_t
+  pks__scratch fetched;               ///< of one chunk
+  pks__stored_dictionary dictionary;  ///< of the frame that was copied last and needed one
+  const pks__segment *dictionary_segment;
+  uint32_t dictionary_codec;
+  pks__scratch dictionary_bytes;
   bool (*progress)(void *context, const pks_progress *progress);
   void *context;
 } evacuation;
@@ -25,6 +29,33 @@ typedef struct evacuation {
 
 static pks__segment *segment_of(const evacuation *evacuation, const pks__copy_item *item) {
   return pks__chunk_use_segment(&evacuation->plan->use, item->segment)->segment;
+}
+
+/// The dictionary that a frame needs, to be copied along; NULL: it needs none. Neighbours mostly need the same one.
+static pks_status find_dictionary(
+  evacuation *evacuation, pks__segment *segment, uint32_t codec, const pks__stored_dictionary **out, pks_error *error
+) {
+  *out = NULL;
+  if (!pks__codec_has_dictionary(codec)) { return PKS_OK; }
+  *out = &evacuation->dictionary;
+  if (evacuation->dictionary_segment == segment && evacuation->dictionary_codec == codec) { return PKS_OK; }
+  evacuation->dictionary_segment = NULL;
+  pks_status status =
+    pks__stored_dictionary_read(segment, codec, &evacuation->dictionary_bytes, &evacuation->dictionary, error);
+  bool is_it;
+  if (!status) {
+    pks_sha256 *sha256 = evacuation->txn->store->sha256;
+    status = pks__stored_dictionary_check(&evacuation->dictionary, sha256, &is_it, error);
+  }
+  if (status) { return status; }
+  // Frames of other packs may come to lie beside this copy.
+  if (!is_it) {
+    const char *text = "a dictionary is not what its name says";
+    return pks__fail(error, PKS_CORRUPT, text, segment->name, PKS_NO_OFFSET);
+  }
+  evacuation->dictionary_segment = segment;
+  evacuation->dictionary_codec = codec;
+  return PKS_OK;
 }
 
 /// Copies a frame as it is, with all of its chunks. `abuts`: it goes right behind the one copied before. `goes_on`: another will
@@ -36,6 +67,8 @@ static pks_status keep_frame(
   evacuation->stored.length = evacuation->ids.length = evacuation->ends.length = 0;
   pks_status status = pks__scratch_reserve(&evacuation->stored, ref->stored_length, error);
   if (!status) { status = pks__segment_read_stored(segment, ref, evacuation->stored.bytes, error); }
+  const pks__stored_dictionary *dictionary;
+  if (!status) { status = find_dictionary(evacuation, segment, ref->codec, &dictionary, error); }
   for (uint32_t i = 0; !status && i < old->chunk_count; i++) {
     const pks__id *id;
     pks__chunk_place place;
@@ -49,7 +82,8 @@ static pks_status keep_frame(
   pks__encoded_frame frame = {
     .stored = evacuation->stored.bytes,
     .stored_length = ref->stored_length,
-    .codec = ref->codec,
+    .codec = dictionary ? PKS__CODEC_ZSTD : ref->codec,
+    .dictionary = dictionary,
     .alignment = ref->codec != PKS__CODEC_RAW || abuts ? 1 : alignment,
     .ids = PKS__SCRATCH_AT(&evacuation->ids, const pks__id, 0),
     .ends = PKS__SCRATCH_AT(&evacuation->ends, const uint32_t, 0),
@@ -101,7 +135,7 @@ static pks_status copy_frame(evacuation *evacuation, uint64_t *at, bool *abuts, 
     pks__copy_item item = *pks__copy_order_at(&evacuation->order, i);
     if (item.begins_asset) {
       pks__frame_pipeline_end_asset(pipeline);
-      pks__frame_pipeline_begin_asset(pipeline, pks__copy_order_asset_bytes(&evacuation->order, i), false);
+      pks__frame_pipeline_begin_asset(pipeline, pks__copy_order_asset_bytes(&evacuation->order, i), false, NULL);
     }
     if (item.follows_gap && !item.begins_asset) { pks__frame_pipeline_skip(pipeline); }
     bool is_last = i + 1 == *at + count;
@@ -126,7 +160,7 @@ static pks_status copy_segments(evacuation *evacuation, pks_error *error) {
     &evacuation->txn->staging.scratch, error
   );
   if (!status) { status = pks__frame_reader_take(readers, &evacuation->reader, error); }
-  pks__frame_pipeline_begin_asset(pipeline, 0, false);
+  pks__frame_pipeline_begin_asset(pipeline, 0, false, NULL);
   bool abuts = false;
   for (uint64_t at = 0; !status && at < pks__copy_order_count(&evacuation->order);) {
     status = copy_frame(evacuation, &at, &abuts, error);
@@ -191,7 +225,8 @@ pks_status pks__evacuate(
   void *context, uint64_t *copied_bytes, pks_error *error
 ) {
   evacuation evacuation = {.txn = txn, .plan = plan, .progress = progress, .context = context};
-  pks__scratch *all[] = {&evacuation.stored, &evacuation.ids, &evacuation.ends, &evacuation.fetched};
+  pks__scratch *all[] = {
+    &evacuation.stored, &evacuation.ids, &evacuation.ends, &evacuation.fetched, &evacuation.dictionary_bytes};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], &txn->staging.scratch); }
   const char *owner = plan->is_purgeable ? pks__generation_any_pack(&txn->base->generation, plan->pack)->name : "";
   pks_status status = pks__reliance_open(

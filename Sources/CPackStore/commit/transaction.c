@@ -247,6 +247,21 @@ static pks_status check_globs(const pks_add_request *request, pks_error *error) 
   return PKS_OK;
 }
 
+/// Whether the dictionary can be one.
+static pks_status check_dictionary(const pks_add_request *request, pks_error *error) {
+  bool is_bad;
+  if (!request->dictionary) { return PKS_OK; }
+  // Libzstd asks more of a dictionary for encoding than of one for decoding.
+  pks__encoding_dictionary *tables =
+    pks__encoding_dictionary_create(request->dictionary, request->dictionary_byte_count, 1, &is_bad);
+  bool is_made = tables != NULL;
+  pks__encoding_dictionary_destroy(tables);
+  if (is_made) { return PKS_OK; }
+  if (!is_bad) { return pks__fail_memory(error); }
+  const char *text = "the dictionary has not 8 to 131072 bytes, or breaks the format of zstd's dictionaries";
+  return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+}
+
 pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error) {
   const char *text = NULL;
   bool bad_frame =
@@ -258,8 +273,9 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
     text = "the frame size is not in 65536 ... 16777216";
   }
-  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET)
-              : check_globs(request, error);
+  if (text) { return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET); }
+  pks_status status = check_globs(request, error);
+  return status ? status : check_dictionary(request, error);
 }
 
 /// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says

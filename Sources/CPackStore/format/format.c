@@ -2,7 +2,8 @@
 
 _Static_assert(sizeof(pks__table_trailer) == 64, "on-disk size");
 _Static_assert(sizeof(pks__segment_header) == 64, "on-disk size");
-_Static_assert(sizeof(pks__segment_columns) == 48, "on-disk size");
+_Static_assert(sizeof(pks__dictionary_row) == 56, "on-disk size");
+_Static_assert(sizeof(pks__segment_columns) == 64, "on-disk size");
 _Static_assert(sizeof(pks__frame_row) == 24, "on-disk size");
 _Static_assert(sizeof(pks__run_header) == 128, "on-disk size");
 _Static_assert(sizeof(pks__bucket) == 64, "on-disk size");

@@ -16,10 +16,11 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "codec/codec.h"
 
 enum {
   PKS__FORMAT_VERSION = 0,
-  PKS__FORMAT_DRAFT = 7,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
+  PKS__FORMAT_DRAFT = 8,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
   /// what every kind of file carries in four bytes: the version below, the draft above
   PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
   PKS__PAGE = 4096,
@@ -99,15 +100,27 @@ typedef struct pks__segment_header {
 
 /// The first page of a segment's table body. Columns follow, each at a multiple of 64 bytes from the start of the body.
 typedef struct pks__segment_columns {
-  pks_le32 version;      //  0
-  pks_le32 kind;         //  4  pks__segment_kind
-  pks_le32 frame_count;  //  8
-  pks_le32 chunk_count;  // 12
-  pks_le64 frames;       // 16  offset in the body of `pks__frame_row` x frame_count
-  pks_le64 ids;          // 24  of `pks__id` x chunk_count
-  pks_le64 ends;         // 32  of le32 x chunk_count: where each chunk ends within its frame, raw bytes
-  pks_le64 frames_end;   // 40  file offset after the last frame
+  pks_le32 version;           //  0
+  pks_le32 kind;              //  4  pks__segment_kind
+  pks_le32 frame_count;       //  8
+  pks_le32 chunk_count;       // 12
+  pks_le64 frames;            // 16  offset in the body of `pks__frame_row` x frame_count
+  pks_le64 ids;               // 24  of `pks__id` x chunk_count
+  pks_le64 ends;              // 32  of le32 x chunk_count: where each chunk ends within its frame, raw bytes
+  pks_le64 frames_end;        // 40  file offset after the last frame and the last dictionary
+  pks_le64 dictionaries;      // 48  offset in the body of `pks__dictionary_row` x dictionary_count; 0: none
+  pks_le32 dictionary_count;  // 56  at most PKS__DICTIONARIES_MAX
+  pks_le32 reserved;          // 60
 } pks__segment_columns;
+
+/// A dictionary that frames of the segment were encoded with (`codec/dictionary.h`).
+typedef struct pks__dictionary_row {
+  pks_le64 place;          //  0  low 56 bits: file offset; high 8 bits: codec, raw or plain zstd
+  pks_le32 stored_length;  //  8
+  pks_le32 raw_length;     // 12
+  pks_le64 sum;            // 16  XXH3-64 of the stored bytes
+  pks__id id;              // 24  SHA-256 of the raw bytes
+} pks__dictionary_row;
 
 /// One frame of a segment. Its chunks are rows [first_chunk, next frame's first_chunk).
 typedef struct pks__frame_row {
@@ -129,6 +142,14 @@ typedef struct pks__frame_ref {
 static inline bool pks__frame_ref_equal(const pks__frame_ref *a, const pks__frame_ref *b) {
   return a->offset == b->offset && a->stored_length == b->stored_length && a->raw_length == b->raw_length
     && a->codec == b->codec && a->sum == b->sum;
+}
+
+/// Whether a dictionary may be stored so, wherever that is.
+static inline bool pks__dictionary_ref_is_valid(const pks__frame_ref *ref) {
+  bool lengths = ref->stored_length > 0 && ref->stored_length <= ref->raw_length
+    && ref->raw_length >= PKS__DICTIONARY_RAW_MIN && ref->raw_length <= PKS__DICTIONARY_RAW_MAX;
+  return lengths
+    && (ref->codec == PKS__CODEC_ZSTD || (ref->codec == PKS__CODEC_RAW && ref->stored_length == ref->raw_length));
 }
 
 static inline uint64_t pks__place_offset(uint64_t place) { return place & 0x00ffffffffffffffu; }

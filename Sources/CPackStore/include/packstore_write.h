@@ -129,8 +129,14 @@ typedef struct pks_add_request {
   bool adopt;     ///< takes over a pack that is not local, as `pks_provenance.adopt`
   int32_t level;  ///< zstd level, 1 to 22; 0: 3, 4 with PKS_LAYOUT_SEQUENTIAL, 6 with PKS_LAYOUT_COMPACT
   pks_layout layout;
-  uint32_t frame_size;         ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
-  uint32_t shared_frame_size;  ///< raw bytes up to which small assets share a frame; 0: as the layout says
+  uint32_t frame_size;  ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
+  /// Raw bytes up to which small assets share a frame; 0: as the layout says, and with PKS_LAYOUT_RANDOM none but the smallest do
+  /// where a dictionary of what assets of their kind have in common makes up for it.
+  uint32_t shared_frame_size;
+  /// A dictionary for all small assets, of 8 to 131072 bytes, as `zstd --train` makes it or any bytes that they have in common,
+  /// read during the call; NULL: one is trained for each kind of them where it pays.
+  const void *PKS_NULLABLE dictionary;
+  size_t dictionary_byte_count;
   pks_links links;
   bool unsafe_links;  ///< with PKS_LINKS_FOLLOW: links may be absolute, and lead out of the folder
   bool portable;      ///< paths that differ by case only are a refusal

@@ -307,7 +307,7 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
     .segment = pks__get32(row->segment),
     .raw_start = start,
   };
-  bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && frame.ref.codec <= PKS__CODEC_ZSTD
+  bool fits = start < end && end - start <= PKS__FRAME_RAW_MAX && pks__codec_is_known(frame.ref.codec)
     && frame.segment < run->segment_count && frame.ref.stored_length > 0
     && frame.ref.stored_length <= frame.ref.raw_length
     && (frame.ref.codec != PKS__CODEC_RAW || frame.ref.stored_length == frame.ref.raw_length);

@@ -12,7 +12,8 @@ struct pks__pipeline_frame {
   uint32_t raw_length;
   uint8_t *encoded;
   size_t encoded_capacity;
-  size_t encoded_length;  ///< 0: stored raw; SIZE_MAX: memory was short
+  size_t encoded_length;                    ///< 0: stored raw; SIZE_MAX: memory was short
+  const pks__frame_dictionary *dictionary;  ///< NULL: none
   pks__id *ids;
   uint32_t *ends;
   uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
@@ -74,7 +75,8 @@ pks_status pks__frame_pipeline_open(
 ) {
   layout_sizes sizes = sizes_of(request);
   uint32_t threads = pks__pool_thread_count(pool);
-  *out = (pks__frame_pipeline){.pool = pool, .target = sizes.frame, .shared_target = sizes.shared_frame};
+  *out = (pks__frame_pipeline
+  ){.pool = pool, .target = sizes.frame, .shared_target = sizes.shared_frame, .level = sizes.level};
   // A reader does not remember longer ones (`frame_cache.h`).
   out->scattered_target = out->shared_target / 2 < PKS__FRAME_RANDOM ? out->shared_target / 2 : PKS__FRAME_RANDOM;
   out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
@@ -137,15 +139,13 @@ static pks_status note_frame(
 }
 
 /// Writes one stored frame and notes where its chunks came to lie.
-static pks_status write_frame(
-  pks__frame_pipeline *pipeline, const uint8_t *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks_error *error
-) {
+static pks_status write_frame(pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error) {
+  const uint32_t *ends = frame->ends, chunk_count = frame->chunk_count;
   pks__new_place place = {0};
   pks__frame_row row;
   pks_status status = pks__segment_series_append(
-    &pipeline->series, stored, stored_length, codec, alignment, ids, ends, chunk_count, &place.segment, &place.frame,
-    &row, error
+    &pipeline->series, frame->stored, frame->stored_length, frame->codec, frame->dictionary, frame->alignment,
+    frame->ids, ends, chunk_count, &place.segment, &place.frame, &row, error
   );
   if (!status) { status = note_frame(pipeline, place.segment, &row, ends[chunk_count - 1], error); }
   for (uint32_t i = 0; !status && i < chunk_count; i++) {
@@ -154,7 +154,7 @@ static pks_status write_frame(
     status = pks__scratch_append(&pipeline->places, &place, sizeof place, error);
   }
   if (status || !pipeline->observe) { return status; }
-  return pipeline->observe(pipeline->observer, place.segment, &row, ids, ends, chunk_count, error);
+  return pipeline->observe(pipeline->observer, place.segment, &row, frame->ids, ends, chunk_count, error);
 }
 
 pks_status pks__frame_pipeline_note(
@@ -182,10 +182,7 @@ pks_status pks__frame_pipeline_restore(
 pks_status pks__frame_pipeline_add_encoded(
   pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error
 ) {
-  pks_status status = write_frame(
-    pipeline, frame->stored, frame->stored_length, frame->codec, frame->alignment, frame->ids, frame->ends,
-    frame->chunk_count, error
-  );
+  pks_status status = write_frame(pipeline, frame, error);
   bool may_cut = frame->codec != PKS__CODEC_RAW;
   return status ? status : pks__segment_series_boundary(&pipeline->series, frame->ends_asset, may_cut, error);
 }
@@ -194,9 +191,16 @@ pks_status pks__frame_pipeline_add_encoded(
 static pks_status write_raw(pks__frame_pipeline *pipeline, const pks__pipeline_frame *frame, pks_error *error) {
   for (uint32_t i = 0, begin = 0; i < frame->chunk_count; begin = frame->ends[i++]) {
     uint32_t length = frame->ends[i] - begin;
-    pks_status status = write_frame(
-      pipeline, frame->raw + begin, length, PKS__CODEC_RAW, frame->alignments[i], &frame->ids[i], &length, 1, error
-    );
+    pks__encoded_frame raw = {
+      .stored = frame->raw + begin,
+      .stored_length = length,
+      .codec = PKS__CODEC_RAW,
+      .alignment = frame->alignments[i],
+      .ids = &frame->ids[i],
+      .ends = &length,
+      .chunk_count = 1,
+    };
+    pks_status status = write_frame(pipeline, &raw, error);
     if (status) { return status; }
   }
   return PKS_OK;
@@ -212,10 +216,17 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
   if (frame->encoded_length == 0) {
     status = write_raw(pipeline, frame, error);
   } else {
-    status = write_frame(
-      pipeline, frame->encoded, (uint32_t)frame->encoded_length, PKS__CODEC_ZSTD, 1, frame->ids, frame->ends,
-      frame->chunk_count, error
-    );
+    pks__encoded_frame encoded = {
+      .stored = frame->encoded,
+      .stored_length = (uint32_t)frame->encoded_length,
+      .codec = PKS__CODEC_ZSTD,
+      .dictionary = frame->dictionary ? &frame->dictionary->stored : NULL,
+      .alignment = 1,
+      .ids = frame->ids,
+      .ends = frame->ends,
+      .chunk_count = frame->chunk_count,
+    };
+    status = write_frame(pipeline, &encoded, error);
     pipeline->asset_in_pieces = pipeline->asset_in_pieces || frame->cuts_asset;
   }
   if (status) { return status; }
@@ -230,9 +241,12 @@ static void encode_frame(pks__task *task, uint32_t worker) {
   pks__pipeline_frame *frame = (pks__pipeline_frame *)(void *)task;
   frame->encoded_length = 0;
   if (frame->stays_raw) { return; }
-  frame->encoded_length = pks__encode(
-    frame->pipeline->encoders[worker], frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
-  );
+  pks__encoder *encoder = frame->pipeline->encoders[worker];
+  frame->encoded_length = frame->dictionary
+    ? pks__encode_with(
+      encoder, frame->dictionary->tables, frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
+    )
+    : pks__encode(encoder, frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity);
 }
 
 /// Sends the open frame to the workers.
@@ -257,13 +271,18 @@ static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
   frame->chunk_count = 0;
   frame->stays_raw = pipeline->asset_is_mapped;
   frame->is_scattered = false;
+  frame->dictionary = pipeline->asset_dictionary;
   pipeline->open = frame;
   return PKS_OK;
 }
 
-void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size, bool mapped) {
+void pks__frame_pipeline_begin_asset(
+  pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_dictionary *dictionary
+) {
+  PKS_ASSERT(!dictionary || (size < PKS__LARGE_ASSET && !mapped));
   pipeline->asset_size = size;
   pipeline->asset_is_mapped = mapped;
+  pipeline->asset_dictionary = dictionary;
   pipeline->asset_begins = true;
   pipeline->follows_gap = false;
 }
@@ -279,11 +298,17 @@ static bool is_large(const pks__frame_pipeline *pipeline) {
 static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length, bool at_start) {
   const pks__pipeline_frame *open = pipeline->open;
   if (at_start && is_large(pipeline)) { return true; }
+  if (open->dictionary != pipeline->asset_dictionary || open->chunk_count == PKS__FRAME_CHUNKS_MAX) { return true; }
+  if (open->dictionary) {
+    bool is_alone = pipeline->asset_begins && pipeline->asset_size >= PKS__ALONE_FROM;
+    // A catalog may say less of an asset than its chunks are: that is found when they were all added.
+    return is_alone || open->raw_length + length > PKS__LARGE_ASSET + PKS__ALONE_FROM;
+  }
   uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
   bool is_scattered = open->is_scattered || pipeline->follows_gap;
   bool is_limited = is_scattered && !pipeline->asset_is_mapped && limit > pipeline->scattered_target;
   if (is_limited) { limit = pipeline->scattered_target; }
-  return open->raw_length + length > limit || open->chunk_count == PKS__FRAME_CHUNKS_MAX;
+  return open->raw_length + length > limit;
 }
 
 pks_status pks__frame_pipeline_add(
@@ -312,7 +337,8 @@ pks_status pks__frame_pipeline_add(
 
 /// A large asset keeps its frames to itself, so that it stays in one piece if it is raw whatever comes next.
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
-  bool is_full = pipeline->open && pipeline->open->raw_length >= pipeline->shared_target;
+  const pks__pipeline_frame *open = pipeline->open;
+  bool is_full = open && open->raw_length >= (open->dictionary ? PKS__ALONE_FROM : pipeline->shared_target);
   pipeline->asset_begins = true;
   if (is_full || pipeline->asset_is_alone) { close_frame(pipeline, true); }
   pipeline->asset_is_alone = false;

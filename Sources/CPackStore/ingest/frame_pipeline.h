@@ -11,6 +11,9 @@
 /// can be checked and mapped alone; neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is
 /// large, to 8 bytes otherwise.
 ///
+/// Small assets of a kind for which there is a dictionary have frames of their own, from `PKS__ALONE_FROM` bytes on; shorter
+/// ones share frames up to that length. All of a frame are encoded with the same dictionary.
+///
 /// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
 /// frames of one chunk that abut, and no segment ends in it, however long it becomes.
 #ifndef PKS_INGEST_FRAME_PIPELINE_H
@@ -24,7 +27,14 @@ enum {
   PKS__LARGE_ASSET = 64 * 1024,
   PKS__FRAME_RANDOM = 128 * 1024,
   PKS__FRAME_CHUNKS_MAX = 4096,
+  PKS__ALONE_FROM = 4 * 1024,
 };
+
+/// A dictionary that frames are encoded with here.
+typedef struct pks__frame_dictionary {
+  pks__stored_dictionary stored;
+  pks__encoding_dictionary *tables;
+} pks__frame_dictionary;
 
 /// Where a new chunk came to lie.
 typedef struct pks__new_place {
@@ -46,6 +56,7 @@ typedef struct pks__frame_pipeline {
   pks__pool *pool;
   pks__encoder **encoders;  ///< one per worker
   uint32_t target, shared_target, scattered_target;
+  int level;
   pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
   uint32_t ring_size, oldest, count;
   pks__pipeline_frame *open;  ///< being formed, or NULL
@@ -54,6 +65,7 @@ typedef struct pks__frame_pipeline {
   pks__scratch frames;       ///< pks__frame_ref of every frame that was written, by position in the series
   pks__scratch frame_bases;  ///< uint64_t by segment: position of its first frame in `frames`
   uint64_t asset_size;
+  const pks__frame_dictionary *asset_dictionary;  ///< NULL: none
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
   bool follows_gap;              ///< what lies between the next chunk and the one before it was skipped
@@ -69,7 +81,11 @@ pks_status pks__frame_pipeline_open(
 );
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 
-void pks__frame_pipeline_begin_asset(pks__frame_pipeline *pipeline, uint64_t size, bool mapped);
+/// `dictionary`, which lives as long as the pipeline, is for an asset of less than PKS__LARGE_ASSET bytes that is not mapped; NULL:
+/// none.
+void pks__frame_pipeline_begin_asset(
+  pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_dictionary *dictionary
+);
 /// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
 /// that it is the asset's first.
 pks_status pks__frame_pipeline_add(
@@ -84,8 +100,9 @@ void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
 typedef struct pks__encoded_frame {
   const void *stored;  ///< NULL: a hole
   uint32_t stored_length;
-  uint32_t codec;
-  uint64_t alignment;  ///< of its place in the file, a power of two up to a page
+  uint32_t codec;                            ///< raw or plain zstd
+  const pks__stored_dictionary *dictionary;  ///< that it was encoded with; NULL: none
+  uint64_t alignment;                        ///< of its place in the file, a power of two up to a page
   const pks__id *ids;
   const uint32_t *ends;
   uint32_t chunk_count;

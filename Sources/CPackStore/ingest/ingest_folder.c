@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "ingest/dedup_pass.h"
+#include "ingest/dictionary_trainer.h"
 #include "ingest/read_batch.h"
 
 static pks_status consume_chunks(
@@ -128,6 +129,46 @@ static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t
   return pks__id_equal(&id, want->id) ? PKS_OK : pks__folder_scan_changed(rereader->source, want->item, error);
 }
 
+// MARK: - Training
+
+// The folder is what dictionaries are trained with.
+
+static pks_status walk_folder(
+  void *context, pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor,
+  pks_error *error
+) {
+  const pks__entry_list *listing = ((const pks__folder_scan *)context)->listing;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < pks__entry_list_count(listing); i++) {
+    const pks__item *item = pks__entry_list_at(listing, i);
+    if (item->kind != PKS__RECORD_FILE || item->size == 0) { continue; }
+    pks__training_file file = {
+      .path = pks__entry_list_path(listing, item),
+      .path_length = item->path_length,
+      .size = item->size,
+      .is_mapped = item->mapped,
+      .identity = item,
+    };
+    status = visit(visitor, &file, error);
+  }
+  return status;
+}
+
+static bool read_for_training(void *context, const pks__training_file *file, uint8_t *out) {
+  const pks__folder_scan *source = context;
+  const pks__item *item = file->identity;
+  pks_vfs_file opened;
+  if (pks__folder_scan_open(source, item, &opened, NULL)) { return false; }
+  bool is_read = !pks__folder_scan_read(source, item, opened, 0, out, (size_t)item->size, NULL);
+  pks__vfs_close(source->vfs, opened);
+  return is_read;
+}
+
+static pks_status train(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
+  pks__training_source files = {.context = (void *)(uintptr_t)source, .walk = walk_folder, .read = read_for_training};
+  return pks__dictionary_trainer_run(ingest, &files, error);
+}
+
 // MARK: - Ingest
 
 static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error *error) {
@@ -203,6 +244,7 @@ pks_status pks__ingest_folder(
   if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { out->frames.series.has_long_blocks = true; }
+  if (!status) { status = train(out, &source, error); }
   if (!status) { status = store_source(out, &source, error); }
   if (status && source.vfs) { status = explain(out, &source, status, error); }
   pks__folder_scan_close(&source);

@@ -6,6 +6,7 @@
 #include "catalog/map_flags.h"
 #include "catalog/tree_cursor.h"
 #include "ingest/dedup_pass.h"
+#include "ingest/dictionary_trainer.h"
 #include "store/chunk_lookup.h"
 
 typedef struct version_walk {
@@ -73,7 +74,9 @@ static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entr
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (status || !more) { break; }
-    if (!chunk_fits(&chunk, walk->pass.ingest->chunker.maximum)) {
+    bool fits = chunk_fits(&chunk, walk->pass.ingest->chunker.maximum)
+      && pks__range_fits(size, pks__get32(chunk.length), entry->size);
+    if (!fits) {
       const char *text = "the asset has a chunk that no chunker makes";
       status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
     }
@@ -159,6 +162,78 @@ static pks_status take_attributes(pks__ingest *ingest, const pks__version_reques
   return PKS_OK;
 }
 
+// MARK: - Training
+
+// The version is what dictionaries are trained with.
+
+static pks_status visit_entry(
+  const pks__catalog_entry *entry, version_walk *walk,
+  pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor, pks_error *error
+) {
+  if (entry->kind != PKS__RECORD_FILE || entry->size == 0) { return PKS_OK; }
+  pks__training_file file = {
+    .path = entry->path,
+    .path_length = entry->path_length,
+    .size = entry->size,
+    .is_mapped = is_mapped(walk, entry),
+    .identity = entry,
+  };
+  return visit(visitor, &file, error);
+}
+
+static pks_status walk_for_training(
+  void *context, pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor,
+  pks_error *error
+) {
+  const pks__version_request *request = context;
+  version_walk walk = {.request = request};
+  pks__catalog_info info;
+  pks__tree map;
+  pks_status status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error);
+  if (status) { return status; }
+  pks__tree_cursor_init(&walk.entries, request->pages, PKS__TREE_MAP, 0, &map);
+  pks__map_flags_open(&walk.mapped, request->pages, &request->layout);
+  status = pks__tree_cursor_next(&walk.entries, &walk.more, error);
+  while (!status && walk.more) {
+    pks__catalog_entry entry;
+    status = pks__catalog_entry_read(&walk.entries, &entry, error);
+    if (!status) { status = visit_entry(&entry, &walk, visit, visitor, error); }
+    if (!status) { status = pks__tree_cursor_next(&walk.entries, &walk.more, error); }
+  }
+  pks__tree_cursor_free(&walk.entries);
+  pks__map_flags_close(&walk.mapped);
+  return status;
+}
+
+static bool read_for_training(void *context, const pks__training_file *file, uint8_t *out) {
+  const pks__version_request *request = context;
+  const pks__catalog_entry *entry = file->identity;
+  pks__chunk_cursor chunks;
+  pks__chunk_cursor_init(&chunks, request->pages, entry);
+  pks__chunk_want want = {.path = entry->path, .path_length = entry->path_length};
+  pks_status status = PKS_OK;
+  for (bool more = true; !status;) {
+    pks__catalog_chunk chunk;
+    status = pks__chunk_cursor_next(&chunks, &chunk, &more, NULL);
+    if (status || !more) { break; }
+    want.id = &chunk.id;
+    want.length = pks__get32(chunk.length);
+    bool fits = pks__range_fits(want.offset, want.length, entry->size);
+    status = fits ? request->fetch.fetch(request->fetch.context, &want, out + want.offset, NULL) : PKS_CORRUPT;
+    want.offset += want.length;
+  }
+  pks__chunk_cursor_free(&chunks);
+  return !status && want.offset == entry->size;
+}
+
+static pks_status train(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
+  pks__training_source files = {
+    .context = (void *)(uintptr_t)request, .walk = walk_for_training, .read = read_for_training};
+  return request->trains ? pks__dictionary_trainer_run(ingest, &files, error) : PKS_OK;
+}
+
+// MARK: - Ingest
+
 /// A frame of chunks that were given before the walk was written: once the sink has noted it, they are new ones.
 static pks_status number_given(
   void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
@@ -230,5 +305,6 @@ pks_status pks__ingest_version(
   pks_error *error
 ) {
   pks_status status = pks__ingest_version_open(out, staging, base, request, staging->store->thread_count, sync, error);
+  if (!status) { status = train(out, request, error); }
   return status ? status : pks__ingest_version_walk(out, request, error);
 }

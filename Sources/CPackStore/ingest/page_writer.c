@@ -49,8 +49,8 @@ static pks_status write_page(
   uint32_t segment, frame, end = (uint32_t)length, codec = stored ? PKS__CODEC_ZSTD : PKS__CODEC_RAW;
   pks__frame_row row;
   status = pks__segment_series_append(
-    &pages->series, stored ? pages->encoded.bytes : page, (uint32_t)(stored ? stored : length), codec, 1, id, &end, 1,
-    &segment, &frame, &row, error
+    &pages->series, stored ? pages->encoded.bytes : page, (uint32_t)(stored ? stored : length), codec, NULL, 1, id,
+    &end, 1, &segment, &frame, &row, error
   );
   if (!status) { status = pks__segment_series_boundary(&pages->series, true, true, error); }
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&pages->ids, pks__id);

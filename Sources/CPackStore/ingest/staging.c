@@ -275,6 +275,7 @@ void pks__segment_series_init(
 ) {
   *series = (pks__segment_series
   ){.staging = staging, .sink = sink, .kind = kind, .sync = sync, .target = PKS__SEGMENT_TARGET_MAX};
+  pks__scratch_init(&series->dictionaries, &staging->scratch);
 }
 
 uint64_t pks__segment_target(uint64_t byte_count) {
@@ -305,6 +306,7 @@ void pks__segment_series_free(pks__segment_series *series) {
     pks__free(series->sealed[i]);
   }
   pks__free(series->sealed);
+  pks__scratch_free(&series->dictionaries);
   *series = (pks__segment_series){0};
 }
 
@@ -333,24 +335,6 @@ static pks_status open_segment(pks__segment_series *series, pks_error *error) {
   pks_status status =
     pks__segment_writer_open(&series->writer, &series->staging->scratch, series->working_name, series->kind, error);
   series->is_open = status == PKS_OK;
-  return status;
-}
-
-pks_status pks__segment_series_append(
-  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
-  pks__frame_row *row, pks_error *error
-) {
-  pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
-  if (status) { return status; }
-  // Only raw frames are ever mapped.
-  series->writer.file.grows = series->has_long_blocks && codec == PKS__CODEC_RAW;
-  *segment = series->sealed_count;
-  *frame = pks__segment_writer_frame_count(&series->writer);
-  status = pks__segment_writer_append(
-    &series->writer, stored, stored_length, codec, alignment, ids, ends, chunk_count, row, error
-  );
-  if (!status) { series->stored_bytes += stored_length; }
   return status;
 }
 
@@ -446,14 +430,115 @@ static pks_status seal(pks__segment_series *series, pks_error *error) {
   return PKS_OK;
 }
 
+// MARK: - Frames and dictionaries
+
+pks_status pks__segment_series_note_dictionary(
+  pks__segment_series *series, uint32_t number, const pks__dictionary_row *row, pks_error *error
+) {
+  pks__series_dictionary noted = {.segment = series->sealed_count, .number = number, .row = *row};
+  series->stored_bytes += pks__get32(row->stored_length);
+  return pks__scratch_append(&series->dictionaries, &noted, sizeof noted, error);
+}
+
+bool pks__segment_series_has_dictionary(const pks__segment_series *series, const pks__id *id) {
+  for (uint64_t i = PKS__SCRATCH_COUNT(&series->dictionaries, pks__series_dictionary); i > 0; i--) {
+    const pks__series_dictionary *noted = PKS__SCRATCH_AT(&series->dictionaries, const pks__series_dictionary, i - 1);
+    if (pks__id_equal(&noted->row.id, id)) { return true; }
+  }
+  return false;
+}
+
+const pks__dictionary_row *pks__segment_series_dictionary(
+  const pks__segment_series *series, uint32_t segment, uint32_t number
+) {
+  for (uint64_t i = PKS__SCRATCH_COUNT(&series->dictionaries, pks__series_dictionary); i > 0; i--) {
+    const pks__series_dictionary *noted = PKS__SCRATCH_AT(&series->dictionaries, const pks__series_dictionary, i - 1);
+    if (noted->segment == segment && noted->number == number) { return &noted->row; }
+  }
+  PKS_ASSERT(false);
+  return NULL;
+}
+
+/// Notes the dictionary that the open segment got last, also in the sink: its bytes are in the file before.
+static pks_status note_added(pks__segment_series *series, uint32_t number, pks_error *error) {
+  const pks__dictionary_row *row = pks__segment_writer_dictionary_row(&series->writer, number);
+  const pks__frame_sink *sink = series->sink;
+  pks_status status = pks__segment_series_note_dictionary(series, number, row, error);
+  if (status || !sink) { return status; }
+  status = pks__file_writer_flush(&series->writer.file, error);
+  return status ? status : sink->note_dictionary(sink->context, series->sealed_count, row, error);
+}
+
+/// Sees that the open segment has a dictionary. One that has no place for another is complete.
+static pks_status need_dictionary(
+  pks__segment_series *series, const pks__stored_dictionary *dictionary, uint32_t *codec, pks_error *error
+) {
+  uint32_t number;
+  bool added,
+    is_full = series->is_open && pks__segment_writer_dictionary_count(&series->writer) == PKS__DICTIONARIES_MAX
+    && !pks__segment_writer_find_dictionary(&series->writer, &dictionary->id, &number);
+  pks_status status = is_full ? seal(series, error) : PKS_OK;
+  if (!status && !series->is_open) { status = open_segment(series, error); }
+  if (!status) { status = pks__segment_writer_add_dictionary(&series->writer, dictionary, &number, &added, error); }
+  if (status) { return status; }
+  *codec = PKS__CODEC_DICTIONARY + number;
+  return added ? note_added(series, number, error) : PKS_OK;
+}
+
+pks_status pks__segment_series_restore_dictionary(
+  pks__segment_series *series, const pks__dictionary_row *row, bool *fits, pks_error *error
+) {
+  pks_status status = series->is_open ? PKS_OK : open_segment(series, error);
+  if (!status) { status = pks__segment_writer_restore_dictionary(&series->writer, row, fits, error); }
+  if (status || !*fits) { return status; }
+  uint32_t number = pks__segment_writer_dictionary_count(&series->writer) - 1;
+  return pks__segment_series_note_dictionary(series, number, row, error);
+}
+
+pks_status pks__segment_series_append(
+  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec,
+  const pks__stored_dictionary *dictionary, uint64_t alignment, const pks__id *ids, const uint32_t *ends,
+  uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row, pks_error *error
+) {
+  PKS_ASSERT(!pks__codec_has_dictionary(codec));
+  pks_status status = PKS_OK;
+  if (dictionary) { status = need_dictionary(series, dictionary, &codec, error); }
+  if (!status && !series->is_open) { status = open_segment(series, error); }
+  if (status) { return status; }
+  // Only raw frames are ever mapped.
+  series->writer.file.grows = series->has_long_blocks && codec == PKS__CODEC_RAW;
+  *segment = series->sealed_count;
+  *frame = pks__segment_writer_frame_count(&series->writer);
+  status = pks__segment_writer_append(
+    &series->writer, stored, stored_length, codec, alignment, ids, ends, chunk_count, row, error
+  );
+  if (!status) { series->stored_bytes += stored_length; }
+  return status;
+}
+
+/// The length from which on the open segment may end: its dictionaries are to take less than a hundredth of it.
+static uint64_t target_of(const pks__segment_series *series) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < pks__segment_writer_dictionary_count(&series->writer); i++) {
+    bytes += pks__get32(pks__segment_writer_dictionary_row(&series->writer, i)->stored_length);
+  }
+  return pks__max64(series->target, pks__min64(128 * bytes, PKS__SEGMENT_TARGET_MAX));
+}
+
 pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error) {
   if (!series->is_open) { return PKS_OK; }
-  uint64_t length = series->writer.file.length;
-  bool full = (asset_ends && length >= series->target) || (may_cut && length / 4 >= series->target);
+  uint64_t length = series->writer.file.length, target = target_of(series);
+  bool full = (asset_ends && length >= target) || (may_cut && length / 4 >= target);
   return full ? seal(series, error) : PKS_OK;
 }
 
 pks_status pks__segment_series_finish(pks__segment_series *series, pks_error *error) {
+  bool is_empty = series->is_open && pks__segment_writer_frame_count(&series->writer) == 0;
+  if (is_empty) {
+    // Taken up after a kill that came between a dictionary and its first frame.
+    pks__segment_writer_abandon(&series->writer);
+    series->is_open = false;
+  }
   pks_status status = series->is_open ? seal(series, error) : PKS_OK;
   int failure = 0;
   for (uint32_t i = 0; i < series->sealed_count; i++) {

@@ -78,12 +78,21 @@ typedef struct pks__frame_sink {
   pks_status (*note_frame
   )(void *context, uint32_t number, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
     uint32_t chunk_count, pks_error *error);
+  /// Notes a dictionary of segment `number`, whose bytes are in the file.
+  pks_status (*note_dictionary)(void *context, uint32_t number, const pks__dictionary_row *row, pks_error *error);
   /// Notes that segment `number` is complete, before its file gets its final name.
   pks_status (*note_sealed)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
 } pks__frame_sink;
 
-/// Appends frames to a series of segments. A segment ends where an asset ends once it has the length that is aimed at; an asset
+/// Appends frames to a series of segments. A segment ends where an asset ends once it has the length that is aimed at, or 128 times
+/// that of its dictionaries if that is more; an asset
 /// that does not lie raw in one piece may be cut anywhere once the segment is four times as long. One that does is never cut.
+typedef struct pks__series_dictionary {
+  uint32_t segment;  ///< in the series
+  uint32_t number;   ///< in the segment
+  pks__dictionary_row row;
+} pks__series_dictionary;
+
 typedef struct pks__segment_series {
   pks__staging *staging;
   pks__segment_kind kind;
@@ -96,7 +105,8 @@ typedef struct pks__segment_series {
   char working_name[32];
   pks__sealed_segment **sealed;  ///< in order
   uint32_t sealed_count, sealed_capacity;
-  uint64_t stored_bytes;  ///< of sealed files, and of frames in the open one
+  uint64_t stored_bytes;      ///< of frames and dictionaries
+  pks__scratch dictionaries;  ///< pks__series_dictionary: of all segments
 } pks__segment_series;
 
 enum {
@@ -116,16 +126,30 @@ void pks__segment_series_init(
 void pks__segment_series_free(pks__segment_series *series);
 
 /// Where the next frame will lie: the number of its segment in the series, and its index there. `*row` is what was
-/// recorded.
+/// recorded. With a `dictionary`, the frame gets the codec that names it in that segment; else it has `codec`, raw or plain zstd.
 pks_status pks__segment_series_append(
-  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
-  const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, uint32_t *segment, uint32_t *frame,
-  pks__frame_row *row, pks_error *error
+  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec,
+  const pks__stored_dictionary *dictionary, uint64_t alignment, const pks__id *ids, const uint32_t *ends,
+  uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row, pks_error *error
 );
 /// Takes up a frame of the open segment that the sink has already. `*fits` false: it cannot come next.
 pks_status pks__segment_series_restore(
   pks__segment_series *series, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error
+);
+/// Takes up a dictionary of the open segment that the sink has already. `*fits` false: it cannot come next.
+pks_status pks__segment_series_restore_dictionary(
+  pks__segment_series *series, const pks__dictionary_row *row, bool *fits, pks_error *error
+);
+/// Notes a dictionary of the next sealed segment that is taken up, before the segment is.
+pks_status pks__segment_series_note_dictionary(
+  pks__segment_series *series, uint32_t number, const pks__dictionary_row *row, pks_error *error
+);
+/// Whether a segment of the series has a dictionary.
+bool pks__segment_series_has_dictionary(const pks__segment_series *series, const pks__id *id);
+/// The dictionary of a frame that was appended or taken up.
+const pks__dictionary_row *pks__segment_series_dictionary(
+  const pks__segment_series *series, uint32_t segment, uint32_t number
 );
 /// Takes up a sealed segment that the sink has, as the next of the series. `file` is open, and taken over.
 pks_status pks__segment_series_restore_sealed(

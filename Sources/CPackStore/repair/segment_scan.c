@@ -175,6 +175,67 @@ static pks_status open_segments(pks__segment_scan *survey, pks_error *error) {
   return PKS_OK;
 }
 
+// MARK: - Dictionaries
+
+/// Damage of a copy means that there is none; any other failure is one.
+static pks_status pass_damage(pks_status status, const pks_error *found, pks_error *error) {
+  if (!status || pks__error_is_damage(found)) { return PKS_OK; }
+  if (error) { *error = *found; }
+  return status;
+}
+
+/// Reads a copy of a dictionary, if this is one of it and it is whole.
+static pks_status read_copy(
+  const pks__segment_scan *survey, pks__segment *segment, uint32_t number, const pks__segment_dictionary *wanted,
+  uint8_t *out, bool *found, pks_error *error
+) {
+  pks__segment_dictionary dictionary;
+  pks__stored_dictionary stored;
+  pks_error damage = {0};
+  bool is_it = !pks__segment_dictionary_at(segment, number, &dictionary, NULL)
+    && pks__id_equal(&dictionary.id, &wanted->id) && dictionary.ref.raw_length == wanted->ref.raw_length;
+  if (!is_it) { return PKS_OK; }
+  pks__scratch bytes = {0};
+  pks_status status = pks__stored_dictionary_read(segment, PKS__CODEC_DICTIONARY + number, &bytes, &stored, &damage);
+  bool is_read = !status;
+  status = pass_damage(status, &damage, error);
+  if (is_read) { status = pks__stored_dictionary_check(&stored, survey->store->sha256, found, error); }
+  if (!status && *found) {
+    status =
+      pks__dictionary_decode(stored.codec, stored.stored, stored.stored_length, out, stored.raw_length, found, error);
+  }
+  pks__scratch_free(&bytes);
+  return status;
+}
+
+/// Looks for a whole copy of a dictionary in all segments: a `find_other`.
+static pks_status find_copy(
+  void *context, const pks__segment_dictionary *wanted, uint8_t *out, bool *found, pks_error *error
+) {
+  const pks__segment_scan *survey = context;
+  pks_status status = PKS_OK;
+  *found = false;
+  for (uint64_t i = 0; !status && !*found && i < PKS__SCRATCH_COUNT(&survey->segments, pks__scanned_segment); i++) {
+    pks__segment *segment = PKS__SCRATCH_AT(&survey->segments, const pks__scanned_segment, i)->segment;
+    pks_error damage = {0};
+    if (!segment) { continue; }
+    bool has_table = !pks__segment_need_table(segment, &damage);
+    if (!has_table) { status = pass_damage(damage.status, &damage, error); }
+    for (uint32_t number = 0; has_table && !status && !*found && number < segment->dictionary_count; number++) {
+      status = read_copy(survey, segment, number, wanted, out, found, error);
+    }
+  }
+  return status;
+}
+
+/// Lets damaged dictionaries be found elsewhere.
+static void find_elsewhere(pks__segment_scan *survey, pks__dictionaries *dictionaries) {
+  dictionaries->find_other = find_copy;
+  dictionaries->find_context = survey;
+}
+
+// MARK: - All segments
+
 static pks_status inspect_segments(pks__segment_scan *survey, pks_error *error) {
   pks__segment_checker inspector = {
     .sha256 = survey->store->sha256,
@@ -186,6 +247,7 @@ static pks_status inspect_segments(pks__segment_scan *survey, pks_error *error) 
     .advance = advance,
   };
   pks_status status = pks__segment_checker_open(&inspector, error);
+  find_elsewhere(survey, &inspector.dictionaries);
   for (uint32_t i = 0; !status && i < PKS__SCRATCH_COUNT(&survey->segments, pks__scanned_segment); i++) {
     pks__scanned_segment *row = PKS__SCRATCH_AT(&survey->segments, pks__scanned_segment, i);
     if (!row->segment) { continue; }
@@ -211,14 +273,17 @@ pks_status pks__segment_scan_open(
   pks_status status = list_segments(out, error);
   if (!status) { status = open_segments(out, error); }
   if (!status) { status = inspect_segments(out, error); }
-  return status ? status : pks__frame_reader_take(&store->readers, &out->reader, error);
+  if (!status) { status = pks__frame_readers_open(&out->readers, store->sha256, error); }
+  find_elsewhere(out, &out->readers.dictionaries);
+  return status ? status : pks__frame_reader_take(&out->readers, &out->reader, error);
 }
 
 void pks__segment_scan_close(pks__segment_scan *survey) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&survey->segments, pks__scanned_segment); i++) {
     pks__segment_close(PKS__SCRATCH_AT(&survey->segments, pks__scanned_segment, i)->segment);
   }
-  if (survey->reader) { pks__frame_reader_return(&survey->store->readers, survey->reader); }
+  if (survey->reader) { pks__frame_reader_return(&survey->readers, survey->reader); }
+  pks__frame_readers_close(&survey->readers);
   pks__scratch_free(&survey->segments);
   pks__scratch_free(&survey->chunks);
   pks__scratch_free(&survey->layouts);

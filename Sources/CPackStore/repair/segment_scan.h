@@ -28,12 +28,13 @@ typedef struct pks__intact_chunk {
 
 typedef struct pks__segment_scan {
   pks_store *store;
-  pks__scratch segments;  ///< pks__scanned_segment, in order of ids
-  pks__scratch chunks;    ///< pks__intact_chunk, of segments that are not whole
-  pks__hash_map by_id;    ///< id -> index in `chunks`
-  pks__scratch layouts;   ///< pks__id: layout roots that are whole, wherever they lie
-  uint64_t whole_count;   ///< segments
-  bool has_tables;        ///< set before it is opened: those count, too, of which `tables/` has the table alone
+  pks__scratch segments;       ///< pks__scanned_segment, in order of ids
+  pks__scratch chunks;         ///< pks__intact_chunk, of segments that are not whole
+  pks__hash_map by_id;         ///< id -> index in `chunks`
+  pks__scratch layouts;        ///< pks__id: layout roots that are whole, wherever they lie
+  uint64_t whole_count;        ///< segments
+  bool has_tables;             ///< set before it is opened: those count, too, of which `tables/` has the table alone
+  pks__frame_readers readers;  ///< apart from the store's: dictionaries that are damaged are found in other segments
   pks__frame_reader *reader;
   // While it is made.
   bool (*progress)(void *context, uint64_t bytes_done, uint64_t bytes_total);

@@ -7,13 +7,13 @@
 #define MAGIC "PKSFRAM0"
 
 typedef struct header {
-  uint8_t magic[8];         //  0
-  pks_le32 version;         //  8
-  pks_le32 kind;            // 12  pks__segment_kind
-  pks__segment_id segment;  // 16
-  pks_le64 file_length;     // 32
-  pks_le32 frame_count;     // 40
-  pks_le32 reserved;        // 44
+  uint8_t magic[8];           //  0
+  pks_le32 version;           //  8
+  pks_le32 kind;              // 12  pks__segment_kind
+  pks__segment_id segment;    // 16
+  pks_le64 file_length;       // 32
+  pks_le32 frame_count;       // 40
+  pks_le32 dictionary_count;  // 44
 } header;
 _Static_assert(sizeof(header) == PKS__FRAME_TABLE_HEADER, "on-disk size");
 
@@ -25,8 +25,15 @@ typedef struct row {
 } row;
 _Static_assert(sizeof(row) == PKS__FRAME_TABLE_ROW, "on-disk size");
 
-static uint64_t table_length(uint32_t frame_count, bool is_metadata) {
-  return sizeof(header) + (uint64_t)frame_count * (sizeof(row) + (is_metadata ? sizeof(pks__id) : 0));
+typedef struct dictionary_row {
+  row stored;  //  0
+  pks__id id;  // 48
+} dictionary_row;
+_Static_assert(sizeof(dictionary_row) == PKS__FRAME_TABLE_DICTIONARY, "on-disk size");
+
+static uint64_t table_length(uint32_t frame_count, uint32_t dictionary_count, bool is_metadata) {
+  return sizeof(header) + (uint64_t)frame_count * (sizeof(row) + (is_metadata ? sizeof(pks__id) : 0))
+    + (uint64_t)dictionary_count * sizeof(dictionary_row);
 }
 
 // MARK: - Reading
@@ -55,13 +62,40 @@ const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t ind
   return (const pks__id *)(const void *)table->pages + index;
 }
 
+pks__tabled_dictionary pks__frame_table_dictionary(const pks__frame_table *table, uint32_t number) {
+  PKS_ASSERT(number < table->dictionary_count);
+  dictionary_row listed;
+  memcpy(&listed, table->dictionaries + (size_t)number * sizeof listed, sizeof listed);
+  uint64_t place = pks__get64(listed.stored.place);
+  return (pks__tabled_dictionary){
+    .offset = pks__place_offset(place),
+    .stored_length = pks__get32(listed.stored.stored_length),
+    .raw_length = pks__get32(listed.stored.raw_length),
+    .codec = pks__place_codec(place),
+    .digest = listed.stored.digest,
+    .id = listed.id,
+  };
+}
+
+/// Whether a dictionary may be so, and lies in the file.
+static bool dictionary_fits(const pks__tabled_dictionary *dictionary, uint64_t file_length) {
+  pks__frame_ref ref = {
+    .offset = dictionary->offset,
+    .stored_length = dictionary->stored_length,
+    .raw_length = dictionary->raw_length,
+    .codec = dictionary->codec,
+  };
+  return pks__dictionary_ref_is_valid(&ref) && dictionary->offset >= sizeof(pks__segment_header)
+    && pks__range_fits(dictionary->offset, dictionary->stored_length, file_length);
+}
+
 /// Whether a frame may be so, and lies between where the one before ended and the end of the file. `*end` is where it
 /// ends.
-static bool frame_fits(const pks__tabled_frame *frame, uint64_t file_length, uint64_t *end) {
+static bool frame_fits(const pks__tabled_frame *frame, uint64_t file_length, uint32_t dictionary_count, uint64_t *end) {
   bool lengths = frame->stored_length > 0 && frame->raw_length <= PKS__FRAME_RAW_MAX
     && frame->stored_length <= frame->raw_length
     && (frame->codec != PKS__CODEC_RAW || frame->raw_length == frame->stored_length);
-  bool fits = frame->codec <= PKS__CODEC_ZSTD && lengths && frame->offset >= *end
+  bool fits = frame->codec < PKS__CODEC_DICTIONARY + dictionary_count && lengths && frame->offset >= *end
     && pks__range_fits(frame->offset, frame->stored_length, file_length);
   if (fits) { *end = frame->offset + frame->stored_length; }
   return fits;
@@ -85,19 +119,25 @@ static pks_status read_header(
   if (kind != PKS__SEGMENT_DATA && kind != PKS__SEGMENT_METADATA) {
     return bad_table("frame table is of no known kind", name, 12, error);
   }
-  if (pks__get32(head.reserved) != 0) { return bad_table("frame table contradicts itself", name, 44, error); }
+  bool is_metadata = kind == PKS__SEGMENT_METADATA;
+  uint32_t dictionary_count = pks__get32(head.dictionary_count);
+  if (dictionary_count > (is_metadata ? 0 : PKS__DICTIONARIES_MAX)) {
+    return bad_table("frame table contradicts itself", name, 44, error);
+  }
   *out = (pks__frame_table){
     .kind = (pks__segment_kind)kind,
     .segment = head.segment,
     .file_length = pks__get64(head.file_length),
     .frame_count = pks__get32(head.frame_count),
+    .dictionary_count = dictionary_count,
   };
-  bool is_metadata = kind == PKS__SEGMENT_METADATA;
-  if (table_length(out->frame_count, is_metadata) != byte_count) {
+  if (table_length(out->frame_count, dictionary_count, is_metadata) != byte_count) {
     return bad_table("frame table has another length than its frames", name, 40, error);
   }
   out->rows = (const uint8_t *)bytes + sizeof head;
-  out->pages = is_metadata ? out->rows + (size_t)out->frame_count * sizeof(row) : NULL;
+  const uint8_t *behind = out->rows + (size_t)out->frame_count * sizeof(row);
+  out->pages = is_metadata ? behind : NULL;
+  out->dictionaries = is_metadata ? NULL : behind;
   return PKS_OK;
 }
 
@@ -110,9 +150,15 @@ pks_status pks__frame_table_read(
   uint64_t end = sizeof(pks__segment_header);
   for (uint32_t i = 0; i < table.frame_count; i++) {
     pks__tabled_frame frame = pks__frame_table_at(&table, i);
-    if (!frame_fits(&frame, table.file_length, &end)) {
+    if (!frame_fits(&frame, table.file_length, table.dictionary_count, &end)) {
       return bad_table("frame table contradicts itself", name, sizeof(header) + (uint64_t)i * sizeof(row), error);
     }
+  }
+  for (uint32_t i = 0; i < table.dictionary_count; i++) {
+    pks__tabled_dictionary dictionary = pks__frame_table_dictionary(&table, i);
+    if (dictionary_fits(&dictionary, table.file_length)) { continue; }
+    uint64_t at = table_length(table.frame_count, i, false);
+    return bad_table("frame table contradicts itself", name, at, error);
   }
   *out = table;
   return PKS_OK;
@@ -149,6 +195,7 @@ static pks_status put_header(writer *writer, pks_error *error) {
     .segment = segment->id,
     .file_length = pks__put64(segment->file_length),
     .frame_count = pks__put32(segment->frame_count),
+    .dictionary_count = pks__put32(segment->dictionary_count),
   };
   memcpy(head.magic, MAGIC, sizeof head.magic);
   return put(writer, &head, sizeof head, error);
@@ -177,7 +224,7 @@ static pks_status put_row(writer *writer, uint32_t index, pks_error *error) {
     .raw_length = frame.ref.raw_length,
     .codec = frame.ref.codec,
   };
-  bool fits = frame_fits(&listed, segment->frames_end, &writer->end)
+  bool fits = frame_fits(&listed, segment->frames_end, segment->dictionary_count, &writer->end)
     && (segment->kind == PKS__SEGMENT_DATA || frame.chunk_count == 1);
   if (!fits) {
     return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
@@ -189,6 +236,27 @@ static pks_status put_row(writer *writer, uint32_t index, pks_error *error) {
   };
   writer->sha256(writer->stored, frame.ref.stored_length, stored.digest.bytes);
   return put(writer, &stored, sizeof stored, error);
+}
+
+static pks_status put_dictionary(writer *writer, uint32_t number, pks_error *error) {
+  pks__segment *segment = writer->segment;
+  pks__segment_dictionary dictionary;
+  pks_status status = pks__segment_dictionary_at(segment, number, &dictionary, error);
+  const pks__frame_ref *ref = &dictionary.ref;
+  if (!status) { status = need_room(writer, ref->stored_length, error); }
+  if (!status) { status = pks__segment_read_stored(segment, ref, writer->stored, error); }
+  if (status) { return status; }
+  dictionary_row listed = {
+    .stored =
+      {
+        .place = pks__put64(pks__place_make(ref->offset, ref->codec)),
+        .stored_length = pks__put32(ref->stored_length),
+        .raw_length = pks__put32(ref->raw_length),
+      },
+    .id = dictionary.id,
+  };
+  writer->sha256(writer->stored, ref->stored_length, listed.stored.digest.bytes);
+  return put(writer, &listed, sizeof listed, error);
 }
 
 static pks_status put_page_id(writer *writer, uint32_t index, pks_error *error) {
@@ -211,7 +279,7 @@ pks_status pks__frame_table_write(
   if (!is_metadata && segment->kind != PKS__SEGMENT_DATA) {
     return pks__fail(error, PKS_CORRUPT, "segment is of no known kind", segment->name, PKS_NO_OFFSET);
   }
-  if (table_length(segment->frame_count, is_metadata) > PKS__FRAME_TABLE_MAX) {
+  if (table_length(segment->frame_count, segment->dictionary_count, is_metadata) > PKS__FRAME_TABLE_MAX) {
     return pks__fail(
       error, PKS_INVALID_ARGUMENT, "segment has too many frames to be published", segment->name, PKS_NO_OFFSET
     );
@@ -221,6 +289,7 @@ pks_status pks__frame_table_write(
   for (uint32_t i = 0; !status && is_metadata && i < segment->frame_count; i++) {
     status = put_page_id(&writer, i, error);
   }
+  for (uint32_t i = 0; !status && i < segment->dictionary_count; i++) { status = put_dictionary(&writer, i, error); }
   pks__free(writer.stored);
   return status;
 }

@@ -10,10 +10,11 @@
 ///     16  16 bytes segment id
 ///     32  le64     length of the segment file
 ///     40  le32     F: number of frames
-///     44  le32     reserved 0
+///     44  le32     D: number of dictionaries
 ///     48  F rows of 48 bytes: le64 place (as in `pks__frame_row`), le32 stored length, le32 raw length, id SHA-256 of
 ///         the stored bytes
 ///         of a metadata segment then F ids: of the one page that each frame holds
+///         of a data segment then D rows of 80 bytes: as above, and id SHA-256 of the raw bytes
 #ifndef PKS_SEGMENT_FRAME_TABLE_H
 #define PKS_SEGMENT_FRAME_TABLE_H
 
@@ -22,6 +23,7 @@
 enum {
   PKS__FRAME_TABLE_HEADER = 48,
   PKS__FRAME_TABLE_ROW = 48,
+  PKS__FRAME_TABLE_DICTIONARY = 80,
   PKS__FRAME_TABLE_MAX = 64 * 1024 * 1024,  ///< bytes
 };
 
@@ -33,9 +35,12 @@ typedef struct pks__frame_table {
   uint32_t frame_count;
   const uint8_t *rows;
   const uint8_t *pages;  ///< of a metadata segment: ids; else NULL
+  uint32_t dictionary_count;
+  const uint8_t *dictionaries;
 } pks__frame_table;
 
-/// A frame as a table has it. Codec, lengths and place obey the rules for frames; frames do not overlap.
+/// A frame as a table has it. Codec, lengths and place obey the rules for frames; frames do not overlap. A dictionary that the
+/// codec names is one of the table's.
 typedef struct pks__tabled_frame {
   uint64_t offset;  ///< in the segment file
   uint32_t stored_length;
@@ -43,6 +48,16 @@ typedef struct pks__tabled_frame {
   uint32_t codec;
   pks__id digest;  ///< SHA-256 of the stored bytes
 } pks__tabled_frame;
+
+/// A dictionary as a table has it. Codec, lengths and place obey the rules for dictionaries.
+typedef struct pks__tabled_dictionary {
+  uint64_t offset;  ///< in the segment file
+  uint32_t stored_length;
+  uint32_t raw_length;
+  uint32_t codec;
+  pks__id digest;  ///< SHA-256 of the stored bytes
+  pks__id id;      ///< SHA-256 of the raw bytes
+} pks__tabled_dictionary;
 
 /// Checks all that bytes from anywhere can get wrong: CORRUPT, or NEWER_FORMAT. O(frames).
 pks_status pks__frame_table_read(
@@ -53,6 +68,7 @@ pks_status pks__frame_table_read(
 void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_table *out);
 
 pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t index);  ///< `index` < frame_count
+pks__tabled_dictionary pks__frame_table_dictionary(const pks__frame_table *table, uint32_t number);  ///< likewise
 /// The page that a frame of a metadata segment holds.
 const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index);
 

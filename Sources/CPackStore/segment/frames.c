@@ -10,6 +10,16 @@ static void destroy(pks__frame_reader *reader) {
   pks__free(reader);
 }
 
+pks_status pks__frame_readers_open(pks__frame_readers *out, pks_sha256 *sha256, pks_error *error) {
+  for (size_t i = 0; i < PKS_COUNT_OF(out->idle); i++) { atomic_init(&out->idle[i], NULL); }
+  return pks__dictionaries_open(&out->dictionaries, sha256, error);
+}
+
+void pks__frame_readers_close(pks__frame_readers *readers) {
+  for (size_t i = 0; i < PKS_COUNT_OF(readers->idle); i++) { destroy(atomic_exchange(&readers->idle[i], NULL)); }
+  pks__dictionaries_close(&readers->dictionaries);
+}
+
 pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader **out, pks_error *error) {
   for (size_t i = 0; i < PKS_COUNT_OF(readers->idle); i++) {
     if (!atomic_load_explicit(&readers->idle[i], memory_order_relaxed)) { continue; }
@@ -17,7 +27,9 @@ pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader
     if (*out) { return PKS_OK; }
   }
   pks__frame_reader *reader = pks__allocate_zeroed(1, sizeof *reader);
-  if (reader) { reader->decoder = pks__decoder_create(); }
+  if (reader) {
+    *reader = (pks__frame_reader){.decoder = pks__decoder_create(), .dictionaries = &readers->dictionaries};
+  }
   if (!reader || !reader->decoder) {
     destroy(reader);
     return pks__fail_memory(error);
@@ -38,10 +50,6 @@ void pks__frame_reader_return(pks__frame_readers *readers, pks__frame_reader *re
   destroy(reader);
 }
 
-void pks__frame_readers_free(pks__frame_readers *readers) {
-  for (size_t i = 0; i < PKS_COUNT_OF(readers->idle); i++) { destroy(atomic_load(&readers->idle[i])); }
-}
-
 static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed, pks_error *error) {
   enum { STEP = 32 * 1024 };
   if (needed <= *capacity) { return PKS_OK; }
@@ -55,6 +63,25 @@ static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed,
   return PKS_OK;
 }
 
+/// Decodes what was read to `out`, which has room for the frame's raw bytes.
+static pks_status decode(
+  const pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
+) {
+  const pks__frame_ref *ref = &frame->ref;
+  bool decodes;
+  if (pks__codec_has_dictionary(ref->codec)) {
+    pks__loaded_dictionary *dictionary;
+    pks_status status = pks__dictionaries_take(reader->dictionaries, frame->segment, ref->codec, &dictionary, error);
+    if (status) { return status; }
+    const pks__decoding_dictionary *tables = pks__loaded_dictionary_tables(dictionary);
+    decodes = pks__decode_with(reader->decoder, tables, reader->stored, ref->stored_length, out, ref->raw_length);
+    pks__dictionaries_release(reader->dictionaries, dictionary);
+  } else {
+    decodes = pks__decode(reader->decoder, reader->stored, ref->stored_length, out, ref->raw_length);
+  }
+  return decodes ? PKS_OK : pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, ref->offset);
+}
+
 /// Reads the whole frame to `out`, which has room for its raw bytes.
 static pks_status read_whole(
   pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
@@ -62,11 +89,7 @@ static pks_status read_whole(
   if (frame->ref.codec == PKS__CODEC_RAW) { return pks__segment_read_stored(frame->segment, &frame->ref, out, error); }
   pks_status status = need_buffer(&reader->stored, &reader->stored_capacity, frame->ref.stored_length, error);
   if (!status) { status = pks__segment_read_stored(frame->segment, &frame->ref, reader->stored, error); }
-  if (status) { return status; }
-  if (!pks__decode(reader->decoder, reader->stored, frame->ref.stored_length, out, frame->ref.raw_length)) {
-    return pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, frame->ref.offset);
-  }
-  return PKS_OK;
+  return status ? status : decode(reader, frame, out, error);
 }
 
 /// The frame in decoded form, if the reader remembers it.

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "codec/codec.h"
-#include "segment/segment.h"
+#include "segment/dictionaries.h"
 
 /// A frame in decoded form.
 typedef struct pks__decoded_frame {
@@ -29,17 +29,22 @@ enum {
 
 typedef struct pks__frame_reader {
   pks__decoder *decoder;
+  pks__dictionaries *dictionaries;  ///< those of all readers
   uint8_t *stored;
   size_t stored_capacity;
   pks__decoded_frame decoded[PKS__DECODED_FRAMES];
   uint64_t uses;
 } pks__frame_reader;
 
-/// The idle frame readers of a store. More threads than this at once make their own and free them again. A
-/// zeroed one is empty.
+/// The idle frame readers of a store, and the dictionaries that they share. More threads than this at once make their own readers
+/// and free them again. It stays where it is while it is open.
 typedef struct pks__frame_readers {
   _Atomic(pks__frame_reader *) idle[32];  ///< NULL where none lies
+  pks__dictionaries dictionaries;
 } pks__frame_readers;
+
+pks_status pks__frame_readers_open(pks__frame_readers *out, pks_sha256 *sha256, pks_error *error);
+void pks__frame_readers_close(pks__frame_readers *readers);  ///< a zeroed one is fine
 
 /// A frame to read.
 typedef struct pks__frame_source {
@@ -50,7 +55,6 @@ typedef struct pks__frame_source {
 /// A reader that no other thread has, until it is returned.
 pks_status pks__frame_reader_take(pks__frame_readers *readers, pks__frame_reader **out, pks_error *error);
 void pks__frame_reader_return(pks__frame_readers *readers, pks__frame_reader *reader);
-void pks__frame_readers_free(pks__frame_readers *readers);
 
 /// Copies raw bytes [begin, end) of the frame to `out`; decodes straight into it when that is the whole frame.
 pks_status pks__frame_read(

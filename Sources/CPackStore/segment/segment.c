@@ -88,7 +88,11 @@ static pks_status read_columns(pks__segment *segment, pks__table *table, pks_err
   segment->frames = column(table, columns.frames, segment->frame_count, sizeof *segment->frames);
   segment->ids = column(table, columns.ids, segment->chunk_count, sizeof *segment->ids);
   segment->ends = column(table, columns.ends, segment->chunk_count, sizeof *segment->ends);
-  bool fits = segment->frames && segment->ids && segment->ends && segment->frames_end <= table->body_offset;
+  segment->dictionary_count = pks__get32(columns.dictionary_count);
+  segment->dictionaries = column(table, columns.dictionaries, segment->dictionary_count, sizeof *segment->dictionaries);
+  bool fits = segment->frames && segment->ids && segment->ends && segment->dictionaries
+    && segment->dictionary_count <= (segment->kind == PKS__SEGMENT_DATA ? PKS__DICTIONARIES_MAX : 0)
+    && segment->frames_end <= table->body_offset;
   return fits ? PKS_OK : pks__fail(error, PKS_CORRUPT, "segment table does not fit", segment->name, table->body_offset);
 }
 
@@ -139,7 +143,8 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
     .first_chunk = first,
     .chunk_count = next - first,
   };
-  bool fits = first < next && next <= segment->chunk_count && frame.ref.codec <= PKS__CODEC_ZSTD
+  bool fits = first < next && next <= segment->chunk_count
+    && frame.ref.codec < PKS__CODEC_DICTIONARY + segment->dictionary_count
     && pks__range_fits(frame.ref.offset, frame.ref.stored_length, segment->frames_end);
   if (!fits) { return bad_row(segment, row, error); }
   status = check_row(segment, &segment->ends[next - 1], sizeof *segment->ends, error);
@@ -150,6 +155,23 @@ pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame 
     && (frame.ref.codec != PKS__CODEC_RAW || frame.ref.raw_length == frame.ref.stored_length);
   if (!lengths) { return bad_row(segment, row, error); }
   *out = frame;
+  return PKS_OK;
+}
+
+pks_status pks__segment_dictionary_at(
+  pks__segment *segment, uint32_t number, pks__segment_dictionary *out, pks_error *error
+) {
+  if (number >= segment->dictionary_count) {
+    const char *text = "a frame needs a dictionary that the segment does not have";
+    return pks__fail(error, PKS_CORRUPT, text, segment->name, PKS_NO_OFFSET);
+  }
+  const pks__dictionary_row *row = &segment->dictionaries[number];
+  pks_status status = check_row(segment, row, sizeof *row, error);
+  if (status) { return status; }
+  pks__frame_ref ref = pks__frame_ref_make(row->place, row->stored_length, pks__get32(row->raw_length), row->sum);
+  bool fits = pks__dictionary_ref_is_valid(&ref) && pks__range_fits(ref.offset, ref.stored_length, segment->frames_end);
+  if (!fits) { return bad_row(segment, row, error); }
+  *out = (pks__segment_dictionary){.ref = ref, .id = row->id};
   return PKS_OK;
 }
 
@@ -299,13 +321,24 @@ static void note_bad_frame(pks__segment *segment, uint64_t offset) {
   atomic_store(&segment->has_bad_frames, true);
 }
 
-bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame) {
+/// Whether stored bytes were there when that was asked last, and are not known to be bad.
+static bool has_bytes(pks__segment *segment, const pks__frame_ref *frame) {
   if (!pks__range_fits(frame->offset, frame->stored_length, atomic_load(&segment->present))) { return false; }
   if (!atomic_load(&segment->has_bad_frames)) { return true; }
   pks__mutex_lock(segment->mutex);
   bool is_bad = is_bad_frame(segment, frame->offset);
   pks__mutex_unlock(segment->mutex);
   return !is_bad;
+}
+
+bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame) {
+  if (!has_bytes(segment, frame)) { return false; }
+  if (!pks__codec_has_dictionary(frame->codec) || !atomic_load_explicit(&segment->has_table, memory_order_acquire)) {
+    return true;
+  }
+  pks__segment_dictionary dictionary;
+  uint32_t number = frame->codec - PKS__CODEC_DICTIONARY;
+  return !pks__segment_dictionary_at(segment, number, &dictionary, NULL) && has_bytes(segment, &dictionary.ref);
 }
 
 bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {

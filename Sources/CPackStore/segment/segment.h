@@ -10,6 +10,9 @@
 /// A *purgeable* segment's table lies apart, among the durable files, and its file in a cache folder, where it may vanish or be
 /// cut short at any moment. So the file is never mapped, and what cannot be read of it, or has a wrong sum, is PURGED: gone and
 /// to be fetched again, no damage.
+///
+/// Frames may be encoded with *dictionaries*, of which the segment has copies of its own. They are neither frames nor chunks:
+/// what decodes frames takes them from `segment/dictionaries.h`, and what copies frames copies them along.
 #ifndef PKS_SEGMENT_H
 #define PKS_SEGMENT_H
 
@@ -40,8 +43,10 @@ typedef struct pks__segment {
   uint32_t kind;          ///< the rest once `has_table`
   uint32_t frame_count;
   uint32_t chunk_count;
+  uint32_t dictionary_count;
   uint64_t frames_end;
   const pks__frame_row *frames;
+  const pks__dictionary_row *dictionaries;
   const pks__id *ids;
   const pks_le32 *ends;
   pks__mutex *mutex;  ///< guards the mapping of the table and of the data, and the bad frames
@@ -76,6 +81,17 @@ typedef struct pks__frame {
 /// Frame `index` < frame_count. Needs the table.
 pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error);
 
+/// A dictionary as its row says, checked against the file. Its codec is raw or plain zstd.
+typedef struct pks__segment_dictionary {
+  pks__frame_ref ref;
+  pks__id id;  ///< SHA-256 of its bytes
+} pks__segment_dictionary;
+
+/// The dictionary that frames of codec PKS__CODEC_DICTIONARY + `number` need; CORRUPT when there is none. Needs the table.
+pks_status pks__segment_dictionary_at(
+  pks__segment *segment, uint32_t number, pks__segment_dictionary *out, pks_error *error
+);
+
 /// The ends of the frame's chunks within its raw bytes, checked: they rise, and the last is the raw length. Needs the table.
 pks_status pks__segment_frame_ends(
   pks__segment *segment, const pks__frame *frame, const pks_le32 **out, pks_error *error
@@ -103,8 +119,8 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 /// segment is opened again.
 void pks__segment_measure(pks__segment *segment);
 
-/// Whether the bytes of a frame were there when that was asked last, and not found damaged in this process. Of a frame that is
-/// listed in the table or in a run.
+/// Whether the bytes of a frame, and of the dictionary that it needs, were there when that was asked last, and not found damaged in
+/// this process. Of a frame that is listed in the table or in a run.
 bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame);
 
 /// Whether the row's frame was found damaged in this process or, of a purgeable segment, is missing: nothing new should refer

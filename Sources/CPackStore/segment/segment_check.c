@@ -6,11 +6,13 @@
 
 pks_status pks__segment_checker_open(pks__segment_checker *inspector, pks_error *error) {
   inspector->decoder = pks__decoder_create();
-  return inspector->decoder ? PKS_OK : pks__fail_memory(error);
+  if (!inspector->decoder) { return pks__fail_memory(error); }
+  return pks__dictionaries_open(&inspector->dictionaries, inspector->sha256, error);
 }
 
 void pks__segment_checker_close(pks__segment_checker *inspector) {
   pks__decoder_destroy(inspector->decoder);
+  pks__dictionaries_close(&inspector->dictionaries);
   pks__scratch_free(&inspector->stored);
   pks__scratch_free(&inspector->raw);
 }
@@ -171,25 +173,50 @@ static bool chunks_match(
   return same;
 }
 
+/// Decodes the stored bytes of a frame. `*decodes` is false also when that was told.
+static pks_status decode_stored(
+  pks__segment_checker *inspector, pks__segment *segment, const pks__frame *frame, bool *decodes, pks_error *error
+) {
+  const pks__frame_ref *ref = &frame->ref;
+  const uint8_t *stored = inspector->stored.bytes;
+  uint8_t *raw = inspector->raw.bytes;
+  *decodes = false;
+  if (!pks__codec_has_dictionary(ref->codec)) {
+    *decodes = pks__decode(inspector->decoder, stored, ref->stored_length, raw, ref->raw_length);
+    return PKS_OK;
+  }
+  pks__loaded_dictionary *dictionary;
+  pks_error found;
+  pks_status status = pks__dictionaries_take(&inspector->dictionaries, segment, ref->codec, &dictionary, &found);
+  if (status) { return settle(inspector, status, &found, frame, error); }
+  const pks__decoding_dictionary *tables = pks__loaded_dictionary_tables(dictionary);
+  *decodes = pks__decode_with(inspector->decoder, tables, stored, ref->stored_length, raw, ref->raw_length);
+  pks__dictionaries_release(&inspector->dictionaries, dictionary);
+  return PKS_OK;
+}
+
 /// Decodes a frame whose stored bytes were checked, unless it lies raw. NULL: told.
 static pks_status decode_frame(
-  pks__segment_checker *inspector, const pks__segment *segment, const pks__frame *frame, const uint8_t **raw,
-  pks_error *error
+  pks__segment_checker *inspector, pks__segment *segment, const pks__frame *frame, const uint8_t **raw, pks_error *error
 ) {
   *raw = inspector->stored.bytes;
   if (frame->ref.codec == PKS__CODEC_RAW) { return PKS_OK; }
+  uint64_t faults = inspector->fault_count;
   pks_status status = pks__scratch_reserve(&inspector->raw, frame->ref.raw_length, error);
+  bool decodes;
+  if (!status) { status = decode_stored(inspector, segment, frame, &decodes, error); }
   if (status) { return status; }
-  *raw = inspector->raw.bytes;
-  if (pks__decode(
-        inspector->decoder, inspector->stored.bytes, frame->ref.stored_length, inspector->raw.bytes,
-        frame->ref.raw_length
-      )) {
-    return PKS_OK;
-  }
-  *raw = NULL;
+  *raw = decodes ? inspector->raw.bytes : NULL;
+  if (decodes || faults != inspector->fault_count) { return PKS_OK; }
   tell(inspector, "frame does not decode", segment->name, frame->ref.offset, frame);
   return PKS_OK;
+}
+
+/// Whether a frame needs a dictionary of which the only copy is damaged.
+static bool is_lost(const pks__segment_checker *inspector, const pks__frame *frame) {
+  uint32_t codec = frame->ref.codec;
+  if (!pks__codec_has_dictionary(codec) || inspector->dictionaries.find_other) { return false; }
+  return (inspector->bad_dictionaries >> (codec - PKS__CODEC_DICTIONARY) & 1) != 0;
 }
 
 /// Reads and checks one frame whose rows fit.
@@ -205,6 +232,9 @@ static pks_status check_frame(
   inspector->frames_checked++;
   const uint8_t *raw = NULL;
   status = settle(inspector, status, &found, frame, error);
+  if (!status && faults == inspector->fault_count && is_lost(inspector, frame)) {
+    tell(inspector, "the dictionary of a frame is damaged", segment->name, frame->ref.offset, frame);
+  }
   if (!status && faults == inspector->fault_count && inspector->deep) {
     status = decode_frame(inspector, segment, frame, &raw, error);
     if (raw && !chunks_match(inspector, segment, frame, raw)) {
@@ -215,12 +245,86 @@ static pks_status check_frame(
   return inspector->whole(inspector->context, segment, index, frame, raw, error);
 }
 
-/// How far a walk over frames is.
+// MARK: - Dictionaries
+
+/// Reads and checks a dictionary whose row fits.
+static pks_status check_dictionary(
+  pks__segment_checker *inspector, pks__segment *segment, const pks__segment_dictionary *dictionary, pks_error *error
+) {
+  const pks__frame_ref *ref = &dictionary->ref;
+  pks_error found;
+  inspector->stored.length = inspector->raw.length = 0;
+  pks_status status = pks__scratch_reserve(&inspector->stored, ref->stored_length, error);
+  if (!status) { status = pks__scratch_reserve(&inspector->raw, ref->raw_length, error); }
+  if (status) { return status; }
+  status = pks__segment_read_stored(segment, ref, inspector->stored.bytes, &found);
+  if (status || !inspector->deep) { return settle(inspector, status, &found, NULL, error); }
+  bool decodes;
+  pks__id id;
+  uint8_t *raw = inspector->raw.bytes;
+  status = pks__dictionary_decode(
+    ref->codec, inspector->stored.bytes, ref->stored_length, raw, ref->raw_length, &decodes, error
+  );
+  if (status) { return status; }
+  if (decodes) { inspector->sha256(raw, ref->raw_length, id.bytes); }
+  if (decodes && pks__id_equal(&id, &dictionary->id)) { return PKS_OK; }
+  tell(inspector, "a dictionary is not what its name says", segment->name, ref->offset, NULL);
+  return PKS_OK;
+}
+
+/// Checks all dictionaries, before the frames that need them.
+static pks_status check_dictionaries(pks__segment_checker *inspector, pks__segment *segment, pks_error *error) {
+  inspector->bad_dictionaries = 0;
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < segment->dictionary_count; i++) {
+    uint64_t faults = inspector->fault_count;
+    pks__segment_dictionary dictionary;
+    pks_error found;
+    status = pks__segment_dictionary_at(segment, i, &dictionary, &found);
+    if (status) {
+      status = settle(inspector, status, &found, NULL, error);
+    } else {
+      status = check_dictionary(inspector, segment, &dictionary, error);
+    }
+    if (faults != inspector->fault_count) { inspector->bad_dictionaries |= (uint64_t)1 << i; }
+  }
+  return status;
+}
+
+// MARK: - The walk
+
+/// How far a walk over frames, and the dictionaries between them, is.
 typedef struct frame_walk {
-  uint64_t next;        ///< end of the frame before
+  uint64_t next;        ///< end of the frame or dictionary before
   uint32_t next_chunk;  ///< after those of the frame before
-  bool is_broken;       ///< a row before could not be read: what lies between is not known
+  uint32_t next_dictionary;
+  bool is_broken;  ///< a row before could not be read: what lies between is not known
 } frame_walk;
+
+/// Passes the dictionaries that begin before `end`.
+static pks_status pass_dictionaries(
+  pks__segment_checker *inspector, pks__segment *segment, frame_walk *walk, uint64_t end, pks_error *error
+) {
+  for (; walk->next_dictionary < segment->dictionary_count; walk->next_dictionary++) {
+    pks__segment_dictionary dictionary;
+    // Where a row makes no sense, that was told before.
+    if (pks__segment_dictionary_at(segment, walk->next_dictionary, &dictionary, NULL)) {
+      walk->is_broken = true;
+      continue;
+    }
+    const pks__frame_ref *ref = &dictionary.ref;
+    if (ref->offset >= end) { return PKS_OK; }
+    if (ref->offset < walk->next && !walk->is_broken) {
+      tell(inspector, "segment table contradicts itself", segment->name, ref->offset, NULL);
+      walk->is_broken = true;
+    }
+    pks_status status = walk->is_broken ? PKS_OK : check_zeros(inspector, segment, walk->next, ref->offset, error);
+    if (status) { return status; }
+    inspector->bytes_checked += ref->offset + ref->stored_length - (walk->is_broken ? ref->offset : walk->next);
+    walk->next = ref->offset + ref->stored_length;
+  }
+  return PKS_OK;
+}
 
 /// Goes through frame `index`. `*ends` says that the rest of the table means nothing.
 static pks_status pass_frame(
@@ -229,6 +333,7 @@ static pks_status pass_frame(
   pks_error found;
   pks__frame frame;
   pks_status status = pks__segment_frame(segment, index, &frame, &found);
+  if (!status) { status = pass_dictionaries(inspector, segment, walk, frame.ref.offset, &found); }
   bool follows = !status && frame.ref.offset >= walk->next && frame.first_chunk == walk->next_chunk;
   if (!status && ((!follows && !walk->is_broken) || !rows_fit(segment, &frame))) {
     status = pks__fail(&found, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
@@ -242,7 +347,9 @@ static pks_status pass_frame(
   if (!status) { status = check_frame(inspector, segment, index, &frame, error); }
   uint64_t end = frame.ref.offset + frame.ref.stored_length;
   inspector->bytes_checked += end - (walk->is_broken ? frame.ref.offset : walk->next);
-  *walk = (frame_walk){.next = end, .next_chunk = frame.first_chunk + frame.chunk_count};
+  walk->next = end;
+  walk->next_chunk = frame.first_chunk + frame.chunk_count;
+  walk->is_broken = false;
   return status || !inspector->advance ? status : inspector->advance(inspector->context, end, error);
 }
 
@@ -250,10 +357,12 @@ pks_status pks__check_frames(pks__segment_checker *inspector, pks__segment *segm
   frame_walk walk = {.next = sizeof(pks__segment_header)};
   bool ends = false;
   pks_status status = check_header(inspector, segment, error);
+  if (!status) { status = check_dictionaries(inspector, segment, error); }
   for (uint32_t i = 0; !status && !ends && i < segment->frame_count; i++) {
     status = pass_frame(inspector, segment, i, &walk, &ends, error);
   }
   uint64_t body = segment->table.body_offset;
+  if (!status && !ends) { status = pass_dictionaries(inspector, segment, &walk, UINT64_MAX, error); }
   if (status || ends || walk.is_broken) { return status; }
   if (walk.next != segment->frames_end || walk.next_chunk != segment->chunk_count) {
     tell(inspector, "segment table contradicts itself", segment->name, body, NULL);

@@ -1,14 +1,17 @@
-/// Inspecting one segment file by itself: header, table, padding, every frame and, when deep, every chunk.
+/// Inspecting one segment file by itself: header, table, padding, every frame and dictionary and, when deep, every chunk.
 ///
 /// Faults are reported to the caller, which knows what to do about them: to name them (`verify`), or to
 /// store again what is left (`repair`). A function returns a status only when the inspection must end.
+///
+/// A dictionary that is damaged is told once, as the file around frames, and once for each frame that needs it, unless
+/// `dictionaries.find_other` finds another copy.
 ///
 /// An inspector belongs to one thread and serves any number of segments, one after another.
 #ifndef PKS_SEGMENT_SEGMENT_CHECK_H
 #define PKS_SEGMENT_SEGMENT_CHECK_H
 
 #include "platform/scratch.h"
-#include "segment/segment.h"
+#include "segment/dictionaries.h"
 
 typedef struct pks__segment_checker {
   pks_sha256 *sha256;  ///< NULL: the table's hash is not compared with the segment's name
@@ -25,7 +28,9 @@ typedef struct pks__segment_checker {
   pks_status (*advance)(void *context, uint64_t offset, pks_error *error);
   uint64_t fault_count, frames_checked, chunks_checked, bytes_checked;
   pks__decoder *decoder;
-  pks__scratch stored, raw;  ///< of a frame
+  pks__dictionaries dictionaries;
+  uint64_t bad_dictionaries;  ///< of the present segment, a bit for each
+  pks__scratch stored, raw;   ///< of a frame, or of a dictionary
 } pks__segment_checker;
 
 /// Fills in what the inspector needs of its own; what the caller says is there before.

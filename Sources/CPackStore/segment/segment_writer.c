@@ -14,6 +14,7 @@ static pks_status begin(
   pks__scratch_init(&writer->frames, home);
   pks__scratch_init(&writer->ids, home);
   pks__scratch_init(&writer->ends, home);
+  pks__scratch_init(&writer->dictionaries, home);
   pks__segment_header header = {.version = pks__put32(PKS__FORMAT), .kind = pks__put32((uint32_t)writer->kind)};
   memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
   pks_status status = pks__file_writer_append(&writer->file, &header, sizeof header, error);
@@ -50,23 +51,91 @@ pks_status pks__segment_writer_resume(
   return begin(out, &writer, home, error);
 }
 
+/// Whether stored bytes may come next in a file that was taken up again.
+static bool comes_next(const pks__segment_writer *writer, uint64_t begin, uint32_t length) {
+  return begin >= writer->file.length && begin - writer->file.length < PKS__PAGE
+    && pks__range_fits(begin, length, writer->old_length);
+}
+
+/// Goes behind stored bytes that are there. What lies before them has no sum of its own.
+static pks_status pass_over(pks__segment_writer *writer, uint64_t begin, uint32_t length, pks_error *error) {
+  static const uint8_t zeros[PKS__PAGE];
+  pks_status status = pks__file_writer_append(&writer->file, zeros, (size_t)(begin - writer->file.length), error);
+  return status ? status : pks__file_writer_skip(&writer->file, begin + length, error);
+}
+
 pks_status pks__segment_writer_restore(
   pks__segment_writer *writer, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error
 ) {
-  uint64_t begin = pks__place_offset(pks__get64(row->place)), end = begin + pks__get32(row->stored_length);
-  static const uint8_t zeros[PKS__PAGE];
-  uint64_t gap = begin - writer->file.length;
-  *fits = begin >= writer->file.length && gap < PKS__PAGE && end <= writer->old_length
-    && pks__get32(row->first_chunk) == pks__segment_writer_chunk_count(writer);
+  uint64_t begin = pks__place_offset(pks__get64(row->place)), codec = pks__place_codec(pks__get64(row->place));
+  uint32_t length = pks__get32(row->stored_length);
+  *fits = comes_next(writer, begin, length) && pks__get32(row->first_chunk) == pks__segment_writer_chunk_count(writer)
+    && codec < PKS__CODEC_DICTIONARY + pks__segment_writer_dictionary_count(writer);
   if (!*fits) { return PKS_OK; }
-  // What lies between frames has no sum of its own.
-  pks_status status = pks__file_writer_append(&writer->file, zeros, (size_t)gap, error);
-  if (!status) { status = pks__file_writer_skip(&writer->file, end, error); }
+  pks_status status = pass_over(writer, begin, length, error);
   if (!status) { status = pks__scratch_append(&writer->frames, row, sizeof *row, error); }
   if (!status) { status = pks__scratch_append(&writer->ids, ids, chunk_count * sizeof *ids, error); }
   return status ? status : pks__scratch_append(&writer->ends, ends, chunk_count * sizeof *ends, error);
 }
+
+// MARK: - Dictionaries
+
+uint32_t pks__segment_writer_dictionary_count(const pks__segment_writer *writer) {
+  return (uint32_t)PKS__SCRATCH_COUNT(&writer->dictionaries, pks__dictionary_row);
+}
+
+const pks__dictionary_row *pks__segment_writer_dictionary_row(const pks__segment_writer *writer, uint32_t number) {
+  return PKS__SCRATCH_AT(&writer->dictionaries, const pks__dictionary_row, number);
+}
+
+bool pks__segment_writer_find_dictionary(const pks__segment_writer *writer, const pks__id *id, uint32_t *number) {
+  uint32_t count = pks__segment_writer_dictionary_count(writer);
+  for (*number = 0; *number < count; ++*number) {
+    if (pks__id_equal(&pks__segment_writer_dictionary_row(writer, *number)->id, id)) { return true; }
+  }
+  return false;
+}
+
+/// Appends stored bytes, or a hole of their length.
+static pks_status append_stored(
+  pks__segment_writer *writer, const void *stored, uint32_t stored_length, pks_error *error
+) {
+  return stored ? pks__file_writer_append(&writer->file, stored, stored_length, error)
+                : pks__file_writer_skip(&writer->file, writer->file.length + stored_length, error);
+}
+
+pks_status pks__segment_writer_add_dictionary(
+  pks__segment_writer *writer, const pks__stored_dictionary *dictionary, uint32_t *number, bool *added, pks_error *error
+) {
+  *added = !pks__segment_writer_find_dictionary(writer, &dictionary->id, number);
+  if (!*added) { return PKS_OK; }
+  PKS_ASSERT(*number < PKS__DICTIONARIES_MAX && writer->kind == PKS__SEGMENT_DATA);
+  uint32_t length = dictionary->stored_length;
+  pks__dictionary_row row = {
+    .place = pks__put64(pks__place_make(writer->file.length, dictionary->codec)),
+    .stored_length = pks__put32(length),
+    .raw_length = pks__put32(dictionary->raw_length),
+    .sum = pks__put64(dictionary->stored ? pks__checksum(dictionary->stored, length) : 0),
+    .id = dictionary->id,
+  };
+  pks_status status = append_stored(writer, dictionary->stored, length, error);
+  return status ? status : pks__scratch_append(&writer->dictionaries, &row, sizeof row, error);
+}
+
+pks_status pks__segment_writer_restore_dictionary(
+  pks__segment_writer *writer, const pks__dictionary_row *row, bool *fits, pks_error *error
+) {
+  uint64_t begin = pks__place_offset(pks__get64(row->place));
+  uint32_t length = pks__get32(row->stored_length), number;
+  *fits = comes_next(writer, begin, length) && pks__segment_writer_dictionary_count(writer) < PKS__DICTIONARIES_MAX
+    && !pks__segment_writer_find_dictionary(writer, &row->id, &number);
+  if (!*fits) { return PKS_OK; }
+  pks_status status = pass_over(writer, begin, length, error);
+  return status ? status : pks__scratch_append(&writer->dictionaries, row, sizeof *row, error);
+}
+
+// MARK: - Frames
 
 uint32_t pks__segment_writer_frame_count(const pks__segment_writer *writer) {
   return (uint32_t)PKS__SCRATCH_COUNT(&writer->frames, pks__frame_row);
@@ -89,8 +158,7 @@ pks_status pks__segment_writer_append(
     .first_chunk = pks__put32(pks__segment_writer_chunk_count(writer)),
     .sum = pks__put64(stored ? pks__checksum(stored, stored_length) : 0),
   };
-  status = stored ? pks__file_writer_append(&writer->file, stored, stored_length, error)
-                  : pks__file_writer_skip(&writer->file, writer->file.length + stored_length, error);
+  status = append_stored(writer, stored, stored_length, error);
   if (!status) { status = pks__scratch_append(&writer->frames, &frame, sizeof frame, error); }
   if (!status) { status = pks__scratch_append(&writer->ids, ids, chunk_count * sizeof *ids, error); }
   for (uint32_t i = 0; !status && i < chunk_count; i++) {
@@ -117,11 +185,15 @@ static pks_status build_body(pks__segment_writer *writer, pks__scratch *body, pk
     .frame_count = pks__put32(pks__segment_writer_frame_count(writer)),
     .chunk_count = pks__put32(pks__segment_writer_chunk_count(writer)),
     .frames_end = pks__put64(writer->file.length),
+    .dictionary_count = pks__put32(pks__segment_writer_dictionary_count(writer)),
   };
   pks_status status = pks__scratch_append(body, &columns, sizeof columns, error);
   if (!status) { status = add_column(body, &writer->frames, &columns.frames, error); }
   if (!status) { status = add_column(body, &writer->ids, &columns.ids, error); }
   if (!status) { status = add_column(body, &writer->ends, &columns.ends, error); }
+  if (!status && writer->dictionaries.length > 0) {
+    status = add_column(body, &writer->dictionaries, &columns.dictionaries, error);
+  }
   if (!status) { memcpy(body->bytes, &columns, sizeof columns); }
   return status;
 }
@@ -179,4 +251,5 @@ void pks__segment_writer_abandon(pks__segment_writer *writer) {
   pks__scratch_free(&writer->frames);
   pks__scratch_free(&writer->ids);
   pks__scratch_free(&writer->ends);
+  pks__scratch_free(&writer->dictionaries);
 }

@@ -2,21 +2,23 @@
 ///
 /// States: open -> sealed (the table is written, the id known) or abandoned. Frames are appended in the order in which
 /// they are given; the file grows in the staging folder under a working name, and is renamed to its id by the code that
-/// commits it.
+/// commits it. A dictionary that a frame needs is written before the frame, once.
 #ifndef PKS_SEGMENT_SEGMENT_WRITER_H
 #define PKS_SEGMENT_SEGMENT_WRITER_H
 
 #include "format/format.h"
 #include "platform/file_writer.h"
 #include "platform/scratch.h"
+#include "segment/dictionaries.h"
 
 typedef struct pks__segment_writer {
   pks__file_writer file;
   pks__segment_kind kind;
-  pks__scratch frames;  ///< pks__frame_row
-  pks__scratch ids;     ///< pks__id
-  pks__scratch ends;    ///< le32
-  uint64_t old_length;  ///< of the file when it was taken up again: what lies beyond the frames is not ours
+  pks__scratch frames;        ///< pks__frame_row
+  pks__scratch ids;           ///< pks__id
+  pks__scratch ends;          ///< le32
+  pks__scratch dictionaries;  ///< pks__dictionary_row
+  uint64_t old_length;        ///< of the file when it was taken up again: what lies beyond the frames is not ours
 } pks__segment_writer;
 
 /// Creates the file `path` in the scratch folder's staging.
@@ -35,6 +37,20 @@ pks_status pks__segment_writer_resume(
 pks_status pks__segment_writer_restore(
   pks__segment_writer *writer, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error
+);
+
+/// Sees that the segment has a dictionary, and hands out its number there; `*added`: it was written now, and has the last row. It
+/// needs a place: there are fewer than PKS__DICTIONARIES_MAX, or it is there already.
+pks_status pks__segment_writer_add_dictionary(
+  pks__segment_writer *writer, const pks__stored_dictionary *dictionary, uint32_t *number, bool *added, pks_error *error
+);
+/// Whether a dictionary is there, and its number.
+bool pks__segment_writer_find_dictionary(const pks__segment_writer *writer, const pks__id *id, uint32_t *number);
+uint32_t pks__segment_writer_dictionary_count(const pks__segment_writer *writer);
+const pks__dictionary_row *pks__segment_writer_dictionary_row(const pks__segment_writer *writer, uint32_t number);
+/// Says that the dictionary of `row` lies in the file. False when it cannot come next.
+pks_status pks__segment_writer_restore_dictionary(
+  pks__segment_writer *writer, const pks__dictionary_row *row, bool *fits, pks_error *error
 );
 
 /// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of

@@ -238,6 +238,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   store->crew = pks__crew_create(store->thread_count - 1);
   pks_status status = pks__frame_cache_open(&store->short_frames, &short_frames, error);
   if (!status) { status = pks__frame_cache_open(&store->long_frames, &long_frames, error); }
+  if (!status) { status = pks__frame_readers_open(&store->readers, store->sha256, error); }
   if (status || !store->mutex || !store->opening || !store->crew) {
     pks_store_close(store);
     return pks__fail_memory(error);
@@ -355,7 +356,7 @@ void pks_store_close(pks_store *store) {
   pks__asset_cache_close(store->cache);
   pks__free(store->cache_folder);
   pks__crew_destroy(store->crew);
-  pks__frame_readers_free(&store->readers);
+  pks__frame_readers_close(&store->readers);
   pks__frame_cache_close(&store->short_frames);
   pks__frame_cache_close(&store->long_frames);
   pks__layout_segments_free(store);

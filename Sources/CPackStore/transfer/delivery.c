@@ -150,7 +150,8 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   pks__delivery_pages_init(&made->pages, context, &made->wants, &made->site);
   pks__delivery_needs_init(&made->needs, context, &made->pages, &made->frames.ingest);
   pks__delivery_plan_init(&made->plan, context, &made->wants, &made->site, &made->needs);
-  pks__delivery_frames_init(&made->frames, context, &made->pages, &made->needs, &made->plan);
+  pks__delivery_dictionaries_init(&made->dictionaries, context, &made->wants, &made->plan);
+  pks__delivery_frames_init(&made->frames, context, &made->pages, &made->needs, &made->plan, &made->dictionaries);
   pks__coming_delta_init(&made->delta, context, &made->wants);
   return made;
 }
@@ -216,9 +217,11 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
     case PKS__DELIVERY_TABLES:
       status = pks__delivery_needs_complete_mapped(&delivery->needs, error);
       return status ? status : pks__delivery_plan_want_tables(&delivery->plan, error);
-    case PKS__DELIVERY_FRAMES:
+    case PKS__DELIVERY_DICTIONARIES:
       status = pks__delivery_plan_make(&delivery->plan, error);
-      if (status || !delivery->context.without_frames) { return status; }
+      return status ? status : pks__delivery_dictionaries_want(&delivery->dictionaries, error);
+    case PKS__DELIVERY_FRAMES:
+      if (!delivery->context.without_frames) { return pks__delivery_plan_want_frames(&delivery->plan, error); }
       return pks__delivery_frames_leave_out(&delivery->frames, error);
     case PKS__DELIVERY_HEADER: return pks__coming_delta_want_header(&delivery->delta, error);
     case PKS__DELIVERY_BLOCKS: return pks__coming_delta_want_blocks(&delivery->delta, error);
@@ -291,6 +294,8 @@ static pks_status give(
   switch ((pks__want_kind)want->kind) {
     case PKS__WANT_TABLE: return pks__delivery_site_give_table(&delivery->site, want, bytes, is_final, error);
     case PKS__WANT_PAGES: return pks__delivery_pages_give(&delivery->pages, want, bytes, is_final, error);
+    case PKS__WANT_DICTIONARY:
+      return pks__delivery_dictionaries_give(&delivery->dictionaries, want, bytes, is_final, error);
     case PKS__WANT_FRAME: return pks__delivery_frames_give(&delivery->frames, want, bytes, is_final, error);
     case PKS__WANT_HEADER: return pks__coming_delta_give_header(&delivery->delta, want, bytes, is_final, error);
     case PKS__WANT_BLOCK: return pks__coming_delta_give_block(&delivery->delta, want, bytes, is_final, error);
@@ -339,6 +344,7 @@ pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_del
 pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery) {
   const pks__delivery_plan *plan = &delivery->plan;
   const pks__delivery_frames *frames = &delivery->frames;
+  const pks__delivery_dictionaries *dictionaries = &delivery->dictionaries;
   const pks__coming_delta *delta = &delivery->delta;
   uint64_t metadata_bytes = delivery->site.given_bytes + delivery->pages.given_bytes;
   if (delta->is_used) {
@@ -352,8 +358,8 @@ pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery) {
   }
   return (pks_delivery_totals){
     .is_planned = plan->is_made,
-    .bytes_total = frames->resumed_bytes + plan->bytes,
-    .bytes_done = frames->resumed_bytes + frames->bytes_done,
+    .bytes_total = frames->resumed_bytes + dictionaries->bytes + plan->bytes,
+    .bytes_done = frames->resumed_bytes + dictionaries->bytes_done + frames->bytes_done,
     .bytes_resumed = frames->resumed_bytes,
     .metadata_bytes = metadata_bytes,
     .chunks_total = frames->resumed_chunks + plan->chunks,

@@ -11,6 +11,7 @@
 ///   pages    all pages of catalog and layout that are needed
 ///   needs    files and chunks that are missing
 ///   plan     the frames that hold them
+///   dictionaries  what these were encoded with
 ///   frames   frames that come, and the ingest that they go to
 ///   delta    a delta in place of what is left of the others
 ///
@@ -19,6 +20,7 @@
 ///   CATALOG  all pages of the catalog, one level a round. Then the catalog is walked: needy files, missing chunks
 ///   LAYOUT   pages of the layout on the way to needy files
 ///   TABLES   frame tables of the data segments that missing chunks lie in. Then frames are planned
+///   DICTIONARIES   one round: what frames need and the store has not
 ///   FRAMES   one round: the frames, by segment in order of first need, and by number
 ///   DONE     all is there; `pks_delivery_stage`
 ///   STAGED   the transaction has the version, or has failed to take it
@@ -43,6 +45,7 @@ typedef enum pks__delivery_phase {
   PKS__DELIVERY_CATALOG,
   PKS__DELIVERY_LAYOUT,
   PKS__DELIVERY_TABLES,
+  PKS__DELIVERY_DICTIONARIES,
   PKS__DELIVERY_FRAMES,
   PKS__DELIVERY_DONE,
   PKS__DELIVERY_STAGED,
@@ -70,6 +73,7 @@ struct pks_delivery {
   pks__delivery_pages pages;
   pks__delivery_needs needs;
   pks__delivery_plan plan;
+  pks__delivery_dictionaries dictionaries;
   pks__delivery_frames frames;
   pks__coming_delta delta;
 };

@@ -7,10 +7,16 @@
 
 void pks__delivery_frames_init(
   pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
-  const pks__delivery_plan *plan
+  const pks__delivery_plan *plan, const pks__delivery_dictionaries *dictionaries
 ) {
-  *frames =
-    (pks__delivery_frames){.context = context, .pages = pages, .needs = needs, .plan = plan, .open_file = UINT32_MAX};
+  *frames = (pks__delivery_frames){
+    .context = context,
+    .pages = pages,
+    .needs = needs,
+    .plan = plan,
+    .dictionaries = dictionaries,
+    .open_file = UINT32_MAX,
+  };
   pks__scratch *arrays[] = {&frames->raw, &frames->ids, &frames->ends, &frames->stored};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
 }
@@ -58,7 +64,8 @@ void pks__delivery_frames_flush(pks__delivery_frames *frames) {
 typedef struct arrival {
   const pks__planned_frame *plan;
   pks__tabled_frame frame;
-  const uint8_t *stored, *raw;  ///< NULL: a hole
+  const pks__needed_dictionary *dictionary;  ///< NULL: none
+  const uint8_t *stored, *raw;               ///< NULL: a hole
 } arrival;
 
 static pks_status corrupt_frame(
@@ -68,6 +75,27 @@ static pks_status corrupt_frame(
   return pks__delivery_site_corrupt(site, arrival->plan->segment, text, arrival->frame.offset, error);
 }
 
+/// Decodes stored bytes to `frames->raw`, where there is room, with a dictionary if there is one.
+static pks_status decode_stored(
+  pks__delivery_frames *frames, const uint8_t *stored, uint32_t stored_length, uint32_t raw_length,
+  const pks__stored_dictionary *dictionary, bool *decodes, pks_error *error
+) {
+  const pks__delivery_context *context = frames->context;
+  pks__dictionaries *pool = &context->store->readers.dictionaries;
+  uint8_t *raw = frames->raw.bytes;
+  if (!dictionary) {
+    *decodes = pks__decode(context->decoder, stored, stored_length, raw, raw_length);
+    return PKS_OK;
+  }
+  pks__loaded_dictionary *loaded;
+  pks_status status = pks__dictionaries_take_stored(pool, dictionary, context->pack, &loaded, error);
+  if (status) { return status; }
+  const pks__decoding_dictionary *tables = pks__loaded_dictionary_tables(loaded);
+  *decodes = pks__decode_with(context->decoder, tables, stored, stored_length, raw, raw_length);
+  pks__dictionaries_release(pool, loaded);
+  return PKS_OK;
+}
+
 static pks_status decode(pks__delivery_frames *frames, arrival *arrival, pks_error *error) {
   const pks__tabled_frame *frame = &arrival->frame;
   arrival->raw = arrival->stored;
@@ -75,9 +103,16 @@ static pks_status decode(pks__delivery_frames *frames, arrival *arrival, pks_err
   pks_status status = pks__scratch_reserve(&frames->raw, frame->raw_length, error);
   if (status) { return status; }
   arrival->raw = frames->raw.bytes;
-  bool decodes =
-    pks__decode(frames->context->decoder, arrival->stored, frame->stored_length, frames->raw.bytes, frame->raw_length);
-  if (decodes) { return PKS_OK; }
+  pks__stored_dictionary dictionary;
+  if (arrival->dictionary) {
+    dictionary = pks__delivery_dictionaries_stored(frames->dictionaries, arrival->dictionary);
+  }
+  bool decodes;
+  status = decode_stored(
+    frames, arrival->stored, frame->stored_length, frame->raw_length, arrival->dictionary ? &dictionary : NULL,
+    &decodes, error
+  );
+  if (status || decodes) { return status; }
   return corrupt_frame(frames, arrival, "a frame of the site does not decode", error);
 }
 
@@ -147,10 +182,15 @@ static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arriva
     status = corrupt_frame(frames, arrival, "a frame of the site holds more chunks than it may", error);
   }
   if (status) { return status; }
+  pks__stored_dictionary dictionary;
+  if (arrival->dictionary) {
+    dictionary = pks__delivery_dictionaries_stored(frames->dictionaries, arrival->dictionary);
+  }
   pks__encoded_frame frame = {
     .stored = arrival->stored,
     .stored_length = arrival->frame.stored_length,
-    .codec = arrival->frame.codec,
+    .codec = arrival->dictionary ? PKS__CODEC_ZSTD : arrival->frame.codec,
+    .dictionary = arrival->dictionary ? &dictionary : NULL,
     .alignment = alignment_of(frames, arrival),
     .ids = PKS__SCRATCH_AT(&frames->ids, const pks__id, 0),
     .ends = PKS__SCRATCH_AT(&frames->ends, const uint32_t, 0),
@@ -169,7 +209,7 @@ static pks_status gather_chunk(
   const pks__needy_file *file = pks__delivery_needs_file(frames->needs, chunk->file);
   if (frames->open_file != chunk->file) {
     if (frames->open_file != UINT32_MAX) { pks__frame_pipeline_end_asset(pipeline); }
-    pks__frame_pipeline_begin_asset(pipeline, file->size, false);
+    pks__frame_pipeline_begin_asset(pipeline, file->size, false, NULL);
     frames->open_file = chunk->file;
   } else if (chunk->offset != frames->open_end) {
     pks__frame_pipeline_skip(pipeline);
@@ -187,17 +227,22 @@ static pks_status take_apart(pks__delivery_frames *frames, const arrival *arriva
   return status;
 }
 
-/// Whether a frame is written as it is: at least three quarters of it are needed.
-static bool is_kept(const arrival *arrival) {
+/// Whether a frame is written as it is: at least three quarters of it are needed, and a copy of its dictionary is a small part of
+/// all frames that need it, of which an interrupted delivery may have brought most.
+static bool is_kept(const pks__delivery_frames *frames, const arrival *arrival) {
   const pks__planned_frame *plan = arrival->plan;
+  const pks__needed_dictionary *dictionary = arrival->dictionary;
   bool has_room = plan->chunk_count < PKS__FRAME_CHUNKS_MAX / 2;
-  return has_room && (uint64_t)plan->needed * 4 >= (uint64_t)arrival->frame.raw_length * 3;
+  bool pays = !dictionary || dictionary->frame_bytes >= (uint64_t)dictionary->stored_length * 16
+    || pks__segment_series_has_dictionary(&frames->ingest.frames.series, &dictionary->tabled.id);
+  return has_room && pays && (uint64_t)plan->needed * 4 >= (uint64_t)arrival->frame.raw_length * 3;
 }
 
 static arrival arrival_of(const pks__delivery_frames *frames, uint32_t number, const void *bytes) {
   arrival arrival = {.plan = pks__delivery_plan_frame(frames->plan, number), .stored = bytes};
   pks__frame_table table = pks__delivery_site_table(frames->plan->site, arrival.plan->segment);
   arrival.frame = pks__frame_table_at(&table, arrival.plan->frame);
+  arrival.dictionary = pks__delivery_dictionaries_of(frames->dictionaries, number);
   return arrival;
 }
 
@@ -212,7 +257,7 @@ pks_status pks__delivery_frames_give(
   *is_final = true;
   pks_status status = decode(frames, &arrival, error);
   if (!status) { status = check_chunks(frames, &arrival, error); }
-  if (!status) { status = (is_kept(&arrival) ? keep_frame : take_apart)(frames, &arrival, error); }
+  if (!status) { status = (is_kept(frames, &arrival) ? keep_frame : take_apart)(frames, &arrival, error); }
   if (status) { return status; }
   frames->bytes_done += arrival.frame.stored_length;
   frames->chunks_done += arrival.plan->chunk_count;
@@ -235,31 +280,57 @@ pks_status pks__delivery_frames_leave_out(pks__delivery_frames *frames, pks_erro
 
 // MARK: - Reading back
 
-/// Reads the stored bytes of a frame that was written here.
+/// Reads stored bytes that were written here, to segment `segment` of the series, behind what is in `frames->stored`.
 static pks_status read_stored(
-  pks__delivery_frames *frames, const pks__new_place *place, const pks__frame_ref *frame, pks_error *error
+  pks__delivery_frames *frames, uint32_t segment, const pks__frame_ref *frame, pks_error *error
 ) {
   const pks__delivery_context *context = frames->context;
   pks__segment_series *series = &frames->ingest.frames.series;
   const pks_vfs *vfs = context->store->vfs;
   uint32_t length = frame->stored_length;
-  bool is_complete = place->segment < series->sealed_count;
+  bool is_complete = segment < series->sealed_count;
   char path[2 * PKS__INDEX_NAME], name[PKS__SEGMENT_NAME] = "the growing segment";
   pks_vfs_file file = PKS_VFS_NO_FILE;
   pks_status status = pks__segment_series_flush(series, &file, error);
-  frames->stored.length = 0;
-  if (!status) { status = pks__scratch_reserve(&frames->stored, length, error); }
+  uint64_t at = frames->stored.length;
+  if (!status) { status = pks__scratch_append(&frames->stored, NULL, length, error); }
   if (status) { return status; }
-  if (is_complete) { pks__segment_name(&series->sealed[place->segment]->info.id, name); }
+  uint8_t *out = frames->stored.bytes + at;
+  if (is_complete) { pks__segment_name(&series->sealed[segment]->info.id, name); }
   (void)snprintf(path, sizeof path, "%s/%s", context->incoming.path, name);
   size_t got = 0;
   int failure = is_complete ? pks__vfs_open(vfs, context->store->root, path, PKS_VFS_OPEN_READ, &file) : 0;
   bool is_open = !failure;
-  if (!failure) { failure = pks__vfs_read_at(vfs, file, frame->offset, frames->stored.bytes, length, &got); }
+  if (!failure) { failure = pks__vfs_read_at(vfs, file, frame->offset, out, length, &got); }
   if (is_complete && is_open) { pks__vfs_close(vfs, file); }
   if (failure) { return pks__fail_system(error, failure, "cannot read", path); }
-  bool is_whole = got == length && pks__checksum(frames->stored.bytes, length) == frame->sum;
+  bool is_whole = got == length && pks__checksum(out, length) == frame->sum;
   return is_whole ? PKS_OK : pks__fail(error, PKS_CORRUPT, "checksum mismatch", path, frame->offset);
+}
+
+/// Reads a frame that was written here, and behind it the dictionary that it needs; `*dictionary` has no stored bytes when it needs
+/// none.
+static pks_status read_with_dictionary(
+  pks__delivery_frames *frames, uint32_t segment, const pks__frame_ref *frame, pks__stored_dictionary *dictionary,
+  pks_error *error
+) {
+  frames->stored.length = 0;
+  *dictionary = (pks__stored_dictionary){0};
+  pks_status status = read_stored(frames, segment, frame, error);
+  if (status || !pks__codec_has_dictionary(frame->codec)) { return status; }
+  const pks__dictionary_row *row =
+    pks__segment_series_dictionary(&frames->ingest.frames.series, segment, frame->codec - PKS__CODEC_DICTIONARY);
+  pks__frame_ref ref = pks__frame_ref_make(row->place, row->stored_length, pks__get32(row->raw_length), row->sum);
+  status = read_stored(frames, segment, &ref, error);
+  if (status) { return status; }
+  *dictionary = (pks__stored_dictionary){
+    .id = row->id,
+    .codec = ref.codec,
+    .stored_length = ref.stored_length,
+    .raw_length = ref.raw_length,
+    .stored = frames->stored.bytes + frame->stored_length,
+  };
+  return PKS_OK;
 }
 
 /// Reads the frame of a new chunk to `raw`, unless it is there.
@@ -269,13 +340,19 @@ static pks_status read_frame(pks__delivery_frames *frames, const pks__new_place 
   const pks__frame_ref *frame = pks__frame_pipeline_frame(&frames->ingest.frames, place->segment, place->frame);
   uint32_t stored_length = frame->stored_length, raw_length = frame->raw_length;
   frames->has_read = false;
-  pks_status status = read_stored(frames, place, frame, error);
+  pks__stored_dictionary dictionary;
+  pks_status status = read_with_dictionary(frames, place->segment, frame, &dictionary, error);
   if (!status) { status = pks__scratch_reserve(&frames->raw, raw_length, error); }
   if (status) { return status; }
-  bool is_raw = frame->codec == PKS__CODEC_RAW;
-  if (is_raw) { memcpy(frames->raw.bytes, frames->stored.bytes, raw_length); }
-  bool decodes =
-    is_raw || pks__decode(frames->context->decoder, frames->stored.bytes, stored_length, frames->raw.bytes, raw_length);
+  bool decodes = frame->codec == PKS__CODEC_RAW;
+  if (decodes) {
+    memcpy(frames->raw.bytes, frames->stored.bytes, raw_length);
+  } else {
+    const uint8_t *stored = frames->stored.bytes;
+    status =
+      decode_stored(frames, stored, stored_length, raw_length, dictionary.stored ? &dictionary : NULL, &decodes, error);
+  }
+  if (status) { return status; }
   if (!decodes) { return pks__delivery_corrupt(frames->context, "a frame that came does not decode any more", error); }
   frames->has_read = true;
   frames->read_segment = place->segment;

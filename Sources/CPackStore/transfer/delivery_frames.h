@@ -3,7 +3,8 @@
 /// Definitions
 ///   hole         what is written in the place of a frame whose bytes are not fetched: it takes up room in the file, and none on
 ///                a disk that knows sparse files.
-///   kept         a frame of the site that is written as it is: at least three quarters of it are needed.
+///   kept         a frame of the site that is written as it is: at least three quarters of it are needed, and the frames with its
+///                dictionary, of which segments here get a copy, are worth that.
 ///   taken apart  another frame: its missing chunks are gathered to frames here.
 ///   resumed      chunks that an interrupted delivery left in the folder.
 ///
@@ -20,13 +21,14 @@
 #define PKS_TRANSFER_DELIVERY_FRAMES_H
 
 #include "ingest/ingest_version.h"
-#include "transfer/delivery_plan.h"
+#include "transfer/delivery_dictionaries.h"
 
 typedef struct pks__delivery_frames {
   pks__delivery_context *context;
   pks__delivery_pages *pages;
   pks__delivery_needs *needs;
   const pks__delivery_plan *plan;
+  const pks__delivery_dictionaries *dictionaries;
   pks__ingest ingest;
   bool has_ingest;
   pks__scratch raw;                   ///< of the frame that was decoded last
@@ -42,7 +44,7 @@ typedef struct pks__delivery_frames {
 
 void pks__delivery_frames_init(
   pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
-  const pks__delivery_plan *plan
+  const pks__delivery_plan *plan, const pks__delivery_dictionaries *dictionaries
 );
 
 /// Opens the ingest and takes up what the folder has, once the catalog's root is there. `encoding`: as in

@@ -259,7 +259,6 @@ static pks_status plan_frame(
   if (chunk == NO_CHUNK) { return PKS_OK; }
   pks__planned_frame frame = {
     .first = PKS__SCRATCH_COUNT(&plan->order, uint32_t), .segment = needed->segment, .frame = index};
-  uint64_t number = PKS__SCRATCH_COUNT(&plan->frames, pks__planned_frame);
   pks_status status = PKS_OK;
   for (; !status && chunk != NO_CHUNK; chunk = place_at(plan, chunk)->next) {
     status = pks__scratch_append(&plan->order, &chunk, sizeof chunk, error);
@@ -270,20 +269,12 @@ static pks_status plan_frame(
   if (status) { return status; }
   pks__frame_table table = pks__delivery_site_table(plan->site, needed->segment);
   pks__tabled_frame tabled = pks__frame_table_at(&table, index);
-  pks__want want = {
-    .kind = PKS__WANT_FRAME,
-    .segment = needed->segment,
-    .offset = tabled.offset,
-    .length = tabled.stored_length,
-    .number = (uint32_t)number,
-  };
   plan->bytes += tabled.stored_length;
   plan->chunks += frame.chunk_count;
   plan->raw_bytes += frame.needed;
-  if (plan->context->without_frames) { return PKS_OK; }
   // It is kept as it is, or its chunks are written on their own.
-  *room += pks__min64(tabled.stored_length, frame.needed);
-  return pks__delivery_wants_add(plan->wants, &want, error);
+  if (!plan->context->without_frames) { *room += pks__min64(tabled.stored_length, frame.needed); }
+  return PKS_OK;
 }
 
 /// Bytes of map assets of which a part is here, and which are laid out afresh for sure.
@@ -321,4 +312,25 @@ pks_status pks__delivery_plan_make(pks__delivery_plan *plan, pks_error *error) {
   if (!plan->context->without_frames) { room = room_for_mapped(plan, room); }
   room += pks__room_for_metadata(plan->chunks);
   return pks__delivery_check_room(plan->context, room, error);
+}
+
+static pks_status want_frame(pks__delivery_plan *plan, uint32_t number, pks_error *error) {
+  const pks__planned_frame *frame = pks__delivery_plan_frame(plan, number);
+  pks__frame_table table = pks__delivery_site_table(plan->site, frame->segment);
+  pks__tabled_frame tabled = pks__frame_table_at(&table, frame->frame);
+  pks__want want = {
+    .kind = PKS__WANT_FRAME,
+    .segment = frame->segment,
+    .offset = tabled.offset,
+    .length = tabled.stored_length,
+    .number = number,
+  };
+  return pks__delivery_wants_add(plan->wants, &want, error);
+}
+
+pks_status pks__delivery_plan_want_frames(pks__delivery_plan *plan, pks_error *error) {
+  uint32_t count = (uint32_t)PKS__SCRATCH_COUNT(&plan->frames, pks__planned_frame);
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < count; i++) { status = want_frame(plan, i, error); }
+  return status;
 }

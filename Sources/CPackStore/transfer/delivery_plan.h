@@ -5,7 +5,7 @@
 ///   position        of a chunk: among the raw bytes of all frames of its segment.
 ///
 /// States: empty -> tables wanted (`pks__delivery_plan_want_tables`): needed segments are known -> made
-/// (`pks__delivery_plan_make`): frames are listed and wanted, want `number` i for frame i.
+/// (`pks__delivery_plan_make`): frames are listed -> wanted (`pks__delivery_plan_want_frames`), want `number` i for frame i.
 ///
 /// Invariants
 ///   1. Frames are by needed segment, and by number in it. The chunks of a frame do not overlap, are in order of their
@@ -59,8 +59,10 @@ void pks__delivery_plan_init(
 /// Wants the tables of needed segments. Without wants, all are there. The needs are complete.
 pks_status pks__delivery_plan_want_tables(pks__delivery_plan *plan, pks_error *error);
 
-/// Says which frames come, and wants them. NO_SPACE when there is no room for them.
+/// Says which frames come. NO_SPACE when there is no room for them.
 pks_status pks__delivery_plan_make(pks__delivery_plan *plan, pks_error *error);
+/// Wants the frames.
+pks_status pks__delivery_plan_want_frames(pks__delivery_plan *plan, pks_error *error);
 
 static inline const pks__planned_frame *pks__delivery_plan_frame(const pks__delivery_plan *plan, uint32_t number) {
   return PKS__SCRATCH_AT(&plan->frames, const pks__planned_frame, number);

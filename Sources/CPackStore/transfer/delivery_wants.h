@@ -18,6 +18,7 @@
 typedef enum pks__want_kind {
   PKS__WANT_TABLE,
   PKS__WANT_PAGES,
+  PKS__WANT_DICTIONARY,
   PKS__WANT_FRAME,
   PKS__WANT_HEADER,  ///< of a delta
   PKS__WANT_BLOCK,   ///< of a delta
@@ -28,7 +29,7 @@ typedef struct pks__want {
   uint32_t length;
   uint32_t segment;                   ///< of the site; 0 for a delta
   uint32_t first_frame, frame_count;  ///< PKS__WANT_PAGES
-  uint32_t number;                    ///< PKS__WANT_FRAME: of the plan; PKS__WANT_BLOCK: of the delta
+  uint32_t number;  ///< PKS__WANT_FRAME, _DICTIONARY: of the plan, of the list; PKS__WANT_BLOCK: of the delta
   uint32_t kind;
 } pks__want;
 

@@ -5,7 +5,8 @@
 /// paths, and fetches a map asset whole if it lacks nearly all of it; and so does this.
 ///
 /// Marks of data segments: of rows, that the chunk was met before, for which one of its copies stands, always the same;
-/// of frames, that the client fetches it. Memory: two bits a chunk of the segments that have some of the version's.
+/// of frames, that the client fetches it. Dictionaries that these need are fetched once each. Memory: two bits a chunk of the
+/// segments that have some of the version's.
 #include "catalog/catalog.h"
 #include "store/chunk_lookup.h"
 #include "transfer/delivery_needs.h"
@@ -17,8 +18,9 @@ typedef struct download {
   pks__site_version version;
   pks__segment_marks marks;
   pks__download_pages pages;
-  uint64_t frame_bytes;
-  bool has_content;  ///< an asset has bytes: the layout is needed
+  uint64_t frame_bytes;       ///< of frames and dictionaries
+  pks__scratch dictionaries;  ///< pks__id: those that are fetched
+  bool has_content;           ///< an asset has bytes: the layout is needed
 } download;
 
 // MARK: - Frames
@@ -94,12 +96,26 @@ static pks_status is_first(download *download, const pks__id *id, bool *first, p
   return status;
 }
 
+/// Counts the dictionary that a frame needs, unless a frame before needs it.
+static pks_status count_dictionary(download *download, pks__segment *segment, uint32_t codec, pks_error *error) {
+  pks__segment_dictionary dictionary;
+  if (!pks__codec_has_dictionary(codec)) { return PKS_OK; }
+  pks_status status = pks__segment_dictionary_at(segment, codec - PKS__CODEC_DICTIONARY, &dictionary, error);
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&download->dictionaries, pks__id); i++) {
+    if (pks__id_equal(PKS__SCRATCH_AT(&download->dictionaries, const pks__id, i), &dictionary.id)) { return PKS_OK; }
+  }
+  if (status) { return status; }
+  download->frame_bytes += dictionary.ref.stored_length;
+  return pks__scratch_append(&download->dictionaries, &dictionary.id, sizeof dictionary.id, error);
+}
+
 static pks_status count_frame(frame_walk *walk, pks_error *error) {
   pks__marked_segment *marked;
   pks_status status = pks__segment_marks_get(&walk->download->marks, &walk->segment, &marked, error);
   if (status) { return status; }
-  if (pks__mark(marked->frames, walk->index)) { walk->download->frame_bytes += walk->frame.ref.stored_length; }
-  return PKS_OK;
+  if (!pks__mark(marked->frames, walk->index)) { return PKS_OK; }
+  walk->download->frame_bytes += walk->frame.ref.stored_length;
+  return count_dictionary(walk->download, marked->segment, walk->frame.ref.codec, error);
 }
 
 /// Counts the frames with chunks that no asset before has, and says how many bytes those chunks have.
@@ -237,6 +253,7 @@ pks_status pks_snapshot_measure_download(
   pks__site_version_close(&download.version);
   pks__download_pages_free(&download.pages);
   pks__segment_marks_free(&download.marks);
+  pks__scratch_free(&download.dictionaries);
   if (!status) { *bytes = download.frame_bytes + download.pages.bytes; }
   return status;
 }

@@ -13,7 +13,7 @@
 enum { NAME_SIZE = 32 };
 
 /// Kinds of records in the journal.
-enum { RECORD_FRAME = 2, RECORD_COMPLETE = 3 };
+enum { RECORD_FRAME = 2, RECORD_COMPLETE = 3, RECORD_DICTIONARY = 4 };
 
 typedef struct blob {
   pks__id id;
@@ -38,6 +38,14 @@ typedef struct complete_record {
   pks__segment_id id;
 } complete_record;
 _Static_assert(sizeof(complete_record) == 24, "no padding");
+
+typedef struct dictionary_record {
+  uint8_t kind;
+  uint8_t zeros[3];
+  pks_le32 segment;
+  pks__dictionary_row row;
+} dictionary_record;
+_Static_assert(sizeof(dictionary_record) == 64, "no padding");
 
 static void path_of(const pks__transfer_staging *incoming, const char *name, char out[PKS__INCOMING_PATH]) {
   (void)snprintf(out, PKS__INCOMING_PATH, "%s/%s", incoming->path, name);
@@ -180,6 +188,13 @@ static pks_status note_sealed(void *context, uint32_t number, const pks__segment
   return pks__record_log_append(&incoming->journal, &part, 1, NULL, error);
 }
 
+static pks_status note_dictionary(void *context, uint32_t number, const pks__dictionary_row *row, pks_error *error) {
+  pks__transfer_staging *incoming = context;
+  dictionary_record record = {.kind = RECORD_DICTIONARY, .segment = pks__put32(number), .row = *row};
+  pks__record_part part = {&record, sizeof record};
+  return pks__record_log_append(&incoming->journal, &part, 1, NULL, error);
+}
+
 static pks_status note_frame(
   void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
   uint32_t chunk_count, pks_error *error
@@ -254,6 +269,7 @@ pks_status pks__transfer_staging_open(
     .path = out->path,
     .open_segment = open_growing,
     .note_frame = note_frame,
+    .note_dictionary = note_dictionary,
     .note_sealed = note_sealed};
   pks_status status = take_folder(out, error);
   if (!status) { status = open_files(out, error); }
@@ -372,10 +388,21 @@ static pks_status check_frame(
   return pks__segment_read_stored(segment, &frame->ref, resumption->stored.bytes, error);
 }
 
-/// Takes up the frames of a complete segment, of which every byte was checked.
+static pks_status check_dictionary(resumption *resumption, pks__segment *segment, uint32_t number, pks_error *error) {
+  pks__segment_dictionary dictionary;
+  pks_status status = pks__segment_dictionary_at(segment, number, &dictionary, error);
+  if (!status) { status = pks__scratch_reserve(&resumption->stored, dictionary.ref.stored_length, error); }
+  return status ? status : pks__segment_read_stored(segment, &dictionary.ref, resumption->stored.bytes, error);
+}
+
+/// Takes up the frames and dictionaries of a complete segment, of which every byte was checked.
 static pks_status take_frames(resumption *resumption, pks__segment *segment, uint64_t *stored_bytes, pks_error *error) {
+  pks__segment_series *series = &resumption->ingest->frames.series;
   pks_status status = PKS_OK;
   *stored_bytes = 0;
+  for (uint32_t i = 0; !status && i < segment->dictionary_count; i++) {
+    status = pks__segment_series_note_dictionary(series, i, &segment->dictionaries[i], error);
+  }
   for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
     pks__frame frame;
     status = pks__segment_frame(segment, i, &frame, error);
@@ -422,6 +449,9 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
     pks__frame frame;
     status = check_frame(resumption, segment, i, &frame, &found);
   }
+  for (uint32_t i = 0; !status && i < segment->dictionary_count; i++) {
+    status = check_dictionary(resumption, segment, i, &found);
+  }
   *taken = !status;
   uint64_t stored_bytes = 0;
   pks_vfs_file file = PKS_VFS_NO_FILE;
@@ -456,15 +486,17 @@ static bool frame_is_sane(const frame_record *record, const pks_le32 *ends) {
     end = pks__get32(ends[i]);
   }
   bool is_raw = pks__place_codec(place) == PKS__CODEC_RAW;
-  return pks__place_codec(place) <= PKS__CODEC_ZSTD && stored > 0 && stored <= end && end <= PKS__FRAME_RAW_MAX
+  return pks__codec_is_known(pks__place_codec(place)) && stored > 0 && stored <= end && end <= PKS__FRAME_RAW_MAX
     && (!is_raw || stored == end);
 }
 
-/// Whether the file that was growing has the bytes of a frame.
-static pks_status has_bytes(resumption *resumption, const pks__frame_row *row, bool *has, pks_error *error) {
+/// Whether the file that was growing has stored bytes.
+static pks_status has_bytes(
+  resumption *resumption, pks_le64 place, pks_le32 stored_length, pks_le64 sum, bool *has, pks_error *error
+) {
   pks__transfer_staging *incoming = resumption->incoming;
   const pks_vfs *vfs = incoming->store->vfs;
-  uint32_t length = pks__get32(row->stored_length);
+  uint32_t length = pks__get32(stored_length);
   int failure = 0;
   *has = false;
   if (resumption->growing == PKS_VFS_NO_FILE) {
@@ -477,11 +509,11 @@ static pks_status has_bytes(resumption *resumption, const pks__frame_row *row, b
   pks_status status = pks__scratch_reserve(&resumption->stored, length, error);
   if (status) { return status; }
   size_t got = 0;
-  uint64_t offset = pks__place_offset(pks__get64(row->place));
+  uint64_t offset = pks__place_offset(pks__get64(place));
   if (!failure) {
     failure = pks__vfs_read_at(vfs, resumption->growing, offset, resumption->stored.bytes, length, &got);
   }
-  *has = !failure && got == length && pks__checksum(resumption->stored.bytes, length) == pks__get64(row->sum);
+  *has = !failure && got == length && pks__checksum(resumption->stored.bytes, length) == pks__get64(sum);
   return PKS_OK;
 }
 
@@ -493,10 +525,23 @@ static pks_status take_frame(
   const pks__id *ids = (const pks__id *)(const void *)columns;
   const pks_le32 *ends = (const pks_le32 *)(const void *)(columns + count * sizeof *ids);
   *taken = frame_is_sane(record, ends);
-  pks_status status = *taken ? has_bytes(resumption, &record->row, taken, error) : PKS_OK;
+  const pks__frame_row *row = &record->row;
+  pks_status status = *taken ? has_bytes(resumption, row->place, row->stored_length, row->sum, taken, error) : PKS_OK;
   if (status || !*taken) { return status; }
   status = pks__frame_pipeline_restore(&resumption->ingest->frames, &record->row, ids, ends, count, taken, error);
   return status || !*taken ? status : add_chunks(resumption->ingest, ids, count, error);
+}
+
+/// Takes up a dictionary of the segment that was growing. `*taken` is false when it does not count.
+static pks_status take_dictionary(
+  resumption *resumption, const dictionary_record *record, bool *taken, pks_error *error
+) {
+  const pks__dictionary_row *row = &record->row;
+  pks__frame_ref ref = pks__frame_ref_make(row->place, row->stored_length, pks__get32(row->raw_length), row->sum);
+  *taken = pks__dictionary_ref_is_valid(&ref);
+  pks_status status = *taken ? has_bytes(resumption, row->place, row->stored_length, row->sum, taken, error) : PKS_OK;
+  if (status || !*taken) { return status; }
+  return pks__segment_series_restore_dictionary(&resumption->ingest->frames.series, row, taken, error);
 }
 
 /// Reads a record of a frame; false when it is none.
@@ -518,8 +563,15 @@ static pks_status take_growing(resumption *resumption, pks_error *error) {
     pks_status status = next_record(resumption, &mark, &payload, &length, &more, error);
     if (status || !more) { return status; }
     frame_record frame;
+    dictionary_record dictionary;
     complete_record complete;
-    if (read_frame_record(payload, length, &frame)) {
+    if (length == sizeof dictionary && payload[0] == RECORD_DICTIONARY) {
+      memcpy(&dictionary, payload, sizeof dictionary);
+      uint32_t segment = pks__get32(dictionary.segment);
+      taken = segment < resumption->restored;
+      bool is_growing = all_complete && segment == resumption->restored;
+      if (is_growing) { status = take_dictionary(resumption, &dictionary, &taken, error); }
+    } else if (read_frame_record(payload, length, &frame)) {
       uint32_t segment = pks__get32(frame.segment);
       taken = segment < resumption->restored;
       bool is_growing = all_complete && segment == resumption->restored;

@@ -1,8 +1,8 @@
 /// Received bytes that are not committed yet: the folder `incoming/<16 hex digits>/`.
 ///
 /// Definitions
-///   journal     a record file: whose folder it is; every frame that was written to a segment, with its chunks; and which
-///               segments are complete. Its lock (byte 0, exclusive) says that a process works in the folder.
+///   journal     a record file: whose folder it is; every frame that was written to a segment, with its chunks, and every
+///               dictionary; and which segments are complete. Its lock (byte 0, exclusive) says that a process works in the folder.
 ///   pages       a record file of *blobs*: pages, frame tables, and parts of deltas that were verified, each under its
 ///               SHA-256.
 ///   segment-<n> segment number n of the series, growing.

@@ -384,7 +384,7 @@ package struct TrustBook: Hashable, Sendable {
 
 extension TrustBook {
   /// What it is, and which draft of the format of these files.
-  private static let title = "packstore trust 0.7"
+  private static let title = "packstore trust 0.8"
 
   /// What is kept in the store: a line for each place, and for each other channel that is followed or begun, in order.
   package var text: String {

@@ -10,15 +10,17 @@ package struct FrameRows {
     package let digest: Digest256
   }
 
+  /// Of the frames, then of the dictionaries.
   package let rows: [Row]
 
-  /// Where the last frame ends in the segment's file.
-  package var end: UInt64 { rows.last.map { $0.offset + UInt64($0.byteCount) } ?? Self.headerEnd }
+  /// Where the last frame, or the last dictionary, ends in the segment's file.
+  package var end: UInt64 { rows.map { $0.offset + UInt64($0.byteCount) }.max() ?? Self.headerEnd }
 
   package static let pageByteCount: UInt64 = 4096
   package static let trailerByteCount: UInt64 = 64
   private static let headerEnd: UInt64 = 64
-  private static let rowsBegin = 48, rowByteCount = 48
+  private static let rowsBegin = 48, rowByteCount = 48, dictionaryByteCount = 80
+  private static let dictionaryCountLimit = 64
 
   /// - Throws: `corrupt` when the table is not one of the segment.
   package init(_ bytes: [UInt8], of segment: VersionManifest.Segment, file: String) throws {
@@ -30,21 +32,32 @@ package struct FrameRows {
       number(at: 12, 4) == UInt64(segment.kind.rawValue), Array(bytes[16..<32]) == segment.id.id.bytes,
       number(at: 32, 8) == segment.byteCount
     else { throw damage() }
-    let count = Int(number(at: 40, 4))
+    let count = Int(number(at: 40, 4)), dictionaryCount = Int(number(at: 44, 4))
     let pages = segment.kind == .metadata ? count * Digest256.byteCount : 0
-    guard bytes.count == Self.rowsBegin + count * Self.rowByteCount + pages else { throw damage() }
-    var rows: [Row] = [], end = Self.headerEnd
-    rows.reserveCapacity(count)
-    for index in 0..<count {
-      let begin = Self.rowsBegin + index * Self.rowByteCount
+    let dictionariesBegin = Self.rowsBegin + count * Self.rowByteCount + pages
+    guard dictionaryCount <= (segment.kind == .metadata ? 0 : Self.dictionaryCountLimit),
+      bytes.count == dictionariesBegin + dictionaryCount * Self.dictionaryByteCount
+    else { throw damage() }
+    func row(at begin: Int, from end: UInt64) throws -> Row {
       let row = Row(
         offset: number(at: begin, 7), byteCount: UInt32(number(at: begin + 8, 4)),
         digest: bytes[(begin + 16)..<(begin + Self.rowByteCount)].withUnsafeBytes { Digest256(copying: $0) })
       guard row.byteCount > 0, row.offset >= end, row.offset + UInt64(row.byteCount) <= segment.byteCount else {
         throw damage()
       }
-      end = row.offset + UInt64(row.byteCount)
-      rows.append(row)
+      return row
+    }
+    var rows: [Row] = []
+    rows.reserveCapacity(count + dictionaryCount)
+    for (begin, length, count) in [
+      (Self.rowsBegin, Self.rowByteCount, count), (dictionariesBegin, Self.dictionaryByteCount, dictionaryCount),
+    ] {
+      var end = Self.headerEnd
+      for index in 0..<count {
+        let row = try row(at: begin + index * length, from: end)
+        end = row.offset + UInt64(row.byteCount)
+        rows.append(row)
+      }
     }
     self.rows = rows
   }

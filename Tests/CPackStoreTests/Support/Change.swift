@@ -46,7 +46,7 @@ struct Change: CustomTestStringConvertible, Sendable {
   private static let install: @Sendable (Disk) throws -> Void = { disk in
     let store = try Store(disk, create: true)
     try store.commit { try $0.add("p", "/one") }
-    try store.commit { try $0.add("q", "/other", priority: 3) }
+    try store.commit { try $0.add("q", "/other", priority: 3, dictionary: .text) }
   }
 
   static let create = Change(name: "create", prepare: { _ in }, perform: { _ = try Store($0, create: true) })
@@ -66,13 +66,14 @@ struct Change: CustomTestStringConvertible, Sendable {
     perform: { disk in try Store(disk).commit { try $0.add("p", "/one") } })
 
   static let secondVersion = Change(
-    name: "second version", prepare: install, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+    name: "second version", prepare: install,
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/two", dictionary: .text) } })
 
   static let severalPacks = Change(
     name: "several packs at once", prepare: install,
     perform: { disk in
       try Store(disk).commit {
-        try $0.add("r", "/two")
+        try $0.add("r", "/two", dictionary: .text)
         try $0.add("p", "/small")
         try $0.remove("q")
       }
@@ -109,9 +110,9 @@ struct Change: CustomTestStringConvertible, Sendable {
     prepare: { disk in
       let store = try Store(disk, create: true)
       try store.commit { try $0.add("p", "/one", map: ["tool"]) }
-      try store.commit { try $0.add("q", "/two", map: ["a/text", "large"]) }
-      try store.commit { try $0.add("r", "/other") }
-      try store.commit(keep: 1) { try $0.add("p", "/two", map: ["tool"]) }
+      try store.commit { try $0.add("q", "/two", map: ["a/text", "large"], dictionary: .text) }
+      try store.commit { try $0.add("r", "/other", dictionary: .text) }
+      try store.commit(keep: 1) { try $0.add("p", "/two", map: ["tool"], dictionary: .text) }
       try store.commit { try $0.add("q", "/one", map: ["large"]) }
       try store.commit(keep: 1) { try $0.add("r", "/small") }
     }, perform: { disk in try Store(disk).collect() })
@@ -121,14 +122,17 @@ struct Change: CustomTestStringConvertible, Sendable {
     name: "merge of runs",
     prepare: { disk in
       let store = try Store(disk, create: true)
-      for name in ["p", "q", "r"] { try store.commit { try $0.add(name, name == "q" ? "/other" : "/one") } }
+      for name in ["p", "q", "r"] {
+        try store.commit { try $0.add(name, name == "q" ? "/other" : "/one", dictionary: .text) }
+      }
     }, perform: { disk in try Store(disk).commit { try $0.add("s", "/small") } })
 
   /// Writes map assets again, one that changed and one that stays.
   static let mapUpdate = Change(
     name: "update of map assets",
     prepare: { disk in try Store(disk, create: true).commit { try $0.add("p", "/one", map: ["large", "a/text"]) } },
-    perform: { disk in try Store(disk).commit { try $0.add("p", "/two", map: ["large", "a/text"]) } })
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/two", map: ["large", "a/text"], dictionary: .text) } }
+  )
 
   /// Lays assets out afresh whose content stays.
   static let newlyMapped = Change(
@@ -140,7 +144,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     name: "rollback",
     prepare: { disk in
       try install(disk)
-      try Store(disk).commit { try $0.add("p", "/two") }
+      try Store(disk).commit { try $0.add("p", "/two", dictionary: .text) }
     }, perform: { disk in try Store(disk).commit { try $0.rollBack("p") } })
 
   /// Brings back a pack that was removed but kept its history, and removes another with it.
@@ -149,7 +153,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     prepare: { disk in
       try install(disk)
       try Store(disk).commit {
-        try $0.add("p", "/two")
+        try $0.add("p", "/two", dictionary: .text)
         try $0.pin("p", 1)
       }
       try Store(disk).commit { try $0.remove("p", keepHistory: true) }
@@ -168,8 +172,8 @@ struct Change: CustomTestStringConvertible, Sendable {
       try install(disk)
       let origin = try Store("/origin", vfs: disk.vfs, create: true, home: disk)
       try origin.commit { try $0.add("p", "/one") }
-      try origin.commit { try $0.add("p", "/two") }
-      try origin.commit { try $0.add("r", "/other", map: ["large"]) }
+      try origin.commit { try $0.add("p", "/two", dictionary: .text) }
+      try origin.commit { try $0.add("r", "/other", map: ["large"], dictionary: .text) }
       let snapshot = try origin.snapshot()
       try Store(disk).commit { try $0.copy("p", from: snapshot) }
     },
@@ -189,7 +193,7 @@ struct Change: CustomTestStringConvertible, Sendable {
       try install(disk)
       let origin = try Store("/origin", vfs: disk.vfs, create: true, home: disk)
       try origin.commit { try $0.add("p", "/one") }
-      try origin.commit { try $0.add("p", "/two", map: ["large"]) }
+      try origin.commit { try $0.add("p", "/two", map: ["large"], dictionary: .text) }
       let delta = try origin.snapshot().delta(of: "p", from: 1, to: 2)
       sim_put_file(disk.raw, "/delta", delta.bytes, delta.bytes.count)
     },
@@ -224,7 +228,7 @@ struct Change: CustomTestStringConvertible, Sendable {
       let shown = try reader.state()
       let store = try Store(disk)
       try store.commit { try $0.remove("q") }
-      try store.commit(keep: 1) { try $0.add("p", "/two") }
+      try store.commit(keep: 1) { try $0.add("p", "/two", dictionary: .text) }
       guard try reader.state() == shown else { throw ReaderWasDisturbed() }
     }, stages: [{ disk in try Store(disk).commit { try $0.remove("q") } }])
 
@@ -236,13 +240,13 @@ struct Change: CustomTestStringConvertible, Sendable {
       try $0.chooseCache("/cache")
       try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
     }
-    try store.commit { try $0.add("q", "/other", priority: 3) }
+    try store.commit { try $0.add("q", "/other", priority: 3, dictionary: .text) }
   }
 
   /// Data goes to the cache folder, and tables to the store.
   static let purgeableUpdate = Change(
     name: "update of a purgeable pack", prepare: installPurgeable,
-    perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+    perform: { disk in try Store(disk).commit { try $0.add("p", "/two", dictionary: .text) } })
 
   /// A pack goes to the cache folder, and what it leaves behind is collected.
   static let becomingPurgeable = Change(
@@ -257,7 +261,7 @@ struct Change: CustomTestStringConvertible, Sendable {
   private static let installOverBase: @Sendable (Disk) throws -> Void = { disk in
     try disk.makeBase("/base") { try $0.add("p", "/one", map: ["tool"]) }
     disk.base = "/base"
-    try Store(disk, create: true).commit { try $0.add("q", "/other", priority: 3) }
+    try Store(disk, create: true).commit { try $0.add("q", "/other", priority: 3, dictionary: .text) }
   }
 
   /// Packs of a base are taken over: their tables go to the store.
@@ -269,12 +273,12 @@ struct Change: CustomTestStringConvertible, Sendable {
     name: "atomic commits", prepare: install, perform: secondAtomic, stages: [firstAtomic], isDurable: false)
 
   private static let firstAtomic: @Sendable (Disk) throws -> Void = { disk in
-    try Store(disk).commit(PKS_ATOMIC) { try $0.add("p", "/two") }
+    try Store(disk).commit(PKS_ATOMIC) { try $0.add("p", "/two", dictionary: .text) }
   }
 
   private static let secondAtomic: @Sendable (Disk) throws -> Void = { disk in
     let store = try Store(disk)
-    try store.commit(PKS_ATOMIC) { try $0.add("p", "/two") }
+    try store.commit(PKS_ATOMIC) { try $0.add("p", "/two", dictionary: .text) }
     try store.commit(PKS_ATOMIC) { try $0.add("r", "/small") }
   }
 
@@ -284,7 +288,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     prepare: { disk in
       let store = try Store(disk, create: true)
       try store.commit(PKS_ATOMIC) { try $0.add("p", "/one") }
-      try store.commit(PKS_ATOMIC) { try $0.add("q", "/other") }
+      try store.commit(PKS_ATOMIC) { try $0.add("q", "/other", dictionary: .text) }
     }, perform: { disk in try Store(disk).commit { try $0.prioritise("p", 4) } })
 
   /// Two atomic commits and a durable one, which takes a pack that one of them brought away again.
@@ -292,7 +296,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     name: "atomic commits, then a durable one", prepare: install,
     perform: { disk in
       let store = try Store(disk)
-      try store.commit(PKS_ATOMIC) { try $0.add("p", "/two") }
+      try store.commit(PKS_ATOMIC) { try $0.add("p", "/two", dictionary: .text) }
       try store.commit(PKS_ATOMIC) { try $0.add("r", "/small") }
       try store.commit {
         try $0.remove("r")
@@ -351,7 +355,7 @@ struct Change: CustomTestStringConvertible, Sendable {
     prepare: { disk in
       try install(disk)
       disk.loseControlSlot()
-    }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+    }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two", dictionary: .text) } })
 
   /// The same of a store whose durable slot is lost beside an atomic generation.
   static let adoptionBesideAtomic = Change(
@@ -360,7 +364,7 @@ struct Change: CustomTestStringConvertible, Sendable {
       try install(disk)
       try Store(disk).commit(PKS_ATOMIC) { try $0.prioritise("q", 1) }
       disk.loseControlSlot(newest: false)
-    }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two") } })
+    }, perform: { disk in try Store(disk).commit { try $0.add("p", "/two", dictionary: .text) } })
 
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, selection, remove, priority, collection, emptying,

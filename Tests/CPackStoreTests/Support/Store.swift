@@ -168,9 +168,13 @@ final class Transaction {
   @discardableResult
   func add(
     _ pack: String, _ folder: String, version: UInt64 = 0, priority: Int32? = nil, map: [String] = [],
-    attributes: [UInt8]? = nil, adjust: (inout pks_add_request) -> Void = { _ in }
+    attributes: [UInt8]? = nil, dictionary: SampleDictionary? = nil, adjust: (inout pks_add_request) -> Void = { _ in }
   ) throws -> pks_add_result {
     var request = pks_add_request(), result = pks_add_result()
+    if let dictionary {
+      request.dictionary = dictionary.bytes.baseAddress
+      request.dictionary_byte_count = dictionary.bytes.count
+    }
     let globs = map.compactMap { UnsafePointer(strdup($0)) }
     defer { for glob in globs { free(UnsafeMutablePointer(mutating: glob)) } }
     try pack.withCString { pack in

@@ -187,8 +187,8 @@ private final class SmallStore: @unchecked Sendable {
     disk.put(folder, at: "/source")
     disk.put(["tool": .link("elsewhere"), "a": .file("hides a folder"), "link/below": .file("x")], at: "/other")
     let store = try Store(disk, create: true)
-    try store.commit { try $0.add("first", "/source", map: ["*.map"]) }
-    try store.commit { try $0.add("second", "/other", priority: 3) }
+    try store.commit { try $0.add("first", "/source", map: ["*.map"], dictionary: .text) }
+    try store.commit { try $0.add("second", "/other", priority: 3, dictionary: .text) }
     let older = disk.clone()
     folder["prose"] = .file(random.text(5_100))
     folder["empty"] = nil

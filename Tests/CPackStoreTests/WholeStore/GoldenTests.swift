@@ -32,7 +32,7 @@ extension Core {
       let store = try Store(disk, create: true)
       for version in 1...2 {
         disk.put(folder(version: version), at: "/source")
-        try store.commit { try $0.add("golden", "/source", priority: 1) }
+        try store.commit { try $0.add("golden", "/source", priority: 1, dictionary: version == 2 ? .text : nil) }
       }
       let snapshot = try store.snapshot()
       #expect(try snapshot.state()["golden"]?.content == folder(version: 2))

@@ -135,7 +135,9 @@ extension Core {
           if isThere && random.chance(1, in: 5) {
             try $0.remove(pack, keepHistory: random.chance(1, in: 2))
           } else {
-            try $0.add(pack, source, priority: random.chance(1, in: 2) ? priority : nil)
+            let dictionary: SampleDictionary? = random.chance(1, in: 2) ? .text : nil
+            try $0.add(
+              pack, source, priority: random.chance(1, in: 2) ? priority : nil, dictionary: dictionary)
           }
         }
       }

@@ -85,10 +85,19 @@ private final class SpaceSequence {
     for (path, folder) in contents { disk.put(folder, at: path) }
     try disk.makeBase("/base1") { try $0.add("b", "/one", map: ["large"]) }
     try disk.makeBase("/base2") {
-      try $0.add("b", "/mixed")
+      try $0.add("b", "/mixed", dictionary: .text)
       try $0.add("c", "/small")
     }
     try Store(disk, create: true).commit { try $0.chooseCache("/cache") }
+  }
+
+  /// Small assets of two of the packs have dictionaries: one their own, the other sometimes one, sometimes another.
+  private func dictionary(of name: String) -> SampleDictionary? {
+    switch name {
+    case "p": nil
+    case "q": .text
+    default: history.count % 2 == 0 ? .text : .other
+    }
   }
 
   private func demand(_ holds: Bool, _ text: @autoclosure () -> String) throws {
@@ -151,7 +160,9 @@ private final class SpaceSequence {
     let map = random.chance(1, in: 3) ? ["large", "tool"] : []
     note("add \(name) \(folder) placement \(placement.rawValue) map \(map)")
     let store = try Store(disk)
-    try store.commit { try $0.add(name, folder, map: map) { $0.placement = placement } }
+    try store.commit {
+      try $0.add(name, folder, map: map, dictionary: dictionary(of: name)) { $0.placement = placement }
+    }
     try learn(name, content: contents[folder]!, store)
   }
 
@@ -296,7 +307,9 @@ private final class SpaceSequence {
   private func site(of name: String, _ pack: ModelPack) throws -> Site {
     let publisher = Disk(seed: 3)
     publisher.put(pack.content, at: "/content")
-    try Store(publisher, create: true).commit { try $0.add(name, "/content", version: pack.current) }
+    try Store(publisher, create: true).commit {
+      try $0.add(name, "/content", version: pack.current, dictionary: dictionary(of: name))
+    }
     return try Site(publisher, pack: name)
   }
 
@@ -340,7 +353,7 @@ private final class SpaceSequence {
       let folder = random.pick(contents.keys.sorted())
       note("another process stages \(name) \(folder)")
       let process = sim_start_process(disk.raw, 3)!, transaction = try Store(disk, process: process).begin()
-      let isUnchanged = try transaction.add(name, folder).unchanged
+      let isUnchanged = try transaction.add(name, folder, dictionary: dictionary(of: name)).unchanged
       writer = Writer(
         process: process, transaction: transaction, pack: name, content: contents[folder]!, base: base,
         isUnchanged: isUnchanged)
@@ -398,7 +411,7 @@ private final class SpaceSequence {
   private func perform(_ act: Interrupted, _ name: String, _ folder: String) throws {
     let store = try Store(disk)
     switch act {
-    case .add: try store.commit { try $0.add(name, folder) }
+    case .add: try store.commit { try $0.add(name, folder, dictionary: dictionary(of: name)) }
     case .remove: try store.commit { try $0.remove(name) }
     case .place: try store.commit { try $0.place(name, random.pick([PKS_PLACE_DURABLE, PKS_PLACE_PURGEABLE])) }
     case .purge: _ = try store.purge(UInt64(random.below(60_000)))

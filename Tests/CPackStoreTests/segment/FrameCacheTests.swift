@@ -32,12 +32,13 @@ extension Core {
         try attempt { pks__segment_need_table(segment!, $0) }
         var limits = pks__frame_cache_limits(least_count: least, most_count: most, frame_bytes: 512)
         try attempt { pks__frame_cache_open(&cache, &limits, $0) }
+        try attempt { pks__frame_readers_open(&readers, sha256, $0) }
         try attempt { pks__frame_reader_take(&readers, &reader, $0) }
       }
 
       deinit {
         pks__frame_reader_return(&readers, reader)
-        pks__frame_readers_free(&readers)
+        pks__frame_readers_close(&readers)
         pks__frame_cache_close(&cache)
         pks__segment_close(segment)
       }

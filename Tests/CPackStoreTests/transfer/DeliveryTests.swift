@@ -6,12 +6,16 @@ extension Core {
   /// Versions received from another store.
   @Suite struct DeliveryTests {
     /// A store with versions of pack "p", each of a folder.
-    static func published(_ folders: [Folder], map: [String] = [], frameSize: UInt32 = 0) throws -> Disk {
+    static func published(
+      _ folders: [Folder], map: [String] = [], frameSize: UInt32 = 0, dictionary: SampleDictionary? = nil
+    ) throws -> Disk {
       let disk = Disk(seed: 5)
       let store = try Store(disk, create: true)
       for (index, folder) in folders.enumerated() {
         disk.put(folder, at: "/source\(index)")
-        try store.commit(keep: 10) { try $0.add("p", "/source\(index)", map: map) { $0.frame_size = frameSize } }
+        try store.commit(keep: 10) {
+          try $0.add("p", "/source\(index)", map: map, dictionary: dictionary) { $0.frame_size = frameSize }
+        }
       }
       return disk
     }

@@ -61,8 +61,8 @@ extension Core {
 
     /// Each want is first given with a bit flipped, at its beginning, middle or end: that is told, and is not final.
     @Test(arguments: [0, 1, 2]) func wrongBytes(place: Int) throws {
-      let site = try Site(DeliveryTests.published([.sample(seed: 1), .changedSample(seed: 1)])),
-        disk = try DeliveryTests.empty()
+      let published = try DeliveryTests.published([.sample(seed: 1), .changedSample(seed: 1)], dictionary: .text)
+      let site = try Site(published), disk = try DeliveryTests.empty()
       let transaction = try Store(disk).begin()
       let delivery = try #require(try Delivery(site, into: transaction))
       var count = 0

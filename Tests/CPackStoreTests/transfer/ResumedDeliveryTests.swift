@@ -19,7 +19,7 @@ extension Core {
         for index in 0..<300 { old["many/\(1000 + index)"] = .file(random.text(600)) }
         for index in 0..<300 { new["many/\(1000 + index)"] = .file(random.text(index % 3 == 0 ? 700 : 600)) }
         for index in stride(from: 0, to: 300, by: 2) { new["many/\(1000 + index)"] = old["many/\(1000 + index)"] }
-        let published = try DeliveryTests.published([old, new], map: ["*.map"])
+        let published = try DeliveryTests.published([old, new], map: ["*.map"], dictionary: .text)
         site = try Site(published)
         first = try Site(published, version: 1)
         content = new

@@ -1,4 +1,4 @@
-/// Segments: rows, chunks, and the frames they speak of.
+/// Segments: rows, chunks, and the frames and dictionaries they speak of.
 ///
 /// Input: u8 whether the frames' sums are put right; le16 length of the frames, with the header; frames; table body.
 #include "../fuzzing.h"
@@ -40,6 +40,20 @@ static void read_chunk(pks__segment *segment, uint32_t row) {
   FUZZ_ASSERT(place.frame < segment->frame_count && place.begin < place.end && place.end <= PKS__FRAME_RAW_MAX);
 }
 
+static void read_dictionary(pks__segment *segment, uint32_t number) {
+  pks__segment_dictionary dictionary;
+  pks__stored_dictionary stored;
+  pks__scratch bytes = {0};
+  pks_error error;
+  if (!pks__segment_dictionary_at(segment, number, &dictionary, &error)) {
+    FUZZ_ASSERT(dictionary.ref.raw_length <= PKS__DICTIONARY_RAW_MAX && dictionary.ref.codec <= PKS__CODEC_ZSTD);
+  }
+  if (!pks__stored_dictionary_read(segment, PKS__CODEC_DICTIONARY + number, &bytes, &stored, &error)) {
+    (void)pks__checksum(stored.stored, stored.stored_length);
+  }
+  pks__scratch_free(&bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   fuzz_input input = {bytes, byte_count};
   bool summed = fuzz_take(&input, 1) & 1;
@@ -55,20 +69,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   pks__segment_id id = {{0}};
   pks__segment *segment;
   pks_error error;
-  static pks__frame_readers readers;
+  pks__frame_readers readers;
   pks__frame_reader *reader;
+  FUZZ_ASSERT(!pks__frame_readers_open(&readers, NULL, &error));
   FUZZ_ASSERT(!pks__frame_reader_take(&readers, &reader, &error));
   FUZZ_ASSERT(!pks__segment_open(&segment, &vfs, 3, "segments/segment", &id, &error));
   if (!pks__segment_need_table(segment, &error)) {
     for (uint32_t i = 0; i < segment->frame_count && i < ROWS_MAX; i++) { read_frame(segment, reader, i); }
     for (uint32_t i = 0; i < segment->chunk_count && i < ROWS_MAX; i++) { read_chunk(segment, i); }
+    for (uint32_t i = 0; i < segment->dictionary_count; i++) { read_dictionary(segment, i); }
     if (segment->frame_count > 0) { read_frame(segment, reader, segment->frame_count - 1); }
     if (segment->chunk_count > 0) { read_chunk(segment, segment->chunk_count - 1); }
   }
   pks__segment_close(segment);
-  // What a reader remembers belongs to segments of one store; here each input is another one.
-  for (size_t i = 0; i < PKS__DECODED_FRAMES; i++) { reader->decoded[i].length = 0; }
   pks__frame_reader_return(&readers, reader);
+  pks__frame_readers_close(&readers);
   free(file.bytes);
   return 0;
 }

@@ -1,0 +1,83 @@
+/// Dictionaries in the form in which decoders need them: read, checked and made once, then shared by all who decode.
+///
+/// Definitions
+///   stored      as segments have it: encoded as a frame is, each segment with a copy of its own.
+///   loaded      in memory, with the tables that zstd makes of it.
+///   remembered  loaded, and kept while it is not in use.
+///
+/// Invariants
+///   1. A dictionary is found by the SHA-256 of its bytes only if these have it: a segment of another author may have
+///      anything under a name. Without SHA-256 (a store that is open for reading only) it serves the segment that it came from.
+///   2. All pools of a process together remember at most PKS__DICTIONARIES_BYTES; what exceeds that is loaded for each use. The
+///      ones that were used longest ago go first.
+///   3. One that is in use is never freed.
+///
+/// Threads: any number at once; the mutex is not held while a dictionary is read.
+#ifndef PKS_SEGMENT_DICTIONARIES_H
+#define PKS_SEGMENT_DICTIONARIES_H
+
+#include "segment/segment.h"
+
+enum {
+  PKS__DICTIONARIES_BYTES = 8 * 1024 * 1024,  ///< of tables and content, in a process
+  PKS__DICTIONARIES_REMEMBERED = 64,          ///< by a pool
+};
+
+/// A dictionary as it is stored: what a writer needs to give a segment a copy.
+typedef struct pks__stored_dictionary {
+  pks__id id;  ///< SHA-256 of its raw bytes
+  uint32_t codec, stored_length, raw_length;
+  const uint8_t *stored;  ///< NULL: a hole is to be left
+} pks__stored_dictionary;
+
+typedef struct pks__loaded_dictionary pks__loaded_dictionary;
+
+typedef struct pks__dictionaries {
+  pks__mutex *mutex;
+  pks_sha256 *sha256;  ///< NULL: there is none
+  pks__loaded_dictionary *remembered[PKS__DICTIONARIES_REMEMBERED];
+  uint64_t uses;
+  /// Looks for a whole copy of a dictionary of which the one at hand is damaged: `*found`, and its bytes in `out`. NULL: no
+  /// others are known. Set before the first use.
+  pks_status (*find_other
+  )(void *context, const pks__segment_dictionary *wanted, uint8_t *out, bool *found, pks_error *error);
+  void *find_context;
+} pks__dictionaries;
+
+pks_status pks__dictionaries_open(pks__dictionaries *out, pks_sha256 *sha256, pks_error *error);
+/// None is in use any more. A zeroed one is fine.
+void pks__dictionaries_close(pks__dictionaries *dictionaries);
+
+/// The dictionary that frames of `codec` in a segment need, in use until it is released. Errors: those of reading the segment;
+/// CORRUPT for bytes that are not what the segment says, and for those that are no dictionary.
+pks_status pks__dictionaries_take(
+  pks__dictionaries *dictionaries, pks__segment *segment, uint32_t codec, pks__loaded_dictionary **out, pks_error *error
+);
+/// The same of stored bytes in memory, which came from `name`. There is SHA-256.
+pks_status pks__dictionaries_take_stored(
+  pks__dictionaries *dictionaries, const pks__stored_dictionary *stored, const char *name, pks__loaded_dictionary **out,
+  pks_error *error
+);
+void pks__dictionaries_release(pks__dictionaries *dictionaries, pks__loaded_dictionary *dictionary);
+
+/// Reads a segment's copy as it is stored, to be copied along with frames of `codec`: its sum is checked, its id is not
+/// (`pks__stored_dictionary_check`). The bytes
+/// are in `bytes`, which is emptied first.
+pks_status pks__stored_dictionary_read(
+  pks__segment *segment, uint32_t codec, pks__scratch *bytes, pks__stored_dictionary *out, pks_error *error
+);
+
+/// Whether stored bytes decode to the dictionary that they are named by. What is loaded says nothing of other copies.
+pks_status pks__stored_dictionary_check(
+  const pks__stored_dictionary *stored, pks_sha256 *sha256, bool *is_it, pks_error *error
+);
+
+const pks__decoding_dictionary *pks__loaded_dictionary_tables(const pks__loaded_dictionary *dictionary);
+
+/// Decodes the stored bytes of a dictionary to `out`, of `raw_length` bytes. `*decodes` is false when they are not encoded so.
+pks_status pks__dictionary_decode(
+  uint32_t codec, const void *stored, uint32_t stored_length, uint8_t *out, uint32_t raw_length, bool *decodes,
+  pks_error *error
+);
+
+#endif
