@@ -61,6 +61,32 @@ pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags
   return status;
 }
 
+// MARK: - Entries
+
+pks_status pks__catalog_entry_encode(
+  pks__scratch *value, pks__record_kind kind, bool executable, uint64_t size, const void *target, pks__rows *chunks,
+  pks_error *error
+) {
+  uint8_t flags = (uint8_t)(kind | (executable ? PKS__ENTRY_EXECUTABLE : 0)), varint[PKS__VARINT_MAX];
+  value->length = 0;
+  pks_status status = pks__scratch_append(value, &flags, sizeof flags, error);
+  if (status || kind == PKS__RECORD_FOLDER) { return status; }
+  if (kind == PKS__RECORD_LINK) { return pks__scratch_append(value, target, size, error); }
+  status = pks__scratch_append(value, varint, pks__put_varint(varint, size), error);
+  if (!status) { status = pks__rows_finish(chunks, value, &flags, error); }
+  if (!status) { value->bytes[0] = flags; }
+  return status;
+}
+
+pks_status pks__layout_entry_encode(pks__scratch *value, bool mapped, pks__rows *extents, pks_error *error) {
+  uint8_t flags = mapped ? PKS__ENTRY_MAPPED : 0;
+  value->length = 0;
+  pks_status status = pks__scratch_append(value, &flags, sizeof flags, error);
+  if (!status) { status = pks__rows_finish(extents, value, &flags, error); }
+  if (!status) { value->bytes[0] = flags; }
+  return status;
+}
+
 // MARK: - Roots
 
 pks_status pks__catalog_put_root(

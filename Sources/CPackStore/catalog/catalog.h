@@ -84,6 +84,16 @@ pks_status pks__rows_append(pks__rows *rows, const void *row, pks_error *error);
 /// Empties the collection.
 pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags, pks_error *error);
 
+/// Encodes a catalog entry to `value`, which is emptied first. `target` is that of a link, `size` bytes; `chunks` are the
+/// rows of a file, which are used up.
+pks_status pks__catalog_entry_encode(
+  pks__scratch *value, pks__record_kind kind, bool executable, uint64_t size, const void *target, pks__rows *chunks,
+  pks_error *error
+);
+
+/// Encodes a layout entry to `value`, which is emptied first. `extents` are used up.
+pks_status pks__layout_entry_encode(pks__scratch *value, bool mapped, pks__rows *extents, pks_error *error);
+
 pks_status pks__catalog_put_root(
   pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error
 );

@@ -274,20 +274,10 @@ static pks_status compare_with_old(
 
 /// Encodes the entry of an item whose chunks were all consumed.
 static pks_status encode_entry(pks__dedup_pass *pass, const pks__item *item, pks_error *error) {
-  const pks__entry_list *listing = &pass->ingest->listing;
-  uint8_t flags = (uint8_t)(item->kind | (item->executable ? PKS__ENTRY_EXECUTABLE : 0));
-  pass->value.length = 0;
-  pks_status status = pks__scratch_append(&pass->value, &flags, sizeof flags, error);
-  if (status) { return status; }
-  if (item->kind == PKS__RECORD_LINK) {
-    return pks__scratch_append(&pass->value, pks__entry_list_target(listing, item), (size_t)item->size, error);
-  }
-  if (item->kind == PKS__RECORD_FOLDER) { return PKS_OK; }
-  uint8_t size[PKS__VARINT_MAX];
-  status = pks__scratch_append(&pass->value, size, pks__put_varint(size, item->size), error);
-  if (!status) { status = pks__rows_finish(&pass->chunk_rows, &pass->value, &flags, error); }
-  if (!status) { pass->value.bytes[0] = flags; }
-  return status;
+  return pks__catalog_entry_encode(
+    &pass->value, (pks__record_kind)item->kind, item->executable, item->size,
+    pks__entry_list_target(&pass->ingest->listing, item), &pass->chunk_rows, error
+  );
 }
 
 static void count_item(pks__catalog_info *info, const pks__item *item) {

@@ -132,12 +132,8 @@ static pks_status add_layout_pieces(assembler *assembler, pks_error *error) {
 static pks_status put_layout_entry(
   assembler *assembler, const char *path, size_t length, bool mapped, pks_error *error
 ) {
-  uint8_t flags = mapped ? PKS__ENTRY_MAPPED : 0;
-  assembler->value.length = 0;
-  pks_status status = pks__scratch_append(&assembler->value, &flags, sizeof flags, error);
-  if (!status) { status = pks__rows_finish(&assembler->layout_rows, &assembler->value, &flags, error); }
+  pks_status status = pks__layout_entry_encode(&assembler->value, mapped, &assembler->layout_rows, error);
   if (status) { return status; }
-  assembler->value.bytes[0] = flags;
   return pks__tree_writer_put(
     &assembler->layout, path, length, assembler->value.bytes, (size_t)assembler->value.length, error
   );

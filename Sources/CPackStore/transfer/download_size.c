@@ -11,6 +11,7 @@
 #include "store/chunk_lookup.h"
 #include "transfer/delivery_needs.h"
 #include "transfer/download_pages.h"
+#include "transfer/frame_walk.h"
 #include "transfer/site_version.h"
 
 typedef struct download {
@@ -25,62 +26,8 @@ typedef struct download {
 
 // MARK: - Frames
 
-/// Walks the frames in which an asset lies.
-typedef struct frame_walk {
-  download *download;
-  const pks__catalog_entry *entry;
-  pks__extent_cursor extents;
-  pks__segment_id segment;  ///< of the present extent
-  uint32_t index;           ///< of the present frame
-  pks__frame frame;
-  uint32_t frame_left;   ///< raw bytes of the frame that are the asset's, and were not walked yet
-  uint64_t extent_left;  ///< of the extent, beyond the frame
-} frame_walk;
-
 static pks_status corrupt_asset(const pks__catalog_entry *entry, const char *text, pks_error *error) {
   return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
-}
-
-/// Goes to frame `index` of the present segment, of which the first `skip` bytes are not the asset's.
-static pks_status enter_frame(frame_walk *walk, uint32_t index, uint32_t skip, pks_error *error) {
-  pks__marked_segment *marked;
-  pks_status status = pks__segment_marks_get(&walk->download->marks, &walk->segment, &marked, error);
-  if (status) { return status; }
-  bool fits = index < marked->segment->frame_count && marked->segment->kind == PKS__SEGMENT_DATA;
-  if (fits) { status = pks__segment_frame(marked->segment, index, &walk->frame, error); }
-  if (status) { return status; }
-  if (!fits || skip >= walk->frame.ref.raw_length) {
-    return corrupt_asset(walk->entry, "the layout does not lead to frames", error);
-  }
-  walk->index = index;
-  walk->frame_left = (uint32_t)pks__min64(walk->frame.ref.raw_length - skip, walk->extent_left);
-  walk->extent_left -= walk->frame_left;
-  return PKS_OK;
-}
-
-static pks_status next_frame(frame_walk *walk, pks_error *error) {
-  if (walk->extent_left > 0) { return enter_frame(walk, walk->index + 1, 0, error); }
-  pks__layout_extent extent;
-  bool more;
-  pks_status status = pks__extent_cursor_next(&walk->extents, &extent, &more, error);
-  if (status) { return status; }
-  if (!more) { return corrupt_asset(walk->entry, "the layout does not lead to all of the asset", error); }
-  walk->segment = extent.segment;
-  walk->extent_left = pks__get64(extent.length);
-  return enter_frame(walk, pks__get32(extent.frame), pks__get32(extent.skip), error);
-}
-
-/// Goes to the frame in which the next chunk lies, and beyond that chunk.
-static pks_status pass_chunk(frame_walk *walk, const pks__catalog_chunk *chunk, pks_error *error) {
-  uint32_t length = pks__get32(chunk->length);
-  pks_status status = PKS_OK;
-  while (!status && walk->frame_left == 0) { status = next_frame(walk, error); }
-  if (status) { return status; }
-  if (length == 0 || length > walk->frame_left) {
-    return corrupt_asset(walk->entry, "a chunk of the asset does not lie in one piece", error);
-  }
-  walk->frame_left -= length;
-  return PKS_OK;
 }
 
 /// Whether no asset before has the chunk. One of which all copies are damaged counts wherever it lies.
@@ -109,39 +56,47 @@ static pks_status count_dictionary(download *download, pks__segment *segment, ui
   return pks__scratch_append(&download->dictionaries, &dictionary.id, sizeof dictionary.id, error);
 }
 
-static pks_status count_frame(frame_walk *walk, pks_error *error) {
+static pks_status count_frame(download *download, const pks__frame_walk *walk, pks_error *error) {
   pks__marked_segment *marked;
-  pks_status status = pks__segment_marks_get(&walk->download->marks, &walk->segment, &marked, error);
+  pks_status status = pks__segment_marks_get(&download->marks, &walk->segment, &marked, error);
   if (status) { return status; }
   if (!pks__mark(marked->frames, walk->index)) { return PKS_OK; }
-  walk->download->frame_bytes += walk->frame.ref.stored_length;
-  return count_dictionary(walk->download, marked->segment, walk->frame.ref.codec, error);
+  download->frame_bytes += walk->frame.ref.stored_length;
+  return count_dictionary(download, marked->segment, walk->frame.ref.codec, error);
 }
 
 /// Counts the frames with chunks that no asset before has, and says how many bytes those chunks have.
-static pks_status count_new_chunks(frame_walk *walk, pks__chunk_cursor *chunks, uint64_t *new_bytes, pks_error *error) {
+static pks_status count_new_chunks(
+  download *download, pks__frame_walk *walk, pks__chunk_cursor *chunks, uint64_t *new_bytes, pks_error *error
+) {
   *new_bytes = 0;
   while (true) {
     pks__catalog_chunk chunk;
     bool more, first = false;
     pks_status status = pks__chunk_cursor_next(chunks, &chunk, &more, error);
     if (status || !more) { return status; }
-    status = pass_chunk(walk, &chunk, error);
-    if (!status) { status = is_first(walk->download, &chunk.id, &first, error); }
-    if (!status && first) { status = count_frame(walk, error); }
+    status = pks__frame_walk_pass(walk, pks__get32(chunk.length), error);
+    if (!status) { status = is_first(download, &chunk.id, &first, error); }
+    if (!status && first) { status = count_frame(download, walk, error); }
     if (status) { return status; }
     if (first) { *new_bytes += pks__get32(chunk.length); }
   }
 }
 
 /// Counts all frames of an asset.
-static pks_status count_whole(frame_walk *walk, pks_error *error) {
+static pks_status count_whole(
+  download *download, const pks__catalog_entry *entry, const pks__layout_entry *place, pks_error *error
+) {
+  pks__frame_walk walk;
+  pks__page_source source = pks__snapshot_pages(download->snapshot);
+  pks__frame_walk_init(&walk, &download->marks, source, entry->path, entry->path_length, place);
   pks_status status = PKS_OK;
-  for (uint64_t left = walk->entry->size; !status && left > 0;) {
-    status = next_frame(walk, error);
-    if (!status) { status = count_frame(walk, error); }
-    left -= pks__min64(walk->frame_left, left);
+  for (uint64_t left = entry->size; !status && left > 0;) {
+    status = pks__frame_walk_next(&walk, error);
+    if (!status) { status = count_frame(download, &walk, error); }
+    left -= pks__min64(walk.frame_left, left);
   }
+  pks__frame_walk_free(&walk);
   return status;
 }
 
@@ -149,20 +104,18 @@ static pks_status count_asset(
   download *download, const pks__catalog_entry *entry, const pks__layout_entry *place, pks_error *error
 ) {
   pks__page_source source = pks__snapshot_pages(download->snapshot);
-  frame_walk walk = {.download = download, .entry = entry};
+  pks__frame_walk walk;
   pks__chunk_cursor chunks;
   uint64_t new_bytes;
-  pks__extent_cursor_init(&walk.extents, source, place);
+  pks__frame_walk_init(&walk, &download->marks, source, entry->path, entry->path_length, place);
   pks__chunk_cursor_init(&chunks, source, entry);
-  pks_status status = count_new_chunks(&walk, &chunks, &new_bytes, error);
-  pks__extent_cursor_free(&walk.extents);
+  pks_status status = count_new_chunks(download, &walk, &chunks, &new_bytes, error);
+  pks__frame_walk_free(&walk);
   pks__chunk_cursor_free(&chunks);
   if (status || new_bytes == 0) { return status; }
   if (!place->extents) { return pks__download_pages_need_list(&download->pages, &place->list.root, error); }
   if (!place->mapped || !pks__is_nearly_new(new_bytes, entry->size)) { return PKS_OK; }
-  walk = (frame_walk){.download = download, .entry = entry};
-  pks__extent_cursor_init(&walk.extents, source, place);
-  return count_whole(&walk, error);
+  return count_whole(download, entry, place, error);
 }
 
 // MARK: - Catalog and layout
