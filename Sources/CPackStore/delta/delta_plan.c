@@ -179,7 +179,7 @@ static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_
   if (!planner->is_open) {
     pks__new_stretch stretch = {.begin = plan->new_bytes, .end = plan->new_bytes, .old_begin = before};
     status = pks__scratch_append(&plan->stretches, &stretch, sizeof stretch, error);
-    planner->is_open = true;
+    planner->is_open = !status;
   }
   if (!status) { status = add_to_group(planner, chunk->length, error); }
   if (!status) { status = pks__scratch_append(&plan->new_rows, &row, sizeof row, error); }
