@@ -2,6 +2,7 @@
 ///
 ///     seeds FOLDER
 #include "fuzzing.h"
+#include "transfer/change_list.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -409,6 +410,58 @@ static void put_deltas(void) {
   sim_free(disk);
 }
 
+// MARK: - Change lists
+
+static bool append_list(void *context, const void *bytes, size_t byte_count) {
+  append(context, bytes, byte_count);
+  return true;
+}
+
+/// The parts of a list from which the target puts it together again.
+static void put_list_parts(const seed *bytes, unsigned flags) {
+  pks__change_list list;
+  pks__scratch body = {0};
+  pks__decoder *decoder = pks__decoder_create();
+  seed seed = {0};
+  FUZZ_ASSERT(decoder && !pks__change_list_read(&list, bytes->bytes, bytes->length, "list", NULL));
+  FUZZ_ASSERT(!pks__change_list_decode(&list, decoder, &body, "list", NULL));
+  append_number(&seed, flags, 1);
+  const uint64_t counts[] = {list.file_count, list.link_count, list.folder_count, list.logical_bytes, list.new_bytes};
+  for (size_t i = 0; i < PKS_COUNT_OF(counts); i++) { append_number(&seed, counts[i], 4); }
+  append(&seed, &list.to, sizeof list.to);
+  append_number(&seed, list.description_length, 2);
+  append(&seed, body.bytes, list.description_length);
+  append_number(&seed, list.chunk_count, 1);
+  append(&seed, body.bytes + list.description_length, (size_t)body.length - list.description_length);
+  put(&seed, "change_list");
+  pks__scratch_free(&body);
+  pks__decoder_destroy(decoder);
+}
+
+static void put_change_lists(void) {
+  sim_disk *disk = fuzz_make_store(1);
+  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
+  pks_store *store;
+  pks_snapshot *snapshot;
+  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL) && !pks_snapshot_open(&snapshot, store, NULL));
+  uint32_t pack = 0;
+  while (strcmp(pks_snapshot_pack(snapshot, pack).name, "Example") != 0) { pack++; }
+  for (uint64_t from = 1; from <= 2; from++) {
+    seed list = {0}, file = {0};
+    FUZZ_ASSERT(!pks_snapshot_list_changes(snapshot, pack, from, 3 - from, append_list, &list, NULL));
+    for (unsigned flags = 1; flags < 16; flags += 2) {
+      append_number(&file, flags, 1);
+      append(&file, list.bytes, list.length);
+      put(&file, "change_list");
+    }
+    for (unsigned flags = from == 1 ? 4 : 0; flags < 16; flags += 8) { put_list_parts(&list, flags); }
+    free(list.bytes);
+  }
+  pks_snapshot_close(snapshot);
+  pks_store_close(store);
+  sim_free(disk);
+}
+
 // MARK: - Deliveries
 
 /// Sites of each kind for stores of each kind, unchanged and with a change here and there.
@@ -438,6 +491,7 @@ int main(int count, char **arguments) {
   put_cache_files();
   put_changes();
   put_deltas();
+  put_change_lists();
   put_deliveries();
   return 0;
 }

@@ -46,6 +46,18 @@ PKS_MUST_CHECK pks_status pks_snapshot_measure_download(
   uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t version, pks_error *PKS_NULLABLE error
 );
 
+/// Makes the change list that leads from one kept version of a pack to another, and hands it to `write`, in one piece: what
+/// catalog and layout of version `to` have that version `from` has not, in place of their pages. It is a function of the
+/// catalog of `from`, of catalog, layout and attributes of `to`, and of libzstd's version. `pack` may be a removed one. False
+/// cancels. Temporary files lie in the store's `tmp/`. O(files and chunks of both). Errors: NOT_FOUND (no such pack or
+/// version), INVALID_ARGUMENT (it would have more than 4 MiB: the versions have little in common), CANCELLED, PURGED, CORRUPT,
+/// NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_snapshot_list_changes(
+  const pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to,
+  bool (*write)(void *PKS_NULLABLE context, const void *bytes, size_t byte_count), void *PKS_NULLABLE context,
+  pks_error *PKS_NULLABLE error
+);
+
 // MARK: - Versions of other stores
 
 /// A segment of a site, as a signed manifest names it.
@@ -107,6 +119,21 @@ typedef enum pks_next {
   PKS_NEXT_DONE,  ///< all is there: stage it
 } pks_next;
 
+/// A change list of the site that leads to the version, as its signed manifest names it.
+typedef struct pks_delivery_changes {
+  uint8_t digest[32];  ///< SHA-256 of the list
+  uint32_t length;     ///< bytes, at most 4 MiB
+} pks_delivery_changes;
+
+/// Lets the version's metadata come by a change list, in place of pages, before anything is fetched: the version with which the
+/// list begins is kept. With `*is_wanted` the first want is all of the list: `segment` is 0 and means nothing, nor does what
+/// comes after it. Otherwise an interrupted delivery left it here. A list that does not lead to the version is ignored, and
+/// pages are wanted. To be called once at most, before `pks_delivery_next`, and for a version that is not kept. Errors:
+/// INVALID_ARGUMENT, which is not final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_delivery_use_changes(
+  pks_delivery *delivery, const pks_delivery_changes *changes, bool *is_wanted, pks_error *PKS_NULLABLE error
+);
+
 /// The next bytes to fetch. Any number may be outstanding; they are given in the order in which they were handed out. As
 /// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
 /// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
@@ -135,7 +162,7 @@ typedef struct pks_delivery_totals {
     bytes_total;        ///< stored bytes of frames, as the site has them; of resumed ones, as they are here; of a delta
   uint64_t bytes_done;  ///< of them, those that are here
   uint64_t bytes_resumed;              ///< of those, what an earlier attempt had left
-  uint64_t metadata_bytes;             ///< tables and pages that were given so far
+  uint64_t metadata_bytes;             ///< tables, pages and change lists that were given so far
   uint64_t chunks_total, chunks_done;  ///< that the base does not have; 0 for a delta
   uint64_t raw_bytes;                  ///< of those chunks
 } pks_delivery_totals;

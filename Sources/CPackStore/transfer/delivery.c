@@ -97,6 +97,7 @@ static void leave_transaction(pks_delivery *delivery) {
   if (!delivery->txn) { return; }
   pks__delivery_frames_close(&delivery->frames);
   pks__delivery_wants_begin(&delivery->wants);
+  pks__delivery_changes_leave(&delivery->changes);
   pks__delivery_context_leave(&delivery->context);
   delivery->txn = NULL;
 }
@@ -118,21 +119,14 @@ void pks_delivery_close(pks_delivery *delivery, bool discard) {
   pks__free(delivery);
 }
 
-/// Opens the folder, and asks for the pages that everything hangs on, and the attributes.
+/// Lists the segments, and opens the folder.
 static pks_status begin(pks_delivery *delivery, const pks_delivery_request *request, pks_error *error) {
   if (delivery->returns) {
     delivery->phase = PKS__DELIVERY_DONE;
     return PKS_OK;
   }
-  pks__page_task catalog = {.id = delivery->context.catalog, .role = PKS__ROLE_ROOT};
-  pks__page_task layout = {.id = delivery->context.layout, .role = PKS__ROLE_ROOT};
-  pks__page_task attributes = {.id = delivery->context.attributes, .role = PKS__ROLE_ROOT};
   pks_status status = pks__delivery_site_list(&delivery->site, request, error);
-  if (!status) { status = pks__delivery_context_open(&delivery->context, error); }
-  if (!status) { status = pks__delivery_pages_need(&delivery->pages, &catalog, error); }
-  if (!status) { status = pks__delivery_pages_need(&delivery->pages, &layout, error); }
-  if (status || pks__id_is_zero(&attributes.id)) { return status; }
-  return pks__delivery_pages_need(&delivery->pages, &attributes, error);
+  return status ? status : pks__delivery_context_open(&delivery->context, error);
 }
 
 static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
@@ -148,7 +142,8 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   pks__delivery_wants_init(&made->wants, context);
   pks__delivery_site_init(&made->site, context, &made->wants);
   pks__delivery_pages_init(&made->pages, context, &made->wants, &made->site);
-  pks__delivery_needs_init(&made->needs, context, &made->pages, &made->frames.ingest);
+  pks__delivery_changes_init(&made->changes, context, &made->wants, &made->site, &made->pages);
+  pks__delivery_needs_init(&made->needs, context, &made->pages, &made->changes, &made->frames.ingest);
   pks__delivery_plan_init(&made->plan, context, &made->wants, &made->site, &made->needs);
   pks__delivery_dictionaries_init(&made->dictionaries, context, &made->wants, &made->plan);
   pks__delivery_frames_init(&made->frames, context, &made->pages, &made->needs, &made->plan, &made->dictionaries);
@@ -190,6 +185,20 @@ static pks_status end_with(pks_delivery *delivery, pks_status status, const pks_
 
 static bool is_durable(const pks_delivery *delivery) { return delivery->txn->options.durability == PKS_DURABLE; }
 
+static pks_status need_root(pks_delivery *delivery, const pks__id *id, pks_error *error) {
+  pks__page_task task = {.id = *id, .role = PKS__ROLE_ROOT};
+  return pks__delivery_pages_need(&delivery->pages, &task, error);
+}
+
+/// Asks for the pages that everything hangs on, and the attributes.
+static pks_status enter_roots(pks_delivery *delivery, pks_error *error) {
+  const pks__delivery_context *context = &delivery->context;
+  pks_status status = need_root(delivery, &context->catalog, error);
+  if (!status && !delivery->changes.is_taken) { status = need_root(delivery, &context->layout, error); }
+  if (status || pks__id_is_zero(&context->attributes)) { return status; }
+  return need_root(delivery, &context->attributes, error);
+}
+
 /// The catalog's root is there: opens the ingest, and asks for the pages below.
 static pks_status enter_catalog(pks_delivery *delivery, pks_error *error) {
   pks__catalog_info info;
@@ -212,8 +221,10 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
   pks_status status;
   delivery->phase = phase;
   switch (phase) {
+    case PKS__DELIVERY_ROOTS: return enter_roots(delivery, error);
     case PKS__DELIVERY_CATALOG: return enter_catalog(delivery, error);
-    case PKS__DELIVERY_LAYOUT: return pks__delivery_needs_find(&delivery->needs, error);
+    case PKS__DELIVERY_NEEDS: return pks__delivery_needs_find(&delivery->needs, error);
+    case PKS__DELIVERY_LAYOUT: return pks__delivery_needs_want_layout(&delivery->needs, error);
     case PKS__DELIVERY_TABLES:
       status = pks__delivery_needs_complete_mapped(&delivery->needs, error);
       return status ? status : pks__delivery_plan_want_tables(&delivery->plan, error);
@@ -225,7 +236,8 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
       return pks__delivery_frames_leave_out(&delivery->frames, error);
     case PKS__DELIVERY_HEADER: return pks__coming_delta_want_header(&delivery->delta, error);
     case PKS__DELIVERY_BLOCKS: return pks__coming_delta_want_blocks(&delivery->delta, error);
-    case PKS__DELIVERY_ROOTS:
+    case PKS__DELIVERY_BEGUN:
+    case PKS__DELIVERY_CHANGES:
     case PKS__DELIVERY_DONE:
     case PKS__DELIVERY_STAGED: return PKS_OK;
   }
@@ -233,6 +245,7 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
 }
 
 static pks__delivery_phase phase_after(pks__delivery_phase phase) {
+  if (phase == PKS__DELIVERY_BEGUN) { return PKS__DELIVERY_ROOTS; }
   return phase == PKS__DELIVERY_BLOCKS ? PKS__DELIVERY_DONE : phase + 1;
 }
 
@@ -298,6 +311,7 @@ static pks_status give(
       return pks__delivery_dictionaries_give(&delivery->dictionaries, want, bytes, is_final, error);
     case PKS__WANT_FRAME: return pks__delivery_frames_give(&delivery->frames, want, bytes, is_final, error);
     case PKS__WANT_HEADER: return pks__coming_delta_give_header(&delivery->delta, want, bytes, is_final, error);
+    case PKS__WANT_CHANGES: return pks__delivery_changes_give(&delivery->changes, want, bytes, is_final, error);
     case PKS__WANT_BLOCK: return pks__coming_delta_give_block(&delivery->delta, want, bytes, is_final, error);
   }
   return PKS_OK;
@@ -325,6 +339,21 @@ pks_status pks_delivery_give(
   return status;
 }
 
+pks_status pks_delivery_use_changes(
+  pks_delivery *delivery, const pks_delivery_changes *changes, bool *is_wanted, pks_error *error
+) {
+  pks_status status = check_usable(delivery, error);
+  if (status) { return status; }
+  bool makes_sense = changes->length >= PKS__CHANGE_LIST_FIXED && changes->length <= PKS__CHANGE_LIST_MAX
+    && delivery->change == PKS__CHANGE_ADD && delivery->phase == PKS__DELIVERY_BEGUN;
+  if (!makes_sense) { return invalid(delivery, "no change list of this length can be used here", error); }
+  pks_error failure = {0};
+  delivery->phase = PKS__DELIVERY_CHANGES;
+  status = pks__delivery_changes_want(&delivery->changes, changes, &failure);
+  *is_wanted = pks__delivery_wants_any(&delivery->wants);
+  return status ? end_with(delivery, status, &failure, error) : PKS_OK;
+}
+
 pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error) {
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
@@ -346,7 +375,7 @@ pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery) {
   const pks__delivery_frames *frames = &delivery->frames;
   const pks__delivery_dictionaries *dictionaries = &delivery->dictionaries;
   const pks__coming_delta *delta = &delivery->delta;
-  uint64_t metadata_bytes = delivery->site.given_bytes + delivery->pages.given_bytes;
+  uint64_t metadata_bytes = delivery->site.given_bytes + delivery->pages.given_bytes + delivery->changes.given_bytes;
   if (delta->is_used) {
     return (pks_delivery_totals){
       .is_planned = true,

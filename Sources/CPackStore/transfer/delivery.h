@@ -9,6 +9,7 @@
 ///   wants    bytes to fetch, round by round
 ///   site     segments of the site, their frame tables, where pages lie
 ///   pages    all pages of catalog and layout that are needed
+///   changes  a change list in place of most of them
 ///   needs    files and chunks that are missing
 ///   plan     the frames that hold them
 ///   dictionaries  what these were encoded with
@@ -16,16 +17,19 @@
 ///   delta    a delta in place of what is left of the others
 ///
 /// States (`phase`), each of which takes as many rounds as it needs:
+///   BEGUN    nothing is wanted yet
+///   CHANGES  a change list, if there is one. Then the pages of the next two phases are here, but for the layout's
 ///   ROOTS    the root pages of catalog and layout, and the attributes
 ///   CATALOG  all pages of the catalog, one level a round. Then the catalog is walked: needy files, missing chunks
-///   LAYOUT   pages of the layout on the way to needy files
+///   NEEDS    the root page of the layout, where the change list turned out not to do
+///   LAYOUT   pages of the layout on the way to needy files, unless the change list tells what they would
 ///   TABLES   frame tables of the data segments that missing chunks lie in. Then frames are planned
 ///   DICTIONARIES   one round: what frames need and the store has not
 ///   FRAMES   one round: the frames, by segment in order of first need, and by number
 ///   DONE     all is there; `pks_delivery_stage`
 ///   STAGED   the transaction has the version, or has failed to take it
 ///   HEADER, BLOCKS   in place of what was left of these: the parts of a delta's file, from any of them on to DONE
-/// In any of the first three, tables of metadata segments are wanted when a page is in none that is known.
+/// From ROOTS to LAYOUT, tables of metadata segments are wanted when a page is in none that is known.
 ///
 /// Invariants
 ///   1. Nothing is used before its SHA-256 was checked: of a table, a frame's stored bytes, a page, a chunk.
@@ -41,8 +45,11 @@
 #include "transfer/delivery_frames.h"
 
 typedef enum pks__delivery_phase {
+  PKS__DELIVERY_BEGUN,
+  PKS__DELIVERY_CHANGES,
   PKS__DELIVERY_ROOTS,
   PKS__DELIVERY_CATALOG,
+  PKS__DELIVERY_NEEDS,
   PKS__DELIVERY_LAYOUT,
   PKS__DELIVERY_TABLES,
   PKS__DELIVERY_DICTIONARIES,
@@ -71,6 +78,7 @@ struct pks_delivery {
   pks__delivery_wants wants;
   pks__delivery_site site;
   pks__delivery_pages pages;
+  pks__delivery_changes changes;
   pks__delivery_needs needs;
   pks__delivery_plan plan;
   pks__delivery_dictionaries dictionaries;

@@ -6,10 +6,11 @@
 #include "store/chunk_lookup.h"
 
 void pks__delivery_needs_init(
-  pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages, pks__ingest *ingest
+  pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages,
+  pks__delivery_changes *changes, pks__ingest *ingest
 ) {
-  *needs = (pks__delivery_needs){.context = context, .pages = pages, .ingest = ingest};
-  pks__scratch *arrays[] = {&needs->texts, &needs->files, &needs->chunks};
+  *needs = (pks__delivery_needs){.context = context, .pages = pages, .changes = changes, .ingest = ingest};
+  pks__scratch *arrays[] = {&needs->texts, &needs->files, &needs->chunks, &needs->value};
   pks__hash_map *maps[] = {&needs->missing};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
 }
@@ -250,10 +251,38 @@ static pks_status scan_catalog(pks__delivery_needs *needs, pks_error *error) {
 
 // MARK: - The layout
 
-/// Sees that all pages of the layout come on the way to needy files.
-static pks_status need_layout(pks__delivery_needs *needs, pks_error *error) {
+/// Lays out a file by the change list. `*is_complete` is false when that does not know where all of its missing chunks lie.
+static pks_status lay_out(pks__delivery_needs *needs, pks__needy_file *file, bool *is_complete, pks_error *error) {
+  pks__delivery_changes *changes = needs->changes;
+  bool is_known;
+  pks__delivery_changes_begin_file(changes, text_at(needs, file->path), file->path_length, file->size, &file->mapped);
+  pks_status status = PKS_OK;
+  for (uint64_t i = file->first; !status && i < file->end; i++) {
+    const pks__missing_chunk *chunk = pks__delivery_needs_chunk(needs, i);
+    status = pks__delivery_changes_place(changes, &chunk->id, chunk->offset, chunk->length, error);
+  }
+  if (!status) { status = pks__delivery_changes_end_file(changes, &needs->value, &is_known, error); }
+  if (status) { return status; }
+  *is_complete = is_known || file->first == file->end;
+  file->layout_length = (uint32_t)needs->value.length;
+  return append_text(needs, needs->value.bytes, (size_t)needs->value.length, &file->layout, error);
+}
+
+/// Lays out all files by the change list, if it was taken and knows all of them.
+static pks_status lay_out_all(pks__delivery_needs *needs, pks_error *error) {
   uint64_t count = pks__delivery_needs_file_count(needs);
-  if (count == 0) { return PKS_OK; }
+  bool is_complete = needs->changes->is_taken;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && is_complete && i < count; i++) {
+    status = lay_out(needs, file_at(needs, i), &is_complete, error);
+  }
+  needs->is_laid_out = !status && is_complete;
+  return status;
+}
+
+pks_status pks__delivery_needs_want_layout(pks__delivery_needs *needs, pks_error *error) {
+  uint64_t count = pks__delivery_needs_file_count(needs);
+  if (count == 0 || needs->is_laid_out) { return PKS_OK; }
   pks__layout_root root;
   pks__scratch segments = {0};
   pks_status status =
@@ -272,7 +301,10 @@ static pks_status need_layout(pks__delivery_needs *needs, pks_error *error) {
 
 pks_status pks__delivery_needs_find(pks__delivery_needs *needs, pks_error *error) {
   pks_status status = scan_catalog(needs, error);
-  return status ? status : need_layout(needs, error);
+  if (!status) { status = lay_out_all(needs, error); }
+  if (status || needs->is_laid_out || pks__delivery_needs_file_count(needs) == 0) { return status; }
+  pks__page_task root = {.id = needs->context->layout, .role = PKS__ROLE_ROOT};
+  return pks__delivery_pages_need(needs->pages, &root, error);
 }
 
 /// A look into one page of the layout.

@@ -12,7 +12,8 @@
 /// 20,000 files all of this walk takes 13 ms.
 ///
 /// States: empty -> found (`pks__delivery_needs_find`): all files with path, entry and missing chunks -> laid out: each
-/// file has its value of the layout (`pks__delivery_needs_visit_layout`, in order of pages) -> complete
+/// file has its value of the layout, by a change list that was taken, or else by the pages
+/// (`pks__delivery_needs_want_layout`, `pks__delivery_needs_visit_layout`, in order of pages) -> complete
 /// (`pks__delivery_needs_complete_mapped`): map assets that come as a whole list all of their chunks.
 ///
 /// Invariants
@@ -24,7 +25,7 @@
 #define PKS_TRANSFER_DELIVERY_NEEDS_H
 
 #include "ingest/ingest.h"
-#include "transfer/delivery_pages.h"
+#include "transfer/delivery_changes.h"
 
 typedef struct pks__needy_file {
   uint64_t path;  ///< in `texts`
@@ -49,21 +50,29 @@ typedef struct pks__missing_chunk {
 typedef struct pks__delivery_needs {
   pks__delivery_context *context;
   pks__delivery_pages *pages;
+  pks__delivery_changes *changes;
   pks__ingest *ingest;    ///< with the chunks that came already; only read here
   pks__scratch texts;     ///< paths, entries and values of the layout, back to back
   pks__scratch files;     ///< pks__needy_file
   pks__scratch chunks;    ///< pks__missing_chunk
   pks__hash_map missing;  ///< id -> index in `chunks`
   uint64_t next_mapped;   ///< needy file to be asked about next
+  pks__scratch value;     ///< of the layout, of one file
+  bool is_laid_out;       ///< by the change list
 } pks__delivery_needs;
 
 /// `ingest` is opened before the needs are found.
 void pks__delivery_needs_init(
-  pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages, pks__ingest *ingest
+  pks__delivery_needs *needs, pks__delivery_context *context, pks__delivery_pages *pages,
+  pks__delivery_changes *changes, pks__ingest *ingest
 );
 
-/// Walks the catalog, all of whose pages are here, and sees that the pages of the layout come that lead to needy files.
+/// Walks the catalog, all of whose pages are here, and sees that the root page of the layout comes, unless the change list
+/// tells what the layout would.
 pks_status pks__delivery_needs_find(pks__delivery_needs *needs, pks_error *error);
+
+/// Sees that the pages of the layout come that lead to needy files, where they are needed: its root is here.
+pks_status pks__delivery_needs_want_layout(pks__delivery_needs *needs, pks_error *error);
 
 /// Looks into a page of the layout that is here: a `pks__layout_visitor`.
 pks_status pks__delivery_needs_visit_layout(

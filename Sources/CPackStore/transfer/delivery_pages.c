@@ -59,6 +59,22 @@ pks__page_source pks__delivery_pages_source(pks__delivery_pages *pages) {
   return (pks__page_source){.context = pages, .get = get_page};
 }
 
+static pks_status put_page(void *context, const void *page, size_t length, pks__id *id, pks_error *error) {
+  pks__delivery_pages *pages = context;
+  pks__transfer_staging *incoming = &pages->context->incoming;
+  pks__chunk_ref ref;
+  bool found;
+  *id = pks__delivery_digest(pages->context, page, length);
+  if (pks__transfer_staging_has_blob(incoming, id)) { return PKS_OK; }
+  pks_status status = find_in_base(pages, id, &ref, &found, error);
+  if (status || found) { return status; }
+  return pks__transfer_staging_put_blob(incoming, id, page, length, error);
+}
+
+pks__page_sink pks__delivery_pages_sink(pks__delivery_pages *pages) {
+  return (pks__page_sink){.context = pages, .put = put_page};
+}
+
 // MARK: - Looking into pages
 
 /// Whether the page was met in this role before; it is from now on. Not asked of layouts, in which each file is met

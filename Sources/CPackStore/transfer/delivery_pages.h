@@ -51,6 +51,9 @@ void pks__delivery_pages_init(
 /// Pages that are in the base or in the folder. CORRUPT when one is in neither.
 pks__page_source pks__delivery_pages_source(pks__delivery_pages *pages);
 
+/// Keeps pages that were made here, but for those that are in the base.
+pks__page_sink pks__delivery_pages_sink(pks__delivery_pages *pages);
+
 /// Adds a task. CORRUPT when its level is higher than a tree may be.
 pks_status pks__delivery_pages_need(pks__delivery_pages *pages, const pks__page_task *task, pks_error *error);
 

@@ -40,6 +40,12 @@ uint32_t pks__delivery_site_find_data(const pks__delivery_site *site, const pks_
   return UINT32_MAX;
 }
 
+bool pks__delivery_site_data_segment(const pks__delivery_site *site, uint32_t number, pks__segment_id *id) {
+  if (number >= pks__delivery_site_count(site) || segment_at(site, number)->info.is_metadata) { return false; }
+  memcpy(id->bytes, segment_at(site, number)->info.id, sizeof id->bytes);
+  return true;
+}
+
 pks_status pks__delivery_site_corrupt(
   const pks__delivery_site *site, uint32_t segment, const char *text, uint64_t offset, pks_error *error
 ) {

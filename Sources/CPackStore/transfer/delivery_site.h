@@ -53,6 +53,8 @@ static inline uint64_t pks__delivery_site_count(const pks__delivery_site *site) 
 }
 /// The number of a data segment; UINT32_MAX when the site has none with that id.
 uint32_t pks__delivery_site_find_data(const pks__delivery_site *site, const pks__segment_id *id);
+/// The id of segment `number`, as the manifest counts them; false when there is none, or it has no data.
+bool pks__delivery_site_data_segment(const pks__delivery_site *site, uint32_t number, pks__segment_id *id);
 /// Fails with CORRUPT, naming the segment.
 pks_status pks__delivery_site_corrupt(
   const pks__delivery_site *site, uint32_t segment, const char *text, uint64_t offset, pks_error *error

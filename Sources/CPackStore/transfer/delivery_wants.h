@@ -20,8 +20,9 @@ typedef enum pks__want_kind {
   PKS__WANT_PAGES,
   PKS__WANT_DICTIONARY,
   PKS__WANT_FRAME,
-  PKS__WANT_HEADER,  ///< of a delta
-  PKS__WANT_BLOCK,   ///< of a delta
+  PKS__WANT_HEADER,   ///< of a delta
+  PKS__WANT_BLOCK,    ///< of a delta
+  PKS__WANT_CHANGES,  ///< all of a change list
 } pks__want_kind;
 
 typedef struct pks__want {

@@ -329,14 +329,20 @@ struct Change: CustomTestStringConvertible, Sendable {
       try delivery.run(limit: 1)
     }, perform: { disk in try Store(disk).pull(site(version: 2), by: published.get().delta) })
 
+  /// By a change list, which is what is fetched first.
+  static let deliveryByList = Change(
+    name: "delivery by a change list", prepare: delivery.prepare,
+    perform: { disk in try Store(disk).pull(site(version: 2), changes: published.get().changes) })
+
   private static func site(version: UInt64) throws -> Site { try published.get().sites[Int(version) - 1] }
-  private static let published: Result<(sites: [Site], delta: Delta), any Error> = Result {
+  private static let published: Result<(sites: [Site], delta: Delta, changes: [UInt8]), any Error> = Result {
     let disk = Disk(seed: 11)
     for (path, folder) in folders { disk.put(folder, at: path) }
     let store = try Store(disk, create: true)
     for path in ["/one", "/two"] { try store.commit { try $0.add("p", path, map: ["large"]) } }
     let sites = try [1, 2].map { try Site(disk, version: $0) }
-    return try (sites, store.snapshot().delta(of: "p", from: 1, to: 2))
+    let snapshot = try store.snapshot()
+    return try (sites, snapshot.delta(of: "p", from: 1, to: 2), snapshot.listChanges(from: 1, to: 2))
   }
 
   /// Repairs a store that lost its control file, and of which a data segment must be stored again.
@@ -371,7 +377,8 @@ struct Change: CustomTestStringConvertible, Sendable {
     afterDeath,
     collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
-    deliveryByDelta, adoption, adoptionBesideAtomic, purgeableUpdate, becomingPurgeable, becomingDurable,
+    deliveryByDelta, deliveryByList, adoption, adoptionBesideAtomic, purgeableUpdate, becomingPurgeable,
+    becomingDurable,
     adoptingBase,
   ]
   static let durable = all.filter(\.isDurable)

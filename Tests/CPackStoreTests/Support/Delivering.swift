@@ -91,6 +91,9 @@ final class Delivery {
   private(set) var wanted: [Want] = []
   /// The one that the version comes by, once it does.
   private var delta: Delta?
+  /// The change list that is to be given first, and whether it is outstanding.
+  private var changes: [UInt8]?
+  private var isListOutstanding = false
 
   /// `nil` when the store has the version already.
   init?(_ site: Site, into transaction: Transaction, adjust: (inout pks_delivery_request) -> Void = { _ in }) throws {
@@ -122,9 +125,22 @@ final class Delivery {
     outstanding = []
   }
 
+  /// Lets the metadata come by a change list. Whether that is wanted; it was here otherwise.
+  @discardableResult
+  func use(changes: [UInt8], adjust: (inout pks_delivery_changes) -> Void = { _ in }) throws -> Bool {
+    var request = pks_delivery_changes(), isWanted = false
+    withUnsafeMutableBytes(of: &request.digest) { $0.copyBytes(from: pks__id(of: changes).array) }
+    request.length = UInt32(changes.count)
+    adjust(&request)
+    try attempt { pks_delivery_use_changes(raw, &request, &isWanted, $0) }
+    if isWanted { self.changes = changes }
+    return isWanted
+  }
+
   /// What a client that fetches would find for a want.
   func bytes(_ want: Want) -> [UInt8] {
-    delta.map { Array($0.bytes[want.offset..<want.offset + want.length]) } ?? site.bytes(want)
+    if isListOutstanding, let changes { return changes }
+    return delta.map { Array($0.bytes[want.offset..<want.offset + want.length]) } ?? site.bytes(want)
   }
 
   enum Step { case want(Want), wait, done }
@@ -137,6 +153,7 @@ final class Delivery {
       let want = Want(
         segment: Int(want.segment), isTable: want.is_table, offset: Int(want.offset), length: Int(want.length))
       outstanding.append(want)
+      isListOutstanding = changes != nil && wanted.isEmpty
       wanted.append(want)
       return .want(want)
     case PKS_NEXT_WAIT: return .wait
@@ -149,6 +166,7 @@ final class Delivery {
     try bytes.withUnsafeBytes { bytes in
       try attempt { pks_delivery_give(raw, bytes.baseAddress, bytes.count, &isFinal, $0) }
     }
+    isListOutstanding = false
     outstanding.removeFirst()
   }
 
@@ -196,11 +214,13 @@ extension Store {
   /// Brings a version here: delivers, stages, commits, clears up. What was wanted; `nil` when the store had it.
   @discardableResult
   func pull(
-    _ site: Site, by delta: Delta? = nil, _ durability: pks_durability = PKS_DURABLE, window: Int = 4
+    _ site: Site, by delta: Delta? = nil, changes: [UInt8]? = nil, _ durability: pks_durability = PKS_DURABLE,
+    window: Int = 4
   ) throws -> Pull? {
     let transaction = try begin(durability)
     guard let delivery = try Delivery(site, into: transaction) else { return nil }
     if let delta { try delivery.use(delta) }
+    if let changes { try delivery.use(changes: changes) }
     try delivery.run(window: window)
     let totals = delivery.totals, result = try delivery.stage()
     _ = try transaction.commit()

@@ -48,6 +48,21 @@ extension Snapshot {
     return names
   }
 
+  /// The change list of pack `pack` from one kept version to another.
+  func listChanges(of pack: UInt32 = 0, from: UInt64, to: UInt64, stopAfter limit: Int = .max) throws -> [UInt8] {
+    let sink = Sink<UInt8>(limit)
+    try attempt {
+      pks_snapshot_list_changes(
+        raw, pack, from, to,
+        { context, bytes, count in
+          let sink = Unmanaged<Sink<UInt8>>.fromOpaque(context!).takeUnretainedValue()
+          sink.taken += UnsafeRawBufferPointer(start: bytes, count: count)
+          return sink.goesOn()
+        }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+    }
+    return sink.taken
+  }
+
   func frameTable(of id: [UInt8], stopAfter limit: Int = .max) throws -> [UInt8] {
     let sink = Sink<UInt8>(limit)
     try attempt {

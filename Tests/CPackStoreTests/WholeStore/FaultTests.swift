@@ -63,7 +63,7 @@ extension Core {
 
     // MARK: A full disk
 
-    @Test(arguments: [Change.create, .firstAdd, .severalPacks, .merge, .mapUpdate, .delivery])
+    @Test(arguments: [Change.create, .firstAdd, .severalPacks, .merge, .mapUpdate, .delivery, .deliveryByList])
     func everyBudget(_ change: Change) throws {
       let base = try change.start(), before = try change.state(of: base)
       let used = sim_used_bytes(base.raw)
@@ -97,7 +97,7 @@ extension Core {
     @Test(arguments: [
       Change.create, .firstAdd, .severalPacks, .selection, .collectionBesideReader, .merge, .mapUpdate,
       .durableOnAtomic,
-      .resumedDelivery,
+      .resumedDelivery, .deliveryByList,
     ])
     func everyAllocationFails(_ change: Change) throws {
       let test = try FaultTest(change)

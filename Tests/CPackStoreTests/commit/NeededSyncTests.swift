@@ -14,6 +14,7 @@ extension Core {
       Change.copy.name: [1: joined, 4: joined], Change.createAgain.name: [0: leftovers],
       Change.atomicThenDurable.name: [7: again],
       Change.delivery.name: [1: ghosts], Change.resumedDelivery.name: [1: ghosts],
+      Change.deliveryByList.name: [1: ghosts],
       Change.collectionBesideReader.name: [2: held],
       Change.purgeableUpdate.name: [0: copied, 3: younger, 4: younger],
       Change.becomingPurgeable.name: [0: copied, 3: younger, 4: younger],
