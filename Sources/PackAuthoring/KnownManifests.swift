@@ -4,13 +4,16 @@ import PackStore
 /// is looked at once in a change.
 struct KnownManifests {
   private var manifests: [CatalogID: [VersionManifest]] = [:]
+
+  /// Those of which a change list is lost: only what they say of segments counts.
+  private var incomplete: [VersionManifest] = []
   private var tables: Set<SegmentID> = []
 
   /// The store was put together from these manifests: its layouts say the same and have other ids, since they name the segments
   /// of their own pages.
   private let areServed: Bool
 
-  /// Reads all that are what their names say. Others are made again when they are needed.
+  /// Reads all that are what their names say, and whose change lists are there. Others are made again when they are needed.
   init(in folder: SiteFolder) {
     areServed = folder.isServedCopy
     for file in (try? folder.manifests()) ?? [] {
@@ -18,7 +21,14 @@ struct KnownManifests {
         let bytes = try? folder.read(file, limit: VersionManifest.byteCountLimit), Digest256(hashing: bytes) == digest,
         let manifest = try? VersionManifest(decoding: bytes, file: file.description)
       else { continue }
-      add(manifest)
+      if Self.hasChangeLists(of: manifest, in: folder) { add(manifest) } else { incomplete.append(manifest) }
+    }
+  }
+
+  /// Whether they are there, as long as they should be. In a copy of what is served none are.
+  private static func hasChangeLists(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {
+    manifest.changeLists.allSatisfy { list in
+      folder.isServedCopy || (try? folder.byteCount(of: .changes(list.digest))) == UInt64(list.byteCount)
     }
   }
 
@@ -37,7 +47,7 @@ struct KnownManifests {
 
   /// A segment as a manifest describes it, whose frame table is there and is what the manifest says.
   func segment(_ id: SegmentID, in folder: SiteFolder) -> VersionManifest.Segment? {
-    manifests.values.joined().flatMap(\.segments).first { segment in
+    (manifests.values.joined() + incomplete).lazy.flatMap(\.segments).first { segment in
       guard segment.id == id, let table = try? folder.read(.frames(id), limit: Int(segment.tableByteCount)) else {
         return false
       }

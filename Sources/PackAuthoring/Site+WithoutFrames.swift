@@ -172,7 +172,7 @@ private struct SiteStripRound {
     try copySegments(of: snapshot)
     let folder = SiteFolder(path: path)
     for channel in try folder.channels() { try copyFile(SitePath.root(channel).description) }
-    for name in ["versions", "frames", "attributes"] { try copyFolder(name) }
+    for name in ["versions", "frames", "changes", "attributes"] { try copyFolder(name) }
     if pathExists(path.appending(RetiredFiles.fileName)) { try copyFile(RetiredFiles.fileName) }
     try copyFile("CONTROL")
     if !isDryRun { try syncFolder(copy) }

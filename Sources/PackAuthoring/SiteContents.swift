@@ -22,13 +22,14 @@ extension SiteRoot {
 }
 
 extension VersionManifest {
-  /// The segments and frame tables that it leads to, and how long they are.
+  /// The segments, frame tables and change lists that it leads to, and how long they are.
   var files: [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for segment in segments {
       files[.frames(segment.id)] = UInt64(segment.tableByteCount)
       files[.segment(segment.id)] = segment.byteCount
     }
+    for list in changeLists { files[.changes(list.digest)] = UInt64(list.byteCount) }
     return files
   }
 }
@@ -64,6 +65,12 @@ extension SiteFolder {
   func holdsTable(of segment: VersionManifest.Segment) -> Bool {
     guard let bytes = try? read(.frames(segment.id), limit: Int(segment.tableByteCount)) else { return false }
     return bytes.count == Int(segment.tableByteCount) && Digest256(hashing: bytes) == segment.table
+  }
+
+  /// Whether the change list is the one that a manifest means, to the last bit.
+  func holds(_ list: VersionManifest.ChangeList) -> Bool {
+    guard let bytes = try? read(.changes(list.digest), limit: Int(list.byteCount)) else { return false }
+    return bytes.count == Int(list.byteCount) && Digest256(hashing: bytes) == list.digest
   }
 
   /// Whether the delta is what the root means, to the last bit: its header, and the blocks of which it has the SHA-256.

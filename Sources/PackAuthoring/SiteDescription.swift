@@ -34,6 +34,7 @@ struct SiteDescription {
   private let folder: SiteFolder
   private let checksFiles: Bool
   private let isWithoutFrames: Bool
+  private let listsChanges: Bool
   private var tables: [SegmentID: VersionManifest.Segment] = [:]
   private var versions: [PackID: [UInt64: Version]] = [:]
 
@@ -48,16 +49,18 @@ struct SiteDescription {
   ///   - known: what lies in the folder.
   ///   - roots: those until now. What they say of a version that has not moved is so.
   ///   - checksFiles: reads the files that are there, rather than believe those that are as long as they should be.
+  ///   - listsChanges: makes change lists, for clients that have earlier versions.
   ///   - progress: told of bytes of segments that were described, and of all that will be.
   init(
     of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, known: KnownManifests, roots: [SiteRoot],
-    checksFiles: Bool = false,
+    checksFiles: Bool = false, listsChanges: Bool = true,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
   ) throws {
     self.snapshot = snapshot
     kept = snapshot.keptVersions.filter { !leaving.contains($0) }
     self.folder = folder
     self.checksFiles = checksFiles
+    self.listsChanges = listsChanges
     isWithoutFrames = try folder.isWithoutFrames
     for offer in roots.flatMap(\.packs).flatMap(\.offers) { downloads[offer.manifest] = offer.downloadByteCount }
     self.known = known
@@ -74,13 +77,15 @@ struct SiteDescription {
     for version in missing {
       var segments: [VersionManifest.Segment] = []
       for segment in try snapshot.segments(of: version) { segments.append(tables[segment.id]!) }
-      try describe(version, VersionManifest(version, segments: segments), isNew: true)
+      let lists = try listsChanges ? makeChangeLists(to: version) : []
+      try describe(version, VersionManifest(version, segments: segments, changeLists: lists), isNew: true)
     }
   }
 
   private mutating func hasTables(of manifest: VersionManifest) -> Bool {
     guard checksFiles else { return known.hasTables(of: manifest, in: folder) }
     return manifest.segments.allSatisfy(folder.holdsTable)
+      && (folder.isServedCopy || manifest.changeLists.allSatisfy(folder.holds))
   }
 
   // MARK: - Segments
@@ -126,6 +131,38 @@ struct SiteDescription {
     tables[segment.id] = VersionManifest.Segment(
       id: segment.id, kind: segment.kind, byteCount: segment.byteCount, table: hash.finish(),
       tableByteCount: UInt32(byteCount))
+  }
+
+  // MARK: - Change lists
+
+  /// From how many earlier versions there are lists to one: each takes reading both catalogs, once.
+  private static let changeListCount = 8
+
+  /// Makes the lists by which clients get from earlier versions to one: from those that the store keeps, also those that are
+  /// about to leave it, for clients have these. A list is never needed: where one cannot be made, pages do.
+  private mutating func makeChangeLists(to version: PackVersion) throws -> [VersionManifest.ChangeList] {
+    var lists: [VersionManifest.ChangeList] = []
+    let earlier = snapshot.versions(of: version.pack).filter { $0.number < version.number }
+    for from in earlier.sorted(by: { $0.number > $1.number }) where lists.count < Self.changeListCount {
+      try Task.checkCancellation()
+      guard from.catalog != version.catalog, !lists.contains(where: { $0.from == from.catalog }),
+        let bytes = try listChanges(from: from, to: version)
+      else { continue }
+      let digest = Digest256(hashing: bytes)
+      try folder.write(.changes(digest)) { file in try file.write(bytes) }
+      newByteCount += UInt64(bytes.count)
+      lists.append(.init(from: from.catalog, digest: digest, byteCount: UInt32(bytes.count)))
+    }
+    return lists
+  }
+
+  /// Nil where the versions have little in common, or what one of them needs is lost.
+  private func listChanges(from: PackVersion, to version: PackVersion) throws -> [UInt8]? {
+    do {
+      return try snapshot.listChanges(from: from, to: version)
+    } catch let error as PackStoreError where [.invalidArgument, .purged, .corrupt, .notFound].contains(error.code) {
+      return nil
+    }
   }
 
   // MARK: - Versions
@@ -252,21 +289,22 @@ extension SiteDescription.Version {
 }
 
 extension VersionManifest {
-  init(_ version: PackVersion, segments: [Segment]) {
+  init(_ version: PackVersion, segments: [Segment], changeLists: [ChangeList]) {
     self.init(
       pack: version.pack, number: version.number, catalog: version.catalog, layout: version.layout,
       attributes: version.attributesDigest, committedAt: version.committedAtNanoseconds,
       fileCount: UInt64(version.fileCount),
       linkCount: UInt64(version.linkCount), folderCount: UInt64(version.folderCount),
-      byteCount: UInt64(version.byteCount), segments: segments)
+      byteCount: UInt64(version.byteCount), segments: segments, changeLists: changeLists)
   }
 
-  /// Whether it is the manifest of a version as it lies now: then its segments are those of the layout.
+  /// Whether it is the manifest of a version as it lies now: then its segments are those of the layout, and its change lists
+  /// lead there.
   func describes(_ version: PackVersion) -> Bool { describes(version, inLayout: version.layout) }
 
   /// The same of a version that has its layout under another id.
   func describes(_ version: PackVersion, inLayout layout: Digest256) -> Bool {
-    var description = VersionManifest(version, segments: segments)
+    var description = VersionManifest(version, segments: segments, changeLists: changeLists)
     description.layout = layout
     return self == description
   }

@@ -6,8 +6,8 @@ extension Site {
     /// What became of the site's store.
     public let store: Store.RepairResult
 
-    /// Manifests, frame tables, deltas and sheets of attributes that roots name and that are missing or damaged: their paths
-    /// in the site, in order; and roots themselves.
+    /// Manifests, change lists, frame tables, deltas and sheets of attributes that roots name and that are missing or damaged:
+    /// their paths in the site, in order; and roots themselves.
     public let damagedFiles: [String]
 
     /// Channels whose roots were damaged, and that are closed now: their clients keep what they have, until something is
@@ -135,6 +135,7 @@ struct SiteRepair {
           continue
         }
         for segment in manifest.segments where !folder.holdsTable(of: segment) { damaged.insert(.frames(segment.id)) }
+        for list in manifest.changeLists where !folder.holds(list) { damaged.insert(.changes(list.digest)) }
       }
     }
     return damaged
@@ -146,7 +147,7 @@ extension Site {
   public static func exists(at path: FilePath) -> Bool { (try? SiteFolder(path: path).isSite) ?? false }
 
   /// Repairs a site and publishes what is whole, as one act: its store as
-  /// `Store.repair` does, manifests and frame tables that are missing or
+  /// `Store.repair` does, manifests, change lists and frame tables that are missing or
   /// damaged, and the root. Deltas that are damaged leave the root; the next publication makes them once more. What is
   /// lost leaves the root as well: publish it again.
   ///

@@ -67,6 +67,23 @@ package final class Delivery {
     observer.deallocate()
   }
 
+  /// Lets the version's metadata come by a change list, in place of pages. Before anything else is fetched, and for a version
+  /// that is not kept.
+  ///
+  /// - Returns: whether the list is what is wanted next, as if it were all of segment 0. Otherwise it was here.
+  /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`.
+  package func use(_ list: VersionManifest.ChangeList) throws -> Bool {
+    var core = pks_delivery_changes()
+    var isWanted = false
+    withUnsafeMutableBytes(of: &core.digest) { $0.copyBytes(from: list.digest.bytes) }
+    core.length = list.byteCount
+    let pointer = try open()
+    try naming(transaction.store.path) {
+      try check { pks_delivery_use_changes(pointer, &core, &isWanted, $0) }
+    }
+    return isWanted
+  }
+
   /// Lets the version come by a delta from here on: all wants are of its file, and have the segment 0. Staging applies
   /// it.
   ///

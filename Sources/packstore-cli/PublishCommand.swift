@@ -42,7 +42,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       Clients take the site's root key at their first contact, or the one that you give them: 'packstore keygen' \
       prints it. The first publication makes a root key and the release key that signs, for 400 days: move the root \
       key to a safe place, and run 'packstore delegate' with it once a year. Copy to a server segments/, frames/, \
-      versions/, deltas/ and attributes/ first, then roots/, and root last; remove there afterwards what is gone here. \
+      versions/, deltas/, changes/ and attributes/ first, then roots/, and root last; remove there afterwards what is \
+      gone here. \
       Files that left the site stay for the grace period, for clients that are fetching them, and go with the first \
       publication after it. Nothing but commands with the key changes a site's folder.
       """

@@ -31,7 +31,7 @@ import Testing
 
   /// As the page says: all but the roots, the check, the roots.
   private func upload(_ folder: String, to site: String, checking url: String) throws {
-    for name in ["segments", "frames", "versions", "deltas", "attributes"] {
+    for name in ["segments", "frames", "versions", "deltas", "changes", "attributes"] {
       _ = try playground.shell("[ ! -d \(folder)/\(name) ] || cp -rn \(folder)/\(name)/. \(site)/\(name)/")
     }
     try playground.succeed("check-served", folder, url, "-q")

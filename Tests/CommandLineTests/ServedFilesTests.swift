@@ -23,7 +23,8 @@ import Testing
   }
 
   private func expectReadable(_ site: String) throws {
-    let served = ["root", "roots", "versions", "frames", "deltas", "attributes", "segments"].map { "\(site)/\($0)" }
+    let served = ["root", "roots", "versions", "frames", "deltas", "changes", "attributes", "segments"]
+      .map { "\(site)/\($0)" }
     let closed = try playground.shell(
       "find \(site) -maxdepth 0 ! -perm -755; find \(served.joined(separator: " ")) "
         + "\\( -type f ! -perm -644 -o -type d ! -perm -755 \\)")

@@ -260,7 +260,7 @@ import Testing
 
   /// Files that are as good as endless are not read to their end: neither the root, whose size nothing says, nor what it
   /// names, whose size it says.
-  @Test(arguments: ["root", "versions", "frames", "segments", "attributes"])
+  @Test(arguments: ["root", "versions", "changes", "frames", "segments", "attributes"])
   func endlessData(_ kind: String) throws {
     try publish("two")
     try playground.write(#"{ "language": "de" }"#, to: "de.json")

@@ -65,7 +65,8 @@ import Testing
     let second = try await publish()
     #expect(second.packs[0].previous?.number == 1 && !second.packs[0].isWithdrawal)
     let added = folder.files("site").filter { $0.key == "root" || before[$0.key] == nil }
-    let fetched = added.filter { ["root", "segments", "frames", "versions"].contains($0.key.split(separator: "/")[0]) }
+    let kinds: Set<Substring> = ["root", "segments", "frames", "versions", "changes"]
+    let fetched = added.filter { kinds.contains($0.key.split(separator: "/")[0]) }
     #expect(second.newByteCount == fetched.values.map(\.count).reduce(0, +))
     #expect(second.newByteCount < 400_000 && first.newByteCount > 1_000_000)
     for (name, bytes) in before where name.hasPrefix("segments/") || name.hasPrefix("frames/") {

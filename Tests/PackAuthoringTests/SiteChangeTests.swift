@@ -64,7 +64,7 @@ import Testing
   private var names: Set<String> {
     Set(
       folder.files("site").keys.filter { name in
-        ["attributes/", "segments/", "versions/", "frames/", "deltas/"].contains { name.hasPrefix($0) }
+        ["attributes/", "segments/", "versions/", "frames/", "deltas/", "changes/"].contains { name.hasPrefix($0) }
       })
   }
 

@@ -36,6 +36,10 @@ struct ServedSite {
       for offer in pack.offers {
         named.insert(.version(offer.manifest))
         let manifest = try offer.openManifest(try bytes(.version(offer.manifest)), of: pack.id)
+        for list in manifest.changeLists where named.insert(.changes(list.digest)).inserted {
+          let listed = try bytes(.changes(list.digest))
+          #expect(Digest256(hashing: listed) == list.digest && listed.count == Int(list.byteCount))
+        }
         for segment in manifest.segments where named.insert(.segment(segment.id)).inserted {
           named.insert(.frames(segment.id))
           let table = try bytes(.frames(segment.id)), file = try bytes(.segment(segment.id))

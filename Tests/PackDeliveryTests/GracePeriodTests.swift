@@ -169,7 +169,7 @@
     func served() throws -> [String: [UInt8]] {
       let site = "\(folder.path)/site"
       var files = ["root": Array(try Data(contentsOf: URL(fileURLWithPath: "\(site)/root")))]
-      for part in ["versions", "frames", "segments"] {
+      for part in ["versions", "frames", "changes", "segments"] {
         for name in try FileManager.default.contentsOfDirectory(atPath: "\(site)/\(part)") {
           files["\(part)/\(name)"] = Array(try Data(contentsOf: URL(fileURLWithPath: "\(site)/\(part)/\(name)")))
         }

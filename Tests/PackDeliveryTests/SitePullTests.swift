@@ -41,7 +41,7 @@
     func served() throws -> [String: [UInt8]] {
       let root = "\(folder.path)/site"
       var files = ["root": Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/root")))]
-      for part in ["versions", "frames", "segments", "deltas", "attributes"] {
+      for part in ["versions", "frames", "segments", "deltas", "changes", "attributes"] {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(part)")) ?? [] {
           files["\(part)/\(name)"] = Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/\(part)/\(name)")))
         }

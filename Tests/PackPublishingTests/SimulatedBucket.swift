@@ -129,6 +129,7 @@ extension SimulatedBucket.State {
         guard let object = objects[key], let manifest = try? offer.openManifest(object.bytes, of: pack.id) else {
           continue
         }
+        for list in manifest.changeLists { keys.insert(.file(.changes(list.digest))) }
         for segment in manifest.segments { keys.formUnion([.file(.frames(segment.id)), .file(.segment(segment.id))]) }
       }
     }

@@ -210,7 +210,7 @@ struct Packaging {
   private func describe(_ snapshot: Snapshot, as site: SiteFolder) throws -> SiteRoot {
     try site.makeFolders()
     var description = try SiteDescription(
-      of: snapshot, leaving: [], in: site, known: KnownManifests(in: site), roots: []
+      of: snapshot, leaving: [], in: site, known: KnownManifests(in: site), roots: [], listsChanges: false
     ) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }

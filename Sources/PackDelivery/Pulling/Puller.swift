@@ -30,6 +30,8 @@ final class Puller {
   /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for: a delta spares
   /// bytes, and is never the only way.
   private var refusedDeltas: Set<Digest256> = []
+  /// Change lists of which the same is true: pages do what they do.
+  private var refusedChangeLists: Set<Digest256> = []
   /// A file that is gone is really gone, and no sign of a newer root.
   private var hasReadRootAgain = false
 
@@ -349,7 +351,7 @@ final class Puller {
       pulled.outcome = .held
       return pulled
     }
-    let kept = options.usesDeltas ? transaction.versions(of: pack) : []
+    let kept = transaction.versions(of: pack)
     let manifest = try await reader.readManifest(of: version, pack)
     try await reader.readAttributes([version.attributes].compactMap { $0 }, in: chosen.root)
     let placement = version.attributes == nil ? Placement.durable : reader.attributes(of: version)?.placement
@@ -371,14 +373,19 @@ final class Puller {
       deliveries.append(delivery)
       try checkStillWanted(version, of: pack, current, &deliveries)
       do {
-        let delta = UsableDelta(to: version, of: entry, from: kept, but: refusedDeltas)
-        try await fetch(manifest, delivery, delta, &pulled)
+        let delta = UsableDelta(
+          to: version, of: entry, from: options.usesDeltas ? kept : [], but: refusedDeltas)
+        let list = source.isArchive ? nil : manifest.changeList(from: kept, but: refusedChangeLists)
+        try await fetch(manifest, delivery, delta, list, &pulled)
         if !isPlan { try stage(delivery, delta, &pulled, in: transaction) }
         pulled.outcome = isCurrent ? .healed : .updated
         return pulled
       } catch let refusal as DeltaIsRefused {
         refusedDeltas.insert(refusal.delta)
         pulled.deltaFrom = nil
+        deliveries.removeLast().close(discarding: false)
+      } catch let refusal as ChangeListIsRefused {
+        refusedChangeLists.insert(refusal.list)
         deliveries.removeLast().close(discarding: false)
       }
     }
@@ -411,7 +418,8 @@ final class Puller {
 
   /// Brings what a version takes here, in the cheapest way.
   private func fetch(
-    _ manifest: VersionManifest, _ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout Store.PullResult.Pack
+    _ manifest: VersionManifest, _ delivery: Delivery, _ delta: UsableDelta?, _ list: VersionManifest.ChangeList?,
+    _ pulled: inout Store.PullResult.Pack
   ) async throws {
     rate = RateMeter()
     progress.pack = manifest.pack
@@ -421,9 +429,16 @@ final class Puller {
         takesDelta = delta?.isCheaper(than: totals) ?? false
         return !takesDelta && !isPlan
       }
-      try await fetch(
-        crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack,
-        metadataByteLimit: metadataByteLimit(of: manifest))
+      if let list { try await fetch(list, delivery, of: manifest.pack) }
+      do {
+        try await fetch(
+          crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack,
+          metadataByteLimit: metadataByteLimit(of: manifest))
+      } catch let error where list != nil && Self.saysCorrupt(error) {
+        // It may be the list that leads astray.
+        if let list { throw ChangeListIsRefused(list: list.digest) }
+        throw error
+      }
     }
     if takesDelta {
       try await fetch(delta!, delivery, of: manifest.pack)
@@ -438,6 +453,23 @@ final class Puller {
   /// A folder on this machine may have as much as it wants.
   private func metadataByteLimit(of manifest: VersionManifest) -> Int {
     source.isLocal ? .max : options.limits.metadataByteLimit(versionByteCount: manifest.byteCount)
+  }
+
+  /// Whether what was published makes no sense, or other bytes come than were published.
+  private static func saysCorrupt(_ error: any Error) -> Bool {
+    (error as? PackStoreError)?.code == .corrupt || (error as? DeliveryError)?.code == .corrupt
+  }
+
+  /// Brings a change list here, in place of pages.
+  private func fetch(_ list: VersionManifest.ChangeList, _ delivery: Delivery, of pack: PackID) async throws {
+    do {
+      guard try delivery.use(list) else { return }
+      try await fetch(ChangeListPart(delivery), delivery, [SegmentFiles(list)], of: pack)
+    } catch SourceFault.siteChanged {
+      throw ChangeListIsRefused(list: list.digest)
+    } catch let error as DeliveryError where error.code != .unreachable {
+      throw ChangeListIsRefused(list: list.digest)
+    }
   }
 
   /// Brings a delta here; for a plan, only finds out how much of it is there.
@@ -570,6 +602,11 @@ private struct VersionIsBusy: Error {}
 /// A delta that is good for nothing: without it, then.
 private struct DeltaIsRefused: Error {
   let delta: Digest256
+}
+
+/// A change list that is good for nothing: by pages, then.
+private struct ChangeListIsRefused: Error {
+  let list: Digest256
 }
 
 /// Waits between looks at what another process does: longer each time, up to two seconds.

@@ -22,6 +22,39 @@ final class Crossroads: Incoming {
   func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome { try delivery.give(bytes) }
 }
 
+/// Of a delivery, the change list that it wants first.
+final class ChangeListPart: Incoming {
+  private let delivery: Delivery
+  private var isHandedOut = false
+  private var isGiven = false
+
+  init(_ delivery: Delivery) { self.delivery = delivery }
+
+  func next() throws -> NextWant {
+    guard !isGiven else { return .done }
+    guard !isHandedOut else { return .wait }
+    isHandedOut = true
+    return try delivery.next()
+  }
+
+  func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome {
+    let outcome = try delivery.give(bytes)
+    if case .taken = outcome { isGiven = true }
+    return outcome
+  }
+}
+
+extension VersionManifest {
+  /// The shortest change list that leads from a version that the store keeps; nil: there is none, or the version is among
+  /// those that are kept.
+  func changeList(from kept: [PackVersion], but refused: Set<Digest256>) -> ChangeList? {
+    guard !kept.contains(where: { $0.catalog == catalog }) else { return nil }
+    return changeLists.filter { list in
+      !refused.contains(list.digest) && kept.contains { $0.catalog == list.from }
+    }.min { $0.byteCount < $1.byteCount }
+  }
+}
+
 /// A delta that leads from a version that the store keeps to the one that is to come.
 struct UsableDelta {
   /// What metadata costs at least, about: a delta of this length is taken without looking at what frames would cost.
@@ -62,6 +95,11 @@ extension SegmentFiles {
       segment: SiteFile(SitePath.segment(segment.id).description, byteCount: segment.byteCount),
       table: SiteFile(SitePath.frames(segment.id).description, byteCount: UInt64(segment.tableByteCount)),
       content: segment.kind == .metadata ? .metadata : .frames)
+  }
+
+  init(_ list: VersionManifest.ChangeList) {
+    let file = SiteFile(SitePath.changes(list.digest).description, byteCount: UInt64(list.byteCount))
+    self.init(segment: file, table: file, content: .metadata)
   }
 
   init(_ delta: SiteRoot.Delta) {

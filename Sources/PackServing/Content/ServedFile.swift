@@ -58,7 +58,7 @@
     let kind: Kind
 
     enum Kind: String, Codable, Sendable {
-      case archive, root, attributes, version, table, segment, delta
+      case archive, root, attributes, version, changes, table, segment, delta
     }
 
     /// Of a version's manifest: what a device without anything fetches for it.

@@ -46,6 +46,7 @@
       switch path {
       case .root: return Subject(place: place, kind: .root)
       case .sheet: return Subject(place: place, kind: .attributes)
+      case .changes: return Subject(place: place, kind: .changes)
       case .frames: return Subject(place: place, kind: .table)
       case .segment: return Subject(place: place, kind: .segment)
       case .delta: return Subject(place: place, kind: .delta)

@@ -11,6 +11,8 @@ package enum SitePath: Hashable, Sendable {
   case segment(SegmentID)
   /// A delta, by the SHA-256 of its header.
   case delta(Digest256)
+  /// A change list, by its SHA-256.
+  case changes(Digest256)
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
@@ -19,7 +21,7 @@ package enum SitePath: Hashable, Sendable {
   package var isRoot: Bool { if case .root = self { true } else { false } }
 
   /// The folders of the files that do not change, beside those of a store.
-  package static let folders = ["versions", "frames", "deltas", "attributes"]
+  package static let folders = ["versions", "frames", "deltas", "changes", "attributes"]
 
   /// That of the roots of all channels but `live`.
   package static let rootFolder = "roots"
@@ -43,6 +45,7 @@ extension SitePath: LosslessStringConvertible {
       switch folder {
       case "versions": digest.map(Self.version)
       case "deltas": digest.map(Self.delta)
+      case "changes": digest.map(Self.changes)
       case "attributes": digest.map(Self.sheet)
       case Substring(Self.rootFolder): (try? SiteChannel(name)).map(Self.root)
       case "frames": segment.map(Self.frames)
@@ -62,6 +65,7 @@ extension SitePath: LosslessStringConvertible {
     case .frames(let id): "frames/\(id)"
     case .segment(let id): "segments/\(id)"
     case .delta(let digest): "deltas/\(digest.hex)"
+    case .changes(let digest): "changes/\(digest.hex)"
     }
   }
 }

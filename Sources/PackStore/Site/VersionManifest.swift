@@ -24,9 +24,13 @@ package struct VersionManifest: Hashable, Sendable {
   /// Each once, those that were needed first first: so that the last are usually the newest.
   package var segments: [Segment]
 
+  /// In place of pages, for clients that keep the version with which one begins: each catalog once.
+  package var changeLists: [ChangeList]
+
   package init(
     pack: PackID, number: UInt64, catalog: CatalogID, layout: Digest256, attributes: Digest256?, committedAt: Int64,
-    fileCount: UInt64, linkCount: UInt64, folderCount: UInt64, byteCount: UInt64, segments: [Segment]
+    fileCount: UInt64, linkCount: UInt64, folderCount: UInt64, byteCount: UInt64, segments: [Segment],
+    changeLists: [ChangeList] = []
   ) {
     self.pack = pack
     self.number = number
@@ -39,6 +43,7 @@ package struct VersionManifest: Hashable, Sendable {
     self.folderCount = folderCount
     self.byteCount = byteCount
     self.segments = segments
+    self.changeLists = changeLists
   }
 
   /// A segment file of the site, and its frame table.
@@ -62,6 +67,23 @@ package struct VersionManifest: Hashable, Sendable {
       self.tableByteCount = tableByteCount
     }
   }
+
+  /// A file that says what catalog and layout have that an earlier version has not: `Docs/FORMAT.md`, section 25.
+  package struct ChangeList: Hashable, Sendable {
+    /// With which it begins.
+    package var from: CatalogID
+
+    /// The SHA-256 of the file.
+    package var digest: Digest256
+
+    package var byteCount: UInt32
+
+    package init(from: CatalogID, digest: Digest256, byteCount: UInt32) {
+      self.from = from
+      self.digest = digest
+      self.byteCount = byteCount
+    }
+  }
 }
 
 /// What a segment's chunks are.
@@ -79,7 +101,14 @@ extension VersionManifest {
   /// The most bytes that a frame table may have.
   package static let tableByteCountLimit = 64 << 20
 
+  /// The most change lists of a version.
+  package static let changeListLimit = 16
+
+  /// How many bytes a change list may have.
+  package static let changeListByteCounts = 136...4 << 20
+
   private static let magic: StaticString = "PKSVERS0"
+  private static let changeListByteCount = 68
   private static let segmentByteCount = 64
   private static let frameTableHeaderByteCount = 48
 
@@ -105,10 +134,22 @@ extension VersionManifest {
       writer.append(segment.tableByteCount)
       writer.append(UInt32(0))
     }
+    encodeChangeLists(to: &writer)
     guard writer.bytes.count <= Self.byteCountLimit else {
       throw PackStoreError(.invalidArgument, "the version has too many segments for a site", file: "\(pack)@\(number)")
     }
     return writer.bytes
+  }
+
+  /// Nothing where there are none.
+  private func encodeChangeLists(to writer: inout ByteWriter) {
+    guard !changeLists.isEmpty else { return }
+    writer.append(UInt32(clamping: changeLists.count))
+    for list in changeLists {
+      writer.append(list.from.bytes)
+      writer.append(list.digest.bytes)
+      writer.append(list.byteCount)
+    }
   }
 
   /// Takes apart bytes from outside.
@@ -136,9 +177,28 @@ extension VersionManifest {
     segments = []
     segments.reserveCapacity(segmentCount)
     for _ in 0..<segmentCount { segments.append(try Self.segment(from: &reader)) }
+    changeLists = try reader.remaining == 0 ? [] : Self.changeLists(to: catalog, from: &reader)
     try reader.end()
     guard Set(segments.map(\.id)).count == segmentCount else { throw reader.corrupt("a segment is named twice") }
     guard segments.contains(where: { $0.kind == .metadata }) else { throw reader.corrupt("no segment has the catalog") }
+  }
+
+  private static func changeLists(to catalog: CatalogID, from reader: inout ByteReader) throws -> [ChangeList] {
+    let begin = reader.offset
+    let count = try reader.count(limit: changeListLimit, byteCount: changeListByteCount, "too many change lists")
+    var lists: [ChangeList] = []
+    for _ in 0..<count {
+      let list = ChangeList(
+        from: CatalogID(digest: try reader.digest()), digest: try reader.digest(), byteCount: try reader.integer())
+      guard changeListByteCounts ~= Int(list.byteCount), list.from != catalog else {
+        throw reader.corrupt("no change list is like this", at: begin)
+      }
+      lists.append(list)
+    }
+    guard count > 0, Set(lists.map(\.from)).count == count else {
+      throw reader.corrupt("a change list is named twice, or none", at: begin)
+    }
+    return lists
   }
 
   private static func segment(from reader: inout ByteReader) throws -> Segment {

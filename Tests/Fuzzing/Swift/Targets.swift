@@ -371,7 +371,7 @@ private let seeds: [String: [[UInt8]]] = {
     linkCount: 2, folderCount: 3, byteCount: 4,
     segments: [
       .init(id: SegmentID(site.id), kind: .metadata, byteCount: 100, table: digest, tableByteCount: 48)
-    ])
+    ], changeLists: [.init(from: other, digest: digest, byteCount: 200)])
   let manifestBytes = try! manifest.encode()
   let root = SiteRoot(
     sequence: 7, madeAt: 1, expiresAfter: 2, site: site, product: .standard,

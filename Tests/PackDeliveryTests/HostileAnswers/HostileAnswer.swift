@@ -98,7 +98,9 @@
     case root, manifest
     /// Frame tables.
     case table
-    /// Ranges of catalog and layout pages.
+    /// A change list. Without one of them there are pages, as there are frames without a delta.
+    case changes
+    /// Ranges of catalog and layout pages, where the site has no change list.
     case pages
     /// Ranges of chunks.
     case frames
@@ -108,7 +110,7 @@
     case rest
     /// A delta, where the site has one.
     case delta
-    /// A whole segment, where the server has no ranges.
+    /// A whole segment, where the server has no ranges, and the site no change list.
     case stream
   }
 
@@ -119,6 +121,8 @@
     let outcomes: [Asked: Outcome]
     /// Only the first such request is answered so.
     let isOnce: Bool
+
+    func outcome(_ asked: Asked) -> Outcome? { outcomes[asked == .changes ? .delta : asked] }
 
     init(_ name: String, _ edits: [Edit], _ outcomes: [Asked: Outcome], once isOnce: Bool = false) {
       self.name = name

@@ -31,7 +31,7 @@
       let device = try await HostileDevice(try await HostileSite.shared.value)
       for asked in Asked.allCases {
         var store: Store?
-        for row in group.rows where row.outcomes[asked] != nil {
+        for row in group.rows where row.outcome(asked) != nil {
           store = try await run(row, asked, on: device, store, "\(group.name): \(row.name), \(asked)")
         }
         if let store { try await pullHonestly(into: store, on: device, "\(group.name), \(asked)") }
@@ -50,7 +50,7 @@
       let outcome = await device.pull(into: store, asked)
       let requestCount = device.server.replaceFaultAndForgetRequests()
       #expect(answers.count > 0, "\(name): nothing asked for it")
-      let expected = row.outcomes[asked]!.names
+      let expected = row.outcome(asked)!.names
       let isExpected = expected.contains(outcome.name) || (expected.contains("badResponse") && isLateBreak(outcome))
       #expect(isExpected, "\(name): \(outcome)")
       #expect(requestCount <= Self.requestLimit, "\(name): \(requestCount) requests")
@@ -173,6 +173,7 @@
       let newest = try #require(manifest.segments.last { $0.kind == .data })
       kinds[SitePath.segment(newest.id).description]!.formUnion([.newestFrames, .rest])
       for file in files.keys where file.hasPrefix("deltas/") { kinds[file] = [.delta] }
+      for file in files.keys where file.hasPrefix("changes/") { kinds[file] = [.changes] }
       return kinds
     }
   }
@@ -223,6 +224,7 @@
       server.state.withLock { [site] state in
         state.hasRanges = asked != .stream
         state.files = site.files[1]
+        if asked == .pages || asked == .stream { state.files = state.files.filter { !$0.key.hasPrefix("changes/") } }
         for path in site.kinds.keys where site.kinds[path]!.contains(asked) {
           state.files["elsewhere/\(path)"] = site.files[1][path]
         }

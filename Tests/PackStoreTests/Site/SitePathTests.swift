@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (SitePath.root(.live), "root"), (.root(try! SiteChannel("beta-2")), "roots/beta-2"),
     (.sheet(digest), "attributes/\(digest.hex)"), (.version(digest), "versions/\(digest.hex)"),
-    (.delta(digest), "deltas/\(digest.hex)"),
+    (.delta(digest), "deltas/\(digest.hex)"), (.changes(digest), "changes/\(digest.hex)"),
     (.frames(segment), "frames/\(segment)"), (.segment(segment), "segments/\(segment)"),
   ])
   func isReadAsItWasWritten(_ path: SitePath, _ text: String) {

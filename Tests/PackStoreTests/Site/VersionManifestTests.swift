@@ -58,6 +58,45 @@ import Testing
     #expect(failure(decoding: bytes.putting(UInt8(1), at: 259)) == .corrupt)  // no metadata
   }
 
+  // MARK: - Change lists
+
+  private func manifest(_ lists: [VersionManifest.ChangeList]) -> VersionManifest {
+    var manifest = SiteFormatSamples.manifest
+    manifest.changeLists = lists
+    return manifest
+  }
+
+  private static func list(_ byte: UInt8, byteCount: UInt32 = 5_000) -> VersionManifest.ChangeList {
+    .init(
+      from: SiteFormatSamples.catalog(byte), digest: SiteFormatSamples.digest(byte + 1), byteCount: byteCount)
+  }
+
+  @Test func changeListsComeLast() throws {
+    let manifest = manifest([Self.list(20), Self.list(30, byteCount: 136)]), listed = try manifest.encode()
+    #expect(try VersionManifest(decoding: listed, file: "m") == manifest)
+    #expect(listed.count == bytes.count + 4 + 2 * 68 && Array(listed[..<bytes.count]) == bytes)
+    #expect(Array(listed[bytes.count..<bytes.count + 4]) == [2, 0, 0, 0])
+    #expect(Array(listed[bytes.count + 4..<bytes.count + 36]) == SiteFormatSamples.catalog(20).bytes)
+    #expect(Array(listed[bytes.count + 36..<bytes.count + 68]) == SiteFormatSamples.digest(21).bytes)
+    #expect(Array(listed[bytes.count + 68..<bytes.count + 72]) == [0x88, 0x13, 0, 0])
+    for count in bytes.count + 1..<listed.count {
+      #expect(failure(decoding: Array(listed.prefix(count))) == .corrupt, "\(count) bytes")
+    }
+    #expect(failure(decoding: listed + [0]) == .corrupt)
+    #expect(failure(decoding: bytes + [0, 0, 0, 0]) == .corrupt, "none are not said")
+  }
+
+  @Test func everyChangeListIsChecked() throws {
+    let manifest = SiteFormatSamples.manifest
+    let wrong: [[VersionManifest.ChangeList]] = [
+      [.init(from: manifest.catalog, digest: manifest.layout, byteCount: 200)],
+      [Self.list(20), Self.list(20)], [Self.list(20, byteCount: 135)], [Self.list(20, byteCount: (4 << 20) + 1)],
+      (0..<17).map { Self.list(40 + $0) },
+    ]
+    for lists in wrong { #expect(failure(decoding: try self.manifest(lists).encode()) == .corrupt, "\(lists)") }
+    #expect(failure(decoding: try self.manifest((0..<16).map { Self.list(40 + $0) }).encode()) == nil)
+  }
+
   @Test func faultsNameTheirPlace() {
     let fault = PackStoreTests.failure {
       _ = try VersionManifest(decoding: bytes.putting(UInt64(0), at: 16), file: "m")
