@@ -124,6 +124,18 @@ struct UpdateTests {
     #expect(UpdateGoal.all(of: [row("packstore-ranges-12", 1), row("casync", 0)], newByteCount: 1).isEmpty)
   }
 
+  @Test func metadataIsATenthOfTheWire() {
+    func goals(_ bytes: Int, _ metadata: Int?) -> [UpdateGoal] {
+      UpdateGoal.all(of: [row("packstore-ranges-12", bytes, metadata: metadata)], newByteCount: 1)
+    }
+    #expect(
+      goals(2_000_000, 500_000) == [
+        UpdateGoal(title: "ranges, metadata", value: 0.25, limit: 0.1, reference: "all that is fetched")
+      ])
+    #expect(goals(1_000_000, 100_000).map(\.isMet) == [true])
+    #expect(goals(999_999, 500_000).isEmpty && goals(2_000_000, nil).isEmpty)
+  }
+
   @Test func pairsMayHaveLimitsOfTheirOwn() {
     let rows = [row("packstore-ranges-12", 900, metadata: 300), row("packstore-delta-default", 40)]
     let goals = UpdateGoal.all(

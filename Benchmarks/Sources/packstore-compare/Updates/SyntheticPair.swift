@@ -13,6 +13,7 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
   case appended
   case reordered
   case oneOfMany = "one-of-many"
+  case scattered
 
   /// How much data there is.
   struct Scale: Equatable {
@@ -20,6 +21,8 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
     var large = 1_000_000_000
     /// Assets of which one changes.
     var assetCount = 2_000
+    /// Small assets, of which some change here and there.
+    var scatteredCount = 78_000
     /// A tenth of everything.
     var isQuick = false
 
@@ -38,6 +41,7 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
       case .appended: try maker.append(1 << 20, to: scale.bytes(200_000_000))
       case .reordered: try maker.reorder(scale.bytes(200_000_000))
       case .oneOfMany: try maker.changeOne(of: scale.bytes(scale.assetCount))
+      case .scattered: try maker.changeScattered(of: scale.bytes(scale.scatteredCount))
       }
     return VersionPair(name: rawValue, explanation: explanation, from: maker.old, to: maker.new, limits: limits)
   }
@@ -160,6 +164,24 @@ private final class PairMaker {
       }
     }
     return "One asset of \(grouped(count)) replaced, which have \(megabytes(byteCount, 0)) MB together."
+  }
+
+  func changeScattered(of count: Int) throws -> String {
+    var byteCount = 0, changedCount = 0
+    for index in 0..<count {
+      let name = "Sources/\(index % 61)/\(index / 61 % 37)/File\(index).txt"
+      let length = Int.random(in: 500...8_000, using: &generator)
+      byteCount += length
+      if index % 260 == 130 {
+        changedCount += 1
+        try write(.text, length, to: ["\(old)/\(name)"])
+        try write(.text, length, to: ["\(new)/\(name)"])
+      } else {
+        try write(.text, length, to: ["\(old)/\(name)", "\(new)/\(name)"])
+      }
+    }
+    return "Of \(grouped(count)) small assets, which have \(megabytes(byteCount, 0)) MB together, "
+      + "\(grouped(changedCount)) replaced, scattered over all folders."
   }
 
   // MARK: - Files

@@ -69,8 +69,18 @@ extension UpdateGoal {
         $0.build?.seconds
       },
       ratio("best delta, bytes", "packstore-delta-best", to: ["hdiffpatch-m6", "hdiffpatch-s64"], atMost: 1),
+      metadata(row("packstore-ranges-12")),
     ].compactMap { $0 } + client(row("packstore-ranges-12"), row("packstore-delta-default"), newByteCount)
       + limits.compactMap(bytes)
+  }
+
+  /// What a client fetches to learn of changes is small beside what it fetches of them.
+  private static func metadata(_ ranges: UpdateRow?) -> Self? {
+    // Below that, root, manifest and heads of answers are most of it.
+    guard let ranges, ranges.byteCount >= 1_000_000, let metadata = ranges.metadataByteCount else { return nil }
+    return Self(
+      title: "ranges, metadata", value: Double(metadata) / Double(ranges.byteCount), limit: 0.1,
+      reference: "all that is fetched")
   }
 
   /// What is asked of a client, by itself.
