@@ -157,6 +157,13 @@
       if ownsGroup { try? await state.group?.shutdownGracefully() }
     }
 
+    /// Returns when the network thread has done what it was given before: what was sent is with the system by then, or its sender
+    /// was told to wait.
+    package func catchUp() async {
+      guard let group = state.withLock({ $0.group }) else { return }
+      try? await group.next().submit {}.get()
+    }
+
     private static func group(_ state: inout State) -> MultiThreadedEventLoopGroup {
       if let group = state.group { return group }
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)

@@ -113,17 +113,17 @@
           method: request.method.rawValue, path: path, headers: [("host", host)] + request.headers,
           payload: request.body?.digest.hex ?? Self.emptyPayload), at: now)
       let response = try await clients.send(
-        request.method, url, HTTPHeaders(signed.headers), body: try request.body.map(Self.body), mayBePrivate: true)
+        request.method, url, HTTPHeaders(signed.headers), body: try request.body.map(body), mayBePrivate: true)
       if let date = response.headers.first(name: "date") { clock.take(date: date) }
       return response
     }
 
-    private static func body(_ body: ObjectBody) throws -> HTTPClientRequest.Body {
+    private func body(_ body: ObjectBody) throws -> HTTPClientRequest.Body {
       switch body {
       case .bytes(let bytes): return .bytes(bytes)
       case .file(let place, let byteCount, _):
         return .stream(
-          FileBody(file: try InputFile(place.path), byteCount: byteCount),
+          FileBody(file: try InputFile(place.path), byteCount: byteCount, clients: clients),
           length: .known(Int64(clamping: byteCount)))
       }
     }
@@ -382,14 +382,19 @@
   private struct FileBody: AsyncSequence, Sendable {
     let file: InputFile
     let byteCount: UInt64
+    let clients: HTTPClients
 
     struct AsyncIterator: AsyncIteratorProtocol {
-      let file: InputFile
-      let byteCount: UInt64
+      let body: FileBody
       var offset: UInt64 = 0
+      var file: InputFile { body.file }
+      var byteCount: UInt64 { body.byteCount }
 
       mutating func next() async throws -> ByteBuffer? {
         guard offset < byteCount else { return nil }
+        // The network library takes pieces as fast as they come, until its thread finds that the connection has enough: without
+        // this whole segments would be in memory.
+        if offset > 0 { await body.clients.catchUp() }
         let count = Int(Swift.min(byteCount - offset, UInt64(S3Storage.pieceByteCount)))
         let bytes = try file.bytes(at: offset, upTo: count)
         guard bytes.count == count else {
@@ -400,7 +405,7 @@
       }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file, byteCount: byteCount) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
   }
 
   /// Where requests are sent.
