@@ -27,7 +27,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo demo-app demo-delivery test build release install setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo record-release demo-app demo-delivery test build release install setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,10 @@ demo:  ## Store a real folder, publish it, change it, update a device, and show 
 	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev
 	@Scripts/build-demo $(BUILD)/demo
 	@Scripts/demo $(BUILD)/demo/release/packstore
+
+record-release: release  ## Record the release of Docs/Publishing.md: Docs/release.cast and Docs/release.txt.
+	@Tests/Storage/setup $(BUILD)/storage
+	@Scripts/record-release $(BUILD)/release/packstore
 
 demo-app:  ## Run the sample app by itself against a site of this machine: install, play, update, lose files, go offline.
 	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev nginx-light python3

@@ -46,6 +46,17 @@ struct PublishingPageTests {
     return build
   }
 
+  /// The recording that the page links is of its commands: `Scripts/record-release` makes it again.
+  @Test func theRecordingIsOfThisPage() throws {
+    let text = try String(
+      contentsOf: Self.page.deletingLastPathComponent().appendingPathComponent("release.txt"), encoding: .utf8)
+    for word in ["once", "release", "share", "all", "back", "withdraw"] {
+      let commands = try Self.commands(word).split(separator: "\n").filter { $0.hasPrefix("packstore ") }
+      #expect(!commands.isEmpty)
+      for command in commands { #expect(text.contains("$ \(command)\n"), "\(command)") }
+    }
+  }
+
   private func make(_ build: Int) throws {
     for folder in ["Build", "builds/\(build)"] {
       try playground.write("\(build)\n", to: "\(folder)/build.txt")
