@@ -119,7 +119,7 @@ extension String {
   }
 }
 
-/// Rows of text in columns two spaces apart, each as wide as its widest cell.
+/// Rows of text in columns two spaces apart, each as wide as its widest cell, but for cells that are very long.
 struct Table {
   private let alignments: [Alignment]
   private var rows: [[String]]
@@ -133,8 +133,13 @@ struct Table {
 
   mutating func add(_ cells: [String]) { rows.append(cells) }
 
+  /// Cells that are longer move what stands behind them in their line alone.
+  private static let widthLimit = 60
+
   var lines: [String] {
-    let widths = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    let widths = alignments.indices.map { column in
+      rows.map { $0[column].count }.filter { $0 <= Self.widthLimit }.max() ?? 0
+    }
     return rows.map { row in
       var line = row.indices.map { row[$0].padded(to: widths[$0], alignments[$0]) }.joined(separator: "  ")
       while line.last == " " { line.removeLast() }

@@ -278,14 +278,22 @@ extension Import {
     _ archive: ForeignArchive, into folder: FilePath, _ bar: ProgressBar
   ) async throws -> (unpacked: ForeignArchive.Unpacked, entries: [ForeignArchive.Entry]) {
     let lists = dryRun
-    return try await BlockingExecutor.run {
-      var entries: [ForeignArchive.Entry] = []
-      let unpacked = try archive.unpackForInstall(
-        into: folder, visit: { if lists { entries.append($0) } },
-        progress: {
-          bar.update(Progress(activity: "unpacking", bytesDone: Int(clamping: $0.byteCount), filesDone: $0.fileCount))
-        })
-      return (unpacked, entries)
+    do {
+      return try await BlockingExecutor.run {
+        var entries: [ForeignArchive.Entry] = []
+        let unpacked = try archive.unpackForInstall(
+          into: folder, visit: { if lists { entries.append($0) } },
+          progress: {
+            bar.update(Progress(activity: "unpacking", bytesDone: Int(clamping: $0.byteCount), filesDone: $0.fileCount))
+          })
+        return (unpacked, entries)
+      }
+    } catch let error as PackStoreError
+      where error.code == .refused && error.reason.hasPrefix("the archive unpacks to more than ")
+    {
+      throw Failure(
+        .refused, escaped(error.finding), remedy: "allow more with --limit if you know where the archive comes from",
+        path: file)
     }
   }
 

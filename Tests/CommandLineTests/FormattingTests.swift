@@ -46,6 +46,10 @@ import Testing
     table.add(["a", "1,000"])
     table.add(["long name", ""])
     #expect(table.lines == ["NAME        SIZE", "a          1,000", "long name"])
+    // One cell that is very long widens its own line, and no other.
+    let long = String(repeating: "x", count: 61)
+    table.add([long, "2"])
+    #expect(table.lines == ["NAME        SIZE", "a          1,000", "long name", long + "      2"])
   }
 
   @Test(arguments: [("0-9", 0, 9), ("5-", 5, nil), ("7-7", 7, 7)] as [(String, Int, Int?)])

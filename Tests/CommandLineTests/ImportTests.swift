@@ -108,7 +108,7 @@ import Testing
       (["pipe.tar", "--pack", "P"], 1, "the archive 'pipe.tar' holds 'pipe', a pipe"),
       (
         ["a.tar", "--pack", "P", "--limit", "100k"], 1,
-        "the archive 'a.tar' unpacks to more than 100000 bytes, which is the limit"
+        "the archive 'a.tar' unpacks to more than 100000 bytes, which is the limit: allow more with --limit if you know where"
       ),
       (
         ["a.tar", "--pack", "P", "--downgrade"], 2,
