@@ -1,6 +1,7 @@
 public import PackAuthoring
 package import PackDelivery
 public import PackStore
+import Synchronization
 
 /// A site in object storage, on which any number of publishers work: `Docs/ObjectStorage.md`.
 ///
@@ -132,10 +133,15 @@ public struct BucketSite: SiteHost {
 
   /// Whether a publisher has made a site there.
   ///
-  /// - Throws: `unreachable`, `denied`, `corrupt`, `untrusted`.
+  /// - Throws: `unreachable`, `denied`, `corrupt`.
   public func exists() async throws -> Bool {
-    try await job().begin(tidies: false) { _ in }.image != nil
+    let job = job(), ledger = try await job.ledgerFile.read().ledger
+    firstLook.keep((job, ledger))
+    return ledger.committed != nil
   }
+
+  /// What ``exists()`` read, for the change that follows it: that need not read it once more.
+  private let firstLook = FirstLook()
 
   /// Lends a copy of the site, without the content of its packs, for reading.
   ///
@@ -147,7 +153,7 @@ public struct BucketSite: SiteHost {
     defer { folder.end() }
     var lost = LostObject(location: location, clock: clock)
     for _ in 0..<Self.overtakenLimit {
-      let base = try await job().begin(tidies: false) { _ in }
+      let base = try await job().begin(tidies: false, known: folder.image) { _ in }
       guard let image = base.image else { throw noSite() }
       do {
         try requireNotBefore(try folder.mirror(), image)
@@ -197,7 +203,7 @@ public struct BucketSite: SiteHost {
       for _ in 0..<Self.overtakenLimit {
         do {
           return try await changeOnce(
-            folder, key, makesSite: makesSite, isDryRun: isDryRun, events, reading, body)
+            folder, firstLook.take(), key, makesSite: makesSite, isDryRun: isDryRun, events, reading, body)
         } catch let missing as MissingObject {
           try await lost.note(missing)
           events(.overtaken)
@@ -232,12 +238,14 @@ public struct BucketSite: SiteHost {
   }
 
   private func changeOnce<Result: Sendable>(
-    _ folder: WorkFolder, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
+    _ folder: WorkFolder, _ look: FirstLook.Value?, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
     _ events: @escaping @Sendable (Event) -> Void, _ reading: (@Sendable (Site) async throws -> [PackVersion])?,
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
-    let job = job()
-    let base = try await job.begin(tidies: !isDryRun) { try $0.requireFollowed(by: key, at: location) }
+    let job = look?.job ?? job()
+    let base = try await job.begin(tidies: !isDryRun, with: look?.ledger, known: folder.image) {
+      try $0.requireFollowed(by: key, at: location)
+    }
     try await requireRightClock()
     guard base.image != nil || makesSite else { throw noSite() }
     if base.image == nil { try await requireNoStranger(job) }
@@ -387,6 +395,21 @@ public struct BucketSite: SiteHost {
   private func nanoseconds(_ seconds: Ledger.Time) -> Int64 {
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflows ? .max : product
+  }
+}
+
+/// A ledger that was read, and the job that may go on from it. It is used once: who was overtaken looks again.
+private final class FirstLook: Sendable {
+  typealias Value = (job: BucketJob, ledger: Ledger)
+  private let value = Mutex<Value?>(nil)
+
+  func keep(_ value: Value) { self.value.withLock { $0 = value } }
+
+  func take() -> Value? {
+    value.withLock { value in
+      defer { value = nil }
+      return value
+    }
   }
 }
 

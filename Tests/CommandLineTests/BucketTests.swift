@@ -147,9 +147,9 @@ struct BucketTests {
   @Test func aLostObjectIsNamed() throws {
     let server = try StorageServer()
     try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
-    try server.change("index/", prefix: "packs", to: "lost")
+    try server.change("versions/", prefix: "packs", to: "lost")
     let run = try packstore(server, "refresh", Self.site, "--key", "site.key", "-q", status: 7)
-    #expect(run.errors.contains("is gone from the storage") && run.errors.contains("blobs/"), "\(run.errors)")
+    #expect(run.errors.contains("is gone from the storage") && run.errors.contains("versions/"), "\(run.errors)")
     let read = try packstore(server, "channels", Self.site, status: 7)
     #expect(read.errors.contains("is gone from the storage"), "\(read.errors)")
   }

@@ -69,7 +69,7 @@ final class StorageServer {
     print(urllib.request.urlopen(request).read().decode())
     """
 
-  /// Damages or deletes the private object of a file of the image, as the file's name begins.
+  /// Damages or deletes the object of a file of the image, as the file's name begins.
   func change(_ name: String, prefix: String, to fault: String) throws {
     _ = try run(["-c", Self.client + Self.change, url, "assets", prefix, name, fault])
   }
@@ -97,14 +97,15 @@ final class StorageServer {
   private static let change = """
     url, bucket, prefix, name, fault = sys.argv[1:]
     def body(key):
-        return client.get_object(Bucket=bucket, Key=f"{prefix}.publisher/{key}")["Body"].read()
-    image = next(l.split(b" ")[1].decode() for l in body("ledger").split(b"\\n") if l.startswith(b"image "))
-    words = next(w for w in (l.split() for l in body("blobs/" + image).decode().split("\\n")) if w and w[-1].startswith(name))
-    key = f"{prefix}.publisher/blobs/{words[-2]}"
+        return client.get_object(Bucket=bucket, Key=key)["Body"].read()
+    private = prefix + ".publisher/"
+    image = next(l.split(b" ")[1].decode() for l in body(private + "ledger").split(b"\\n") if l.startswith(b"image "))
+    words = next(w for w in (l.split() for l in body(private + "blobs/" + image).decode().split("\\n")) if w and w[-1].startswith(name))
+    key = f"{private}blobs/{words[-2]}" if name.startswith(("tables/", "index/")) else f"{prefix}/{words[-1]}"
     if fault == "lost":
         client.delete_object(Bucket=bucket, Key=key)
     else:
-        data = bytearray(body("blobs/" + words[-2]))
+        data = bytearray(body(key))
         data[len(data) // 2] ^= 1
         client.put_object(Bucket=bucket, Key=key, Body=bytes(data))
     """

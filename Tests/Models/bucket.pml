@@ -8,7 +8,7 @@
  *
  * What is checked: no served root ever names a file that is not there (`whole`); when all publishers have ended, one that comes
  * later finishes or frees what the killed ones left, and afterwards the bucket holds what the image names and nothing else; a
- * publisher that was told that it was done is part of the history.
+ * publisher that was told that it was done is part of the history; a job that becomes ready knows the ETags of the roots.
  *
  * Each rule of the protocol can be left out, to see that it is needed: Tests/Models/run says which.
  */
@@ -220,11 +220,15 @@ inline forgetDeleting(claimedNames) {
 proctype Publisher(byte j) {
   byte k, other, others, mine, answered, f, r0, r1;
   byte want0, want1, want, up, blocked;
-  byte began;
+  byte began, seen0, seen1;
   mayDie;
   helpOthers(j);
   freeOthers(j);
   atomic { began = number; up = image };
+
+  /* The ETags of the roots are read beside the claim, before it or after it: they are those of the job's intents. */
+  if :: seen0 = tag[0] :: skip fi;
+  if :: seen1 = tag[1] :: skip fi;
 
   /* The image that it makes: files of the one before, files that were there once, new ones. */
   if :: want0 = 1 :: want0 = 2 fi;
@@ -247,6 +251,8 @@ proctype Publisher(byte j) {
        forgetDeleting(want)
     fi
   };
+  if :: seen0 == 0 -> seen0 = tag[0] :: else fi;
+  if :: seen1 == 0 -> seen1 = tag[1] :: else fi;
   mayDie;
 
   /* Files that the image of its base has are there; of all others it is not known. */
@@ -275,7 +281,7 @@ proctype Publisher(byte j) {
 #ifdef NO_BASE_CHECK
     :: phase[j] == CLAIMED -> phase[j] = READY; base[j] = number
 #else
-    :: phase[j] == CLAIMED && number == base[j] && !blocked -> phase[j] = READY
+    :: phase[j] == CLAIMED && number == base[j] && !blocked -> assert(seen0 == tag[0] && seen1 == tag[1]); phase[j] = READY
 #endif
     :: else -> goto gaveUp
     fi;
@@ -295,7 +301,7 @@ stuck:
 gaveUp: /* a publisher that cannot go on leaves its claims: they are freed when its lease is over */
   skip;
 dead:
-  atomic { ended++; want0 = 0; want1 = 0; want = 0; up = 0; mine = 0; answered = 0; f = 0; began = 0; r0 = 0; r1 = 0; blocked = 0 }
+  atomic { ended++; want0 = 0; want1 = 0; want = 0; up = 0; mine = 0; answered = 0; f = 0; began = 0; seen0 = 0; seen1 = 0; r0 = 0; r1 = 0; blocked = 0 }
 }
 
 #define PUT_ARRIVES(j, f) \

@@ -56,6 +56,8 @@ import Testing
   private func act(_ store: Store, on site: BucketSite, _ chance: inout Chance) async throws {
     let key = key, options = options(), kind = chance.below(10), version = UInt64(1 + chance.below(3))
     let pack: PackID = chance.happens(500) ? "A" : "B"
+    // As commands do, which go on from the ledger that they saw then.
+    if chance.happens(700) { _ = try await site.exists() }
     try await site.change(signedBy: key, makesSite: true) { site in
       switch kind {
       case 0 where try site.channels().first?.packs.contains(where: { $0.pack == pack }) == true:

@@ -16,7 +16,8 @@ import Testing
     image.files = [
       .control: .init(byteCount: 16_384, digest: digest("control")),
       .index("0123456789abcdef.run"): .init(byteCount: 5, digest: digest("run")),
-      .site(.root(.live)): .init(byteCount: 9, digest: digest("root")),
+      .index("0123456789abcdef.generation"): .init(content: Array("generation".utf8)),
+      .site(.root(.live)): .init(content: []),
       .site(.segment(segment)): .init(byteCount: 1 << 40, digest: digest("segment"), retired: .withThis),
       .site(.frames(segment)): .init(byteCount: 0, digest: digest("frames"), retired: .since(12)),
     ]
@@ -30,7 +31,7 @@ import Testing
     try read.requireFollowed(by: key, at: "here")
     let names = read.keys.map(\.description).sorted()
     #expect(
-      names.count == 6
+      names.count == 5
         && names.allSatisfy { $0.hasPrefix("blobs/") || $0.hasPrefix("segments/") || $0.hasPrefix("frames/") })
   }
 
@@ -45,6 +46,31 @@ import Testing
       }
     }
     #expect(throws: (any Error).self) { try SignedSiteImage(decoding: bytes + [10], file: "image") }
+  }
+
+  /// What is short and new with each image is within it: no object, and what is said of it is what it is.
+  @Test func shortFilesAreWithin() throws {
+    let signed = try SignedSiteImage(try sample(), of: .standard, signedBy: key)
+    let files = try SignedSiteImage(decoding: signed.bytes, file: "image").image.files
+    let generation = try #require(files[.index("0123456789abcdef.generation")])
+    #expect(generation.content == Array("generation".utf8))
+    #expect(generation.byteCount == 10 && generation.digest == digest("generation"))
+    #expect(SiteImage.key(.index("0123456789abcdef.generation"), generation) == nil)
+    #expect(files[.control]?.content == nil && files[.site(.root(.live))]?.content == [])
+  }
+
+  /// Another file is never taken from an image, nor more of it than there may be.
+  @Test func nothingElseIsWithin() throws {
+    let long = [UInt8](repeating: 7, count: SiteImage.contentByteLimit)
+    for (path, content, isRight) in [
+      (SiteImage.Path.control, long, true), (.control, long + [7], false), (.table(SegmentID(.random())), [7], false),
+      (.site(.version(digest("version"))), [7], false),
+    ] {
+      var image = SiteImage(site: SiteID(.random()), number: 1, before: nil)
+      image.files[path] = .init(content: content)
+      let bytes = try SignedSiteImage(image, of: .standard, signedBy: key).bytes
+      #expect((try? SignedSiteImage(decoding: bytes, file: "image"))?.image == (isRight ? image : nil), "\(path)")
+    }
   }
 
   /// Who can only write to the bucket has no key that an image may be signed by.

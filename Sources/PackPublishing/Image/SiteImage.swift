@@ -31,6 +31,15 @@ package struct SiteImage: Hashable, Sendable {
       }
     }
 
+    /// Whether the image has the file within itself where it is short: what is private, and new with almost every image.
+    var isKeptWithin: Bool {
+      switch self {
+      case .site(let path): path.isRoot
+      case .control, .index: true
+      case .table: false
+      }
+    }
+
     /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
     /// anywhere else.
     package init?(_ text: String) {
@@ -54,7 +63,25 @@ package struct SiteImage: Hashable, Sendable {
 
     /// Nil: a root names it, or a version that is kept.
     package var retired: Retired?
+
+    /// Its bytes, where the image has them; nil: they are an object of their own.
+    package private(set) var content: [UInt8]?
+
+    package init(byteCount: UInt64, digest: Digest256, retired: Retired? = nil) {
+      self.byteCount = byteCount
+      self.digest = digest
+      self.retired = retired
+    }
+
+    /// A file that the image has within itself.
+    package init(content: [UInt8]) {
+      self.init(byteCount: UInt64(content.count), digest: Digest256(hashing: content))
+      self.content = content
+    }
   }
+
+  /// A longer file is an object of its own: it would be sent again with each image.
+  package static let contentByteLimit = 16 << 10
 
   package enum Retired: Hashable, Sendable {
     /// Nanoseconds since 1970.
@@ -75,9 +102,10 @@ package struct SiteImage: Hashable, Sendable {
     self.before = before
   }
 
-  /// The object in which a file of the folder lies.
-  package static func key(_ path: Path, _ file: File) -> ObjectKey {
-    if case .site(let path) = path, !path.isRoot { .file(path) } else { .blob(file.digest) }
+  /// The object in which a file of the folder lies; nil: it is within the image.
+  package static func key(_ path: Path, _ file: File) -> ObjectKey? {
+    guard file.content == nil else { return nil }
+    return if case .site(let path) = path, !path.isRoot { .file(path) } else { .blob(file.digest) }
   }
 
   /// The segments with data of which it has the tables.
@@ -86,7 +114,7 @@ package struct SiteImage: Hashable, Sendable {
   }
 
   /// All objects that it needs, without itself.
-  package var keys: Set<ObjectKey> { Set(files.map { Self.key($0.key, $0.value) }) }
+  package var keys: Set<ObjectKey> { Set(files.compactMap { Self.key($0.key, $0.value) }) }
 
   package var roots: [SiteChannel: File] {
     files.reduce(into: [:]) { roots, entry in
@@ -127,6 +155,10 @@ package struct SignedSiteImage: Sendable {
       Self.title, "site \(image.site)", "number \(image.number)", "before \(image.before?.hex ?? "-")",
     ]
     for (path, file) in image.files.map({ ("\($0.key)", $0.value) }).sorted(by: { $0.0 < $1.0 }) {
+      if let content = file.content {
+        lines.append("within \(Data(content).base64EncodedString()) \(path)")
+        continue
+      }
       let rest = "\(file.byteCount) \(file.digest.hex) \(path)"
       switch file.retired {
       case nil: lines.append("file \(rest)")
@@ -205,24 +237,47 @@ extension SiteImage {
   fileprivate init(site: SiteID, number: UInt64, before: Digest256?, lines: inout TextLines) throws {
     self.init(site: site, number: number, before: before)
     var last = ""
-    while let words = lines.next(["file", "retired"]) {
-      var words = words[...]
-      var retired: Retired?
-      if words.removeFirst() == "retired" {
-        guard let since = words.popFirst() else { throw lines.damage() }
-        if since == "-" {
-          retired = .withThis
-        } else {
-          guard let time = Int64(since), time >= 0, "\(time)" == since else { throw lines.damage() }
-          retired = .since(time)
-        }
-      }
-      guard words.count == 3, let byteCount = TextLines.number(words[words.startIndex]),
-        let digest = Digest256(hex: words[words.startIndex + 1]), let text = words.last, let path = Path(String(text)),
-        last < text, byteCount < 1 << 56
+    while let words = lines.next(["file", "retired", "within"]) {
+      guard let text = words.last, last < text, let path = Path(text), let file = Self.file(words.dropLast(), path)
       else { throw lines.damage() }
-      last = String(text)
-      files[path] = File(byteCount: byteCount, digest: digest, retired: retired)
+      last = text
+      files[path] = file
+    }
+  }
+
+  /// What the words of a line before its path say of the file; nil: that is not as a publisher writes it.
+  private static func file(_ words: ArraySlice<String>, _ path: Path) -> File? {
+    let values = Array(words.dropFirst())
+    switch (words.first, values.count) {
+    case ("file", 2): return file(byteCount: values[0], digest: values[1], retired: nil)
+    case ("retired", 3):
+      guard let retired = Retired(values[0]) else { return nil }
+      return file(byteCount: values[1], digest: values[2], retired: retired)
+    case ("within", 1):
+      guard path.isKeptWithin, let data = Data(base64Encoded: values[0]), data.count <= contentByteLimit,
+        data.base64EncodedString() == values[0]
+      else { return nil }
+      return File(content: Array(data))
+    default: return nil
+    }
+  }
+
+  private static func file(byteCount: String, digest: String, retired: Retired?) -> File? {
+    guard let byteCount = TextLines.number(byteCount), byteCount < 1 << 56, let digest = Digest256(hex: digest) else {
+      return nil
+    }
+    return File(byteCount: byteCount, digest: digest, retired: retired)
+  }
+}
+
+extension SiteImage.Retired {
+  /// As a line says it.
+  fileprivate init?(_ text: String) {
+    if text == "-" {
+      self = .withThis
+    } else {
+      guard let time = Int64(text), time >= 0, "\(time)" == text else { return nil }
+      self = .since(time)
     }
   }
 }

@@ -31,14 +31,23 @@ struct BucketJob: Sendable {
 
   /// The committed image, after jobs that are past the point of no return were completed, and dead ones freed.
   ///
-  /// - Parameter tidies: false: only look.
-  func begin(tidies: Bool, check: (SignedSiteImage) throws -> Void) async throws -> Base {
+  /// - Parameters:
+  ///   - tidies: false: only look.
+  ///   - ledger: as it was read just now; nil: it is read. What a job makes of an older one comes to nothing, as if it had been
+  ///     slower.
+  ///   - known: an image by its digest, where it is at hand.
+  func begin(
+    tidies: Bool, with ledger: Ledger? = nil, known: (Digest256) -> SignedSiteImage? = { _ in nil },
+    check: (SignedSiteImage) throws -> Void
+  ) async throws -> Base {
     var tries = Retry(ledgerFile.retry, ledgerFile.clock)
+    var given = ledger
     while true {
       do {
         try checkpoint("read")
-        let (ledger, _) = try await ledgerFile.read()
-        let base = Base(image: try await committedImage(ledger), committed: ledger.committed?.time ?? 0)
+        let ledger = if let given { given } else { try await ledgerFile.read().ledger }
+        given = nil
+        let base = Base(image: try await committedImage(ledger, known), committed: ledger.committed?.time ?? 0)
         try base.image.map(check)
         guard tidies else { return base }
         if let ready = ledger.readyJob {
@@ -66,9 +75,11 @@ struct BucketJob: Sendable {
     }
   }
 
-  private func committedImage(_ ledger: Ledger) async throws -> SignedSiteImage? {
+  private func committedImage(
+    _ ledger: Ledger, _ known: (Digest256) -> SignedSiteImage?
+  ) async throws -> SignedSiteImage? {
     guard let committed = ledger.committed else { return nil }
-    return try await image(committed.image)
+    return try await known(committed.image).orElse { try await image(committed.image) }
   }
 
   private func image(_ digest: Digest256) async throws -> SignedSiteImage {
@@ -122,14 +133,19 @@ struct BucketJob: Sendable {
     _ next: SignedSiteImage, after base: Base, body: @escaping @Sendable (SiteImage.Path) throws -> ObjectBody,
     progress: @escaping @Sendable (UInt64, UInt64) -> Void
   ) async throws -> UInt64 {
-    let served = try await servedRoots(next.image.roots.keys)
-    try await requireKnown(served, next, base)
-    let intents = try intents(next, served)
     try checkpoint("claim")
     let lease = LeaseKeeper(job: self)
-    let claimed = try await claim(next, base)
+    let (claimed, served) = try await bothInParallel(count: parallelCount) {
+      try await claim(next, base)
+    } _: {
+      // Which ETags they have counts from here until the job is ready: no other job writes roots meanwhile, or this one is not
+      // ready.
+      try await servedRoots(next.image.roots.keys)
+    }
     await lease.set(claimed)
     do {
+      try await requireKnown(served, next, base)
+      let intents = intents(next, served)
       let byteCount = try await upload(next, base, body, lease, progress)
       try checkpoint("ready")
       let (ledger, isOurs) = try await makeReady(intents)
@@ -167,8 +183,8 @@ struct BucketJob: Sendable {
     guard let other = try? SignedSiteRoot(decoding: root.bytes, file: name),
       other.authority?.firstKey == next.authority.firstKey
     else { return false }
-    guard let known = base.image?.image.roots[channel] else { return true }
-    let bytes = try await blob(known.digest, limit: SiteRoot.byteCountLimit)
+    guard let image = base.image?.image, let known = image.roots[channel] else { return true }
+    let bytes = try await rootBytes(channel, known.digest, of: image)
     return other.root.sequence > (try SignedSiteRoot(decoding: bytes, file: name)).root.sequence
   }
 
@@ -182,7 +198,7 @@ struct BucketJob: Sendable {
 
   private func intents(
     _ next: SignedSiteImage, _ served: [SiteChannel: ServedRoot]
-  ) throws -> [SiteChannel: Ledger.Intent] {
+  ) -> [SiteChannel: Ledger.Intent] {
     var intents: [SiteChannel: Ledger.Intent] = [:]
     for (channel, root) in next.image.roots where served[channel]?.digest != root.digest {
       intents[channel] = Ledger.Intent(root: root.digest, byteCount: root.byteCount, tag: served[channel]?.tag)
@@ -244,14 +260,16 @@ struct BucketJob: Sendable {
     let present = base.image?.keys ?? []
     var bodies: [ObjectKey: ObjectBody] = [:]
     for (path, file) in next.image.files {
-      let key = SiteImage.key(path, file)
-      if !present.contains(key), bodies[key] == nil { bodies[key] = try body(path) }
+      guard let key = SiteImage.key(path, file), !present.contains(key), bodies[key] == nil else { continue }
+      bodies[key] = try body(path)
     }
     if !present.contains(next.key) { bodies[next.key] = .bytes(next.bytes) }
     let total = bodies.values.map(\.byteCount).clampedSum()
     let done = ByteCounter()
     progress(0, total)
-    try await forEachInParallel(bodies.sorted { $0.key < $1.key }, count: parallelCount) { key, body in
+    // The longest first: none of them is then the last, on a connection of its own.
+    let queue = bodies.sorted { ($1.value.byteCount, $0.key) < ($0.value.byteCount, $1.key) }
+    try await forEachInParallel(queue, count: parallelCount) { key, body in
       try checkpoint("upload \(key)")
       try await put(body, at: key, lease)
       progress(await done.add(body.byteCount), total)
@@ -314,12 +332,23 @@ struct BucketJob: Sendable {
     }
     for (channel, intent) in intents.sorted(by: { $0.key < $1.key }) {
       try checkpoint("root \(channel)")
-      let bytes = try known.flatMap { try Self.bytes($0.body(.site(.root(channel))), of: intent.root) }
+      let bytes = try await rootBytes(channel, intent.root, of: next.image, own: known?.body)
       guard try await writeRoot(channel, intent, bytes, next, job) else { return }
     }
     let dropped = (base?.keys ?? []).subtracting(next.keys), times = times
     try checkpoint("finish")
     try await ledgerFile.change { ledger, now in ledger.finish(job, dropped: dropped, now: now, times: times) }
+  }
+
+  /// The bytes of a root of an image: in the image, in a file of this publisher, or in a blob.
+  private func rootBytes(
+    _ channel: SiteChannel, _ digest: Digest256, of image: SiteImage,
+    own: ((SiteImage.Path) throws -> ObjectBody)? = nil
+  ) async throws -> [UInt8] {
+    let path = SiteImage.Path.site(.root(channel))
+    if let file = image.files[path], file.digest == digest, let content = file.content { return content }
+    return try await own.flatMap { try Self.bytes($0(path), of: digest) }
+      .orElse { try await blob(digest, limit: SiteRoot.byteCountLimit) }
   }
 
   /// What a file of this publisher holds; nil where that is not what it should.
@@ -333,12 +362,10 @@ struct BucketJob: Sendable {
     }
   }
 
-  /// - Parameter bytes: of the root, where they are at hand.
   /// - Returns: false when the job is no longer in the ledger: another publisher completed it.
   private func writeRoot(
-    _ channel: SiteChannel, _ intent: Ledger.Intent, _ bytes: [UInt8]?, _ next: SignedSiteImage, _ job: ID128
+    _ channel: SiteChannel, _ intent: Ledger.Intent, _ bytes: [UInt8], _ next: SignedSiteImage, _ job: ID128
   ) async throws -> Bool {
-    let bytes = try await bytes.orElse { try await blob(intent.root, limit: SiteRoot.byteCountLimit) }
     let name = "\(storage.location): \(SitePath.root(channel))"
     let root = try SignedSiteRoot(decoding: bytes, file: name)
     guard root.root.channel == channel, root.root.site == next.image.site,

@@ -8,7 +8,10 @@ import PackStore
 ///   made here, or whose content was asked for.
 /// - `tables/` has the tables of segments that are here with their frames.
 /// - `mirror` says of which image it is a copy. It is not there while that is not known: while it is changed.
+/// - `image` is that image, so that it need not be fetched.
 /// - `lock` carries the lock that one publisher of this machine holds at a time.
+///
+/// A temporary folder is not there for the next command, nor after a crash: nothing in it is synced or remembered here.
 struct WorkFolder: Sendable {
   let path: FilePath
   var site: FilePath { path.appending("site") }
@@ -27,6 +30,7 @@ struct WorkFolder: Sendable {
   }
 
   private static let mirrorName = "mirror"
+  private static let imageName = "image"
   private static let tablesName = "tables"
   private let parallelCount: Int
 
@@ -62,12 +66,23 @@ struct WorkFolder: Sendable {
 
   /// Says that all of the folder is as an image says, but for frames and deltas that it does without.
   func remember(_ image: SignedSiteImage) throws {
+    guard !isTemporary else { return }
+    try replaceFile(Self.imageName, in: path, by: image.bytes, draft: Self.imageName + ".new")
     let mirror = Mirror(site: image.image.site, number: image.image.number, image: image.digest)
     try replaceFile(Self.mirrorName, in: path, by: Array(mirror.text.utf8), draft: Self.mirrorName + ".new")
   }
 
+  /// An image that was remembered, if it is the one of this digest.
+  func image(_ digest: Digest256) -> SignedSiteImage? {
+    guard let file = try? InputFile(Self.imageName, in: path),
+      let bytes = try? file.contents(limit: SignedSiteImage.byteCountLimit), Digest256(hashing: bytes) == digest
+    else { return nil }
+    return try? SignedSiteImage(decoding: bytes, file: file.place.text)
+  }
+
   /// From now on it may be anything.
   func forget() throws {
+    guard !isTemporary else { return }
     try? removeFile(FilePlace(Self.mirrorName, in: path))
     try syncFolder(path)
   }
@@ -110,11 +125,14 @@ struct WorkFolder: Sendable {
     }
     try replaceFile(
       RetiredFiles.fileName, in: site, by: RetiredFiles(retired).encode(), draft: RetiredFiles.fileName + ".new")
-    for folder in Self.folders { try syncFolder(FilePlace(folder, in: site)) }
+    if !isTemporary { for folder in Self.folders { try syncFolder(FilePlace(folder, in: site)) } }
     // Last: it is the store's word that all else is there.
-    if let control = image.files[.control] { _ = try await fetch([.control: control], from: storage) }
-    try syncFolder(site)
-    return byteCount
+    var controlByteCount: UInt64 = 0
+    if let control = image.files[.control] {
+      controlByteCount = try await fetch([.control: control], from: storage)
+      if !isTemporary { try syncFolder(site) }
+    }
+    return byteCount.addingClamped(controlByteCount)
   }
 
   private static let folders =
@@ -176,22 +194,30 @@ struct WorkFolder: Sendable {
 
   private func fetch(_ files: [SiteImage.Path: SiteImage.File], from storage: any ObjectStorage) async throws -> UInt64
   {
-    let queue = files.sorted { $0.key.description < $1.key.description }
+    // The longest first: none of them is then the last, on a connection of its own.
+    let queue = files.sorted { ($1.value.byteCount, $0.key.description) < ($0.value.byteCount, $1.key.description) }
     try await forEachInParallel(queue, count: parallelCount) { path, file in
       try await fetch(path, file, from: storage)
     }
-    return files.values.map(\.byteCount).clampedSum()
+    return files.values.filter { $0.content == nil }.map(\.byteCount).clampedSum()
   }
 
+  /// Makes a file of the folder what the image says, which may have its bytes.
   private func fetch(_ path: SiteImage.Path, _ file: SiteImage.File, from storage: any ObjectStorage) async throws {
-    let key = SiteImage.key(path, file)
-    let name = "\(storage.location): \(key)"
     let draft = Draft(FilePlace(path.description + ".new", in: site))
-    let isThere = try await storage.fetch(key, byteCount: file.byteCount, restart: { try draft.begin() }) { bytes in
-      try draft.write(bytes)
+    if let key = SiteImage.key(path, file) {
+      let isThere = try await storage.fetch(key, byteCount: file.byteCount, restart: { try draft.begin() }) { bytes in
+        try draft.write(bytes)
+      }
+      guard isThere else { throw MissingObject(key: key) }
+    } else {
+      try draft.begin()
+      try file.content?.withUnsafeBytes(draft.write)
     }
-    guard isThere else { throw MissingObject(key: key) }
-    guard let written = try draft.end(), written.digest == file.digest, written.byteCount == file.byteCount else {
+    guard let written = try draft.end(syncs: !isTemporary), written.digest == file.digest,
+      written.byteCount == file.byteCount
+    else {
+      let name = SiteImage.key(path, file).map { "\(storage.location): \($0)" } ?? storage.location
       var error = PackStoreError(.corrupt, "the object is not what the publisher of the site stored", file: name)
       error.specificRemedy = "restore it from another version of the bucket, or from a mirror of the site"
       throw error
@@ -210,7 +236,7 @@ struct WorkFolder: Sendable {
   func image(of site: Site, after base: SignedSiteImage?) throws -> SiteImage {
     var image = SiteImage(site: site.store.id, number: (base?.image.number ?? 0) + 1, before: base?.digest)
     let retired = try readRetired(), inventory = try site.inventory(), before = base?.image.files ?? [:]
-    for path in try paths() { image.files[path] = try entry(of: place(of: path), before[path], path.isImmutable) }
+    for path in try paths() { image.files[path] = try entry(of: path, before[path]) }
     for (path, file) in before {
       guard case .site(let name) = path, name.isSegment || name.isDelta, image.files[path] == nil else { continue }
       if inventory.files.contains(name) { image.files[path] = file }
@@ -224,15 +250,18 @@ struct WorkFolder: Sendable {
     }
     for id in inventory.dataSegments where image.files[.table(id)] == nil {
       try site.writeTable(of: id, to: newTable(id))
-      image.files[.table(id)] = try entry(of: newTable(id), nil, true)
+      image.files[.table(id)] = try entry(of: .table(id), nil)
     }
     return image
   }
 
-  private func entry(of place: FilePlace, _ before: SiteImage.File?, _ isImmutable: Bool) throws -> SiteImage.File {
-    let file = try InputFile(place.path)
+  private func entry(of path: SiteImage.Path, _ before: SiteImage.File?) throws -> SiteImage.File {
+    let file = try InputFile(place(of: path).path)
     let byteCount = try file.byteCount
-    if isImmutable, let before, before.byteCount == byteCount {
+    if path.isKeptWithin, byteCount <= SiteImage.contentByteLimit {
+      return SiteImage.File(content: try file.contents(limit: SiteImage.contentByteLimit))
+    }
+    if path.isImmutable, let before, before.byteCount == byteCount {
       return SiteImage.File(byteCount: byteCount, digest: before.digest)
     }
     return SiteImage.File(byteCount: byteCount, digest: try Self.digest(of: file))
@@ -299,9 +328,9 @@ private final class Draft {
     byteCount += UInt64(bytes.count)
   }
 
-  func end() throws -> (digest: Digest256, byteCount: UInt64)? {
+  func end(syncs: Bool) throws -> (digest: Digest256, byteCount: UInt64)? {
     guard let file else { return nil }
-    try file.sync()
+    if syncs { try file.sync() }
     self.file = nil
     return (hash.finish(), byteCount)
   }
@@ -321,4 +350,14 @@ func forEachInParallel<Value: Sendable>(
       if let value = rest.next() { group.addTask { try await body(value) } }
     }
   }
+}
+
+/// Does two things at a time; where only one may be done at a time, one after the other.
+func bothInParallel<First: Sendable, Second: Sendable>(
+  count: Int, _ first: @escaping @Sendable () async throws -> First,
+  _ second: @escaping @Sendable () async throws -> Second
+) async throws -> (First, Second) {
+  guard count > 1 else { return (try await first(), try await second()) }
+  async let other = second()
+  return (try await first(), try await other)
 }

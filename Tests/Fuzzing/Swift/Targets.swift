@@ -341,7 +341,9 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
 @Sendable private func decodeImage(_ bytes: [UInt8]) {
   guard let signed = try? SignedSiteImage(decoding: bytes, file: "image") else { return }
   precondition(signed.bytes == bytes && signed.image.hasSameFiles(as: signed.image))
-  for path in signed.image.files.keys { precondition(SiteImage.Path("\(path)") == path) }
+  for (path, file) in signed.image.files {
+    precondition(SiteImage.Path("\(path)") == path && (file.content?.count ?? 0) <= SiteImage.contentByteLimit)
+  }
   _ = (signed.keys, signed.image.roots)
 }
 
@@ -491,6 +493,7 @@ private let seeds: [String: [[UInt8]]] = {
   {
     image.files[path] = .init(byteCount: 5, digest: digest, retired: nil)
   }
+  image.files[.index("0123456789abcdef.generation")] = .init(content: [1, 2, 3])
   if let path = SiteImage.Path("deltas/\(digest.hex)") {
     image.files[path] = .init(byteCount: 5, digest: digest, retired: .since(4))
   }
