@@ -68,7 +68,13 @@ public struct BucketSite: SiteHost {
   private static let clockTolerance: Int64 = 900
   private static let overtakenLimit = 100
   private static let parallelCount = 8
+
+  /// Uploads at a time; 1: one request of any kind.
   var parallelCount = Self.parallelCount
+
+  /// What says what a site is are many short files: their number, and the way to the storage, make the time, and not their bytes.
+  private static let fetchCount = 24
+  private var fetchCount: Int { parallelCount == 1 ? 1 : Self.fetchCount }
 
   package init(
     _ storage: any ObjectStorage, workFolder: FilePath?, waitsForOthers: Bool = true, temporaryParent: FilePath,
@@ -103,7 +109,7 @@ public struct BucketSite: SiteHost {
       storageOptions.region = options.region
       storageOptions.usesVirtualHost = options.usesVirtualHost
       storageOptions.environment = environment
-      storageOptions.connectionCount = Self.parallelCount
+      storageOptions.connectionCount = Self.fetchCount
       return try S3Storage(location, hidden: try options.ledger ?? location.publisherLocation(), storageOptions)
     }
 
@@ -126,7 +132,7 @@ public struct BucketSite: SiteHost {
 
   private func openWorkFolder() throws -> WorkFolder {
     try WorkFolder(
-      workFolder, temporaryParent: temporaryParent, parallelCount: parallelCount, waits: waitsForOthers)
+      workFolder, temporaryParent: temporaryParent, parallelCount: fetchCount, waits: waitsForOthers)
   }
 
   // MARK: - Reading
