@@ -124,7 +124,7 @@ bench-package: release  ## Measure what packaging costs beside adding the same f
 	Benchmarks/compare-package --retries 1 --json $(RAW)/package.json >/dev/null
 	Benchmarks/summarize $(RAW)/package.json
 
-bench-publish: release  ## Measure publishing to a bucket beside rclone, also over a slow line, within 10 minutes.
+bench-publish: release  ## Measure publishing to a bucket beside rclone, also over a slow line, within 15 minutes.
 	@Scripts/setup --optional rclone
 	@Tests/Storage/setup $(BUILD)/storage
 	@mkdir -p $(RAW)
