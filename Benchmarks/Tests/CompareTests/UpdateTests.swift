@@ -43,9 +43,9 @@ struct UpdateTests {
 
   @Test func readsThePublicKeyOfARoot() {
     let key = Data((1...32).map { UInt8($0) })
-    let root = Data("PKSROOT0".utf8) + Data(count: 32) + key + Data(count: 100)
+    let root = Data("PKSROOT0".utf8) + Data(count: 80) + key + Data(count: 100)
     #expect(PackStoreUpdate.publicKey(inRoot: root) == key.base64EncodedString())
-    #expect(PackStoreUpdate.publicKey(inRoot: root.prefix(60)) == nil)
+    #expect(PackStoreUpdate.publicKey(inRoot: root.prefix(119)) == nil)
     #expect(PackStoreUpdate.publicKey(inRoot: Data(count: 200)) == nil)
   }
 
