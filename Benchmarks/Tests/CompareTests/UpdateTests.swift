@@ -129,11 +129,11 @@ struct UpdateTests {
       UpdateGoal.all(of: [row("packstore-ranges-12", bytes, metadata: metadata)], newByteCount: 1)
     }
     #expect(
-      goals(2_000_000, 500_000) == [
+      goals(200_000, 50_000) == [
         UpdateGoal(title: "ranges, metadata", value: 0.25, limit: 0.1, reference: "all that is fetched")
       ])
-    #expect(goals(1_000_000, 100_000).map(\.isMet) == [true])
-    #expect(goals(999_999, 500_000).isEmpty && goals(2_000_000, nil).isEmpty)
+    #expect(goals(100_000, 10_000).map(\.isMet) == [true])
+    #expect(goals(99_999, 50_000).isEmpty && goals(200_000, nil).isEmpty)
   }
 
   @Test func pairsMayHaveLimitsOfTheirOwn() {

@@ -77,7 +77,7 @@ extension UpdateGoal {
   /// What a client fetches to learn of changes is small beside what it fetches of them.
   private static func metadata(_ ranges: UpdateRow?) -> Self? {
     // Below that, root, manifest and heads of answers are most of it.
-    guard let ranges, ranges.byteCount >= 1_000_000, let metadata = ranges.metadataByteCount else { return nil }
+    guard let ranges, ranges.byteCount >= 100_000, let metadata = ranges.metadataByteCount else { return nil }
     return Self(
       title: "ranges, metadata", value: Double(metadata) / Double(ranges.byteCount), limit: 0.1,
       reference: "all that is fetched")
