@@ -17,10 +17,6 @@ struct pks__loaded_dictionary {
 /// Bytes of all remembered dictionaries of the process.
 static _Atomic(size_t) remembered_bytes;
 
-const pks__decoding_dictionary *pks__loaded_dictionary_tables(const pks__loaded_dictionary *dictionary) {
-  return dictionary->tables;
-}
-
 // MARK: - Life
 
 pks_status pks__dictionaries_open(pks__dictionaries *out, pks_sha256 *sha256, pks_error *error) {
@@ -134,7 +130,7 @@ static pks_status take_new(
   return PKS_OK;
 }
 
-void pks__dictionaries_release(pks__dictionaries *dictionaries, pks__loaded_dictionary *dictionary) {
+static void release(pks__dictionaries *dictionaries, pks__loaded_dictionary *dictionary) {
   pks__mutex_lock(dictionaries->mutex);
   bool is_last = --dictionary->users == 0 && !dictionary->is_remembered;
   pks__mutex_unlock(dictionaries->mutex);
@@ -246,7 +242,8 @@ static pks__id key_in_segment(const pks__segment *segment, uint32_t number) {
   return key;
 }
 
-pks_status pks__dictionaries_take(
+/// The dictionary that frames of `codec` in a segment need, in use until it is released.
+static pks_status take(
   pks__dictionaries *dictionaries, pks__segment *segment, uint32_t codec, pks__loaded_dictionary **out, pks_error *error
 ) {
   PKS_ASSERT(pks__codec_has_dictionary(codec));
@@ -269,7 +266,8 @@ pks_status pks__dictionaries_take(
   return status;
 }
 
-pks_status pks__dictionaries_take_stored(
+/// The same of stored bytes in memory.
+static pks_status take_stored(
   pks__dictionaries *dictionaries, const pks__stored_dictionary *stored, const char *name, pks__loaded_dictionary **out,
   pks_error *error
 ) {
@@ -290,4 +288,34 @@ pks_status pks__dictionaries_take_stored(
   }
   pks__free(raw);
   return status;
+}
+
+// MARK: - Decoding frames
+
+pks_status pks__dictionaries_decode_frame(
+  pks__dictionaries *dictionaries, pks__decoder *decoder, pks__segment *segment, const pks__frame_ref *frame,
+  const uint8_t *stored, uint8_t *raw, bool *decodes, pks_error *error
+) {
+  if (!pks__codec_has_dictionary(frame->codec)) {
+    *decodes = pks__decode(decoder, stored, frame->stored_length, raw, frame->raw_length);
+    return PKS_OK;
+  }
+  pks__loaded_dictionary *loaded;
+  pks_status status = take(dictionaries, segment, frame->codec, &loaded, error);
+  if (status) { return status; }
+  *decodes = pks__decode_with(decoder, loaded->tables, stored, frame->stored_length, raw, frame->raw_length);
+  release(dictionaries, loaded);
+  return PKS_OK;
+}
+
+pks_status pks__dictionaries_decode_with(
+  pks__dictionaries *dictionaries, pks__decoder *decoder, const pks__stored_dictionary *dictionary, const char *name,
+  const uint8_t *stored, uint32_t stored_length, uint8_t *raw, uint32_t raw_length, bool *decodes, pks_error *error
+) {
+  pks__loaded_dictionary *loaded;
+  pks_status status = take_stored(dictionaries, dictionary, name, &loaded, error);
+  if (status) { return status; }
+  *decodes = pks__decode_with(decoder, loaded->tables, stored, stored_length, raw, raw_length);
+  release(dictionaries, loaded);
+  return PKS_OK;
 }

@@ -16,6 +16,7 @@
 #ifndef PKS_SEGMENT_DICTIONARIES_H
 #define PKS_SEGMENT_DICTIONARIES_H
 
+#include "codec/codec.h"
 #include "segment/segment.h"
 
 enum {
@@ -48,21 +49,22 @@ pks_status pks__dictionaries_open(pks__dictionaries *out, pks_sha256 *sha256, pk
 /// None is in use any more. A zeroed one is fine.
 void pks__dictionaries_close(pks__dictionaries *dictionaries);
 
-/// The dictionary that frames of `codec` in a segment need, in use until it is released. Errors: those of reading the segment;
-/// CORRUPT for bytes that are not what the segment says, and for those that are no dictionary.
-pks_status pks__dictionaries_take(
-  pks__dictionaries *dictionaries, pks__segment *segment, uint32_t codec, pks__loaded_dictionary **out, pks_error *error
+/// Decodes a frame of a segment that is not raw: its stored bytes, which were checked, to `raw`, with the dictionary that its codec
+/// names, if it names one. `*decodes` is false when they are no such frame. Errors: those of reading the dictionary; CORRUPT when
+/// it is not what the segment says, or is no dictionary.
+pks_status pks__dictionaries_decode_frame(
+  pks__dictionaries *dictionaries, pks__decoder *decoder, pks__segment *segment, const pks__frame_ref *frame,
+  const uint8_t *stored, uint8_t *raw, bool *decodes, pks_error *error
 );
-/// The same of stored bytes in memory, which came from `name`. There is SHA-256.
-pks_status pks__dictionaries_take_stored(
-  pks__dictionaries *dictionaries, const pks__stored_dictionary *stored, const char *name, pks__loaded_dictionary **out,
-  pks_error *error
+/// The same of a frame and a dictionary of which the stored bytes are in memory. There is SHA-256. The dictionary's bytes are
+/// looked at only while none of that id is loaded. Errors name it by `name`.
+pks_status pks__dictionaries_decode_with(
+  pks__dictionaries *dictionaries, pks__decoder *decoder, const pks__stored_dictionary *dictionary, const char *name,
+  const uint8_t *stored, uint32_t stored_length, uint8_t *raw, uint32_t raw_length, bool *decodes, pks_error *error
 );
-void pks__dictionaries_release(pks__dictionaries *dictionaries, pks__loaded_dictionary *dictionary);
 
 /// Reads a segment's copy as it is stored, to be copied along with frames of `codec`: its sum is checked, its id is not
-/// (`pks__stored_dictionary_check`). The bytes
-/// are in `bytes`, which is emptied first.
+/// (`pks__stored_dictionary_check`). The bytes are in `bytes`, which is emptied first.
 pks_status pks__stored_dictionary_read(
   pks__segment *segment, uint32_t codec, pks__scratch *bytes, pks__stored_dictionary *out, pks_error *error
 );
@@ -71,8 +73,6 @@ pks_status pks__stored_dictionary_read(
 pks_status pks__stored_dictionary_check(
   const pks__stored_dictionary *stored, pks_sha256 *sha256, bool *is_it, pks_error *error
 );
-
-const pks__decoding_dictionary *pks__loaded_dictionary_tables(const pks__loaded_dictionary *dictionary);
 
 /// Decodes the stored bytes of a dictionary to `out`, of `raw_length` bytes. `*decodes` is false when they are not encoded so.
 pks_status pks__dictionary_decode(

@@ -63,25 +63,6 @@ static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed,
   return PKS_OK;
 }
 
-/// Decodes what was read to `out`, which has room for the frame's raw bytes.
-static pks_status decode(
-  const pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
-) {
-  const pks__frame_ref *ref = &frame->ref;
-  bool decodes;
-  if (pks__codec_has_dictionary(ref->codec)) {
-    pks__loaded_dictionary *dictionary;
-    pks_status status = pks__dictionaries_take(reader->dictionaries, frame->segment, ref->codec, &dictionary, error);
-    if (status) { return status; }
-    const pks__decoding_dictionary *tables = pks__loaded_dictionary_tables(dictionary);
-    decodes = pks__decode_with(reader->decoder, tables, reader->stored, ref->stored_length, out, ref->raw_length);
-    pks__dictionaries_release(reader->dictionaries, dictionary);
-  } else {
-    decodes = pks__decode(reader->decoder, reader->stored, ref->stored_length, out, ref->raw_length);
-  }
-  return decodes ? PKS_OK : pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, ref->offset);
-}
-
 /// Reads the whole frame to `out`, which has room for its raw bytes.
 static pks_status read_whole(
   pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
@@ -89,7 +70,13 @@ static pks_status read_whole(
   if (frame->ref.codec == PKS__CODEC_RAW) { return pks__segment_read_stored(frame->segment, &frame->ref, out, error); }
   pks_status status = need_buffer(&reader->stored, &reader->stored_capacity, frame->ref.stored_length, error);
   if (!status) { status = pks__segment_read_stored(frame->segment, &frame->ref, reader->stored, error); }
-  return status ? status : decode(reader, frame, out, error);
+  if (status) { return status; }
+  bool decodes;
+  status = pks__dictionaries_decode_frame(
+    reader->dictionaries, reader->decoder, frame->segment, &frame->ref, reader->stored, out, &decodes, error
+  );
+  if (status || decodes) { return status; }
+  return pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, frame->ref.offset);
 }
 
 /// The frame in decoded form, if the reader remembers it.

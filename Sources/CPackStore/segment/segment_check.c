@@ -173,42 +173,25 @@ static bool chunks_match(
   return same;
 }
 
-/// Decodes the stored bytes of a frame. `*decodes` is false also when that was told.
-static pks_status decode_stored(
-  pks__segment_checker *inspector, pks__segment *segment, const pks__frame *frame, bool *decodes, pks_error *error
-) {
-  const pks__frame_ref *ref = &frame->ref;
-  const uint8_t *stored = inspector->stored.bytes;
-  uint8_t *raw = inspector->raw.bytes;
-  *decodes = false;
-  if (!pks__codec_has_dictionary(ref->codec)) {
-    *decodes = pks__decode(inspector->decoder, stored, ref->stored_length, raw, ref->raw_length);
-    return PKS_OK;
-  }
-  pks__loaded_dictionary *dictionary;
-  pks_error found;
-  pks_status status = pks__dictionaries_take(&inspector->dictionaries, segment, ref->codec, &dictionary, &found);
-  if (status) { return settle(inspector, status, &found, frame, error); }
-  const pks__decoding_dictionary *tables = pks__loaded_dictionary_tables(dictionary);
-  *decodes = pks__decode_with(inspector->decoder, tables, stored, ref->stored_length, raw, ref->raw_length);
-  pks__dictionaries_release(&inspector->dictionaries, dictionary);
-  return PKS_OK;
-}
-
 /// Decodes a frame whose stored bytes were checked, unless it lies raw. NULL: told.
 static pks_status decode_frame(
   pks__segment_checker *inspector, pks__segment *segment, const pks__frame *frame, const uint8_t **raw, pks_error *error
 ) {
-  *raw = inspector->stored.bytes;
+  const uint8_t *stored = inspector->stored.bytes;
+  *raw = stored;
   if (frame->ref.codec == PKS__CODEC_RAW) { return PKS_OK; }
-  uint64_t faults = inspector->fault_count;
+  *raw = NULL;
   pks_status status = pks__scratch_reserve(&inspector->raw, frame->ref.raw_length, error);
-  bool decodes;
-  if (!status) { status = decode_stored(inspector, segment, frame, &decodes, error); }
   if (status) { return status; }
-  *raw = decodes ? inspector->raw.bytes : NULL;
-  if (decodes || faults != inspector->fault_count) { return PKS_OK; }
-  tell(inspector, "frame does not decode", segment->name, frame->ref.offset, frame);
+  uint8_t *out = inspector->raw.bytes;
+  bool decodes;
+  pks_error found;
+  status = pks__dictionaries_decode_frame(
+    &inspector->dictionaries, inspector->decoder, segment, &frame->ref, stored, out, &decodes, &found
+  );
+  if (status) { return settle(inspector, status, &found, frame, error); }
+  if (decodes) { *raw = out; }
+  if (!decodes) { tell(inspector, "frame does not decode", segment->name, frame->ref.offset, frame); }
   return PKS_OK;
 }
 

@@ -32,7 +32,7 @@
 /// From ROOTS to LAYOUT, tables of metadata segments are wanted when a page is in none that is known.
 ///
 /// Invariants
-///   1. Nothing is used before its SHA-256 was checked: of a table, a frame's stored bytes, a page, a chunk.
+///   1. Nothing is used before its SHA-256 was checked: of a table, a page, the stored bytes of a frame or dictionary, a chunk.
 ///   2. What is authentic and makes no sense is CORRUPT for good. It is found before frames are fetched, but for what
 ///      frames decode to.
 ///   3. After a failure of the machine the delivery has ended (`failed`): what is in the folder is right, what is in

@@ -87,18 +87,9 @@ static pks_status hold(
   pks__delivery_dictionaries *dictionaries, pks__needed_dictionary *needed, const pks__stored_dictionary *stored,
   bool *fits, pks_error *error
 ) {
-  pks__delivery_context *context = dictionaries->context;
-  pks__loaded_dictionary *loaded;
-  pks_error found = {0};
   // Whatever is loaded under its name: a copy is handed on as it is stored.
-  pks_status status = pks__stored_dictionary_check(stored, context->store->sha256, fits, error);
+  pks_status status = pks__stored_dictionary_check(stored, dictionaries->context->store->sha256, fits, error);
   if (status || !*fits) { return status; }
-  status = pks__dictionaries_take_stored(&context->store->readers.dictionaries, stored, context->pack, &loaded, &found);
-  *fits = !status;
-  if (status == PKS_CORRUPT) { return PKS_OK; }
-  if (status && error) { *error = found; }
-  if (status) { return status; }
-  pks__dictionaries_release(&context->store->readers.dictionaries, loaded);
   needed->stored_at = dictionaries->stored.length;
   status = pks__scratch_append(&dictionaries->stored, stored->stored, stored->stored_length, error);
   needed->codec = stored->codec;

@@ -81,18 +81,14 @@ static pks_status decode_stored(
   const pks__stored_dictionary *dictionary, bool *decodes, pks_error *error
 ) {
   const pks__delivery_context *context = frames->context;
-  pks__dictionaries *pool = &context->store->readers.dictionaries;
   uint8_t *raw = frames->raw.bytes;
-  if (!dictionary) {
-    *decodes = pks__decode(context->decoder, stored, stored_length, raw, raw_length);
-    return PKS_OK;
+  if (dictionary) {
+    return pks__dictionaries_decode_with(
+      &context->store->readers.dictionaries, context->decoder, dictionary, context->pack, stored, stored_length, raw,
+      raw_length, decodes, error
+    );
   }
-  pks__loaded_dictionary *loaded;
-  pks_status status = pks__dictionaries_take_stored(pool, dictionary, context->pack, &loaded, error);
-  if (status) { return status; }
-  const pks__decoding_dictionary *tables = pks__loaded_dictionary_tables(loaded);
-  *decodes = pks__decode_with(context->decoder, tables, stored, stored_length, raw, raw_length);
-  pks__dictionaries_release(pool, loaded);
+  *decodes = pks__decode(context->decoder, stored, stored_length, raw, raw_length);
   return PKS_OK;
 }
 
