@@ -143,10 +143,7 @@ static pks_status write_frame(pks__frame_pipeline *pipeline, const pks__encoded_
   const uint32_t *ends = frame->ends, chunk_count = frame->chunk_count;
   pks__new_place place = {0};
   pks__frame_row row;
-  pks_status status = pks__segment_series_append(
-    &pipeline->series, frame->stored, frame->stored_length, frame->codec, frame->dictionary, frame->alignment,
-    frame->ids, ends, chunk_count, &place.segment, &place.frame, &row, error
-  );
+  pks_status status = pks__segment_series_append(&pipeline->series, frame, &place.segment, &place.frame, &row, error);
   if (!status) { status = note_frame(pipeline, place.segment, &row, ends[chunk_count - 1], error); }
   for (uint32_t i = 0; !status && i < chunk_count; i++) {
     place.begin = i > 0 ? ends[i - 1] : 0;

@@ -96,19 +96,6 @@ pks_status pks__frame_pipeline_add(
 void pks__frame_pipeline_skip(pks__frame_pipeline *pipeline);
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline);
 
-/// A frame that is encoded already.
-typedef struct pks__encoded_frame {
-  const void *stored;  ///< NULL: a hole
-  uint32_t stored_length;
-  uint32_t codec;                            ///< raw or plain zstd
-  const pks__stored_dictionary *dictionary;  ///< that it was encoded with; NULL: none
-  uint64_t alignment;                        ///< of its place in the file, a power of two up to a page
-  const pks__id *ids;
-  const uint32_t *ends;
-  uint32_t chunk_count;
-  bool ends_asset;  ///< with its last chunk
-} pks__encoded_frame;
-
 /// Writes a frame as it is, at once: before those chunks that are still being gathered to a frame. So numbers of chunks
 /// are known when they are written, not when they are added: see `observe`.
 pks_status pks__frame_pipeline_add_encoded(

@@ -46,12 +46,18 @@ static pks_status write_page(
   if (status) { return status; }
   size_t stored = pks__encode(pages->encoder, page, length, pages->encoded.bytes, capacity);
   if (stored == SIZE_MAX) { return pks__fail_memory(error); }
-  uint32_t segment, frame, end = (uint32_t)length, codec = stored ? PKS__CODEC_ZSTD : PKS__CODEC_RAW;
+  uint32_t segment, number, end = (uint32_t)length;
   pks__frame_row row;
-  status = pks__segment_series_append(
-    &pages->series, stored ? pages->encoded.bytes : page, (uint32_t)(stored ? stored : length), codec, NULL, 1, id,
-    &end, 1, &segment, &frame, &row, error
-  );
+  pks__encoded_frame frame = {
+    .stored = stored ? pages->encoded.bytes : page,
+    .stored_length = stored ? (uint32_t)stored : end,
+    .codec = stored ? PKS__CODEC_ZSTD : PKS__CODEC_RAW,
+    .alignment = 1,
+    .ids = id,
+    .ends = &end,
+    .chunk_count = 1,
+  };
+  status = pks__segment_series_append(&pages->series, &frame, &segment, &number, &row, error);
   if (!status) { status = pks__segment_series_boundary(&pages->series, true, true, error); }
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&pages->ids, pks__id);
   if (!status) { status = pks__scratch_append(&pages->ids, id, sizeof *id, error); }

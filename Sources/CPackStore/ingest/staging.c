@@ -496,23 +496,24 @@ pks_status pks__segment_series_restore_dictionary(
 }
 
 pks_status pks__segment_series_append(
-  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec,
-  const pks__stored_dictionary *dictionary, uint64_t alignment, const pks__id *ids, const uint32_t *ends,
-  uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row, pks_error *error
+  pks__segment_series *series, const pks__encoded_frame *frame, uint32_t *segment, uint32_t *number,
+  pks__frame_row *row, pks_error *error
 ) {
-  PKS_ASSERT(!pks__codec_has_dictionary(codec));
+  PKS_ASSERT(!pks__codec_has_dictionary(frame->codec));
+  uint32_t codec = frame->codec;
   pks_status status = PKS_OK;
-  if (dictionary) { status = need_dictionary(series, dictionary, &codec, error); }
+  if (frame->dictionary) { status = need_dictionary(series, frame->dictionary, &codec, error); }
   if (!status && !series->is_open) { status = open_segment(series, error); }
   if (status) { return status; }
   // Only raw frames are ever mapped.
   series->writer.file.grows = series->has_long_blocks && codec == PKS__CODEC_RAW;
   *segment = series->sealed_count;
-  *frame = pks__segment_writer_frame_count(&series->writer);
+  *number = pks__segment_writer_frame_count(&series->writer);
   status = pks__segment_writer_append(
-    &series->writer, stored, stored_length, codec, alignment, ids, ends, chunk_count, row, error
+    &series->writer, frame->stored, frame->stored_length, codec, frame->alignment, frame->ids, frame->ends,
+    frame->chunk_count, row, error
   );
-  if (!status) { series->stored_bytes += stored_length; }
+  if (!status) { series->stored_bytes += frame->stored_length; }
   return status;
 }
 

@@ -125,12 +125,24 @@ void pks__segment_series_init(
 /// Removes what was written, sealed segments included, unless they were moved.
 void pks__segment_series_free(pks__segment_series *series);
 
-/// Where the next frame will lie: the number of its segment in the series, and its index there. `*row` is what was
-/// recorded. With a `dictionary`, the frame gets the codec that names it in that segment; else it has `codec`, raw or plain zstd.
+/// A frame that is encoded already.
+typedef struct pks__encoded_frame {
+  const void *stored;  ///< NULL: a hole
+  uint32_t stored_length;
+  uint32_t codec;                            ///< raw or plain zstd
+  const pks__stored_dictionary *dictionary;  ///< that it was encoded with; NULL: none
+  uint64_t alignment;                        ///< of its place in the file, a power of two up to a page
+  const pks__id *ids;
+  const uint32_t *ends;
+  uint32_t chunk_count;
+  bool ends_asset;  ///< with its last chunk
+} pks__encoded_frame;
+
+/// Appends a frame. It gets number `*number` in segment `*segment` of the series; `*row` is what was recorded. One with a
+/// dictionary gets the codec that names it in that segment.
 pks_status pks__segment_series_append(
-  pks__segment_series *series, const void *stored, uint32_t stored_length, uint32_t codec,
-  const pks__stored_dictionary *dictionary, uint64_t alignment, const pks__id *ids, const uint32_t *ends,
-  uint32_t chunk_count, uint32_t *segment, uint32_t *frame, pks__frame_row *row, pks_error *error
+  pks__segment_series *series, const pks__encoded_frame *frame, uint32_t *segment, uint32_t *number,
+  pks__frame_row *row, pks_error *error
 );
 /// Takes up a frame of the open segment that the sink has already. `*fits` false: it cannot come next.
 pks_status pks__segment_series_restore(
