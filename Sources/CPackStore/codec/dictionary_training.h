@@ -1,7 +1,7 @@
 /// Training a dictionary: from a sample, the bytes that its parts have in common, for `pks__encoding_dictionary_create`.
 ///
-/// The only file that includes `zdict.h`. That takes its memory from `malloc`, and gives no other choice; it is bounded: four
-/// times the sample, and 4 MiB.
+/// Its source is the only file that includes `zdict.h`. That takes its memory from `malloc`, and gives no other choice: 3.3 MiB
+/// with libzstd 1.5, whatever the length of the sample.
 #ifndef PKS_CODEC_DICTIONARY_TRAINING_H
 #define PKS_CODEC_DICTIONARY_TRAINING_H
 

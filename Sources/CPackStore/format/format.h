@@ -113,7 +113,7 @@ typedef struct pks__segment_columns {
   pks_le32 reserved;          // 60
 } pks__segment_columns;
 
-/// A dictionary that frames of the segment were encoded with (`codec/dictionary.h`).
+/// A dictionary that frames of the segment were encoded with (`segment/dictionaries.h`).
 typedef struct pks__dictionary_row {
   pks_le64 place;          //  0  low 56 bits: file offset; high 8 bits: codec, raw or plain zstd
   pks_le32 stored_length;  //  8

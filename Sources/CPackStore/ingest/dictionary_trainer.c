@@ -314,7 +314,7 @@ static void free_sample(sample *sample) {
   pks__scratch_free(&sample->stretches);
 }
 
-static trainer *open(pks__ingest *ingest, const pks__training_source *source) {
+static trainer *make_trainer(pks__ingest *ingest, const pks__training_source *source) {
   trainer *trainer = pks__allocate_zeroed(1, sizeof *trainer);
   if (!trainer) { return NULL; }
   trainer->ingest = ingest;
@@ -332,7 +332,7 @@ static trainer *open(pks__ingest *ingest, const pks__training_source *source) {
   return NULL;
 }
 
-static void close(trainer *trainer) {
+static void free_trainer(trainer *trainer) {
   for (size_t i = 0; i < PKS_COUNT_OF(trainer->kinds); i++) {
     free_sample(&trainer->kinds[i].trained);
     free_sample(&trainer->kinds[i].apart);
@@ -419,10 +419,10 @@ static pks_status train_all(pks__ingest *ingest, const pks__training_source *sou
   bool has = false;
   pks_status status = is_wanted(ingest) ? has_room(ingest, &has, error) : PKS_OK;
   if (status || !has) { return status; }
-  trainer *trainer = open(ingest, source);
+  trainer *trainer = make_trainer(ingest, source);
   if (!trainer) { return pks__fail_memory(error); }
   status = train(trainer, error);
-  close(trainer);
+  free_trainer(trainer);
   return status;
 }
 

@@ -14,8 +14,9 @@
 /// With level 3, the default, level 2 is tried first, and taken if it saves half a percent: with a dictionary it often is as
 /// good as level 3 without, and half as fast again as level 3 with one.
 ///
-/// Deterministic: a function of the folder, of the request, of libzstd's version and of what the store held before. Memory: 2 MiB
-/// for each kind, in scratch memory, and what `codec/dictionary_training.h` says.
+/// Deterministic: a function of the folder, of the request, of libzstd's version and of what the store held before. Memory: the
+/// samples, in scratch memory, of at most twice PKS__TRAINING_SAMPLE_MAX for each kind; and what `codec/dictionary_training.h`
+/// says.
 #ifndef PKS_INGEST_DICTIONARY_TRAINER_H
 #define PKS_INGEST_DICTIONARY_TRAINER_H
 

@@ -65,7 +65,12 @@ pks_status pks__ingest_version_has(
   return PKS_OK;
 }
 
+static pks_status fail_chunks(const pks__catalog_entry *entry, const char *text, pks_error *error) {
+  return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
+}
+
 static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entry, pks_error *error) {
+  const char *text = "the chunks of the asset do not make up its size";
   pks__chunk_cursor chunks;
   pks__chunk_cursor_init(&chunks, walk->request->pages, entry);
   pks_status status = PKS_OK;
@@ -74,24 +79,20 @@ static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entr
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (status || !more) { break; }
-    bool fits = chunk_fits(&chunk, walk->pass.ingest->chunker.maximum)
-      && pks__range_fits(size, pks__get32(chunk.length), entry->size);
-    if (!fits) {
-      const char *text = "the asset has a chunk that no chunker makes";
-      status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
-    }
-    if (!status) {
-      status = pks__dedup_pass_chunk(&walk->pass, &chunk.id, NULL, pks__get32(chunk.length), error);
-      size += pks__get32(chunk.length);
-      walk->pass.ingest->bytes_done += pks__get32(chunk.length);
+    uint32_t length = pks__get32(chunk.length);
+    if (!chunk_fits(&chunk, walk->pass.ingest->chunker.maximum)) {
+      status = fail_chunks(entry, "the asset has a chunk that no chunker makes", error);
+    } else if (!pks__range_fits(size, length, entry->size)) {
+      status = fail_chunks(entry, text, error);
+    } else {
+      status = pks__dedup_pass_chunk(&walk->pass, &chunk.id, NULL, length, error);
+      size += length;
+      walk->pass.ingest->bytes_done += length;
     }
   }
   pks__chunk_cursor_free(&chunks);
-  if (!status && size != entry->size) {
-    const char *text = "the chunks of the asset do not make up its size";
-    status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
-  }
-  return status;
+  if (status || size == entry->size) { return status; }
+  return fail_chunks(entry, text, error);
 }
 
 // MARK: - Entries
