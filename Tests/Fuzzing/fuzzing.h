@@ -82,6 +82,10 @@ void fuzz_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
 /// links, empty folders, map assets, long lists of chunks, several runs. Kind 0 to FUZZ_STORE_KINDS - 1. The core makes it.
 enum { FUZZ_STORE_KINDS = 3 };
 sim_disk *fuzz_make_store(unsigned kind);
+pks_store *fuzz_open_store(sim_disk *disk);
+/// "Example", of which kind 1 has two versions: its index, and a third version with all files as map assets.
+uint32_t fuzz_find_pack(const pks_snapshot *snapshot);
+void fuzz_map_files(sim_disk *disk);
 
 /// Opens "/store" and does everything that the public interface offers: walks, look-ups, reads in each way, statistics,
 /// differences, verification, and a commit on top when `writes`. Errors do not end it.

@@ -387,10 +387,9 @@ static void put_parts(const seed *delta, unsigned flags) {
 
 static void put_deltas(void) {
   sim_disk *disk = fuzz_make_store(1);
-  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
-  pks_store *store;
+  pks_store *store = fuzz_open_store(disk);
   pks_snapshot *snapshot;
-  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL) && !pks_snapshot_open(&snapshot, store, NULL));
+  FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
   for (uint64_t from = 1; from <= 2; from++) {
     seed delta = {0}, file = {0};
     pks_delta_request request = {
@@ -440,12 +439,10 @@ static void put_list_parts(const seed *bytes, unsigned flags) {
 
 static void put_change_lists(void) {
   sim_disk *disk = fuzz_make_store(1);
-  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
-  pks_store *store;
+  pks_store *store = fuzz_open_store(disk);
   pks_snapshot *snapshot;
-  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL) && !pks_snapshot_open(&snapshot, store, NULL));
-  uint32_t pack = 0;
-  while (strcmp(pks_snapshot_pack(snapshot, pack).name, "Example") != 0) { pack++; }
+  FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
+  uint32_t pack = fuzz_find_pack(snapshot);
   for (uint64_t from = 1; from <= 2; from++) {
     seed list = {0}, file = {0};
     FUZZ_ASSERT(!pks_snapshot_list_changes(snapshot, pack, from, 3 - from, append_list, &list, NULL));

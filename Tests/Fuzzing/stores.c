@@ -98,6 +98,33 @@ sim_disk *fuzz_make_store(unsigned kind) {
   return disk;
 }
 
+pks_store *fuzz_open_store(sim_disk *disk) {
+  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
+  pks_store *store;
+  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
+  return store;
+}
+
+uint32_t fuzz_find_pack(const pks_snapshot *snapshot) {
+  for (uint32_t i = 0; i < pks_snapshot_pack_count(snapshot); i++) {
+    if (strcmp(pks_snapshot_pack(snapshot, i).name, "Example") == 0) { return i; }
+  }
+  FUZZ_ASSERT(false);
+  return 0;
+}
+
+void fuzz_map_files(sim_disk *disk) {
+  static const char *const globs[] = {"*"};
+  pks_store *store = fuzz_open_store(disk);
+  pks_txn *txn;
+  pks_add_request request = {.pack = "Example", .folder = "/s", .map_globs = globs, .map_glob_count = 1};
+  pks_add_result result;
+  FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
+  FUZZ_ASSERT(!pks_txn_add_folder(&result, txn, &request, NULL));
+  FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
+  pks_store_close(store);
+}
+
 // MARK: - Use
 
 enum {

@@ -12,26 +12,11 @@ enum { SEGMENTS = 8, CHUNKS_MAX = 255 };
 static sim_disk *disks[2];
 static pks__id catalogs[2][2];  // by disk: of the older version, and of the newer one
 
-static pks_store *open_store(sim_disk *disk) {
-  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
-  pks_store *store;
-  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
-  return store;
-}
-
-static uint32_t find_pack(const pks_snapshot *snapshot) {
-  for (uint32_t i = 0; i < pks_snapshot_pack_count(snapshot); i++) {
-    if (strcmp(pks_snapshot_pack(snapshot, i).name, "Example") == 0) { return i; }
-  }
-  FUZZ_ASSERT(false);
-  return 0;
-}
-
 static void read_catalogs(size_t which) {
-  pks_store *store = open_store(disks[which]);
+  pks_store *store = fuzz_open_store(disks[which]);
   pks_snapshot *snapshot;
   FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
-  uint32_t pack = find_pack(snapshot);
+  uint32_t pack = fuzz_find_pack(snapshot);
   FUZZ_ASSERT(pks_snapshot_pack(snapshot, pack).version_count >= 2);
   for (uint32_t i = 0; i < 2; i++) {
     pks_pack_version version = pks_snapshot_version(snapshot, pack, 1 - i);
@@ -41,22 +26,10 @@ static void read_catalogs(size_t which) {
   pks_store_close(store);
 }
 
-static void map_files(sim_disk *disk) {
-  static const char *const globs[] = {"*"};
-  pks_store *store = open_store(disk);
-  pks_txn *txn;
-  pks_add_request request = {.pack = "Example", .folder = "/s", .map_globs = globs, .map_glob_count = 1};
-  pks_add_result result;
-  FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
-  FUZZ_ASSERT(!pks_txn_add_folder(&result, txn, &request, NULL));
-  FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
-  pks_store_close(store);
-}
-
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
   (void)count, (void)arguments;
   for (size_t i = 0; i < 2; i++) { disks[i] = fuzz_make_store(1); }
-  map_files(disks[1]);
+  fuzz_map_files(disks[1]);
   for (size_t i = 0; i < 2; i++) { read_catalogs(i); }
   return 0;
 }
@@ -116,7 +89,7 @@ static bool fetch(pks_delivery *delivery, const pks__scratch *bytes) {
 }
 
 static void deliver(sim_disk *disk, const pks__scratch *bytes) {
-  pks_store *store = open_store(disk);
+  pks_store *store = fuzz_open_store(disk);
   pks_txn *txn;
   pks_delivery *delivery;
   pks_site_segment segments[SEGMENTS] = {0};

@@ -114,10 +114,9 @@ static size_t find_page(const site *site, const uint8_t id[32]) {
 
 static void take_site(site *site, unsigned kind) {
   sim_disk *disk = fuzz_make_store(kind);
-  pks_options options = {.sha256 = fuzz_sha256, .vfs = sim_vfs(disk), .thread_count = 1};
-  pks_store *store;
+  pks_store *store = fuzz_open_store(disk);
   pks_snapshot *snapshot;
-  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL) && !pks_snapshot_open(&snapshot, store, NULL));
+  FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
   uint32_t pack = pks_snapshot_pack_count(snapshot) - 1;
   pks_pack found = pks_snapshot_pack(snapshot, pack);
   taking taking = {.site = site, .disk = disk, .snapshot = snapshot};
@@ -369,9 +368,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   uint64_t which = fuzz_take(&input, 1);
   site site = make_site(&input, &sites[(which & 3) % FUZZ_STORE_KINDS]);
   sim_disk *disk = sim_clone(takers[(which >> 2 & 3) % (FUZZ_STORE_KINDS + 1)]);
-  pks_options options = {.sha256 = fuzz_sha256, .vfs = sim_vfs(disk), .thread_count = 1};
-  pks_store *store;
-  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
+  pks_store *store = fuzz_open_store(disk);
   deliver(store, &site);
   pks_store_close(store);
   sim_counts counts = sim_counts_now(disk);

@@ -17,16 +17,9 @@ static int keep_nothing(void *context, uint64_t offset, const void *bytes, size_
   return 0;
 }
 
-static pks_store *open_store(sim_disk *disk) {
-  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
-  pks_store *store;
-  FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
-  return store;
-}
-
 /// What deltas of the store begin with: the older or the newer version of the pack.
 static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to) {
-  pks_store *store = open_store(disk);
+  pks_store *store = fuzz_open_store(disk);
   pks_snapshot *snapshot;
   pks_delta_info info;
   pks_delta_request request = {.pack = "Example", .from = from, .to = to, .level = 1, .write = keep_nothing};
@@ -37,24 +30,12 @@ static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to) {
   return info;
 }
 
-static void map_files(sim_disk *disk) {
-  static const char *const globs[] = {"*"};
-  pks_store *store = open_store(disk);
-  pks_txn *txn;
-  pks_add_request request = {.pack = "Example", .folder = "/s", .map_globs = globs, .map_glob_count = 1};
-  pks_add_result result;
-  FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
-  FUZZ_ASSERT(!pks_txn_add_folder(&result, txn, &request, NULL));
-  FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
-  pks_store_close(store);
-}
-
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
   (void)count, (void)arguments;
   for (size_t i = 0; i < 2; i++) { disks[i] = fuzz_make_store(1); }
   from_older = describe(disks[0], 1, 2);
   from_newer = describe(disks[0], 2, 1);
-  map_files(disks[1]);
+  fuzz_map_files(disks[1]);
   return 0;
 }
 
@@ -149,7 +130,7 @@ static void check(pks_store *store) {
 }
 
 static void apply(sim_disk *disk, fuzz_file *file) {
-  pks_store *store = open_store(disk);
+  pks_store *store = fuzz_open_store(disk);
   pks_txn *txn;
   pks_error error;
   unsigned steps = 0;
@@ -204,7 +185,7 @@ static bool fetch(pks_delivery *delivery, const fuzz_file *file) {
 }
 
 static void deliver(sim_disk *disk, fuzz_file *file) {
-  pks_store *store = open_store(disk);
+  pks_store *store = fuzz_open_store(disk);
   pks_txn *txn;
   pks_delivery *delivery;
   pks_delivery_request version;
