@@ -289,7 +289,7 @@ extension Import {
         return (unpacked, entries)
       }
     } catch let error as PackStoreError
-      where error.code == .refused && error.reason.hasPrefix("the archive unpacks to more than ")
+      where error.specificRemedy == ByteBudget.remedy
     {
       throw Failure(
         .refused, escaped(error.finding), remedy: "allow more with --limit if you know where the archive comes from",

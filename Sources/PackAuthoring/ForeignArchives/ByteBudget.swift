@@ -1,5 +1,8 @@
 /// How much an archive may unpack to: what keeps a small file from filling a disk.
-struct ByteBudget {
+package struct ByteBudget {
+  /// What the error says when it is used up, and no other error.
+  package static let remedy = "allow more if you know where the archive comes from"
+
   let limit: UInt64
   private let faults: ArchiveFaults
   private var left: UInt64
@@ -14,8 +17,7 @@ struct ByteBudget {
   mutating func take(_ count: UInt64) throws {
     guard count <= left else {
       throw faults.refused(
-        "unpacks to more than \(limit) bytes, which is the limit",
-        remedy: "allow more if you know where the archive comes from")
+        "unpacks to more than \(limit) bytes, which is the limit", remedy: Self.remedy)
     }
     left -= count
   }
