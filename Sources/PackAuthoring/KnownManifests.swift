@@ -5,7 +5,7 @@ import PackStore
 struct KnownManifests {
   private var manifests: [CatalogID: [VersionManifest]] = [:]
 
-  /// Those of which a change list is lost: only what they say of segments counts.
+  /// Those of which a file is lost: only what they say of segments counts.
   private var incomplete: [VersionManifest] = []
   private var tables: Set<SegmentID> = []
 
@@ -34,6 +34,12 @@ struct KnownManifests {
 
   /// Notes one that was made.
   mutating func add(_ manifest: VersionManifest) { manifests[manifest.catalog, default: []].append(manifest) }
+
+  /// One of which a file is lost or damaged: from now on only what it says of segments counts.
+  mutating func refuse(_ manifest: VersionManifest) {
+    manifests[manifest.catalog]?.removeAll { $0 == manifest }
+    incomplete.append(manifest)
+  }
 
   /// Whether the frame tables of a manifest are there, as long as they should be.
   mutating func hasTables(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {

@@ -66,7 +66,7 @@ struct SiteDescription {
     self.known = known
     var missing: [PackVersion] = []
     for version in kept {
-      if let manifest = known.manifest(of: version), hasTables(of: manifest) {
+      if let manifest = try wholeManifest(of: version) {
         for segment in manifest.segments { tables[segment.id] = segment }
         try describe(version, manifest, isNew: false)
       } else {
@@ -82,10 +82,27 @@ struct SiteDescription {
     }
   }
 
-  private mutating func hasTables(of manifest: VersionManifest) -> Bool {
-    guard checksFiles else { return known.hasTables(of: manifest, in: folder) }
-    return manifest.segments.allSatisfy(folder.holdsTable)
-      && (folder.isServedCopy || manifest.changeLists.allSatisfy(folder.holds))
+  /// What lies in the folder and describes a version, with the tables and change lists that it names.
+  private mutating func wholeManifest(of version: PackVersion) throws -> VersionManifest? {
+    while let manifest = known.manifest(of: version) {
+      let lists = try removeDamagedLists(of: manifest)
+      let hasTables =
+        checksFiles ? manifest.segments.allSatisfy(folder.holdsTable) : known.hasTables(of: manifest, in: folder)
+      if lists == 0, hasTables { return manifest }
+      known.refuse(manifest)
+    }
+    return nil
+  }
+
+  /// Removes lists that are not what their names say: they may be such as cannot be made again, and later changes would believe
+  /// them for their length.
+  ///
+  /// - Returns: how many are damaged or lost.
+  private func removeDamagedLists(of manifest: VersionManifest) throws -> Int {
+    guard checksFiles, !folder.isServedCopy else { return 0 }
+    let damaged = manifest.changeLists.filter { !folder.holds($0) }
+    for list in damaged { try folder.remove(.changes(list.digest)) }
+    return damaged.count
   }
 
   // MARK: - Segments

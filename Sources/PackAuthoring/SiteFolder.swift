@@ -203,6 +203,9 @@ struct SiteFolder: Sendable {
     }
   }
 
+  /// Removes a file; it may be gone.
+  func remove(_ file: SitePath) throws { try removeFile(place(of: file)) }
+
   private func removeStray(_ name: String) throws {
     do { try removeFile(place(name)) } catch let error as PackStoreError where error.code == .wrongKind {}
   }

@@ -107,6 +107,20 @@ import Testing
     #expect(try ServedSite(folder).versions == ["P": [2]])
   }
 
+  /// The same of one that is damaged: no later publication believes what a repair refused.
+  @Test func whatIsDamagedAndCannotBeMadeAgainIsRemoved() async throws {
+    try await publish(1...2, keep: 1)
+    let list = "site/changes/\(try manifest().changeLists[0].digest.hex)"
+    var bytes = try #require(FileManager.default.contents(atPath: folder.path(list)))
+    bytes[140] ^= 1
+    #expect(FileManager.default.createFile(atPath: folder.path(list), contents: bytes))
+    _ = try await Site.repair(at: FilePath(folder.path("site")), signedBy: key)
+    #expect(try manifest().changeLists.isEmpty && lists.isEmpty)
+    try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key, options: options)
+    #expect(try manifest().changeLists.isEmpty && lists.isEmpty)
+    #expect(try ServedSite(folder).versions == ["P": [2]])
+  }
+
   /// Archives are for devices that have anything.
   @Test func archivesHaveNone() async throws {
     try await publish(1...2)

@@ -30,8 +30,8 @@ final class Puller {
   /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for: a delta spares
   /// bytes, and is never the only way.
   private var refusedDeltas: Set<Digest256> = []
-  /// Change lists of which the same is true: pages do what they do.
-  private var refusedChangeLists: Set<Digest256> = []
+  /// Packs of which a change list was like that: pages do what lists do.
+  private var packsWithoutLists: Set<PackID> = []
   /// A file that is gone is really gone, and no sign of a newer root.
   private var hasReadRootAgain = false
 
@@ -375,7 +375,8 @@ final class Puller {
       do {
         let delta = UsableDelta(
           to: version, of: entry, from: options.usesDeltas ? kept : [], but: refusedDeltas)
-        let list = source.isArchive ? nil : manifest.changeList(from: kept, but: refusedChangeLists)
+        let usesList = !source.isArchive && !packsWithoutLists.contains(pack)
+        let list = usesList ? manifest.changeList(from: kept) : nil
         try await fetch(manifest, delivery, delta, list, &pulled)
         if !isPlan { try stage(delivery, delta, &pulled, in: transaction) }
         pulled.outcome = isCurrent ? .healed : .updated
@@ -384,8 +385,8 @@ final class Puller {
         refusedDeltas.insert(refusal.delta)
         pulled.deltaFrom = nil
         deliveries.removeLast().close(discarding: false)
-      } catch let refusal as ChangeListIsRefused {
-        refusedChangeLists.insert(refusal.list)
+      } catch is ChangeListIsRefused {
+        packsWithoutLists.insert(pack)
         deliveries.removeLast().close(discarding: false)
       }
     }
@@ -435,9 +436,7 @@ final class Puller {
           crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack,
           metadataByteLimit: metadataByteLimit(of: manifest))
       } catch let error where list != nil && Self.saysCorrupt(error) {
-        // It may be the list that leads astray.
-        if let list { throw ChangeListIsRefused(list: list.digest) }
-        throw error
+        throw ChangeListIsRefused()  // it may be the list that leads astray
       }
     }
     if takesDelta {
@@ -466,9 +465,9 @@ final class Puller {
       guard try delivery.use(list) else { return }
       try await fetch(ChangeListPart(delivery), delivery, [SegmentFiles(list)], of: pack)
     } catch SourceFault.siteChanged {
-      throw ChangeListIsRefused(list: list.digest)
+      throw ChangeListIsRefused()
     } catch let error as DeliveryError where error.code != .unreachable {
-      throw ChangeListIsRefused(list: list.digest)
+      throw ChangeListIsRefused()
     }
   }
 
@@ -605,9 +604,7 @@ private struct DeltaIsRefused: Error {
 }
 
 /// A change list that is good for nothing: by pages, then.
-private struct ChangeListIsRefused: Error {
-  let list: Digest256
-}
+private struct ChangeListIsRefused: Error {}
 
 /// Waits between looks at what another process does: longer each time, up to two seconds.
 private struct Wait {

@@ -47,11 +47,9 @@ final class ChangeListPart: Incoming {
 extension VersionManifest {
   /// The shortest change list that leads from a version that the store keeps; nil: there is none, or the version is among
   /// those that are kept.
-  func changeList(from kept: [PackVersion], but refused: Set<Digest256>) -> ChangeList? {
+  func changeList(from kept: [PackVersion]) -> ChangeList? {
     guard !kept.contains(where: { $0.catalog == catalog }) else { return nil }
-    return changeLists.filter { list in
-      !refused.contains(list.digest) && kept.contains { $0.catalog == list.from }
-    }.min { $0.byteCount < $1.byteCount }
+    return changeLists.filter { list in kept.contains { $0.catalog == list.from } }.min { $0.byteCount < $1.byteCount }
   }
 }
 

@@ -135,15 +135,15 @@ struct BucketJob: Sendable {
   ) async throws -> UInt64 {
     try checkpoint("claim")
     let lease = LeaseKeeper(job: self)
-    let (claimed, served) = try await bothInParallel(count: parallelCount) {
-      try await claim(next, base)
-    } _: {
-      // Which ETags they have counts from here until the job is ready: no other job writes roots meanwhile, or this one is not
-      // ready.
-      try await servedRoots(next.image.roots.keys)
-    }
-    await lease.set(claimed)
     do {
+      let (claimed, served) = try await bothInParallel(count: parallelCount) {
+        try await claim(next, base)
+      } _: {
+        // Which ETags they have counts from here until the job is ready: no other job writes roots meanwhile, or this one is not
+        // ready.
+        try await servedRoots(next.image.roots.keys)
+      }
+      await lease.set(claimed)
       try await requireKnown(served, next, base)
       let intents = intents(next, served)
       let byteCount = try await upload(next, base, body, lease, progress)
