@@ -208,10 +208,11 @@ static pks_status collect_files(collector *collector, pks_error *error) {
   pks_txn *txn;
   pks_status status = begin(collector, &txn, error);
   if (status) { return status; }
-  // The process that dropped something may have collected it, which the generation cannot say.
-  bool is_needed = txn->staging.leaves_garbage;
-  if (!is_needed && pks__has_garbage(txn->base)) { status = pks__gc_look(txn, &is_needed, error); }
-  if (status || !is_needed) {
+  // What the generation says is not enough: a loss of power brings back files that were unlinked, and the process that
+  // dropped something may have collected it.
+  bool *is_needed = &txn->staging.leaves_garbage;
+  if (!*is_needed) { status = pks__gc_look(txn, is_needed, error); }
+  if (status || !*is_needed) {
     pks_txn_abort(txn);
     return status;
   }

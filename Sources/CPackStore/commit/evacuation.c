@@ -200,7 +200,7 @@ static pks_status move_version(
   pks_txn *txn = evacuation->txn;
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   bool sync = txn->options.durability == PKS_DURABLE, is_first = txn->changes.length == 0;
-  pks__version_request request = pks__relay_request(snapshot, pack, version, is_current, &evacuation->plan->victims);
+  pks__version_request request = pks__relay_request(snapshot, pack, version, is_current, &evacuation->plan->avoided);
   request.keeps_missing = true;
   request.stores_durably = is_first && !evacuation->plan->is_purgeable;
   request.fetch = (pks__chunk_fetch){.context = evacuation, .fetch = fetch_chunk};
@@ -230,7 +230,7 @@ pks_status pks__evacuate(
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], &txn->staging.scratch); }
   const char *owner = plan->is_purgeable ? pks__generation_any_pack(&txn->base->generation, plan->pack)->name : "";
   pks_status status = pks__reliance_open(
-    &evacuation.reliance, txn->base, owner, plan->is_purgeable, &plan->victims, &txn->staging.scratch, error
+    &evacuation.reliance, txn->base, owner, plan->is_purgeable, &plan->avoided, &txn->staging.scratch, error
   );
   *copied_bytes = 0;
   txn->evacuates = true;

@@ -295,11 +295,32 @@ static pks_status list_moving(planner *planner, pks_error *error) {
   return status;
 }
 
+/// Lists what new layouts must not lead to.
+static pks_status list_avoided(planner *planner, pks_error *error) {
+  pks_snapshot *snapshot = planner->snapshot;
+  pks__evacuation_plan *plan = planner->plan;
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < pks__segment_set_count(&plan->victims); i++) {
+    status = pks__segment_set_add(&plan->avoided, pks__segment_set_at(&plan->victims, i), error);
+  }
+  for (uint32_t i = 0; !status && i < snapshot->run_count; i++) {
+    pks__run *run = &snapshot->runs[i].open->run;
+    for (uint32_t at = 0; !status && at < run->segment_count; at++) {
+      pks__run_segment_info info;
+      status = pks__run_segment_at(run, at, &info, error);
+      bool is_led_to = !status && pks__segment_set_has(&planner->segments, &info.id);
+      if (!status && !is_led_to) { status = pks__segment_set_add(&plan->avoided, &info.id, error); }
+    }
+  }
+  return status;
+}
+
 // MARK: - Life
 
 static void init(planner *planner, pks__scratch_folder *home) {
   pks__evacuation_plan *plan = planner->plan;
   pks__segment_set_init(&plan->victims, home);
+  pks__segment_set_init(&plan->avoided, home);
   pks__scratch_init(&plan->versions, home);
   pks__segment_set_init(&planner->segments, home);
   pks__segment_set_init(&planner->looked_at, home);
@@ -332,6 +353,7 @@ pks_status pks__evacuation_plan_make(
     mark_moving(&planner);
     status = add_metadata(&planner, error);
     if (!status) { status = list_moving(&planner, error); }
+    if (!status) { status = list_avoided(&planner, error); }
   }
   release(&planner);
   return status;
@@ -339,6 +361,7 @@ pks_status pks__evacuation_plan_make(
 
 void pks__evacuation_plan_free(pks__evacuation_plan *plan) {
   pks__segment_set_free(&plan->victims);
+  pks__segment_set_free(&plan->avoided);
   pks__scratch_free(&plan->versions);
   pks__chunk_use_free(&plan->use);
 }

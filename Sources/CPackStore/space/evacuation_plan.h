@@ -12,6 +12,10 @@
 /// purgeable pack's. What is copied stays there. A purgeable segment is emptied only if all is there that is needed of it.
 ///
 /// Where versions are laid out again in any case, metadata segments that no others lead to are emptied with them.
+///
+/// Segments that the index has and no version leads to are left to go as they are: a reader may hold them for a while. Versions
+/// that are laid out again avoid them like those that are emptied. So a segment that was emptied never comes back, and emptying
+/// ends: each plan has fewer of the segments to choose from that were there before, and new ones have no dead frames.
 #ifndef PKS_SPACE_EVACUATION_PLAN_H
 #define PKS_SPACE_EVACUATION_PLAN_H
 
@@ -34,6 +38,7 @@ typedef struct pks__evacuation_limits {
 
 typedef struct pks__evacuation_plan {
   pks__segment_set victims;  ///< data and metadata segments to empty
+  pks__segment_set avoided;  ///< these, and those that no version leads to
   pks__scratch versions;     ///< pks__planned_version: all that lead to them, in order of packs, current ones first
   pks__chunk_use use;        ///< of the segments that were looked at
   bool is_purgeable;         ///< the data segments lie in the cache folder

@@ -10,16 +10,24 @@ extension Core {
   @Suite struct SpaceModelTests {
     @Test func contentAndAvailabilityAreAsTheModelSays() throws {
       for number in 0..<(200 * Campaign.scale) {
-        let seed = Campaign.seed &* 1_000_003 &+ number
-        let sequence = try SpaceSequence(seed: seed)
-        do {
-          for _ in 0..<25 { try sequence.step() }
-          try sequence.end()
-        } catch {
-          let story = sequence.history + sequence.places()
-          Issue.record("seed \(seed): \(error)\n\(story.joined(separator: "\n"))")
-          return
-        }
+        guard try Self.run(seed: Campaign.seed &* 1_000_003 &+ number) else { return }
+      }
+    }
+
+    /// Sequences in which a collection left files after a loss of power, or never ended beside a reader.
+    @Test(arguments: [7_013_021_459, 7_026_021_223, 7_013_021_901] as [UInt64])
+    func sequencesThatFailed(_ seed: UInt64) throws { _ = try Self.run(seed: seed) }
+
+    private static func run(seed: UInt64) throws -> Bool {
+      let sequence = try SpaceSequence(seed: seed)
+      do {
+        for _ in 0..<25 { try sequence.step() }
+        try sequence.end()
+        return true
+      } catch {
+        let story = sequence.history + sequence.places()
+        Issue.record("seed \(seed): \(error)\n\(story.joined(separator: "\n"))")
+        return false
       }
     }
   }

@@ -111,6 +111,22 @@ extension Core {
       #expect(try other.snapshot().generation == before)
     }
 
+    /// Nothing makes it certain that unlinked files are gone after a loss of power. The generation, which was synced, says
+    /// that there is nothing to collect.
+    @Test func whatALossOfPowerBringsBack() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      try store.commit { try $0.add("p", "/one") }
+      let needed = Self.segments(disk)
+      try store.commit { try $0.add("q", "/other") }
+      try store.commit { try $0.remove("q") }
+      try store.commit { try $0.pin("p", 1) }
+      #expect(Self.segments(disk) == needed)
+      let after = disk.crash(SIM_CRASH_MIN)
+      #expect(Self.segments(after).count > needed.count)
+      #expect(try Store(after).collect().freed_bytes > 0)
+      #expect(Self.segments(after) == needed)
+    }
+
     // MARK: Inside segments
 
     /// Nothing is lost, everything is where it was, and what is left to free is nothing.
