@@ -64,10 +64,21 @@ static pks_status sweep(pks__staging *staging, pks_error *error) {
 
 // MARK: - Opening and closing
 
+/// Makes `tmp` and what else is not there of a store's folders: many programs that copy folders leave out empty ones.
+static pks_status make_missing_folders(pks_store *store, pks_error *error) {
+  pks_vfs_info info;
+  int failure = pks__vfs_info(store->vfs, store->root, PKS__TMP_FOLDER, false, &info);
+  if (failure != ENOENT) { return PKS_OK; }
+  pks_status status = pks__store_make_folders(store, error);
+  return status ? status : pks__store_sync_folder(store, ".", error);
+}
+
 /// Makes the staging folder. Its lock comes first, so that no sweep takes it for a dead one's.
 static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
   pks_store *store = staging->store;
   const pks_vfs *vfs = store->vfs;
+  pks_status made = make_missing_folders(store, error);
+  if (made) { return made; }
   for (;;) {
     int failure = pks__vfs_random(vfs, &staging->id, sizeof staging->id);
     if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
