@@ -28,10 +28,9 @@ import Testing
   @Test func isWrittenAsTheFormatSays() throws {
     let device = try #require(DeviceID(hex: "000102030405060708090a0b0c0d0e0f"))
     let text = DeviceRecord(device: device, place: Self.here).text
-    let format = SiteFormat.current
     #expect(
       text == """
-        packstore device \(format & 0xffff).\(format >> 16)
+        packstore device 1
         device 000102030405060708090a0b0c0d0e0f \
         af258b7aafd6008e4c20379cf27e9780600f144e1224042a8d79a8220f5e00bf 7
 

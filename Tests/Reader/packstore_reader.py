@@ -50,12 +50,13 @@ def demand(condition, place, what):
 
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
-FORMAT = 0 | 8 << 16  # version 0, draft 8
+FORMAT = 1  # version 1, no features
+WRITERS = 24  # features from this bit on concern writers
 
 
 def check_format(format_, place):
-    demand(format_ & 0xffff == 0, place, "newer format")
-    demand(format_ == FORMAT, place, "another draft of the format")
+    demand(format_ & 0xffff != 0, place, "a draft of the format")
+    demand(format_ == FORMAT, place, "newer format")
 
 
 def load(name, fallback):
@@ -680,15 +681,16 @@ class CatalogBuilder:
 
     def finish(self):
         root, height = self.tree.finish()
-        page = b"PKSCATL0" + struct.pack("<IIQQQQ", self.average, height, self.counts[KIND_FILE], self.counts[KIND_LINK],
-                                         self.counts[KIND_FOLDER], self.bytes) + root
+        page = b"PKSC" + struct.pack("<IIIQQQQ", FORMAT, self.average, height, self.counts[KIND_FILE],
+                                     self.counts[KIND_LINK], self.counts[KIND_FOLDER], self.bytes) + root
         return sha256(page)
 
 
 class Catalog:
     def __init__(self, load_page, root):
         page, place = load_page(root), f"catalog {root.hex()}"
-        demand(len(page) == 80 and page[:8] == b"PKSCATL0", place, "not the root of a catalog")
+        demand(len(page) == 80 and page[:4] == b"PKSC", place, "not the root of a catalog")
+        check_format(le(page, 4, 4), place)
         self.average, self.height, self.files, self.links, self.folders, self.bytes = struct.unpack_from("<IIQQQQ", page, 8)
         self.map, self.load_page, self.place = page[48:], load_page, place
         check_average(self.average, place)
@@ -719,7 +721,8 @@ class Catalog:
 class Layout:
     def __init__(self, load_page, root):
         page, place = load_page(root), f"layout {root.hex()}"
-        demand(len(page) >= 80 and page[:8] == b"PKSLAYT0", place, "not the root of a layout")
+        demand(len(page) >= 80 and page[:4] == b"PKSL", place, "not the root of a layout")
+        check_format(le(page, 4, 4), place)
         self.catalog, self.map = page[8:40], page[40:72]
         self.height, count = struct.unpack_from("<II", page, 72)
         demand(len(page) >= 124, place, "too short")
@@ -992,7 +995,7 @@ class Generation:
         demand(len(data) >= 204 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
-        check_format(reader.uint(4), place)
+        check_format(reader.uint(4) & (1 << WRITERS) - 1, place)
         self.flags, self.lineage = reader.uint(2), reader.uint(2)
         self.number, self.predecessor = reader.uint(8), reader.uint(8)
         self.store_id, self.boot_id, self.path_key = reader.take(16), reader.take(16), reader.take(32)

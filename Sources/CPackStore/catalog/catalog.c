@@ -6,10 +6,31 @@
 _Static_assert(sizeof(pks__catalog_chunk) == 36, "on-disk size");
 _Static_assert(sizeof(pks__layout_extent) == 32, "on-disk size");
 
+#define CATALOG_MAGIC "PKSC"
+#define LAYOUT_MAGIC "PKSL"
+enum { MAGIC_SIZE = 4 };
+
 static pks_status corrupt(const char *text, const pks__id *id, pks_error *error) {
   char name[2 * PKS__ID_SIZE + 1];
   pks__hex(id->bytes, sizeof id->bytes, name);
   return pks__fail(error, PKS_CORRUPT, text, name, PKS_NO_OFFSET);
+}
+
+/// The first eight bytes of a root page: what it is, and of which format.
+static bool read_head(pks__reader *reader, const char *magic, uint32_t *format) {
+  const uint8_t *found = pks__read_bytes(reader, MAGIC_SIZE);
+  *format = pks__read32(reader);
+  return !reader->failed && memcmp(found, magic, MAGIC_SIZE) == 0;
+}
+
+static pks_status check_head(
+  pks__reader *reader, const char *magic, const char *text, const pks__id *id, pks_error *error
+) {
+  char name[2 * PKS__ID_SIZE + 1];
+  uint32_t format;
+  if (!read_head(reader, magic, &format)) { return corrupt(text, id, error); }
+  pks__hex(id->bytes, sizeof id->bytes, name);
+  return pks__check_format(format, name, MAGIC_SIZE, error);
 }
 
 // MARK: - Rows
@@ -93,11 +114,12 @@ pks_status pks__catalog_put_root(
   pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error
 ) {
   struct {
-    uint8_t magic[8];
-    pks_le32 average, height;
+    uint8_t magic[4];
+    pks_le32 format, average, height;
     pks_le64 files, links, folders, bytes;
     pks__id root;
   } page = {
+    .format = pks__put32(PKS__FORMAT),
     .average = pks__put32(info->chunk_average),
     .height = pks__put32(map->height),
     .files = pks__put64(info->file_count),
@@ -107,7 +129,7 @@ pks_status pks__catalog_put_root(
     .root = map->root,
   };
   _Static_assert(sizeof page == PKS__CATALOG_ROOT_SIZE, "on-disk size");
-  memcpy(page.magic, PKS__CATALOG_MAGIC, sizeof page.magic);
+  memcpy(page.magic, CATALOG_MAGIC, sizeof page.magic);
   return sink.put(sink.context, &page, sizeof page, id, error);
 }
 
@@ -118,8 +140,7 @@ pks_status pks__catalog_read_root(
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
     pks__reader reader = pks__reader_make(page.bytes, (size_t)page.length);
-    const uint8_t *magic = pks__read_bytes(&reader, 8);
-    bool known = magic && memcmp(magic, PKS__CATALOG_MAGIC, 8) == 0;
+    status = check_head(&reader, CATALOG_MAGIC, "bad catalog root", id, error);
     info->chunk_average = pks__read32(&reader);
     map->height = pks__read32(&reader);
     info->file_count = pks__read64(&reader);
@@ -129,7 +150,8 @@ pks_status pks__catalog_read_root(
     map->count = info->file_count + info->link_count + info->folder_count;
     const uint8_t *root = pks__read_bytes(&reader, sizeof map->root);
     if (root) { memcpy(&map->root, root, sizeof map->root); }
-    if (!known || reader.failed || pks__reader_left(&reader) != 0) { status = corrupt("bad catalog root", id, error); }
+    bool fits = !reader.failed && pks__reader_left(&reader) == 0;
+    if (!status && !fits) { status = corrupt("bad catalog root", id, error); }
   }
   pks__scratch_free(&page);
   return status;
@@ -141,13 +163,15 @@ pks_status pks__layout_put_root(
 ) {
   uint32_t name_length = (uint32_t)strlen(root->pack);
   struct {
-    uint8_t magic[8];
+    uint8_t magic[4];
+    pks_le32 format;
     pks__id catalog, map;
     pks_le32 height, segment_count;
     pks_le64 number;
     pks__id attributes;
     pks_le32 name_length;
   } head = {
+    .format = pks__put32(PKS__FORMAT),
     .catalog = root->catalog,
     .map = root->map.root,
     .height = pks__put32(root->map.height),
@@ -157,7 +181,7 @@ pks_status pks__layout_put_root(
     .name_length = pks__put32(name_length),
   };
   _Static_assert(sizeof head == 124, "on-disk size");
-  memcpy(head.magic, PKS__LAYOUT_MAGIC, sizeof head.magic);
+  memcpy(head.magic, LAYOUT_MAGIC, sizeof head.magic);
   pks__scratch page = {0};
   pks_status status = pks__scratch_append(&page, &head, sizeof head, error);
   if (!status) { status = pks__scratch_append(&page, root->pack, name_length, error); }
@@ -168,8 +192,6 @@ pks_status pks__layout_put_root(
 }
 
 static bool read_layout_root(pks__reader *reader, pks__layout_root *out, uint64_t *segments_length) {
-  const uint8_t *magic = pks__read_bytes(reader, 8);
-  if (!magic || memcmp(magic, PKS__LAYOUT_MAGIC, 8) != 0) { return false; }
   const uint8_t *catalog = pks__read_bytes(reader, sizeof out->catalog);
   const uint8_t *map = pks__read_bytes(reader, sizeof out->map.root);
   out->map.height = pks__read32(reader);
@@ -186,6 +208,12 @@ static bool read_layout_root(pks__reader *reader, pks__layout_root *out, uint64_
   return pks__version_is_valid(out->number) && pks__pack_name_is_valid(out->pack) && strlen(out->pack) == name_length;
 }
 
+bool pks__layout_is_root(const uint8_t *page, size_t length) {
+  pks__reader reader = pks__reader_make(page, length);
+  uint32_t format;
+  return read_head(&reader, LAYOUT_MAGIC, &format) && format == PKS__FORMAT;
+}
+
 pks_status pks__layout_read_root(
   pks__page_source source, const pks__id *id, pks__layout_root *out, pks__scratch *segments, pks_error *error
 ) {
@@ -195,8 +223,9 @@ pks_status pks__layout_read_root(
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
     pks__reader reader = pks__reader_make(page.bytes, (size_t)page.length);
-    status = read_layout_root(&reader, out, &length) ? pks__scratch_append(segments, reader.next, length, error)
-                                                     : corrupt("bad layout root", id, error);
+    status = check_head(&reader, LAYOUT_MAGIC, "bad layout root", id, error);
+    if (!status && !read_layout_root(&reader, out, &length)) { status = corrupt("bad layout root", id, error); }
+    if (!status) { status = pks__scratch_append(segments, reader.next, length, error); }
   }
   pks__scratch_free(&page);
   return status;

@@ -5,7 +5,7 @@
 /// A layout depends on what the store held before.
 ///
 /// Catalog root page            Layout root page
-///   0 "PKSCATL0"                 0 "PKSLAYT0"
+///   0 "PKSC", le32 format        0 "PKSL", le32 format
 ///   8 le32 average chunk         8 id of the catalog's root page
 ///  12 le32 height of the map    40 id of the map's root
 ///  16 le64 files                72 le32 height of the map
@@ -36,9 +36,6 @@
 #include "catalog/tree.h"
 #include "catalog/tree_cursor.h"
 #include "catalog/tree_writer.h"
-
-#define PKS__CATALOG_MAGIC "PKSCATL0"
-#define PKS__LAYOUT_MAGIC "PKSLAYT0"
 
 enum {
   PKS__CATALOG_ROOT_SIZE = 80,
@@ -173,7 +170,9 @@ void pks__extent_cursor_init(pks__extent_cursor *cursor, pks__page_source source
 void pks__extent_cursor_free(pks__extent_cursor *cursor);
 pks_status pks__extent_cursor_next(pks__extent_cursor *cursor, pks__layout_extent *out, bool *more, pks_error *error);
 
-/// Root of a layout; the segments that it names are appended to `segments`.
+/// Whether a page begins as the root of a layout does, of the format that is read here.
+bool pks__layout_is_root(const uint8_t *page, size_t length);
+/// Root of a layout; the segments that it names are appended to `segments`. Errors: CORRUPT, NEWER_FORMAT, OTHER_DRAFT.
 pks_status pks__layout_read_root(
   pks__page_source source, const pks__id *id, pks__layout_root *out, pks__scratch *segments, pks_error *error
 );

@@ -60,8 +60,9 @@ static pks_status check_cache_folder(const pks_txn *txn, const pks_snapshot *cur
 /// Applies the staged changes to the generation that is current now.
 static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks_error *error) {
   const pks_txn *txn = commit->txn;
-  if (current->generation.is_site && !txn->options.publication) { return pks__fail_is_site(error); }
-  pks_status status = pks__generation_copy(&current->generation, &commit->next, error);
+  pks_status status = pks__generation_check_change(&current->generation, txn->options.publication, error);
+  if (status) { return status; }
+  status = pks__generation_copy(&current->generation, &commit->next, error);
   bool moved_on = current->generation.number != txn->base->generation.number;
   // What is reused may be what the repair left behind.
   if (!status && current->generation.lineage != txn->base->generation.lineage) {

@@ -199,8 +199,8 @@ static void unlink_candidates(purge *purge, uint64_t bytes) {
 // MARK: - Purging
 
 static pks_status check_may_purge(const purge *purge) {
-  if (purge->generation.is_site) { return pks__fail_is_site(purge->error); }
-  if (purge->store->may_write) { return PKS_OK; }
+  pks_status status = pks__generation_check_change(&purge->generation, false, purge->error);
+  if (status || purge->store->may_write) { return status; }
   return pks__fail(purge->error, PKS_READ_ONLY, "the store is open for reading only", NULL, PKS_NO_OFFSET);
 }
 

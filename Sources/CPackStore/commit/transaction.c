@@ -45,7 +45,7 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   if (!status) { pks__incoming_sweep(store); }
   if (!status) { status = pks__snapshot_open_current(&txn->base, store, error); }
   // The commit decides, under the lock; to say it now spares the work.
-  if (!status && txn->base->generation.is_site && !txn->options.publication) { status = pks__fail_is_site(error); }
+  if (!status) { status = pks__generation_check_change(&txn->base->generation, txn->options.publication, error); }
   if (status) {
     pks_txn_abort(txn);
     return status;

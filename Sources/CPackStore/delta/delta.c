@@ -36,7 +36,7 @@ pks_status pks__delta_put_header(
   }
   header->length = (uint32_t)length;
   fixed_part fixed = {
-    .version = pks__put32(PKS__FORMAT),
+    .version = pks__put32(PKS__DRAFT_FORMAT),
     .length = pks__put32(header->length),
     .from_number = pks__put64(header->from_number),
     .to_number = pks__put64(header->to_number),
@@ -74,7 +74,7 @@ pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uin
   if (memcmp(pks__read_bytes(&reader, 8), PKS__DELTA_MAGIC, 8) != 0) {
     return corrupt("this is no delta", name, error);
   }
-  pks_status status = pks__check_format(pks__read32(&reader), name, 8, error);
+  pks_status status = pks__check_draft(pks__read32(&reader), name, 8, error);
   if (status) { return status; }
   *length = pks__read32(&reader);
   bool fits = *length >= PKS__DELTA_FIXED && *length <= PKS__DELTA_HEADER_MAX;

@@ -68,6 +68,8 @@ bool pks__pack_name_is_valid(const char *name) {
 
 uint32_t pks_format(void) { return PKS__FORMAT; }
 
+uint32_t pks_draft_format(void) { return PKS__DRAFT_FORMAT; }
+
 bool pks__product_is_valid(const char *name) {
   size_t length = strlen(name);
   if (length == 0 || length > PKS__PRODUCT_MAX || name[0] == '-' || name[0] == '_' || name[0] == '.') { return false; }
@@ -79,14 +81,26 @@ bool pks__product_is_valid(const char *name) {
   return true;
 }
 
-pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error) {
-  if (format == PKS__FORMAT) { return PKS_OK; }
-  if ((format & 0xffff) > PKS__FORMAT_VERSION) {
-    return pks__fail(error, PKS_NEWER_FORMAT, "written by a later version of this library", name, offset);
-  }
+static pks_status fail_later(const char *name, uint64_t offset, pks_error *error) {
+  return pks__fail(error, PKS_NEWER_FORMAT, "written by a later version of this library", name, offset);
+}
+
+static pks_status fail_draft(const char *name, uint64_t offset, pks_error *error) {
   return pks__fail(
     error, PKS_OTHER_DRAFT, "written in another draft of the format, which this version does not read", name, offset
   );
+}
+
+pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error) {
+  if (format == PKS__FORMAT) { return PKS_OK; }
+  bool is_draft = (format & 0xffff) < PKS__FORMAT_VERSION;
+  return is_draft ? fail_draft(name, offset, error) : fail_later(name, offset, error);
+}
+
+pks_status pks__check_draft(uint32_t format, const char *name, uint64_t offset, pks_error *error) {
+  if (format == PKS__DRAFT_FORMAT) { return PKS_OK; }
+  bool is_draft = (format & 0xffff) == 0;
+  return is_draft ? fail_draft(name, offset, error) : fail_later(name, offset, error);
 }
 
 void pks__hex(const uint8_t *bytes, size_t byte_count, char *out) {

@@ -1,6 +1,6 @@
 /// The on-disk format, as structs: the mirror of `Docs/FORMAT.md`, and the only place where bytes become values.
 ///
-/// Integers are little-endian; offsets and lengths are in bytes. Version 0: may change until space management is done.
+/// Integers are little-endian; offsets and lengths are in bytes.
 ///
 /// Three kinds of file hold everything but the control file:
 ///   segment     frames, then a table that describes them
@@ -19,10 +19,14 @@
 #include "codec/codec.h"
 
 enum {
-  PKS__FORMAT_VERSION = 0,
-  PKS__FORMAT_DRAFT = 8,  ///< of version 0; raised by every incompatible change, whatever kind of file it concerns
-  /// what every kind of file carries in four bytes: the version below, the draft above
-  PKS__FORMAT = PKS__FORMAT_VERSION | PKS__FORMAT_DRAFT << 16,
+  PKS__FORMAT_VERSION = 1,
+  /// what the kinds of file that are settled carry in four bytes: the version, then a bit for each feature, of which none is
+  /// known so far
+  PKS__FORMAT = PKS__FORMAT_VERSION,
+  PKS__FORMAT_WRITER_SHIFT = 24,  ///< features from this bit on concern writers alone; a generation may have such
+  PKS__DRAFT = 9,                 ///< raised by every incompatible change of a kind that is not settled
+  /// what the kinds of file that are not settled carry: version 0, then the draft
+  PKS__DRAFT_FORMAT = PKS__DRAFT << 16,
   PKS__PAGE = 4096,
   PKS__SUMS_PER_GROUP = PKS__PAGE / 8,
   PKS__ID_SIZE = 32,
@@ -299,8 +303,11 @@ enum {
 #define PKS__VERSION_MAX (((uint64_t)1 << 53) - 1)
 static inline bool pks__version_is_valid(uint64_t number) { return number > 0 && number <= PKS__VERSION_MAX; }
 
-/// Checks the four bytes at `offset` that say which format a file is of. Errors: NEWER_FORMAT, OTHER_DRAFT.
+/// Checks the four bytes at `offset` that say which format a file of a settled kind is of. Errors: NEWER_FORMAT (a later version,
+/// or a feature that is not known), OTHER_DRAFT.
 pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error);
+/// The same of a kind that is not settled.
+pks_status pks__check_draft(uint32_t format, const char *name, uint64_t offset, pks_error *error);
 /// Whether a status says that bytes are of a format that this library does not read: then nothing is damaged.
 static inline bool pks__is_other_format(pks_status status) {
   return status == PKS_NEWER_FORMAT || status == PKS_OTHER_DRAFT;

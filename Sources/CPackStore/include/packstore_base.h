@@ -75,7 +75,7 @@ typedef enum pks_status {
 
   PKS_CORRUPT = 300,       ///< bytes on disk are not what was written; `file` and `offset` say where
   PKS_NEWER_FORMAT = 301,  ///< written by a later version of this library
-  PKS_OTHER_DRAFT = 304,   ///< written in another draft of format 0: nothing is damaged, another version reads it
+  PKS_OTHER_DRAFT = 304,   ///< written in another draft of the format: nothing is damaged, another version reads it
   PKS_PURGED = 302,        ///< the data was purgeable and is gone
   /// not signed by a trusted key, or too old; the core has no cryptography, and leaves it to its callers to say so
   PKS_UNTRUSTED = 303,
@@ -112,8 +112,12 @@ const char *pks_library_version(void);
 /// alone. Static.
 const char *pks_zstd_version(void);
 
-/// The format that this library reads and writes: the version in the low half, the draft of it in the high half.
+/// The format of stores that this library writes: the version in the low half, features in the high half. Stores of this version
+/// are read by all later ones.
 uint32_t pks_format(void);
+/// The format of what lies on sites and in archives beside segments, which is not settled: version 0 in the low half, the draft
+/// in the high half. No other draft is read.
+uint32_t pks_draft_format(void);
 
 /// A short English name of the status, such as "corrupt". Static.
 const char *pks_status_name(pks_status status);

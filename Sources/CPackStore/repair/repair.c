@@ -283,15 +283,14 @@ static pks_status commit(pks__repair *repair, pks_error *error) {
 }
 
 /// A site is repaired by its publisher. Where no generation says whether this is one, its first folder does.
-static pks_status check_site(pks__repair *repair, pks_error *error) {
+static pks_status check_may_repair(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->old->vfs;
   const pks_repair_request *request = repair->request;
   pks_vfs_info info;
   if (repair->plan.number == 0 && !pks__vfs_info(vfs, repair->old->root, PKS__SITE_FOLDER, false, &info)) {
     repair->plan.is_site = info.kind == PKS_VFS_KIND_FOLDER;
   }
-  bool is_allowed = request->publication || request->dry_run || !repair->plan.is_site;
-  return is_allowed ? PKS_OK : pks__fail_is_site(error);
+  return request->dry_run ? PKS_OK : pks__generation_check_change(&repair->plan, request->publication, error);
 }
 
 // MARK: - All of it
@@ -312,7 +311,7 @@ static pks_status restore(pks__repair *repair, pks_error *error) {
   pks_status status = open_donors(repair, error);
   if (!status) { status = open_transaction(repair, error); }
   if (!status) { status = pks__repair_find_plan(repair, error); }
-  if (!status) { status = check_site(repair, error); }
+  if (!status) { status = check_may_repair(repair, error); }
   if (!status) {
     find_cache(repair);
     survey->has_tables = repair->request->versions != NULL;

@@ -90,12 +90,6 @@ static pks_status advance(void *context, uint64_t offset, pks_error *error) {
   return show_progress(survey, false, error);
 }
 
-/// What is known of layouts is in their roots.
-static bool is_layout_root(const uint8_t *page, size_t length) {
-  size_t magic = sizeof PKS__LAYOUT_MAGIC - 1;
-  return length >= magic && memcmp(page, PKS__LAYOUT_MAGIC, magic) == 0;
-}
-
 /// Notes the chunks of a frame that is whole.
 static pks_status note_frame(
   void *context, pks__segment *segment, uint32_t index, const pks__frame *frame, const uint8_t *raw, pks_error *error
@@ -107,7 +101,7 @@ static pks_status note_frame(
     pks__intact_chunk chunk = {.segment = survey->present, .frame = index, .row = row};
     uint32_t end = pks__get32(segment->ends[row]);
     status = pks__scratch_append(&survey->chunks, &chunk, sizeof chunk, error);
-    bool is_root = segment->kind == PKS__SEGMENT_METADATA && is_layout_root(raw + begin, end - begin);
+    bool is_root = segment->kind == PKS__SEGMENT_METADATA && pks__layout_is_root(raw + begin, end - begin);
     if (!status && is_root) {
       status = pks__scratch_append(&survey->layouts, &segment->ids[row], sizeof(pks__id), error);
     }

@@ -113,7 +113,7 @@ static pks_status read_header(
     return bad_table("not a frame table", name, 0, error);
   }
   memcpy(&head, bytes, sizeof head);
-  pks_status status = pks__check_format(pks__get32(head.version), name, 8, error);
+  pks_status status = pks__check_draft(pks__get32(head.version), name, 8, error);
   if (status) { return status; }
   uint32_t kind = pks__get32(head.kind);
   if (kind != PKS__SEGMENT_DATA && kind != PKS__SEGMENT_METADATA) {
@@ -190,7 +190,7 @@ static pks_status put(writer *writer, const void *bytes, size_t byte_count, pks_
 static pks_status put_header(writer *writer, pks_error *error) {
   const pks__segment *segment = writer->segment;
   header head = {
-    .version = pks__put32(PKS__FORMAT),
+    .version = pks__put32(PKS__DRAFT_FORMAT),
     .kind = pks__put32(segment->kind),
     .segment = segment->id,
     .file_length = pks__put64(segment->file_length),

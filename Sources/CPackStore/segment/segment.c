@@ -90,7 +90,8 @@ static pks_status read_columns(pks__segment *segment, pks__table *table, pks_err
   segment->ends = column(table, columns.ends, segment->chunk_count, sizeof *segment->ends);
   segment->dictionary_count = pks__get32(columns.dictionary_count);
   segment->dictionaries = column(table, columns.dictionaries, segment->dictionary_count, sizeof *segment->dictionaries);
-  bool fits = segment->frames && segment->ids && segment->ends && segment->dictionaries
+  bool fits = pks__get32(columns.version) == PKS__FORMAT && segment->frames && segment->ids && segment->ends
+    && segment->dictionaries
     && segment->dictionary_count <= (segment->kind == PKS__SEGMENT_DATA ? PKS__DICTIONARIES_MAX : 0)
     && segment->frames_end <= table->body_offset;
   return fits ? PKS_OK : pks__fail(error, PKS_CORRUPT, "segment table does not fit", segment->name, table->body_offset);

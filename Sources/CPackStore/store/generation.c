@@ -580,10 +580,12 @@ pks_status pks__generation_decode(
     return pks__fail(error, PKS_CORRUPT, "checksum mismatch", name, length - 8);
   }
   pks__reader reader = pks__reader_make((const uint8_t *)bytes + 8, length - 16);
-  pks_status status = pks__check_format(pks__read32(&reader), name, 8, error);
+  uint32_t format = pks__read32(&reader), for_all = format & ~(UINT32_MAX << PKS__FORMAT_WRITER_SHIFT);
+  pks_status status = pks__check_format(for_all, name, 8, error);
   if (status) { return status; }
   uint32_t flags = pks__read32(&reader);
   pks__generation generation = {
+    .writer_features = (uint8_t)(format >> PKS__FORMAT_WRITER_SHIFT),
     .has_shadows = flags & FLAG_SHADOWS,
     .has_garbage = flags & FLAG_GARBAGE,
     .is_site = flags & FLAG_SITE,
@@ -614,4 +616,12 @@ pks_status pks__generation_decode(
   pks__generation_sort(&generation);
   *out = generation;
   return PKS_OK;
+}
+
+pks_status pks__generation_check_change(const pks__generation *generation, bool is_publication, pks_error *error) {
+  if (generation->writer_features) {
+    const char *text = "a later version of this library works with the store: this one can read it, and not change it";
+    return pks__fail(error, PKS_NEWER_FORMAT, text, NULL, PKS_NO_OFFSET);
+  }
+  return generation->is_site && !is_publication ? pks__fail_is_site(error) : PKS_OK;
 }

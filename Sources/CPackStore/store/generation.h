@@ -68,6 +68,7 @@ typedef struct pks__generation {
   uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< of the machine when it was committed
   uint8_t path_key[PKS__PATH_KEY_SIZE];  ///< random, the same in all generations of a store between repairs
   bool is_site;                          ///< the store is a site's: only publications are committed
+  uint8_t writer_features;               ///< of later versions: who does not know them changes nothing
   pks__base_name base;                   ///< what base the store's packs were taken over from last
   uint64_t cache_budget;                 ///< bytes that the store's files in its cache folder may take; 0: no limit
   char *cache_folder;                    ///< absolute path, owned; NULL: none was chosen, and no pack is purgeable
@@ -104,6 +105,9 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
 pks_status pks__generation_decode(
   const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error
 );
+/// Whether another generation may follow this one, or anything of it be taken away: IS_SITE for what is no publication,
+/// NEWER_FORMAT where it has features that concern writers and are not known.
+pks_status pks__generation_check_change(const pks__generation *generation, bool is_publication, pks_error *error);
 
 /// Index of the pack, or UINT32_MAX.
 uint32_t pks__generation_find_pack(const pks__generation *generation, const char *name);

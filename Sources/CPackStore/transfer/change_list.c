@@ -35,7 +35,7 @@ pks_status pks__change_list_read(
   if (!fixed || byte_count > PKS__CHANGE_LIST_MAX || memcmp(fixed->magic, PKS__CHANGE_LIST_MAGIC, sizeof fixed->magic)) {
     return corrupt("this is no change list", name, error);
   }
-  pks_status status = pks__check_format(pks__get32(fixed->format), name, 8, error);
+  pks_status status = pks__check_draft(pks__get32(fixed->format), name, 8, error);
   if (status) { return status; }
   pks__change_list list = {
     .chunk_average = pks__get32(fixed->chunk_average),
@@ -82,7 +82,7 @@ pks_status pks__change_list_decode(
 
 static pks_status put_fixed(const pks__change_list *list, pks__scratch *out, pks_error *error) {
   fixed_part fixed = {
-    .format = pks__put32(PKS__FORMAT),
+    .format = pks__put32(PKS__DRAFT_FORMAT),
     .chunk_average = pks__put32(list->chunk_average),
     .from = list->from,
     .to = list->to,

@@ -35,10 +35,8 @@ package struct DevicePlace: Hashable, Sendable {
 // MARK: - As text
 
 extension DeviceRecord {
-  /// What it is, and which version and draft of the format of these files.
-  private static var title: String {
-    "packstore device \(SiteFormat.current & 0xffff).\(SiteFormat.current >> 16)"
-  }
+  /// What it is, and which version of the format of these files.
+  private static let title = "packstore device 1"
 
   package var text: String { "\(Self.title)\ndevice \(device) \(place.machine.hex) \(place.inode)\n" }
 

@@ -383,8 +383,8 @@ package struct TrustBook: Hashable, Sendable {
 // MARK: - As text
 
 extension TrustBook {
-  /// What it is, and which draft of the format of these files.
-  private static let title = "packstore trust 0.8"
+  /// What it is, and which version of the format of these files.
+  private static let title = "packstore trust 1"
 
   /// What is kept in the store: a line for each place, and for each other channel that is followed or begun, in order.
   package var text: String {
@@ -395,7 +395,7 @@ extension TrustBook {
     return ([Self.title] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// Whether a text was written in another draft of the format.
+  /// Whether a text was written in a draft of the format, or in a later version.
   package static func isOtherDraft(_ text: String) -> Bool {
     text.hasPrefix("packstore trust 0\n") || (text.hasPrefix("packstore trust ") && !text.hasPrefix(title + "\n"))
   }

@@ -1,9 +1,9 @@
 import CPackStore
 
-/// The format of the files that a site has beside those of its store: it is the core's, and changes with it.
+/// The format of the files that a site has beside those of its store. It is not settled: no other draft of it is read.
 package enum SiteFormat {
   /// Version in the low half, draft in the high half.
-  package static let current = pks_format()
+  package static let current = pks_draft_format()
 
   /// - Throws: `newerFormat`, `otherDraft`.
   package static func check(_ format: UInt32, file: String?) throws {

@@ -8,15 +8,15 @@ extension Core {
   /// Stores as the core shows them, beside what a reader in Python makes of them that was written from `Docs/FORMAT.md` alone.
   /// It checks all that the page asks of writers too, cuts every asset again and computes every catalog.
   @Suite struct IndependentReaderTests {
-    private struct Reading: Decodable, Equatable {
-      struct Version: Decodable, Equatable {
+    struct Reading: Codable, Equatable {
+      struct Version: Codable, Equatable {
         var number: UInt64
         var catalog: String
         var committed_ns: Int64
         var files, links, folders, bytes: UInt64
         var pinned: Bool
       }
-      struct Asset: Decodable, Equatable {
+      struct Asset: Codable, Equatable {
         var path, kind: String
         var size: Int?
         var executable: Bool?
@@ -24,7 +24,7 @@ extension Core {
         var map: Bool?
         var target: String?
       }
-      struct Pack: Decodable, Equatable {
+      struct Pack: Codable, Equatable {
         var name: String
         var priority: Int32
         var held, removed: Bool
@@ -53,14 +53,14 @@ extension Core {
       return output
     }
 
-    private static func read(_ stores: [String], _ options: [String] = []) throws -> [Reading] {
+    static func read(_ stores: [String], _ options: [String] = []) throws -> [Reading] {
       let lines = try run(["--json"] + options + stores).split(separator: UInt8(ascii: "\n"))
       return try lines.map { try JSONDecoder().decode(Reading.self, from: $0) }
     }
 
     // MARK: What the core shows
 
-    private static func describe(_ store: Store) throws -> Reading {
+    static func describe(_ store: Store) throws -> Reading {
       let snapshot = try store.snapshot()
       let count = pks_snapshot_pack_count(snapshot.raw), removed = pks_snapshot_removed_count(snapshot.raw)
       var packs = try (0..<count + removed).map { index in

@@ -151,19 +151,25 @@ extension Core {
           == PKS_CORRUPT)
       for (root, isCatalog) in [(id, true), (layout, false)] {
         let page = box.pages[root.array]!
-        for bad in (0..<page.count).map({ Array(page.prefix($0)) }) + [page + [0], page + page] {
-          box.pages[root.array] = bad
+        func reading(_ bytes: [UInt8]) throws -> pks_status {
+          box.pages[root.array] = bytes
           var root = root
-          let status = try status {
+          return try status {
             if isCatalog {
               try attempt { pks__catalog_read_root(box.source, &root, &readInfo, &readTree, $0) }
             } else {
               try attempt { pks__layout_read_root(box.source, &root, &readRoot, &found, $0) }
             }
           }
-          #expect(status == PKS_CORRUPT, "length \(bad.count) of \(page.count)")
         }
-        box.pages[root.array] = page
+        for bad in (0..<page.count).map({ Array(page.prefix($0)) }) + [page + [0], page + page] {
+          #expect(try reading(bad) == PKS_CORRUPT, "length \(bad.count) of \(page.count)")
+        }
+        for (format, expected) in otherFormats {
+          let other = page[..<4] + format + page[8...]
+          #expect(try reading(Array(other)) == expected && !pks__layout_is_root(Array(other), page.count), "\(format)")
+        }
+        #expect(try reading(page) == PKS_OK && pks__layout_is_root(page, page.count) == !isCatalog)
       }
     }
   }

@@ -334,7 +334,7 @@ extension Core {
       #expect(try status { _ = try inspect(Array("no delta at all, but long enough".utf8)) } == PKS_CORRUPT)
       let delta = try pair.delta()
       #expect(try status { try pair.apply(delta.bytes) { $0.level = 23 } } == PKS_INVALID_ARGUMENT)
-      for (format, expected) in otherFormats {
+      for (format, expected) in otherDrafts {
         var other = delta.bytes
         other.replaceSubrange(8..<12, with: format)
         #expect(try status { _ = try inspect(other) } == expected)

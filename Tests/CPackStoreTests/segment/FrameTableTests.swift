@@ -95,7 +95,8 @@ extension Core {
 
     private static func build(_ rows: [Row], kind: UInt64 = 1, length: UInt64 = 1000, count: UInt64? = nil) -> [UInt8] {
       var bytes =
-        Array("PKSFRAM0".utf8) + number(UInt64(pks_format()), 4) + number(kind, 4) + [UInt8](repeating: 5, count: 16)
+        Array("PKSFRAM0".utf8) + number(UInt64(pks_draft_format()), 4) + number(kind, 4)
+        + [UInt8](repeating: 5, count: 16)
       bytes += number(length, 8) + number(count ?? UInt64(rows.count), 4) + number(0, 4)
       for row in rows {
         bytes += number(row.offset | row.codec << 56, 8) + number(row.stored, 4) + number(row.raw, 4)
@@ -132,7 +133,7 @@ extension Core {
       for kind: UInt64 in [0, 3] {
         #expect(try status { _ = try Self.read(Self.build([Row()], kind: kind)) } == PKS_CORRUPT)
       }
-      for (format, expected) in otherFormats {
+      for (format, expected) in otherDrafts {
         var other = good
         other.replaceSubrange(8..<12, with: format)
         #expect(try status { _ = try Self.read(other) } == expected)

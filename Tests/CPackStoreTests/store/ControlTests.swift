@@ -227,8 +227,10 @@ extension Core {
         changed.replaceSubrange(8..<12, with: withUnsafeBytes(of: format.littleEndian) { Array($0) })
         return changed
       }
-      let newer = pks_format() + 1, draft = pks_format() + 0x1_0000
-      for (format, expected) in [(newer, PKS_NEWER_FORMAT), (draft, PKS_OTHER_DRAFT), (0, PKS_OTHER_DRAFT)] {
+      let newer = pks_format() + 1, feature = pks_format() | 0x1_0000, draft: UInt32 = 0x8_0000
+      for (format, expected) in [
+        (newer, PKS_NEWER_FORMAT), (feature, PKS_NEWER_FORMAT), (draft, PKS_OTHER_DRAFT), (0, PKS_OTHER_DRAFT),
+      ] {
         let summed = Self.summed(with(format, in: four)), unsummed = with(format, in: four)
         for file in [
           Self.file(summed, Self.empty), Self.file(four, summed), Self.file(summed, four),
@@ -236,7 +238,7 @@ extension Core {
         ] {
           #expect(try status { _ = try Self.read(file) } == expected)
         }
-        #expect(try Self.current(Self.file(four, unsummed)) == 4, "a damaged copy of this draft")
+        #expect(try Self.current(Self.file(four, unsummed)) == 4, "a damaged copy of this version")
       }
     }
 

@@ -155,6 +155,22 @@ extension Core {
       #expect(try status { _ = try Self.decode(Self.resum(bytes)) } == expected)
     }
 
+    /// A later version that adds what only writers must know leaves the store readable for this one.
+    @Test func aFeatureForWriters() throws {
+      var generation = try Self.make()
+      var bytes = try Self.encode(&generation)
+      try attempt { pks__generation_check_change(&generation, false, $0) }
+      pks__generation_free(&generation)
+      bytes.replaceSubrange(8..<12, with: [1, 0, 0, 0x40])
+      var read = try Self.decode(Self.resum(bytes))
+      defer { pks__generation_free(&read) }
+      #expect(read.writer_features == 0x40 && read.pack_count + read.removed_count == 3)
+      for isPublication in [false, true] {
+        let found = try status { try attempt { pks__generation_check_change(&read, isPublication, $0) } }
+        #expect(found == PKS_NEWER_FORMAT)
+      }
+    }
+
     /// Packs of an earlier origin win over those of a later one, whatever the priorities.
     @Test func originsComeBeforePriorities() throws {
       var generation = pks__generation(), index: UInt32 = 0

@@ -412,7 +412,7 @@ private let seeds: [String: [[UInt8]]] = {
     "http://a/b\nhttp://127.0.0.1:99999999999999999999/", "https://[fe80::1%25eth0]/x\n../root\nsocks5://p a",
   ]
   let trust =
-    "packstore trust 0.8\nbegin live https://a/%25\nfollow beta https://a/%25\n"
+    "packstore trust 1\nbegin live https://a/%25\nfollow beta https://a/%25\n"
     + "place beta \(key.publicKey) \(key.publicKey) default 7 beta,live 5 \(digest.hex) 1 https://a/%25\n"
   let device = DeviceRecord(device: .random(), place: DevicePlace(machineID: "0", inode: .max))
   let jsons = [
