@@ -67,7 +67,7 @@ public struct BucketSite: SiteHost {
   /// The clock of this machine may be wrong by so much: roots are dated by it. In seconds.
   private static let clockTolerance: Int64 = 900
   private static let overtakenLimit = 100
-  private static let parallelCount = 8
+  private static let parallelCount = 16
 
   /// Uploads at a time; 1: one request of any kind.
   var parallelCount = Self.parallelCount

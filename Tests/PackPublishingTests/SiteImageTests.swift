@@ -59,12 +59,33 @@ import Testing
     #expect(files[.control]?.content == nil && files[.site(.root(.live))]?.content == [])
   }
 
+  /// Short files that clients fetch are objects, and within the image as well, the shortest ones first.
+  @Test func copiesAreWithin() throws {
+    var image = try sample()
+    let paths = (0..<100).map { SiteImage.Path.site(.changes(digest("list \($0)"))) }
+    for (number, path) in paths.enumerated() {
+      image.files[path] = .init(content: Array(repeating: 1, count: 500 + number))
+    }
+    image.files[paths[3]]?.retired = .since(12)
+    image.limitCopies()
+    let signed = try SignedSiteImage(image, of: .standard, signedBy: key)
+    let read = try SignedSiteImage(decoding: signed.bytes, file: "image").image
+    #expect(read == image && paths.allSatisfy { read.files[$0]?.byteCount != nil })
+    let within = paths.filter { read.files[$0]?.content != nil }
+    let byteCount = within.reduce(0) { $0 + Int(read.files[$1]?.byteCount ?? 0) }
+    #expect(within == paths.prefix(within.count + 1).filter { $0 != paths[3] })
+    #expect(byteCount <= SiteImage.copyByteLimit && byteCount > SiteImage.copyByteLimit - 600)
+    #expect(read.keys.isSuperset(of: paths.compactMap { if case .site(let name) = $0 { .file(name) } else { nil } }))
+  }
+
   /// Another file is never taken from an image, nor more of it than there may be.
   @Test func nothingElseIsWithin() throws {
-    let long = [UInt8](repeating: 7, count: SiteImage.contentByteLimit)
+    let long = [UInt8](repeating: 7, count: 16 << 10), short = [UInt8](repeating: 7, count: 1 << 10)
+    let segment = SegmentID(.random()), sheet = SiteImage.Path.site(.sheet(digest("sheet")))
     for (path, content, isRight) in [
-      (SiteImage.Path.control, long, true), (.control, long + [7], false), (.table(SegmentID(.random())), [7], false),
-      (.site(.version(digest("version"))), [7], false),
+      (SiteImage.Path.control, long, true), (.control, long + [7], false), (.table(segment), [7], false),
+      (sheet, short, true), (sheet, short + [7], false), (.site(.segment(segment)), [7], false),
+      (.site(.delta(digest("delta"))), [], false), (.site(.version(digest("version"))), [7], false),
     ] {
       var image = SiteImage(site: SiteID(.random()), number: 1, before: nil)
       image.files[path] = .init(content: content)

@@ -31,14 +31,20 @@ package struct SiteImage: Hashable, Sendable {
       }
     }
 
-    /// Whether the image has the file within itself where it is short: what is private, and new with almost every image.
-    var isKeptWithin: Bool {
+    /// The most bytes of the file that the image has within itself; 0: it never has it. What is private, and new with almost
+    /// every image, is no object then. What clients fetch is an object in any case: that the image has it, too, spares who
+    /// has nothing of the site a request for it.
+    var contentByteLimit: Int {
       switch self {
-      case .site(let path): path.isRoot
-      case .control, .index: true
-      case .table: false
+      case .site(.root), .control, .index: 16 << 10
+      case .site(.sheet), .site(.frames), .site(.changes): 1 << 10
+      // That a manifest is lost shows to the next one who publishes from nothing.
+      case .site(.segment), .site(.version), .site(.delta), .table: 0
       }
     }
+
+    /// Of what has an object, too: a file of a site that never changes.
+    var isPublic: Bool { if case .site(let path) = self { !path.isRoot } else { false } }
 
     /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
     /// anywhere else.
@@ -64,8 +70,8 @@ package struct SiteImage: Hashable, Sendable {
     /// Nil: a root names it, or a version that is kept.
     package var retired: Retired?
 
-    /// Its bytes, where the image has them; nil: they are an object of their own.
-    package private(set) var content: [UInt8]?
+    /// Its bytes, where the image has them.
+    package fileprivate(set) var content: [UInt8]?
 
     package init(byteCount: UInt64, digest: Digest256, retired: Retired? = nil) {
       self.byteCount = byteCount
@@ -80,8 +86,8 @@ package struct SiteImage: Hashable, Sendable {
     }
   }
 
-  /// A longer file is an object of its own: it would be sent again with each image.
-  package static let contentByteLimit = 16 << 10
+  /// How many bytes an image has of files that are objects as well: it is sent again with each change.
+  package static let copyByteLimit = 32 << 10
 
   package enum Retired: Hashable, Sendable {
     /// Nanoseconds since 1970.
@@ -102,10 +108,23 @@ package struct SiteImage: Hashable, Sendable {
     self.before = before
   }
 
-  /// The object in which a file of the folder lies; nil: it is within the image.
+  /// The object in which a file of the folder lies; nil: it is within the image alone.
   package static func key(_ path: Path, _ file: File) -> ObjectKey? {
-    guard file.content == nil else { return nil }
-    return if case .site(let path) = path, !path.isRoot { .file(path) } else { .blob(file.digest) }
+    if case .site(let name) = path, path.isPublic { return .file(name) }
+    return file.content == nil ? .blob(file.digest) : nil
+  }
+
+  /// Leaves, of files that are objects as well, the shortest within the image, as far as there is room for them.
+  package mutating func limitCopies() {
+    var room = UInt64(Self.copyByteLimit)
+    let copies = files.filter { $0.key.isPublic && $0.value.content != nil }
+    for (path, file) in copies.sorted(by: { ($0.value.byteCount, "\($0.key)") < ($1.value.byteCount, "\($1.key)") }) {
+      if file.retired == nil, file.byteCount <= room {
+        room -= file.byteCount
+      } else {
+        files[path]?.content = nil
+      }
+    }
   }
 
   /// The segments with data of which it has the tables.
@@ -254,7 +273,7 @@ extension SiteImage {
       guard let retired = Retired(values[0]) else { return nil }
       return file(byteCount: values[1], digest: values[2], retired: retired)
     case ("within", 1):
-      guard path.isKeptWithin, let data = Data(base64Encoded: values[0]), data.count <= contentByteLimit,
+      guard path.contentByteLimit > 0, let data = Data(base64Encoded: values[0]), data.count <= path.contentByteLimit,
         data.base64EncodedString() == values[0]
       else { return nil }
       return File(content: Array(data))

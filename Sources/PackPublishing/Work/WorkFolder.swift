@@ -205,14 +205,14 @@ struct WorkFolder: Sendable {
   /// Makes a file of the folder what the image says, which may have its bytes.
   private func fetch(_ path: SiteImage.Path, _ file: SiteImage.File, from storage: any ObjectStorage) async throws {
     let draft = Draft(FilePlace(path.description + ".new", in: site))
-    if let key = SiteImage.key(path, file) {
+    if let content = file.content {
+      try draft.begin()
+      try content.withUnsafeBytes(draft.write)
+    } else if let key = SiteImage.key(path, file) {
       let isThere = try await storage.fetch(key, byteCount: file.byteCount, restart: { try draft.begin() }) { bytes in
         try draft.write(bytes)
       }
       guard isThere else { throw MissingObject(key: key) }
-    } else {
-      try draft.begin()
-      try file.content?.withUnsafeBytes(draft.write)
     }
     guard let written = try draft.end(syncs: !isTemporary), written.digest == file.digest,
       written.byteCount == file.byteCount
@@ -252,15 +252,15 @@ struct WorkFolder: Sendable {
       try site.writeTable(of: id, to: newTable(id))
       image.files[.table(id)] = try entry(of: .table(id), nil)
     }
+    image.limitCopies()
     return image
   }
 
   private func entry(of path: SiteImage.Path, _ before: SiteImage.File?) throws -> SiteImage.File {
     let file = try InputFile(place(of: path).path)
     let byteCount = try file.byteCount
-    if path.isKeptWithin, byteCount <= SiteImage.contentByteLimit {
-      return SiteImage.File(content: try file.contents(limit: SiteImage.contentByteLimit))
-    }
+    let limit = path.contentByteLimit
+    if limit > 0, byteCount <= limit { return SiteImage.File(content: try file.contents(limit: limit)) }
     if path.isImmutable, let before, before.byteCount == byteCount {
       return SiteImage.File(byteCount: byteCount, digest: before.digest)
     }

@@ -342,7 +342,7 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
   guard let signed = try? SignedSiteImage(decoding: bytes, file: "image") else { return }
   precondition(signed.bytes == bytes && signed.image.hasSameFiles(as: signed.image))
   for (path, file) in signed.image.files {
-    precondition(SiteImage.Path("\(path)") == path && (file.content?.count ?? 0) <= SiteImage.contentByteLimit)
+    precondition(SiteImage.Path("\(path)") == path && (file.content?.count ?? 0) <= path.contentByteLimit)
   }
   _ = (signed.keys, signed.image.roots)
 }
