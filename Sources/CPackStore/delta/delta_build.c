@@ -184,17 +184,21 @@ static pks_status write_group(builder *builder, pks_error *error) {
   return status ? status : report(builder, group->group->position + group->group->length, error);
 }
 
-/// What of A is looked at for what resembles the new bytes: all of it, unless that is much beside them. Then what B has
-/// no more of it, so that a small change of a large version costs little; what is new may still refer to what it stands
-/// beside.
-static pks_status choose_spans(builder *builder, pks_error *error) {
+/// Whether all of A is looked at for what resembles the new bytes: unless that is much beside them.
+static bool takes_all(const pks__delta_plan *plan) {
   enum { ALL_MAX = 256 * 1024 * 1024, ALL_PER_NEW_BYTE = 32 };
+  uint64_t length = plan->from.byte_count;
+  return length <= ALL_MAX || length / ALL_PER_NEW_BYTE <= plan->new_bytes;
+}
+
+/// Where not all of A is looked at, it is what B has no more of it, so that a small change of a large version costs little;
+/// what is new may still refer to what it stands beside.
+static pks_status choose_spans(builder *builder, pks_error *error) {
   const pks__delta_plan *plan = &builder->plan;
   pks__old_span all = {.begin = 0, .end = plan->from.byte_count};
   if (all.end == 0) { return PKS_OK; }
-  bool takes_all = all.end <= ALL_MAX || all.end / ALL_PER_NEW_BYTE <= plan->new_bytes;
-  return takes_all ? pks__scratch_append(&builder->spans, &all, sizeof all, error)
-                   : pks__delta_plan_list_gone(plan, &builder->spans, error);
+  return takes_all(plan) ? pks__scratch_append(&builder->spans, &all, sizeof all, error)
+                         : pks__delta_plan_list_gone(plan, &builder->spans, error);
 }
 
 static pks_status write_groups(builder *builder, pks_error *error) {
@@ -204,8 +208,11 @@ static pks_status write_groups(builder *builder, pks_error *error) {
   if (status) { return status; }
   builder->bytes_before = 0;
   builder->bytes_total = pks__old_spans_length(&builder->spans) + builder->plan.new_bytes;
+  // What an exact index has of A lies in a temporary file.
+  enum { EXACT_MAX = 1024 * 1024 * 1024 };
+  bool is_exact = builder->effort.fits && takes_all(&builder->plan) && builder->plan.from.byte_count <= EXACT_MAX;
   status = pks__delta_index_make(
-    &builder->index, &builder->plan.from, &builder->spans, builder->pool, builder->home, &progress, error
+    &builder->index, &builder->plan.from, &builder->spans, builder->pool, builder->home, &progress, is_exact, error
   );
   builder->bytes_before = builder->bytes_total - builder->plan.new_bytes;
   if (!status) { status = open_groups(builder, error); }

@@ -8,19 +8,12 @@
 #define PKS_DELTA_DELTA_COVERS_H
 
 #include "delta/delta.h"
-#include "delta/delta_index.h"
+#include "delta/delta_align.h"
 
-/// A group and what it may refer to.
-typedef struct pks__cover_search {
-  const uint8_t *bytes;  ///< of the group
-  uint32_t length;
-  const uint8_t *prefix;
-  uint32_t prefix_length;
-  const pks__delta_hit *hits;  ///< anchors of the group, and where the prefix has them
-  uint32_t hit_count;
-} pks__cover_search;
-
-/// Appends covers, `pks__delta_cover`, to `out`: rising and apart. Linear in the bytes and hits.
-pks_status pks__delta_covers_find(const pks__cover_search *search, pks__scratch *out, pks_error *error);
+/// Appends covers, `pks__delta_cover`, to `out`: rising and apart. The old bytes of the search are the prefix; `alignments` are
+/// for its own use. Linear in the bytes and hits.
+pks_status pks__delta_covers_find(
+  const pks__align_search *search, pks__scratch *alignments, pks__scratch *out, pks_error *error
+);
 
 #endif

@@ -7,9 +7,12 @@ enum {
   LEVEL_QUICK = 3,
   LEVEL_HIGHEST = 20,  // from here on there is time for all
   PREFIX_DEFAULT = 1024 * 1024,
-  WORTH_NUMERATOR = 63,  // of 64 parts: what the fast encoder saves less of is kept raw
+  WORTH_NUMERATOR = 63,  // of so many parts: what the fast encoder saves less of is kept raw
+  WORTH_DENOMINATOR = 64,
   FAR_MAX = 32,
   FAR_MAX_HIGHEST = 1024,
+  SAID_PIECE = 5,      // bytes that it takes to say where a piece lies
+  RIVAL_MAX = 2,       // a prefix with which the fast encoder makes so many times as much is not worth the slow one
   GUESSES_MAX = 1024,  // stretches of a group whose beginnings are looked at
   COVERS_WORTH = 15,   // of 16 parts: so much shorter with covers, or the slow encoder does better without
 };
@@ -21,6 +24,7 @@ pks__delta_effort pks__delta_effort_make(int level) {
     .prefix_max = highest ? PKS__DELTA_PREFIX_MAX : PREFIX_DEFAULT,
     .far_max = highest ? FAR_MAX_HIGHEST : FAR_MAX,
     .tries_both = highest,
+    .fits = level >= PKS_DELTA_LEVEL,
   };
 }
 
@@ -28,7 +32,10 @@ pks__delta_effort pks__delta_effort_make(int level) {
 typedef struct attempt {
   uint8_t *prefix;
   uint32_t prefix_length;
-  pks__scratch pieces;  ///< pks__delta_prefix_part
+  pks__scratch pieces;    ///< pks__delta_prefix_part
+  size_t quick_length;    ///< what the fast encoder makes of the group; SIZE_MAX: it is not worth a try
+  size_t covered_length;  ///< the same with covers that are worth it, if that is less
+  size_t said;            ///< bytes that it takes to say the pieces
 } attempt;
 
 struct pks__group_encoder {
@@ -39,12 +46,15 @@ struct pks__group_encoder {
   pks__version_reader from, to;
   pks__prefix_chooser chooser;
   attempt attempts[PKS__PIECE_CHOICES];
-  pks__delta_index local;  ///< of a prefix
-  pks__scratch covers;     ///< pks__delta_cover
+  pks__delta_index local;   ///< of a prefix
+  pks__scratch covers;      ///< pks__delta_cover
+  const attempt *covered;   ///< the attempt that they are of
+  pks__scratch alignments;  ///< pks__alignment, of a group with a prefix
   uint8_t *raw, *difference;
   uint8_t *encoded, *other;  ///< of `encoded_capacity`
   size_t encoded_capacity;
   uint8_t *lists, *lists_encoded;
+  uint8_t *rival;  ///< a stored form that may be shorter
 };
 
 // MARK: - Making
@@ -59,7 +69,8 @@ static bool allocate(pks__group_encoder *encoder, uint32_t group_max) {
   encoder->other = pks__allocate(encoder->encoded_capacity);
   encoder->lists = pks__allocate(PKS__DELTA_LISTS_MAX);
   encoder->lists_encoded = pks__allocate(pks__encode_capacity(PKS__DELTA_LISTS_MAX));
-  bool has_prefixes = true;
+  encoder->rival = pks__allocate(pks__group_stored_max(group_max));
+  bool has_prefixes = encoder->rival != NULL;
   for (size_t i = 0; i < PKS__PIECE_CHOICES; i++) {
     encoder->attempts[i].prefix = pks__allocate(encoder->effort.prefix_max);
     has_prefixes = has_prefixes && encoder->attempts[i].prefix;
@@ -96,8 +107,9 @@ void pks__group_encoder_destroy(pks__group_encoder *encoder) {
     pks__scratch_free(&encoder->attempts[i].pieces);
   }
   pks__scratch_free(&encoder->covers);
-  uint8_t *all[] = {encoder->raw,   encoder->difference, encoder->encoded,
-                    encoder->other, encoder->lists,      encoder->lists_encoded};
+  pks__scratch_free(&encoder->alignments);
+  uint8_t *all[] = {encoder->raw,   encoder->difference,    encoder->encoded, encoder->other,
+                    encoder->lists, encoder->lists_encoded, encoder->rival};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__free(all[i]); }
   pks__free(encoder);
 }
@@ -126,7 +138,11 @@ static pks_status read_prefix(pks__group_encoder *encoder, attempt *attempt, pks
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part); i++) {
     const pks__delta_prefix_part *piece = PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_prefix_part, i);
     uint8_t *to = attempt->prefix + attempt->prefix_length;
-    status = pks__version_read(&encoder->from, piece->position, to, piece->length, error);
+    if (encoder->index->is_exact) {
+      memcpy(to, encoder->index->bytes.bytes + piece->position, piece->length);
+    } else {
+      status = pks__version_read(&encoder->from, piece->position, to, piece->length, error);
+    }
     attempt->prefix_length += piece->length;
   }
   return status;
@@ -166,32 +182,53 @@ static pks_status search(pks__group_encoder *encoder, const pks__planned_group *
   pks_status status = pks__prefix_chooser_begin(chooser, encoder->plan, group, effort->prefix_max, error);
   if (!status) { status = take_pieces(encoder, replaced, error); }
   if (!status) { status = pks__delta_index_bytes(&encoder->local, replaced->prefix, replaced->prefix_length, error); }
-  if (status) { return status; }
-  return pks__prefix_chooser_search(
-    chooser, encoder->index, &encoder->local, encoder->raw, group->length, effort->far_max, error
-  );
+  if (!status) {
+    status = pks__prefix_chooser_search(
+      chooser, encoder->index, &encoder->local, encoder->raw, group->length, effort->far_max, error
+    );
+  }
+  if (status || !encoder->index->is_exact) { return status; }
+  return pks__prefix_chooser_align(chooser, encoder->index, encoder->raw, group->length, error);
 }
 
-/// Chooses, reads and tries the prefixes. `*best` is the one with the shortest outcome.
-static pks_status try_prefixes(
-  pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, size_t *shortest, pks_error *error
-) {
+/// Whether an attempt at the group before number `index` has the pieces that were chosen.
+static bool was_tried(const pks__group_encoder *encoder, int index) {
+  for (int i = 0; i < index; i++) {
+    const attempt *attempt = &encoder->attempts[i];
+    if (attempt->quick_length < SIZE_MAX && equal_pieces(&attempt->pieces, &encoder->chooser.pieces)) { return true; }
+  }
+  return false;
+}
+
+/// Chooses, reads and tries the prefixes.
+static pks_status try_prefixes(pks__group_encoder *encoder, const pks__planned_group *group, pks_error *error) {
+  int choices = encoder->index->is_exact ? PKS__PIECE_CHOICES : PKS__PIECES_FITTED;
   pks_status status = search(encoder, group, error);
-  *best = NULL;
-  for (int i = 0; !status && i < PKS__PIECE_CHOICES; i++) {
+  for (int i = 0; i < PKS__PIECE_CHOICES; i++) { encoder->attempts[i].quick_length = SIZE_MAX; }
+  for (int i = 0; !status && i < choices; i++) {
     attempt *attempt = &encoder->attempts[i];
-    size_t length;
     status = pks__prefix_chooser_choose(&encoder->chooser, (pks__prefix_choice)i, encoder->effort.prefix_max, error);
-    if (!status && i > 0 && equal_pieces(&encoder->chooser.pieces, &encoder->attempts[i - 1].pieces)) { break; }
+    if (!status && was_tried(encoder, i)) { continue; }
     if (!status) { status = take_pieces(encoder, attempt, error); }
-    if (!status) {
-      status = measure(encoder, encoder->quick, attempt, encoder->raw, group->length, encoder->encoded, &length, error);
-    }
-    if (status || (*best && length >= *shortest)) { continue; }
-    *best = attempt;
-    *shortest = length;
+    if (status) { break; }
+    attempt->said = SAID_PIECE * (size_t)PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part);
+    status = measure(
+      encoder, encoder->quick, attempt, encoder->raw, group->length, encoder->encoded, &attempt->quick_length, error
+    );
+    attempt->covered_length = attempt->quick_length;
   }
   return status;
+}
+
+/// The attempt among [begin, end) with the shortest outcome; NULL when none was worth a try.
+static attempt *find_best(pks__group_encoder *encoder, int begin, int end) {
+  attempt *best = NULL;
+  for (int i = begin; i < end; i++) {
+    attempt *attempt = &encoder->attempts[i];
+    if (attempt->quick_length == SIZE_MAX) { continue; }
+    if (!best || attempt->covered_length + attempt->said < best->covered_length + best->said) { best = attempt; }
+  }
+  return best;
 }
 
 /// Where in the prefix of an attempt the window that begins at `position` of A lies; false when it is not all there.
@@ -245,25 +282,26 @@ static pks_status find_covers(
   encoder->covers.length = 0;
   pks_status status = pks__delta_index_bytes(&encoder->local, attempt->prefix, attempt->prefix_length, error);
   if (status) { return status; }
-  pks__cover_search search = {
+  pks__align_search search = {
     .bytes = encoder->raw,
     .length = group->length,
-    .prefix = attempt->prefix,
-    .prefix_length = attempt->prefix_length,
+    .old = attempt->prefix,
+    .old_length = attempt->prefix_length,
     .hits = encoder->chooser.hits,
   };
   search.hit_count = pks__delta_index_find(
     &encoder->local, NULL, encoder->raw, group->length, encoder->chooser.hits, PKS__DELTA_HITS_MAX
   );
   add_guesses(encoder, group, attempt, &search.hit_count);
-  return pks__delta_covers_find(&search, &encoder->covers, error);
+  return pks__delta_covers_find(&search, &encoder->alignments, &encoder->covers, error);
 }
 
 /// Leaves covers that are worth it in `encoder->covers`, and the group less what they cover in `difference`.
 static pks_status try_covers(
-  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, size_t shortest,
-  pks_error *error
+  pks__group_encoder *encoder, const pks__planned_group *group, attempt *attempt, pks_error *error
 ) {
+  size_t shortest = attempt->quick_length;
+  encoder->covered = attempt;
   pks_status status = find_covers(encoder, group, attempt, error);
   uint32_t count = (uint32_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover);
   if (status || count == 0) { return status; }
@@ -280,7 +318,29 @@ static pks_status try_covers(
   size_t said = 4 * (size_t)count;
   bool is_better = length + said < shortest;
   bool is_much_better = (length + said) * 16 < shortest * COVERS_WORTH;
-  if (!status && !(encoder->effort.tries_both ? is_better : is_much_better)) { encoder->covers.length = 0; }
+  if (status) { return status; }
+  if (encoder->effort.tries_both ? is_better : is_much_better) {
+    attempt->covered_length = length + said;
+  } else {
+    encoder->covers.length = 0;
+  }
+  return PKS_OK;
+}
+
+/// Chooses between a fitted prefix and the best other one, with covers too where they are near to each other.
+static pks_status choose_attempt(
+  pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, pks_error *error
+) {
+  attempt *fitted = &encoder->attempts[PKS__PIECES_FITTED], *other = find_best(encoder, 0, PKS__PIECES_FITTED);
+  *best = find_best(encoder, 0, PKS__PIECE_CHOICES);
+  encoder->covered = NULL;
+  if (fitted->quick_length == SIZE_MAX) { return PKS_OK; }
+  attempt *rival = *best == fitted ? other : fitted;
+  if (rival->quick_length > (*best)->quick_length * RIVAL_MAX) { return PKS_OK; }
+  pks_status status = try_covers(encoder, group, rival, error);
+  if (!status) { status = try_covers(encoder, group, *best, error); }
+  size_t fitted_length = fitted->covered_length + fitted->said, other_length = other->covered_length + other->said;
+  *best = fitted_length < other_length ? fitted : other;
   return status;
 }
 
@@ -354,23 +414,53 @@ static pks_status encode_slowly(
   return PKS_OK;
 }
 
+/// Encodes the group after the prefix of an attempt. `*stored_length` is 0 when that is not shorter than the group.
+static pks_status encode_after(
+  pks__group_encoder *encoder, const pks__planned_group *group, attempt *attempt, uint8_t *out, size_t *stored_length,
+  pks_error *error
+) {
+  size_t length = group->length, encoded_length;
+  // At the highest effort, whatever saves anything is worth it.
+  size_t limit = encoder->effort.tries_both ? length : length * WORTH_NUMERATOR / WORTH_DENOMINATOR;
+  *stored_length = 0;
+  if (attempt->covered_length >= limit) { return PKS_OK; }
+  pks_status status = encoder->covered == attempt ? PKS_OK : try_covers(encoder, group, attempt, error);
+  if (!status) { status = encode_slowly(encoder, attempt, group->length, &encoded_length, error); }
+  if (status || encoded_length >= length) { return status; }
+  return store_encoded(encoder, attempt, group->length, encoded_length, out, stored_length, error);
+}
+
+/// At the highest effort, a fitted prefix and another are both tried by the slow encoder, which does otherwise with them
+/// than the fast one. Leaves the shorter stored form in `out`.
+static pks_status try_rival(
+  pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, uint8_t *out, size_t *stored_length,
+  pks_error *error
+) {
+  attempt *fitted = &encoder->attempts[PKS__PIECES_FITTED];
+  attempt *rival = *best == fitted ? find_best(encoder, 0, PKS__PIECES_FITTED) : fitted;
+  if (rival->quick_length == SIZE_MAX) { return PKS_OK; }
+  if (rival->covered_length > (*best)->covered_length * RIVAL_MAX) { return PKS_OK; }
+  size_t rival_length;
+  pks_status status = encode_after(encoder, group, rival, encoder->rival, &rival_length, error);
+  if (status || rival_length == 0 || (*stored_length > 0 && rival_length >= *stored_length)) { return status; }
+  memcpy(out, encoder->rival, rival_length);
+  *stored_length = rival_length;
+  *best = rival;
+  return PKS_OK;
+}
+
 pks_status pks__group_encode(
   pks__group_encoder *encoder, const pks__planned_group *group, uint8_t *out, size_t *stored_length,
   uint32_t *prefix_length, pks_error *error
 ) {
-  attempt *best = NULL;
-  size_t shortest = 0, encoded_length;
-  pks_status status = read_group(encoder, group, error);
-  if (!status) { status = try_prefixes(encoder, group, &best, &shortest, error); }
-  if (status) { return status; }
   *stored_length = *prefix_length = 0;
-  if (shortest * 64 < (size_t)group->length * WORTH_NUMERATOR) {
-    status = try_covers(encoder, group, best, shortest, error);
-    if (!status) { status = encode_slowly(encoder, best, group->length, &encoded_length, error); }
-    if (!status && encoded_length < group->length) {
-      status = store_encoded(encoder, best, group->length, encoded_length, out, stored_length, error);
-    }
-  }
+  pks_status status = read_group(encoder, group, error);
+  if (!status) { status = try_prefixes(encoder, group, error); }
+  if (status) { return status; }
+  attempt *best;
+  status = choose_attempt(encoder, group, &best, error);
+  if (!status) { status = encode_after(encoder, group, best, out, stored_length, error); }
+  if (!status && encoder->effort.tries_both) { status = try_rival(encoder, group, &best, out, stored_length, error); }
   if (status) { return status; }
   if (*stored_length > 0) { *prefix_length = best->prefix_length; }
   if (*stored_length == 0) { *stored_length = store_raw(encoder, group->length, out); }

@@ -13,6 +13,7 @@ typedef struct pks__delta_effort {
   uint32_t prefix_max;  ///< bytes of a prefix
   uint32_t far_max;     ///< ranges of A in a prefix that are not where the group's chunks replace others
   bool tries_both;      ///< with and without covers, by the slow encoder
+  bool fits;            ///< an exact index, and fitted prefixes
 } pks__delta_effort;
 
 /// That of a level, 1 to 22.

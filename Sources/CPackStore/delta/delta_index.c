@@ -11,8 +11,14 @@ enum {
   SLOT_BITS_MIN = 10,
   SLOT_BITS_MAX = 24,    // 128 MiB
   SPACING_BITS_MIN = 5,  // an anchor in 32 bytes
+  SPACING_BITS_EXACT = 3,
   POSITION_BITS = 44,
-  PART = 1024 * 1024,  // bytes of A that a task looks at
+  PART = 1024 * 1024,     // bytes of A that a task looks at
+  PLACES = 2,             // slots in which an anchor may be
+  PLACES_EXACT = 8,       // in an exact index, a power of two
+  EQUAL_MAX = 4,          // of them with equal anchors
+  MATCH_MAX = 16 * 1024,  // bytes that are compared after a place, and
+  BACK_MAX = 512,         // before it
 };
 
 // MARK: - Anchors
@@ -40,12 +46,13 @@ static uint64_t check_of(uint64_t hash) { return (hash & 0xfffff) << POSITION_BI
 
 static uint64_t slot_of(const pks__delta_index *index, uint64_t hash) { return hash >> (64 - index->slot_bits); }
 
-/// The first of equal anchors stays; when both slots are taken, the newcomer goes without.
+/// The first of equal anchors stays, or the first few; when the slots are taken, the newcomer goes without.
 static void insert(pks__delta_index *index, uint64_t hash, uint64_t position) {
   uint64_t mask = ~(((uint64_t)1 << POSITION_BITS) - 1);
-  for (uint64_t i = 0; i < 2; i++) {
+  uint32_t equal = 0, equal_max = index->is_exact ? EQUAL_MAX : 1;
+  for (uint64_t i = 0; i < (index->is_exact ? PLACES_EXACT : PLACES); i++) {
     uint64_t *slot = PKS__SCRATCH_AT(&index->slots, uint64_t, slot_of(index, hash) ^ i);
-    if (*slot != 0 && (*slot & mask) == check_of(hash)) { return; }
+    if (*slot != 0 && (*slot & mask) == check_of(hash) && ++equal == equal_max) { return; }
     if (*slot != 0) { continue; }
     *slot = check_of(hash) | (position + 1);
     return;
@@ -54,7 +61,7 @@ static void insert(pks__delta_index *index, uint64_t hash, uint64_t position) {
 
 static bool look_up(const pks__delta_index *index, uint64_t hash, uint64_t *position) {
   uint64_t mask = ~(((uint64_t)1 << POSITION_BITS) - 1);
-  for (uint64_t i = 0; i < 2; i++) {
+  for (uint64_t i = 0; i < (index->is_exact ? PLACES_EXACT : PLACES); i++) {
     uint64_t slot = *PKS__SCRATCH_AT(&index->slots, const uint64_t, slot_of(index, hash) ^ i);
     if (slot == 0 || (slot & mask) != check_of(hash)) { continue; }
     *position = (slot & ~mask) - 1;
@@ -84,8 +91,84 @@ uint32_t pks__delta_index_find(
   pks__delta_hit *out, uint32_t capacity
 ) {
   search search = {.index = index, .without = without, .out = out, .capacity = capacity};
-  visit_anchors(bytes, length, index->threshold, search_anchor, &search);
+  // An exact index has anchors that others lack.
+  uint32_t threshold = (uint32_t)pks__min64(index->threshold, UINT32_MAX >> SPACING_BITS_MIN);
+  visit_anchors(bytes, length, threshold, search_anchor, &search);
   return search.count;
+}
+
+// MARK: - Matching
+
+/// What is known while bytes are matched with A.
+typedef struct matching {
+  const pks__delta_index *index;
+  const uint8_t *bytes, *old;
+  uint64_t length, old_length;
+  pks__delta_hit *out;
+  uint32_t count, capacity;
+  uint64_t matched;  ///< bytes up to here are the same as those beside the last hit
+} matching;
+
+/// How many bytes from `end` on are the same as those of A from `position` on.
+static uint64_t match_forward(const matching *matching, uint64_t end, uint64_t position) {
+  uint64_t most = pks__min64(matching->length - end, matching->old_length - position), count = 0;
+  while (count < pks__min64(most, MATCH_MAX) && matching->bytes[end + count] == matching->old[position + count]) {
+    count++;
+  }
+  return count;
+}
+
+static uint64_t match_back(const matching *matching, uint64_t end, uint64_t position) {
+  uint64_t most = pks__min64(pks__min64(end, position), BACK_MAX), count = 0;
+  while (count < most && matching->bytes[end - count - 1] == matching->old[position - count - 1]) { count++; }
+  return count;
+}
+
+static void match_anchor(void *context, uint32_t end, uint64_t hash) {
+  matching *matching = context;
+  const pks__delta_index *index = matching->index;
+  uint64_t mask = ~(((uint64_t)1 << POSITION_BITS) - 1), longest = 0, best = 0, ahead = 0;
+  if (end <= matching->matched || matching->count == matching->capacity) { return; }
+  const pks__delta_hit *last = matching->count > 0 ? &matching->out[matching->count - 1] : NULL;
+  uint64_t next = last ? last->position + (end - last->end) : 0;
+  // What goes on costs nothing to say.
+  bool goes_on = last && next <= matching->old_length
+    && memcmp(matching->bytes + end - WINDOW, matching->old + next - WINDOW, WINDOW) == 0;
+  if (goes_on) {
+    matching->out[matching->count++] = (pks__delta_hit){.end = end, .position = next};
+    matching->matched = end + match_forward(matching, end, next);
+    return;
+  }
+  for (uint64_t i = 0; i < PLACES_EXACT; i++) {
+    uint64_t slot = *PKS__SCRATCH_AT(&index->slots, const uint64_t, slot_of(index, hash) ^ i);
+    if (slot == 0 || (slot & mask) != check_of(hash)) { continue; }
+    uint64_t position = (slot & ~mask) - 1, forward = match_forward(matching, end, position);
+    uint64_t both = forward + match_back(matching, end, position);
+    if (both < WINDOW || both <= longest) { continue; }
+    longest = both;
+    best = position;
+    ahead = forward;
+  }
+  if (longest == 0) { return; }
+  matching->out[matching->count++] = (pks__delta_hit){.end = end, .position = best};
+  matching->matched = end + ahead;
+}
+
+uint32_t pks__delta_index_match(
+  const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks__delta_hit *out, uint32_t capacity
+) {
+  matching matching = {
+    .index = index,
+    .bytes = bytes,
+    .old = index->bytes.bytes,
+    .length = length,
+    .old_length = index->bytes.length,
+    .out = out,
+    .capacity = capacity,
+  };
+  PKS_ASSERT(index->is_exact);
+  visit_anchors(bytes, length, index->threshold, match_anchor, &matching);
+  return matching.count;
 }
 
 // MARK: - Making
@@ -200,6 +283,10 @@ static pks_status insert_all(
     for (uint32_t i = 0; !status && i < part->anchor_count; i++) {
       insert(index, part->anchors[i].hash, part->begin + part->anchors[i].end);
     }
+    if (!status && index->is_exact) {
+      const uint8_t *new_bytes = part->bytes + (part->length - part->new_length);
+      status = pks__scratch_append(&index->bytes, new_bytes, part->new_length, error);
+    }
     ring->done += part->new_length;
     if (!status) { status = progress->report(progress->context, ring->done, error); }
     if (!status) { fill_ring(ring, pool); }
@@ -218,12 +305,13 @@ uint64_t pks__old_spans_length(const pks__scratch *spans) {
 
 pks_status pks__delta_index_make(
   pks__delta_index *out, const pks__version_list *from, const pks__scratch *spans, pks__pool *pool,
-  pks__scratch_folder *home, const pks__delta_progress *progress, pks_error *error
+  pks__scratch_folder *home, const pks__delta_progress *progress, bool is_exact, pks_error *error
 ) {
-  uint32_t spacing_bits = SPACING_BITS_MIN;
+  uint32_t spacing_bits = is_exact ? SPACING_BITS_EXACT : SPACING_BITS_MIN;
   uint64_t byte_count = pks__old_spans_length(spans);
-  *out = (pks__delta_index){.slot_bits = SLOT_BITS_MIN};
+  *out = (pks__delta_index){.slot_bits = SLOT_BITS_MIN, .is_exact = is_exact};
   pks__scratch_init(&out->slots, home);
+  pks__scratch_init(&out->bytes, home);
   if (from->byte_count >> POSITION_BITS) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "too large a version for a delta", NULL, PKS_NO_OFFSET);
   }
@@ -232,6 +320,7 @@ pks_status pks__delta_index_make(
   while ((uint64_t)1 << (out->slot_bits - 1) < byte_count >> spacing_bits) { out->slot_bits++; }
   out->threshold = UINT32_MAX >> spacing_bits;
   pks_status status = pks__scratch_append(&out->slots, NULL, sizeof(uint64_t) << out->slot_bits, error);
+  if (!status && is_exact) { status = pks__scratch_expect(&out->bytes, byte_count, error); }
   ring ring = {.spans = spans};
   if (!status) { status = make_ring(&ring, out, from, spacing_bits, pool, error); }
   if (!status) { status = insert_all(out, &ring, pool, progress, error); }
@@ -251,4 +340,7 @@ pks_status pks__delta_index_bytes(pks__delta_index *out, const uint8_t *bytes, u
   return status;
 }
 
-void pks__delta_index_close(pks__delta_index *index) { pks__scratch_free(&index->slots); }
+void pks__delta_index_close(pks__delta_index *index) {
+  pks__scratch_free(&index->slots);
+  pks__scratch_free(&index->bytes);
+}

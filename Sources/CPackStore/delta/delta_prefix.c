@@ -9,6 +9,7 @@ enum {
   RANGE_DRIFT = 256,         // anchors of one range lie at distances that differ by this much at most
   RANGE_GAP = 64 * 1024,     // and this near to each other
   WEIGHT_MIN = 2,            // anchors of a far range
+  PIECE_DRIFT = 256,         // by which bytes move in one fitted piece at most
 };
 
 static pks_status need_hits(pks__prefix_chooser *chooser, pks_error *error) {
@@ -208,9 +209,56 @@ pks_status pks__prefix_chooser_search(
   return PKS_OK;
 }
 
+pks_status pks__prefix_chooser_align(
+  pks__prefix_chooser *chooser, const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks_error *error
+) {
+  const pks__align_search search = {
+    .bytes = bytes,
+    .length = length,
+    .old = index->bytes.bytes,
+    .old_length = index->bytes.length,
+    .hits = chooser->hits,
+    .hit_count = pks__delta_index_match(index, bytes, length, chooser->hits, PKS__DELTA_HITS_MAX),
+    .weighs = true,
+  };
+  chooser->length = length;
+  chooser->alignments.length = 0;
+  return pks__delta_align(&search, &chooser->alignments, error);
+}
+
+/// The alignments from `first` on that are one piece: of which each is beside nearly the same place as the one before.
+/// Returns the one after them.
+static uint64_t find_piece_end(const pks__alignment *alignments, uint64_t first, uint64_t count) {
+  uint64_t next = first + 1;
+  for (; next < count; next++) {
+    int64_t drift = alignments[next].shift - alignments[next - 1].shift;
+    if (drift > PIECE_DRIFT || drift < -PIECE_DRIFT) { break; }
+  }
+  return next;
+}
+
+/// Puts what lies beside the group into pieces, in the order of the group. A piece goes on up to where the next one begins,
+/// for that many bytes of the group: so the prefix is the group with its changes undone, nearly at the same place, and an
+/// encoder need not say for each piece how far away it is.
+static pks_status choose_fitted(pks__prefix_chooser *chooser, uint32_t room, pks_error *error) {
+  uint64_t count = PKS__SCRATCH_COUNT(&chooser->alignments, pks__alignment);
+  const pks__alignment *alignments = PKS__SCRATCH_AT(&chooser->alignments, const pks__alignment, 0);
+  pks_status status = PKS_OK;
+  chooser->chosen.length = 0;
+  for (uint64_t i = 0, next; !status && i < count; i = next) {
+    next = find_piece_end(alignments, i, count);
+    uint32_t group_end = next < count ? alignments[next].begin : chooser->length;
+    uint64_t begin = alignments[i].begin + (uint64_t)alignments[i].shift;
+    uint64_t end = pks__min64(group_end + (uint64_t)alignments[next - 1].shift, chooser->byte_count);
+    if (begin < end) { status = add_range(&chooser->chosen, begin, end, 0, error); }
+  }
+  return status ? status : cut_pieces(chooser, room, error);
+}
+
 pks_status pks__prefix_chooser_choose(
   pks__prefix_chooser *chooser, pks__prefix_choice choice, uint32_t room, pks_error *error
 ) {
+  if (choice == PKS__PIECES_FITTED) { return choose_fitted(chooser, room, error); }
   bool wide = choice == PKS__PIECES_WIDE;
   extent extent = {.replaced_margin = wide ? MARGIN_WIDE : MARGIN_NARROW, .far_margin = MARGIN_WIDE};
   pks_status status = fit_replaced(chooser, &extent, wide ? room - room / 4 : room, error);
@@ -219,7 +267,7 @@ pks_status pks__prefix_chooser_choose(
 }
 
 void pks__prefix_chooser_free(pks__prefix_chooser *chooser) {
-  pks__scratch *all[] = {&chooser->replaced, &chooser->far, &chooser->chosen, &chooser->pieces};
+  pks__scratch *all[] = {&chooser->replaced, &chooser->far, &chooser->chosen, &chooser->pieces, &chooser->alignments};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   pks__free(chooser->hits);
 }

@@ -7,10 +7,12 @@
 /// ways to fill it, of which the encoder tries both:
 ///   wide    what was replaced, with much around it, and those far ranges, likewise, that have the most anchors
 ///   narrow  little around what was replaced, and as many far ranges as there is room for
+/// With an exact index there is a third one, for versions in which nearly everything moved:
+///   fitted  what lies beside the group's bytes, wherever it was, and next to nothing around it
 #ifndef PKS_DELTA_DELTA_PREFIX_H
 #define PKS_DELTA_DELTA_PREFIX_H
 
-#include "delta/delta_index.h"
+#include "delta/delta_align.h"
 #include "delta/delta_plan.h"
 
 typedef struct pks__old_range {
@@ -23,12 +25,14 @@ enum { PKS__DELTA_HITS_MAX = 32 * 1024 };
 
 /// One thread's; zero-initialise.
 typedef struct pks__prefix_chooser {
-  uint64_t byte_count;    ///< of A
-  pks__scratch replaced;  ///< pks__old_range
-  pks__scratch far;       ///< pks__old_range, the heaviest first
-  pks__scratch chosen;    ///< pks__old_range with what is around them, in order, none overlaps or touches another
-  pks__scratch pieces;    ///< pks__delta_prefix_part
-  pks__delta_hit *hits;   ///< PKS__DELTA_HITS_MAX
+  uint64_t byte_count;      ///< of A
+  pks__scratch replaced;    ///< pks__old_range
+  pks__scratch far;         ///< pks__old_range, the heaviest first
+  pks__scratch chosen;      ///< pks__old_range with what is around them, in order, none overlaps or touches another
+  pks__scratch pieces;      ///< pks__delta_prefix_part
+  uint32_t length;          ///< of the group
+  pks__scratch alignments;  ///< pks__alignment, of the group with A
+  pks__delta_hit *hits;     ///< PKS__DELTA_HITS_MAX
 } pks__prefix_chooser;
 
 /// Begins with what a group replaces, and chooses pieces of that alone, wide.
@@ -43,7 +47,17 @@ pks_status pks__prefix_chooser_search(
   uint32_t length, uint32_t most, pks_error *error
 );
 
-typedef enum pks__prefix_choice { PKS__PIECES_WIDE, PKS__PIECES_NARROW, PKS__PIECE_CHOICES } pks__prefix_choice;
+/// Finds out what of A lies beside the new bytes `bytes`, with an exact index.
+pks_status pks__prefix_chooser_align(
+  pks__prefix_chooser *chooser, const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks_error *error
+);
+
+typedef enum pks__prefix_choice {
+  PKS__PIECES_WIDE,
+  PKS__PIECES_NARROW,
+  PKS__PIECES_FITTED,  ///< after `pks__prefix_chooser_align` alone
+  PKS__PIECE_CHOICES,
+} pks__prefix_choice;
 
 /// Chooses pieces of at most `room` bytes together into `chooser->pieces`: in order of positions, apart from each other.
 pks_status pks__prefix_chooser_choose(

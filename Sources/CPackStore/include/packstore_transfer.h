@@ -275,8 +275,9 @@ typedef struct pks_delta_request {
 } pks_delta_request;
 
 /// Builds the delta between two kept versions of a pack, on all threads. It is a function of the versions' content, the
-/// level and libzstd's version alone. Temporary files lie in the store's `tmp/`. Errors: INVALID_ARGUMENT, NOT_FOUND,
-/// READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
+/// level and libzstd's version alone. Temporary files lie in the store's `tmp/`; from PKS_DELTA_LEVEL on they hold the
+/// bytes of `from` too, if it has up to 1 GiB. Where the store is read-only, all that is in memory. Errors: INVALID_ARGUMENT,
+/// NOT_FOUND, READ_ONLY, CANCELLED, CORRUPT, PURGED, NO_SPACE, IO_ERROR (also of `write`), OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_delta_build(
   pks_delta_info *out, const pks_snapshot *snapshot, const pks_delta_request *request, pks_error *PKS_NULLABLE error
 );

@@ -163,6 +163,30 @@ extension Core {
       #expect(delta.bytes.count < after.count / 8)
     }
 
+    /// A container whose records stand in another order, and have changed a little: they are found wherever they were. No
+    /// chunk is what it was, and each record takes a few bytes.
+    @Test func recordsInAnotherOrder() throws {
+      var random = Random(14)
+      var records = (0..<12_000).map { _ in random.bytes(100 + random.below(400)) }
+      let before = Array(records.joined())
+      records.shuffle(using: &random)
+      for index in records.indices where index % 3 == 0 { records[index][50] ^= 0x55 }
+      let (delta, _) = try Self.roundTrip(
+        ["container": .file(before)], ["container": .file(Array(records.joined()))], level: 18)
+      #expect(delta.bytes.count < records.count * 16)
+    }
+
+    /// What repeats itself has many places, of which the longest match counts; and what was put in between moves all that follows.
+    @Test func manyPlacesForTheSame() throws {
+      var random = Random(15)
+      let words = (0..<16).map { _ in random.bytes(48) }
+      let before = (0..<8_000).flatMap { _ in words[random.below(words.count)] }
+      var after = before
+      for index in stride(from: 300_000, to: 0, by: -3_000) { after.insert(contentsOf: [1, 2, 3], at: index) }
+      let (delta, _) = try Self.roundTrip(["a": .file(before)], ["a": .file(after)], level: 18)
+      #expect(delta.bytes.count < 6_000)
+    }
+
     @Test func manyEntries() throws {
       var random = Random(7)
       var before: Folder = [:], after: Folder = [:]
@@ -384,7 +408,9 @@ extension Core {
     // MARK: Building
 
     /// The bytes depend on the versions and the level alone.
-    @Test func determinism() throws {
+    /// From the default level on, the index of the old version is an exact one.
+    @Test(arguments: [Int32(9), 18])
+    func determinism(level: Int32) throws {
       var random = Random(11)
       var before: Folder = [:], after: Folder = [:]
       for index in 0..<20 {
@@ -399,7 +425,7 @@ extension Core {
         for folder in [old, new] { try source.commit(keep: 9) { try $0.add("p", folder) } }
         let target = try Store(home.path + "/target", create: true, threads: threads)
         try target.commit { try $0.add("p", old) }
-        var delta = try source.snapshot().delta(of: "p", from: 1, to: 2, level: 9)
+        var delta = try source.snapshot().delta(of: "p", from: 1, to: 2, level: level)
         try target.commit { try $0.apply(delta.bytes) }
         #expect(try target.state()["p"]?.content == after)
         // The date of the version is in the header.
