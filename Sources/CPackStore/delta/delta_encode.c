@@ -11,8 +11,9 @@ enum {
   WORTH_DENOMINATOR = 64,
   FAR_MAX = 32,
   FAR_MAX_HIGHEST = 1024,
-  SAID_PIECE = 5,      // bytes that it takes to say where a piece lies
-  RIVAL_MAX = 2,       // a prefix with which the fast encoder makes so many times as much is not worth the slow one
+  FITTED_WORTH = 14,  // of 16 parts: so much shorter with a fitted prefix, or the slow encoder does better with another
+  SAID_PIECE = 5,     // bytes that it takes to say where a piece lies
+  RIVAL_MAX = 2,      // a prefix with which the fast encoder makes so many times as much is not worth the slow one
   GUESSES_MAX = 1024,  // stretches of a group whose beginnings are looked at
   COVERS_WORTH = 15,   // of 16 parts: so much shorter with covers, or the slow encoder does better without
 };
@@ -340,7 +341,8 @@ static pks_status choose_attempt(
   pks_status status = try_covers(encoder, group, rival, error);
   if (!status) { status = try_covers(encoder, group, *best, error); }
   size_t fitted_length = fitted->covered_length + fitted->said, other_length = other->covered_length + other->said;
-  *best = fitted_length < other_length ? fitted : other;
+  bool is_worth_it = encoder->effort.tries_both || fitted_length * 16 < other_length * FITTED_WORTH;
+  *best = fitted_length < other_length && is_worth_it ? fitted : other;
   return status;
 }
 

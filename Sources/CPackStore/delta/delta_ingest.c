@@ -214,6 +214,7 @@ pks_status pks__ingest_delta(
     out->chunker.maximum = pks__chunker_make(walk.from.info.chunk_average).maximum;
   }
   if (!status) { status = pks__ingest_set_attributes(out, header->attributes, header->attribute_byte_count, error); }
+  out->saves_memory = true;
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { status = take_items(&walk, error); }
   if (!status && !pks__id_equal(&out->catalog_id, &header->to_catalog)) {

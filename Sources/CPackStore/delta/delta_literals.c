@@ -8,7 +8,7 @@
 enum { GROUPS_MAX = 16 * 1024 * 1024 };
 
 /// Frames of version A that are remembered.
-static const pks__frame_cache_limits cache_limits = {.least_count = 16, .most_count = 16, .frame_bytes = 160 * 1024};
+static const pks__frame_cache_limits cache_limits = {.least_count = 8, .most_count = 8, .frame_bytes = 160 * 1024};
 
 typedef struct group_chunk {
   uint32_t offset;  ///< in the group
@@ -146,6 +146,8 @@ static void run_group(pks__task *task, uint32_t worker) {
   (void)worker;
   pks__new_group *group = (pks__new_group *)(void *)task;
   group->status = decode(group, &group->error);
+  // What it read with is another group's turn: there are no more of those than threads.
+  pks__version_reader_close(&group->reader);
   if (!group->status) { group->status = cut(group, &group->error); }
 }
 

@@ -71,7 +71,7 @@ static layout_sizes sizes_of(const pks_add_request *request) {
 
 pks_status pks__frame_pipeline_open(
   pks__frame_pipeline *out, pks__staging *staging, const pks__frame_sink *sink, pks__pool *pool,
-  const pks_add_request *request, uint32_t chunk_maximum, bool sync, pks_error *error
+  const pks_add_request *request, uint32_t chunk_maximum, bool saves_memory, bool sync, pks_error *error
 ) {
   layout_sizes sizes = sizes_of(request);
   uint32_t threads = pks__pool_thread_count(pool);
@@ -79,7 +79,7 @@ pks_status pks__frame_pipeline_open(
   ){.pool = pool, .target = sizes.frame, .shared_target = sizes.shared_frame, .level = sizes.level};
   // A reader does not remember longer ones (`frame_cache.h`).
   out->scattered_target = out->shared_target / 2 < PKS__FRAME_RANDOM ? out->shared_target / 2 : PKS__FRAME_RANDOM;
-  out->ring_size = out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
+  out->ring_size = saves_memory || out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
   // A single thread encodes when it retires: there is nothing to gather ahead.
   if (threads == 1) { out->ring_size = 1; }
   pks__segment_series_init(&out->series, staging, sink, PKS__SEGMENT_DATA, sync);

@@ -75,9 +75,10 @@ typedef struct pks__frame_pipeline {
   void *observer;
 } pks__frame_pipeline;
 
+/// `saves_memory`: fewer frames are gathered ahead, for what is given chunks no faster than they are encoded.
 pks_status pks__frame_pipeline_open(
   pks__frame_pipeline *out, pks__staging *staging, const pks__frame_sink *sink, pks__pool *pool,
-  const pks_add_request *request, uint32_t chunk_maximum, bool sync, pks_error *error
+  const pks_add_request *request, uint32_t chunk_maximum, bool saves_memory, bool sync, pks_error *error
 );
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 

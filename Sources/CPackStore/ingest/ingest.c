@@ -97,7 +97,8 @@ pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *si
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
   status = pks__frame_pipeline_open(
-    &ingest->frames, ingest->staging, sink, ingest->pool, &ingest->request, ingest->chunker.maximum, sync, error
+    &ingest->frames, ingest->staging, sink, ingest->pool, &ingest->request, ingest->chunker.maximum,
+    ingest->saves_memory, sync, error
   );
   if (!ingest->staging->is_for_site) { ingest->frames.series.target = pks__segment_target(ingest->bytes_expected); }
   return status;

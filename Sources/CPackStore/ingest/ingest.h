@@ -102,6 +102,7 @@ typedef struct pks__ingest {
   pks__entry_list listing;
   uint64_t files_expected, bytes_expected;  ///< for progress, and for the length of segments
   uint32_t thread_count;
+  bool saves_memory;  ///< of `frames`: set it before the parts are opened
   pks__pool *pool;
   pks__page_writer pages;
   pks__kind_dictionaries dictionaries;

@@ -280,6 +280,7 @@ pks_status pks__ingest_version_open(
   out->files_expected = info.file_count;
   out->bytes_expected = info.logical_bytes;
   out->thread_count = thread_count;
+  out->saves_memory = request->sink != NULL;
   status = pks__ingest_open_parts(out, request->sink, sync, error);
   out->frames.observe = number_given;
   out->frames.observer = out;

@@ -72,14 +72,23 @@ static void leave(pks__frame_cache *cache, pks__cached_frame *frame) {
   pks__mutex_unlock(cache->mutex);
 }
 
+/// Frames are mostly of one length, which is well below the longest that is remembered.
+static pks_status need_room(pks__cached_frame *place, uint32_t length, pks_error *error) {
+  if (length <= place->capacity) { return PKS_OK; }
+  pks__free(place->bytes);
+  place->bytes = pks__allocate(length);
+  place->capacity = place->bytes ? length : 0;
+  return place->bytes ? PKS_OK : pks__fail_memory(error);
+}
+
 /// Decodes a frame into its place, where it is not found before it is whole.
 static pks_status fill(
   pks__frame_cache *cache, pks__cached_frame *place, pks__frame_reader *reader, const pks__frame_source *source,
   pks_error *error
 ) {
-  if (!place->bytes) { place->bytes = pks__allocate(cache->limits.frame_bytes); }
-  if (!place->bytes) { return pks__fail_memory(error); }
-  pks_status status = pks__frame_read(reader, source, 0, source->ref.raw_length, place->bytes, error);
+  pks_status status = need_room(place, source->ref.raw_length, error);
+  if (status) { return status; }
+  status = pks__frame_read(reader, source, 0, source->ref.raw_length, place->bytes, error);
   if (status) { return status; }
   pks__mutex_lock(cache->mutex);
   place->segment = source->segment->id;

@@ -16,6 +16,7 @@ enum { PKS__FORGOTTEN_FRAMES = 128 };  ///< of which a cache knows that it had t
 
 typedef struct pks__cached_frame {
   uint8_t *bytes;
+  uint32_t capacity;
   uint32_t length;  ///< 0: none
   uint32_t users;   ///< who look at it, or fill it
   pks__segment_id segment;
