@@ -328,7 +328,7 @@ static pks_status try_covers(
   return PKS_OK;
 }
 
-/// Chooses between a fitted prefix and the best other one, with covers too where they are near to each other.
+/// Chooses between a fitted prefix and the best other one, which may have covers, where they are near to each other.
 static pks_status choose_attempt(
   pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, pks_error *error
 ) {
@@ -338,8 +338,9 @@ static pks_status choose_attempt(
   if (fitted->quick_length == SIZE_MAX) { return PKS_OK; }
   attempt *rival = *best == fitted ? other : fitted;
   if (rival->quick_length > (*best)->quick_length * RIVAL_MAX) { return PKS_OK; }
-  pks_status status = try_covers(encoder, group, rival, error);
-  if (!status) { status = try_covers(encoder, group, *best, error); }
+  // Covers seldom pay in a fitted prefix: it is only found out at the highest effort, before it is chosen.
+  pks_status status = encoder->effort.tries_both ? try_covers(encoder, group, fitted, error) : PKS_OK;
+  if (!status) { status = try_covers(encoder, group, other, error); }
   size_t fitted_length = fitted->covered_length + fitted->said, other_length = other->covered_length + other->said;
   bool is_worth_it = encoder->effort.tries_both || fitted_length * 16 < other_length * FITTED_WORTH;
   *best = fitted_length < other_length && is_worth_it ? fitted : other;
