@@ -1,14 +1,15 @@
 // zstd, and the decision when not to use it.
 //
-// Encoding first asks a probe whether the bytes look random: media that are compressed already would cost the whole of
-// level 3 (or, when publishing, of level 12 and more) only to be stored raw. The probe samples: it may be wrong either
-// way, which costs time or a few percent of one frame, never correctness.
+// Encoding first asks a probe what the bytes look like. If random, they are not encoded: media that are compressed already
+// would cost the whole of level 3 (or, when publishing, of level 12 and more) only to be stored raw. If they are no text, level
+// 3 takes tables that suit them better. The probe samples: it may be wrong either way, which costs time or a few percent of
+// one frame, never correctness. Decision 0030 has the measurements.
 //
 // Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
 // decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.
 
-// Custom memory, and of a dictionary the parameters that go with it; nothing else of the unstable interface, whose structs
-// change size.
+// Custom memory, and of a dictionary the parameters that go with it and whether it is attached; nothing else of the unstable
+// interface, whose structs change size.
 #define ZSTD_STATIC_LINKING_ONLY
 #include "codec/codec.h"
 
@@ -21,6 +22,8 @@
 
 struct pks__encoder {
   ZSTD_CCtx *context;
+  int level;
+  bool is_set_for_binary;  // by `set_tables`
 };
 
 struct pks__decoder {
@@ -30,6 +33,7 @@ struct pks__decoder {
 struct pks__encoding_dictionary {
   void *memory;
   const ZSTD_CDict *tables;  // in it
+  bool is_attached;          // its tables are searched where they are, whatever the frame's length
 };
 
 struct pks__decoding_dictionary {
@@ -61,9 +65,15 @@ enum {
   ANCHOR_TABLE_LOG = 12,
 };
 
+/// How often each byte value was seen.
+typedef struct histogram {
+  uint32_t counts[256];
+  uint32_t total;  // at most PROBE_LINES_MAX * PROBE_LINE
+} histogram;
+
 // Counts the bytes of lines spread over the frame: one in each of equal stretches, at a place that wanders, for records
-// of a fixed length must not show the same field each time. Returns how many bytes were counted.
-static size_t count_sample(const uint8_t *raw, size_t raw_length, uint32_t counts[256]) {
+// of a fixed length must not show the same field each time.
+static void count_sample(const uint8_t *raw, size_t raw_length, histogram *out) {
   size_t lines = raw_length / (16 * PROBE_LINE);
   if (lines < PROBE_LINES_MIN) { lines = PROBE_LINES_MIN; }
   if (lines > PROBE_LINES_MAX) { lines = PROBE_LINES_MAX; }
@@ -77,23 +87,31 @@ static size_t count_sample(const uint8_t *raw, size_t raw_length, uint32_t count
       pairs[1][line[k + 1]]++;
     }
   }
-  for (size_t i = 0; i < 256; i++) { counts[i] = (uint32_t)pairs[0][i] + pairs[1][i]; }
-  return lines * PROBE_LINE;
+  for (size_t i = 0; i < 256; i++) { out->counts[i] = (uint32_t)pairs[0][i] + pairs[1][i]; }
+  out->total = (uint32_t)(lines * PROBE_LINE);
 }
 
 // Whether some byte values are so much more frequent than others that coding by frequency may pay. For random bytes
-// 256 * sum(count^2) / n^2 is 1 + 255/n on average; the limit lies 1/32 above. Frames that zstd shortens by a sixteenth
+// 256 * sum(count^2) / n^2 is 1 + 255/n on average; the limit lies 1/5 above. Frames that zstd shortens by a sixteenth
 // without repeats lie at 0.7 above.
-static bool is_skewed(const uint32_t counts[256], size_t sampled) {
+static bool is_skewed(const histogram *sample) {
   uint32_t squares = 0;  // at most 2^28
-  for (size_t i = 0; i < 256; i++) { squares += counts[i] * counts[i]; }
-  uint64_t n = sampled;
-  return (uint64_t)squares * 256 * 32 > n * n * 33 + n * 255 * 32;
+  for (size_t i = 0; i < 256; i++) { squares += sample->counts[i] * sample->counts[i]; }
+  uint64_t n = sample->total;
+  return (uint64_t)squares * 256 * 5 > n * n * 6 + n * 255 * 5;
+}
+
+// Whether it is neither text nor nearly all zeros: between three and eight tenths of its bytes are none that text has.
+static bool is_binary(const histogram *sample) {
+  uint32_t others = sample->counts[0];
+  for (size_t i = 0x80; i < 256; i++) { others += sample->counts[i]; }
+  return others >= sample->total / 10 * 3 && others < sample->total / 10 * 8;
 }
 
 // The value nearest to its fair share: its places are spread as the frame's content is, and about one byte in 256.
-static uint8_t typical_byte(const uint32_t counts[256], size_t sampled) {
-  uint32_t share = (uint32_t)(sampled / 256);
+static uint8_t typical_byte(const histogram *sample) {
+  const uint32_t *counts = sample->counts;
+  uint32_t share = sample->total / 256;
   uint32_t nearest = UINT32_MAX;
   uint8_t value = 0;
   for (unsigned i = 0; i < 256; i++) {
@@ -129,11 +147,14 @@ static bool has_repeats(const uint8_t *raw, size_t raw_length, uint8_t anchor) {
   return repeats * 64 > anchors;
 }
 
-static bool looks_random(const uint8_t *raw, size_t raw_length) {
-  if (raw_length < PROBE_LENGTH_MIN) { return false; }
-  uint32_t counts[256];
-  size_t sampled = count_sample(raw, raw_length, counts);
-  return !is_skewed(counts, sampled) && !has_repeats(raw, raw_length, typical_byte(counts, sampled));
+typedef enum content { CONTENT_OTHER, CONTENT_BINARY, CONTENT_RANDOM } content;
+
+static content probe(const uint8_t *raw, size_t raw_length) {
+  if (raw_length < PROBE_LENGTH_MIN) { return CONTENT_OTHER; }
+  histogram sample;
+  count_sample(raw, raw_length, &sample);
+  if (!is_skewed(&sample) && !has_repeats(raw, raw_length, typical_byte(&sample))) { return CONTENT_RANDOM; }
+  return is_binary(&sample) ? CONTENT_BINARY : CONTENT_OTHER;
 }
 
 // MARK: Encoding
@@ -153,7 +174,7 @@ static bool set_parameters(ZSTD_CCtx *context, int level) {
 pks__encoder *pks__encoder_create(int level) {
   pks__encoder *encoder = pks__allocate(sizeof *encoder);
   if (!encoder) { return NULL; }
-  encoder->context = ZSTD_createCCtx_advanced(counted_memory);
+  *encoder = (pks__encoder){.context = ZSTD_createCCtx_advanced(counted_memory), .level = level};
   if (!encoder->context || !set_parameters(encoder->context, level)) {
     pks__encoder_destroy(encoder);
     return NULL;
@@ -167,16 +188,31 @@ void pks__encoder_destroy(pks__encoder *encoder) {
   pks__free(encoder);
 }
 
-// More than a kept frame is ever long: near the end of its room libzstd falls back to raw blocks, and the outcome would
-// depend on the room.
 const char *pks_zstd_version(void) { return ZSTD_versionString(); }
 
+// More than a kept frame is ever long: near the end of its room libzstd falls back to raw blocks, and the outcome would
+// depend on the room.
 size_t pks__encode_capacity(size_t raw_length) { return ZSTD_compressBound(raw_length); }
+
+static bool set_tables(ZSTD_CCtx *context, int hash_log, int chain_log, int match_min) {
+  return !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_hashLog, hash_log))
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_chainLog, chain_log))
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, match_min));
+}
+
+/// Level 3 looks for repeats of 5 and of 8 bytes, in tables of 128 and 256 KiB. What is no text has more short repeats, and fewer
+/// that lie far back: 4 and 8 bytes, in tables of 32 KiB each, which stay in the first-level cache, are as good in less time.
+static bool set_up_for(pks__encoder *encoder, content content, size_t raw_length) {
+  enum { SHORT_FRAME = 128 * 1024, TABLE_LOG = 13, MATCH_MIN = 4 };
+  bool is_binary = content == CONTENT_BINARY && encoder->level == 3 && raw_length <= SHORT_FRAME;
+  if (is_binary == encoder->is_set_for_binary) { return true; }
+  encoder->is_set_for_binary = is_binary;
+  return is_binary ? set_tables(encoder->context, TABLE_LOG, TABLE_LOG, MATCH_MIN)
+                   : set_tables(encoder->context, 0, 0, 0);  // 0: as the level says
+}
 
 /// Encodes as the context is set up. 0: better stored raw.
 static size_t encode_if_worth(ZSTD_CCtx *context, const void *raw, size_t raw_length, void *out, size_t capacity) {
-  PKS_ASSERT(raw_length <= PKS__FRAME_RAW_MAX);
-  if (raw_length == 0 || looks_random(raw, raw_length)) { return 0; }
   size_t room = pks__min_size(capacity, pks__encode_capacity(raw_length));
   size_t encoded_length = ZSTD_compress2(context, out, room, raw, raw_length);
   if (ZSTD_isError(encoded_length)) {
@@ -188,17 +224,30 @@ static size_t encode_if_worth(ZSTD_CCtx *context, const void *raw, size_t raw_le
 }
 
 size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, void *out, size_t capacity) {
+  PKS_ASSERT(raw_length <= PKS__FRAME_RAW_MAX);
+  content content = probe(raw, raw_length);
+  if (raw_length == 0 || content == CONTENT_RANDOM) { return 0; }
+  if (!set_up_for(encoder, content, raw_length)) { return SIZE_MAX; }
   return encode_if_worth(encoder->context, raw, raw_length, out, capacity);
+}
+
+static bool set_dictionary(ZSTD_CCtx *context, const ZSTD_CDict *tables, bool is_attached) {
+  int preference = is_attached ? ZSTD_dictForceAttach : ZSTD_dictDefaultAttach;
+  return !ZSTD_isError(ZSTD_CCtx_refCDict(context, tables))
+    && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_forceAttachDict, preference));
 }
 
 size_t pks__encode_with(
   pks__encoder *encoder, const pks__encoding_dictionary *dictionary, const void *raw, size_t raw_length, void *out,
   size_t capacity
 ) {
-  if (ZSTD_isError(ZSTD_CCtx_refCDict(encoder->context, dictionary->tables))) { return SIZE_MAX; }
+  PKS_ASSERT(raw_length <= PKS__FRAME_RAW_MAX);
+  if (raw_length == 0 || probe(raw, raw_length) == CONTENT_RANDOM) { return 0; }
+  if (!set_up_for(encoder, CONTENT_OTHER, raw_length)) { return SIZE_MAX; }
+  if (!set_dictionary(encoder->context, dictionary->tables, dictionary->is_attached)) { return SIZE_MAX; }
   size_t length = encode_if_worth(encoder->context, raw, raw_length, out, capacity);
   // It would count for all frames from here on.
-  return ZSTD_isError(ZSTD_CCtx_refCDict(encoder->context, NULL)) ? SIZE_MAX : length;
+  return set_dictionary(encoder->context, NULL, false) ? length : SIZE_MAX;
 }
 
 // The window has to reach back over the whole prefix, whatever the level would have it be.
@@ -215,6 +264,7 @@ size_t pks__encode_after(
 ) {
   PKS_ASSERT(prefix_length <= PKS__FRAME_RAW_MAX && raw_length <= PKS__FRAME_RAW_MAX - prefix_length);
   if (raw_length == 0) { return 0; }
+  if (!set_up_for(encoder, CONTENT_OTHER, raw_length)) { return SIZE_MAX; }
   if (!set_prefix(encoder->context, prefix, prefix_length, raw_length)) { return SIZE_MAX; }
   size_t room = pks__min_size(capacity, pks__encode_capacity(raw_length));
   size_t encoded_length = ZSTD_compress2(encoder->context, out, room, raw, raw_length);
@@ -235,6 +285,8 @@ pks__encoding_dictionary *pks__encoding_dictionary_create(
   pks__encoding_dictionary *dictionary = *is_bad ? NULL : pks__allocate_zeroed(1, sizeof *dictionary);
   if (!dictionary) { return NULL; }
   ZSTD_compressionParameters parameters = ZSTD_getCParams(clamp_level(level), TYPICAL_ASSET, byte_count);
+  // Else libzstd copies the tables for each frame of more than 16 KiB, which takes as long as encoding half of it.
+  dictionary->is_attached = parameters.strategy == ZSTD_dfast;
   size_t size = ZSTD_estimateCDictSize_advanced(byte_count, parameters, ZSTD_dlm_byCopy);
   // Libzstd leaves a field as it was.
   dictionary->memory = pks__allocate_zeroed(1, size);

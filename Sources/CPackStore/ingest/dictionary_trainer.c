@@ -217,9 +217,10 @@ static uint64_t extrapolate(const kind *kind, uint64_t total) {
   return kib / kind->apart.bytes.length * 1024;
 }
 
-/// Takes tables of a level if what is new of the kind is `allowed` bytes long at most with them.
-static pks_status try_level(trainer *trainer, const trial *trial, int level, uint64_t allowed, pks_error *error) {
+/// Takes the dictionary if what is new of the kind is `allowed` bytes long at most with it.
+static pks_status try_dictionary(trainer *trainer, const trial *trial, uint64_t allowed, pks_error *error) {
   bool is_bad;
+  int level = trainer->ingest->frames.level;
   pks__encoding_dictionary *tables = pks__encoding_dictionary_create(trial->bytes, trial->length, level, &is_bad);
   if (!tables) { return is_bad ? PKS_OK : pks__fail_memory(error); }
   uint64_t total;
@@ -260,15 +261,13 @@ static pks_status store_dictionary(
 
 /// Gives the kind the dictionary if it pays.
 static pks_status judge(trainer *trainer, const trial *trial, pks_error *error) {
-  int level = trainer->ingest->frames.level;
   pks__frame_dictionary *dictionary = trial->dictionary;
   uint64_t shared;
   pks_status status = store_dictionary(trainer->ingest, trial->bytes, trial->length, &dictionary->stored, error);
   if (!status) { status = measure(trainer, &trial->kind->apart, NULL, &shared, error); }
   if (status) { return status; }
   uint64_t without = extrapolate(trial->kind, shared);
-  if (level == 3) { status = try_level(trainer, trial, 2, without - without / 200, error); }
-  if (!status && !dictionary->tables) { status = try_level(trainer, trial, level, without + without / 200, error); }
+  status = try_dictionary(trainer, trial, without + without / 200, error);
   if (dictionary->tables) { trainer->out->stored_bytes += dictionary->stored.stored_length; }
   return status;
 }

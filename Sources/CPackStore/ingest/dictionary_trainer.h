@@ -11,9 +11,6 @@
 /// which each segment has a copy would cost. Frames that are stored keep the dictionary they have; what is new gets one of its own
 /// where it pays, as long as the pack's current version has so few that all stay within PKS__DICTIONARIES_MAX.
 ///
-/// With level 3, the default, level 2 is tried first, and taken if it saves half a percent: with a dictionary it often is as
-/// good as level 3 without, and half as fast again as level 3 with one.
-///
 /// Deterministic: a function of the folder, of the request, of libzstd's version and of what the store held before. Memory: the
 /// samples, in scratch memory, of at most twice PKS__TRAINING_SAMPLE_MAX for each kind; and what `codec/dictionary_training.h`
 /// says.
