@@ -8,7 +8,8 @@
 struct pks__pipeline_frame {
   pks__task task;
   pks__frame_pipeline *pipeline;
-  uint8_t *raw;
+  const uint8_t *raw;  ///< lent, or `copy`
+  uint8_t *copy;
   uint32_t raw_length;
   uint8_t *encoded;
   size_t encoded_capacity;
@@ -24,17 +25,23 @@ struct pks__pipeline_frame {
   bool cuts_asset;  ///< more of the same asset may follow
 };
 
+enum {
+  /// For each thread: enough for a thread that encodes small assets while another reads a batch of them.
+  SMALL_FRAMES_AHEAD = 16,
+  LARGE_FRAMES_AHEAD = 4,
+};
+
 // MARK: - Opening
 
 static bool allocate_frame(pks__frame_pipeline *pipeline, pks__pipeline_frame *frame, size_t raw_capacity) {
   frame->pipeline = pipeline;
   frame->encoded_capacity = pks__encode_capacity(raw_capacity);
-  frame->raw = pks__allocate(raw_capacity);
+  frame->copy = pks__allocate(raw_capacity);
   frame->encoded = pks__allocate(frame->encoded_capacity);
   frame->ids = pks__allocate(PKS__FRAME_CHUNKS_MAX * sizeof *frame->ids);
   frame->ends = pks__allocate(PKS__FRAME_CHUNKS_MAX * sizeof *frame->ends);
   frame->alignments = pks__allocate(PKS__FRAME_CHUNKS_MAX * sizeof *frame->alignments);
-  return frame->raw && frame->encoded && frame->ids && frame->ends && frame->alignments;
+  return frame->copy && frame->encoded && frame->ids && frame->ends && frame->alignments;
 }
 
 static bool allocate_all(pks__frame_pipeline *pipeline, int level, uint32_t threads, size_t raw_capacity) {
@@ -79,7 +86,7 @@ pks_status pks__frame_pipeline_open(
   ){.pool = pool, .target = sizes.frame, .shared_target = sizes.shared_frame, .level = sizes.level};
   // A reader does not remember longer ones (`frame_cache.h`).
   out->scattered_target = out->shared_target / 2 < PKS__FRAME_RANDOM ? out->shared_target / 2 : PKS__FRAME_RANDOM;
-  out->ring_size = saves_memory || out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * 4 + 1;
+  out->ring_size = saves_memory || out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * SMALL_FRAMES_AHEAD;
   // A single thread encodes when it retires: there is nothing to gather ahead.
   if (threads == 1) { out->ring_size = 1; }
   pks__segment_series_init(&out->series, staging, sink, PKS__SEGMENT_DATA, sync);
@@ -93,11 +100,9 @@ pks_status pks__frame_pipeline_open(
 
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline) {
   if (!pipeline->pool) { return; }
-  for (uint32_t i = 0; i < pipeline->count; i++) {
-    pks__pool_finish(pipeline->pool, &pipeline->ring[(pipeline->oldest + i) % pipeline->ring_size].task);
-  }
+  pks__frame_pipeline_wait(pipeline);
   for (uint32_t i = 0; pipeline->ring && i < pipeline->ring_size; i++) {
-    pks__free(pipeline->ring[i].raw);
+    pks__free(pipeline->ring[i].copy);
     pks__free(pipeline->ring[i].encoded);
     pks__free(pipeline->ring[i].ids);
     pks__free(pipeline->ring[i].ends);
@@ -208,6 +213,7 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
   pks__pool_finish(pipeline->pool, &frame->task);
   pipeline->oldest = (pipeline->oldest + 1) % pipeline->ring_size;
   pipeline->count--;
+  pipeline->raw_bytes -= frame->raw_length;
   if (frame->encoded_length == SIZE_MAX) { return pks__fail_memory(error); }
   pks_status status;
   if (frame->encoded_length == 0) {
@@ -230,6 +236,54 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
   bool may_cut = frame->cuts_asset && pipeline->asset_in_pieces;
   if (frame->ends_asset) { pipeline->asset_in_pieces = false; }
   return pks__segment_series_boundary(&pipeline->series, frame->ends_asset, may_cut, error);
+}
+
+// MARK: - Lending
+
+void pks__frame_pipeline_lend(pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count) {
+  pipeline->lent = bytes;
+  pipeline->lent_length = byte_count;
+}
+
+static bool lies_in(const uint8_t *at, size_t length, const uint8_t *bytes, size_t byte_count) {
+  uintptr_t begin = (uintptr_t)bytes, from = (uintptr_t)at;
+  return bytes && from >= begin && from - begin <= byte_count && byte_count - (from - begin) >= length;
+}
+
+/// Copies what the frame has of lent bytes, if it has.
+static void keep(pks__pipeline_frame *frame) {
+  if (frame->raw == frame->copy) { return; }
+  memcpy(frame->copy, frame->raw, frame->raw_length);
+  frame->raw = frame->copy;
+}
+
+/// The last frame on its way that refers to the bytes, counted from the oldest one; 0: none does.
+static uint32_t frames_in(const pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < pipeline->count; i++) {
+    const pks__pipeline_frame *frame = &pipeline->ring[(pipeline->oldest + i) % pipeline->ring_size];
+    if (lies_in(frame->raw, frame->raw_length, bytes, byte_count)) { last = i + 1; }
+  }
+  return last;
+}
+
+pks_status pks__frame_pipeline_take_back(
+  pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count, pks_error *error
+) {
+  pks__pipeline_frame *open = pipeline->open;
+  if (open && lies_in(open->raw, open->raw_length, bytes, byte_count)) { keep(open); }
+  if (pipeline->lent == bytes) { pipeline->lent = NULL; }
+  pks_status status = PKS_OK;
+  for (uint32_t left = frames_in(pipeline, bytes, byte_count); !status && left > 0; left--) {
+    status = retire_oldest(pipeline, error);
+  }
+  return status;
+}
+
+void pks__frame_pipeline_wait(pks__frame_pipeline *pipeline) {
+  for (uint32_t i = 0; i < pipeline->count; i++) {
+    pks__pool_finish(pipeline->pool, &pipeline->ring[(pipeline->oldest + i) % pipeline->ring_size].task);
+  }
 }
 
 // MARK: - Forming
@@ -255,15 +309,24 @@ static void close_frame(pks__frame_pipeline *pipeline, bool ends_asset) {
   frame->task.run = encode_frame;
   pipeline->open = NULL;
   pipeline->count++;
+  pipeline->raw_bytes += frame->raw_length;
   pks__pool_submit(pipeline->pool, &frame->task);
 }
 
+/// Whether as much is under way as keeps all threads busy. Many small frames are as much as few large ones.
+static bool is_full(const pks__frame_pipeline *pipeline) {
+  size_t bytes_ahead = (size_t)pks__pool_thread_count(pipeline->pool) * LARGE_FRAMES_AHEAD * PKS__FRAME_RANDOM;
+  bool is_small = pipeline->target <= PKS__FRAME_RANDOM;
+  return pipeline->count == pipeline->ring_size || (is_small && pipeline->raw_bytes > bytes_ahead);
+}
+
 static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
-  if (pipeline->count == pipeline->ring_size) {
+  while (is_full(pipeline)) {
     pks_status status = retire_oldest(pipeline, error);
     if (status) { return status; }
   }
   pks__pipeline_frame *frame = &pipeline->ring[(pipeline->oldest + pipeline->count) % pipeline->ring_size];
+  frame->raw = frame->copy;
   frame->raw_length = 0;
   frame->chunk_count = 0;
   frame->stays_raw = pipeline->asset_is_mapped;
@@ -308,6 +371,18 @@ static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length
   return open->raw_length + length > limit;
 }
 
+/// Adds bytes to what the frame has: by reference as long as all of it is lent and lies in one piece.
+static void gather(pks__pipeline_frame *frame, const uint8_t *bytes, uint32_t length, bool is_lent) {
+  bool is_first = frame->raw_length == 0;
+  bool follows = frame->raw != frame->copy && frame->raw + frame->raw_length == bytes;
+  if (is_lent && is_first) { frame->raw = bytes; }
+  if (!is_lent || !(is_first || follows)) {
+    keep(frame);
+    memcpy(frame->copy + frame->raw_length, bytes, length);
+  }
+  frame->raw_length += length;
+}
+
 pks_status pks__frame_pipeline_add(
   pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
   pks_error *error
@@ -322,8 +397,7 @@ pks_status pks__frame_pipeline_add(
   uint16_t alignment = is_large(pipeline) ? PKS__PAGE : 8;
   frame->is_scattered = frame->is_scattered || (frame->chunk_count > 0 && pipeline->follows_gap);
   pipeline->follows_gap = false;
-  memcpy(frame->raw + frame->raw_length, bytes, length);
-  frame->raw_length += length;
+  gather(frame, bytes, length, lies_in(bytes, length, pipeline->lent, pipeline->lent_length));
   frame->ids[frame->chunk_count] = *id;
   frame->ends[frame->chunk_count] = frame->raw_length;
   frame->alignments[frame->chunk_count] = pipeline->asset_begins ? alignment : 1;
@@ -335,9 +409,9 @@ pks_status pks__frame_pipeline_add(
 /// A large asset keeps its frames to itself, so that it stays in one piece if it is raw whatever comes next.
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
   const pks__pipeline_frame *open = pipeline->open;
-  bool is_full = open && open->raw_length >= (open->dictionary ? PKS__ALONE_FROM : pipeline->shared_target);
+  bool is_whole = open && open->raw_length >= (open->dictionary ? PKS__ALONE_FROM : pipeline->shared_target);
   pipeline->asset_begins = true;
-  if (is_full || pipeline->asset_is_alone) { close_frame(pipeline, true); }
+  if (is_whole || pipeline->asset_is_alone) { close_frame(pipeline, true); }
   pipeline->asset_is_alone = false;
 }
 

@@ -14,6 +14,9 @@
 /// Small assets of a kind for which there is a dictionary have frames of their own, from `PKS__ALONE_FROM` bytes on; shorter
 /// ones share frames up to that length. All of a frame are encoded with the same dictionary.
 ///
+/// Bytes that were *lent* are not copied: a frame of which all chunks lie back to back in them is encoded, and written if it is raw,
+/// from where they are.
+///
 /// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
 /// frames of one chunk that abut, and no segment ends in it, however long it becomes.
 #ifndef PKS_INGEST_FRAME_PIPELINE_H
@@ -59,6 +62,7 @@ typedef struct pks__frame_pipeline {
   int level;
   pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
   uint32_t ring_size, oldest, count;
+  size_t raw_bytes;          ///< of those frames
   pks__pipeline_frame *open;  ///< being formed, or NULL
   pks__segment_series series;
   pks__scratch places;       ///< pks__new_place by chunk number
@@ -66,6 +70,8 @@ typedef struct pks__frame_pipeline {
   pks__scratch frame_bases;  ///< uint64_t by segment: position of its first frame in `frames`
   uint64_t asset_size;
   const pks__frame_dictionary *asset_dictionary;  ///< NULL: none
+  const uint8_t *lent;  ///< NULL: nothing is
+  size_t lent_length;
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
   bool follows_gap;              ///< what lies between the next chunk and the one before it was skipped
@@ -81,6 +87,16 @@ pks_status pks__frame_pipeline_open(
   const pks_add_request *request, uint32_t chunk_maximum, bool saves_memory, bool sync, pks_error *error
 );
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
+
+/// Chunks that are added from now on and lie in these bytes are not copied. The bytes stay as they are until they were taken
+/// back, or until it was waited; others may be lent meanwhile.
+void pks__frame_pipeline_lend(pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count);
+/// Nothing refers to these bytes afterwards. Writes the frames that do, if need be.
+pks_status pks__frame_pipeline_take_back(
+  pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count, pks_error *error
+);
+/// Nothing is read any more of what was lent; after a failure, when the pipeline is only to be closed.
+void pks__frame_pipeline_wait(pks__frame_pipeline *pipeline);
 
 /// `dictionary`, which lives as long as the pipeline, is for an asset of less than PKS__LARGE_ASSET bytes that is not mapped; NULL:
 /// none.

@@ -22,6 +22,7 @@ static pks_status consume_chunks(
 static pks_status consume_block(pks__dedup_pass *pass, const pks__read_batch *block, pks_error *error) {
   const pks__entry_list *listing = &pass->ingest->listing;
   pks_status status = PKS_OK;
+  pks__frame_pipeline_lend(&pass->ingest->frames, block->bytes, block->byte_count);
   for (uint32_t i = 0, chunk = 0; !status && i < block->item_count; chunk += block->item_chunks[i++]) {
     const pks__item *item = pks__entry_list_at(listing, block->first_item + i);
     if (!block->is_stretch || block->begins_file) { pks__dedup_pass_begin(pass, item); }
@@ -33,7 +34,10 @@ static pks_status consume_block(pks__dedup_pass *pass, const pks__read_batch *bl
   return status ? status : pks__dedup_pass_report(pass, error);
 }
 
-/// Blocks in a ring: filled ahead, hashed by any thread, consumed in order.
+/// Blocks in a ring: filled ahead, hashed by any thread, consumed in order, and lent to the frames that are formed of them. Some
+/// stay as they are for a while after they were consumed, so that filling one need not wait for its frames.
+enum { LENT_BLOCKS = 2 };
+
 typedef struct block_ring {
   pks__read_batch **blocks;
   uint32_t size, oldest, count;
@@ -42,13 +46,23 @@ typedef struct block_ring {
 static pks_status make_ring(
   block_ring *ring, const pks__ingest *ingest, const pks__folder_scan *source, pks_error *error
 ) {
-  ring->size = pks__pool_thread_count(ingest->pool) * 2 + 2;
+  ring->size = pks__pool_thread_count(ingest->pool) * 2 + 2 + LENT_BLOCKS;
   ring->blocks = pks__allocate_zeroed(ring->size, sizeof *ring->blocks);
   if (!ring->blocks) { return pks__fail_memory(error); }
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < ring->size; i++) {
     status = pks__read_batch_create(&ring->blocks[i], source, &ingest->chunker, ingest->staging->store->sha256, error);
   }
+  return status;
+}
+
+/// Takes all blocks back that are consumed. After a failure the frames that are formed of them are lost.
+static pks_status take_back(block_ring *ring, pks__frame_pipeline *frames, pks_status status, pks_error *error) {
+  for (uint32_t i = 0; !status && ring->blocks && i < ring->size; i++) {
+    const pks__read_batch *block = ring->blocks[(ring->oldest + i) % ring->size];
+    status = pks__frame_pipeline_take_back(frames, block->bytes, block->byte_count, error);
+  }
+  if (status) { pks__frame_pipeline_wait(frames); }
   return status;
 }
 
@@ -61,14 +75,15 @@ static void free_ring(block_ring *ring, pks__pool *pool) {
 }
 
 /// Fills blocks while there is room. One stays unfilled: the uncut rest of a large file lies in the block before.
-static pks_status fill_ring(block_ring *ring, pks__batch_filler *filler, pks__pool *pool, pks_error *error) {
-  while (ring->count < ring->size - 1) {
+static pks_status fill_ring(block_ring *ring, pks__batch_filler *filler, pks__ingest *ingest, pks_error *error) {
+  while (ring->count < ring->size - 1 - LENT_BLOCKS) {
     pks__read_batch *block = ring->blocks[(ring->oldest + ring->count) % ring->size];
-    bool filled;
-    pks_status status = pks__read_batch_fill(filler, block, &filled, error);
+    bool filled = false;
+    pks_status status = pks__frame_pipeline_take_back(&ingest->frames, block->bytes, block->byte_count, error);
+    if (!status) { status = pks__read_batch_fill(filler, block, &filled, error); }
     if (status || !filled) { return status; }
     ring->count++;
-    pks__pool_submit(pool, &block->task);
+    pks__pool_submit(ingest->pool, &block->task);
   }
   return PKS_OK;
 }
@@ -79,7 +94,7 @@ static pks_status consume_source(pks__dedup_pass *pass, const pks__folder_scan *
   pks__batch_filler filler = {
     .source = source, .chunker = &ingest->chunker, .file = PKS_VFS_NO_FILE, .carry = (const uint8_t *)""};
   pks_status status = make_ring(&ring, ingest, source, error);
-  if (!status) { status = fill_ring(&ring, &filler, ingest->pool, error); }
+  if (!status) { status = fill_ring(&ring, &filler, ingest, error); }
   while (!status && ring.count > 0) {
     pks__read_batch *block = ring.blocks[ring.oldest];
     pks__pool_finish(ingest->pool, &block->task);
@@ -88,9 +103,10 @@ static pks_status consume_source(pks__dedup_pass *pass, const pks__folder_scan *
     status = block->status;
     if (status && error) { *error = block->error; }
     if (!status) { status = consume_block(pass, block, error); }
-    if (!status) { status = fill_ring(&ring, &filler, ingest->pool, error); }
+    if (!status) { status = fill_ring(&ring, &filler, ingest, error); }
   }
   pks__batch_filler_close(&filler);
+  status = take_back(&ring, &ingest->frames, status, error);
   free_ring(&ring, ingest->pool);
   return status;
 }
