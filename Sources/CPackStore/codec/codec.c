@@ -3,7 +3,7 @@
 // Encoding first asks a probe what the bytes look like. If random, they are not encoded: media that are compressed already
 // would cost the whole of level 3 (or, when publishing, of level 12 and more) only to be stored raw. If they are no text, level
 // 3 takes tables that suit them better. The probe samples: it may be wrong either way, which costs time or a few percent of
-// one frame, never correctness. Decision 0030 has the measurements.
+// one frame, never correctness. Decision 0031 has the measurements.
 //
 // Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
 // decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.

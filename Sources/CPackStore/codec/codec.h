@@ -27,8 +27,9 @@ static inline bool pks__codec_has_dictionary(uint32_t codec) { return codec >= P
 typedef struct pks__encoder pks__encoder;
 typedef struct pks__decoder pks__decoder;
 
-PKS_NODISCARD pks__encoder *pks__encoder_create(int level
-);  ///< NULL when memory is short; level as in zstd, clamped to its range
+/// NULL when memory is short. Level as in zstd, clamped to its range; at level 3, frames that are no text get smaller tables than
+/// zstd's.
+PKS_NODISCARD pks__encoder *pks__encoder_create(int level);
 void pks__encoder_destroy(pks__encoder *encoder);
 PKS_NODISCARD pks__decoder *pks__decoder_create(void);
 void pks__decoder_destroy(pks__decoder *decoder);

@@ -14,8 +14,8 @@
 /// Small assets of a kind for which there is a dictionary have frames of their own, from `PKS__ALONE_FROM` bytes on; shorter
 /// ones share frames up to that length. All of a frame are encoded with the same dictionary.
 ///
-/// Bytes that were *lent* are not copied: a frame of which all chunks lie back to back in them is encoded, and written if it is raw,
-/// from where they are.
+/// Bytes that were *lent* are not copied: a frame of which all chunks lie back to back in them is encoded, and written if it
+/// is raw, from where they are.
 ///
 /// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
 /// frames of one chunk that abut, and no segment ends in it, however long it becomes.
@@ -62,7 +62,7 @@ typedef struct pks__frame_pipeline {
   int level;
   pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
   uint32_t ring_size, oldest, count;
-  size_t raw_bytes;          ///< of those frames
+  size_t raw_bytes;           ///< of those frames
   pks__pipeline_frame *open;  ///< being formed, or NULL
   pks__segment_series series;
   pks__scratch places;       ///< pks__new_place by chunk number
@@ -70,7 +70,7 @@ typedef struct pks__frame_pipeline {
   pks__scratch frame_bases;  ///< uint64_t by segment: position of its first frame in `frames`
   uint64_t asset_size;
   const pks__frame_dictionary *asset_dictionary;  ///< NULL: none
-  const uint8_t *lent;  ///< NULL: nothing is
+  const uint8_t *lent;                            ///< NULL: nothing is
   size_t lent_length;
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet

@@ -55,6 +55,66 @@ extension Core {
       #expect(Self.encode(noise + noise) != nil)
     }
 
+    /// Bytes of `values` values, each as frequent, without repeats.
+    private static func noise(_ count: Int, values: Int) -> [UInt8] {
+      var random = Random(7)
+      return (0..<count).map { _ in UInt8(random.below(values)) }
+    }
+
+    /// What would save less than a sixteenth is stored raw, whether it is encoded to find out or not.
+    @Test func whatHardlyCompressesIsStoredRaw() {
+      for count in [20_000, 131_072] {
+        for values in [256, 230, 210, 190] {
+          #expect(Self.encode(Self.noise(count, values: values)) == nil, "\(values)")
+        }
+        #expect(Self.encode(Self.noise(count, values: 64)) != nil)
+      }
+    }
+
+    /// Records as programs have them: integers that count, small ones, and zeros.
+    private static func binary(_ count: Int) -> [UInt8] {
+      var random = Random(8)
+      return (0..<count / 16).flatMap { index in
+        let near = UInt32(truncatingIfNeeded: 0x8040_2010 &+ index * 48),
+          far = UInt32(random.below(1 << 20)) | 0x8000_0000
+        return withUnsafeBytes(of: (near.littleEndian, far.littleEndian, UInt32(random.below(4)), UInt32(0))) {
+          Array($0)
+        }
+      }
+    }
+
+    /// An encoder sets itself up by content: what a frame becomes must not depend on those before.
+    @Test(arguments: [1, 3, 12] as [Int32]) func framesDoNotDependOnThoseBefore(level: Int32) throws {
+      let dictionary = SampleDictionary.text.bytes
+      var isBad = false
+      let tables = try #require(
+        pks__encoding_dictionary_create(dictionary.baseAddress, dictionary.count, level, &isBad))
+      let encoder = try #require(pks__encoder_create(level))
+      defer {
+        pks__encoder_destroy(encoder)
+        pks__encoding_dictionary_destroy(tables)
+      }
+      func encode(_ raw: [UInt8], with encoder: OpaquePointer, _ tables: OpaquePointer?) -> [UInt8] {
+        let room = pks__encode_capacity(raw.count)
+        return [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+          count =
+            tables.map { pks__encode_with(encoder, $0, raw, raw.count, buffer.baseAddress, room) }
+            ?? pks__encode(encoder, raw, raw.count, buffer.baseAddress, room)
+        }
+      }
+      let binary = Self.binary(131_072), text = Self.text(131_072)
+      let contents = [binary, text, Array(binary.prefix(40_000)), Array(text.prefix(30_000)), Self.binary(262_144)]
+      for raw in contents + contents.reversed() + [binary, binary] {
+        for tables in [nil, tables] where tables == nil || raw.count <= 65_536 {
+          let fresh = try #require(pks__encoder_create(level))
+          defer { pks__encoder_destroy(fresh) }
+          let encoded = encode(raw, with: encoder, tables)
+          #expect(!encoded.isEmpty && encoded == encode(raw, with: fresh, tables))
+          if tables == nil { #expect(Self.decode(encoded, raw.count) == raw) }
+        }
+      }
+    }
+
     @Test func tooLittleRoomIsStoredRaw() {
       #expect(Self.encode(Self.text(50_000), capacity: 16) == nil)
     }

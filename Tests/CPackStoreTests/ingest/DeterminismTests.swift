@@ -11,6 +11,11 @@ extension Core {
       var random = Random(seed), folder: Folder = ["void": .folder, "link": .link("big")]
       folder["big"] = .file(random.text(500_000) + random.bytes(200_000))
       folder["noise"] = .file(random.bytes(400_000))
+      // Longer than what lies in memory at a time; programs, and what hardly compresses.
+      folder["long"] = .file(random.bytes(9_000_000) + random.text(600_000) + random.bytes(700_000))
+      folder["records"] = .file(
+        (0..<90_000).flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8 & 0xff), 0x80, UInt8(random.below(9))] })
+      folder["hardly"] = .file((0..<300_000).map { _ in UInt8(random.below(205)) })
       for number in 0..<150 {
         folder["s\(number % 7)/f\(number)"] = .file(
           random.chance(1, in: 2) ? random.text(random.below(9_000)) : random.bytes(random.below(9_000)))
