@@ -26,7 +26,7 @@ extension Site {
       /// In the order in which clients try them.
       public let offers: [Offer]
 
-      /// How many deltas lead to these.
+      /// How many deltas lead to these, by way of other versions too.
       public let deltaCount: Int
     }
 

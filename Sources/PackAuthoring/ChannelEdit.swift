@@ -35,7 +35,7 @@ struct ChannelEdit {
       let kept = try snapshot.require(version, of: pack)
       if isDryRun {
         let offers = change[channel]?.plan.offers(of: pack) ?? []
-        updates = try self.updates(to: kept, from: offers, change.deltas, in: snapshot)
+        updates = try self.updates(to: kept, from: offers, change, in: snapshot)
       }
       let before = change[channel]?.plan.offers(of: pack).first { $0.number == version }
       let range: AppVersionRange? =

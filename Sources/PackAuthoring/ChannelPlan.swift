@@ -21,6 +21,10 @@ struct ChannelPlan: Hashable {
   /// None is empty.
   private(set) var packs: [PackID: [Offer]] = [:]
 
+  /// Versions whose offers were taken away, and those that had to give way to a lower one or were halted, by their numbers: they
+  /// are in the middle of no chain of deltas any more. Others were followed by something newer.
+  private(set) var withdrawn: [PackID: Set<UInt64>] = [:]
+
   init() {}
 
   /// What a root says.
@@ -62,17 +66,28 @@ struct ChannelPlan: Hashable {
       offers[place] = offer
     } else {
       if let place { offers.remove(at: place) }
-      let own = try platforms(offer.number)
       if offer.share == OfferTerms.everyDevice {
-        try offers.removeAll { other in
-          let others = try platforms(other.number)
-          let coversPlatforms = own.isEmpty || (!others.isEmpty && own.isSuperset(of: others))
-          return coversPlatforms && Self.covers(offer.appVersions, other.appVersions)
-        }
+        let covered = try covered(by: offer, among: offers, platforms)
+        offers.removeAll { covered.contains($0) }
+        let gone = covered.filter { $0.number > offer.number || $0.share == 0 }
+        withdrawn[pack, default: []].formUnion(gone.map(\.number))
       }
       offers.insert(offer, at: 0)
     }
+    withdrawn[pack]?.remove(offer.number)
     packs[pack] = offers
+  }
+
+  /// Those that fit no client that another one does not fit as well.
+  private func covered(
+    by offer: Offer, among others: [Offer], _ platforms: (UInt64) throws -> Set<Platform>
+  ) rethrows -> [Offer] {
+    let own = try platforms(offer.number)
+    return try others.filter { other in
+      let others = try platforms(other.number)
+      let coversPlatforms = own.isEmpty || (!others.isEmpty && own.isSuperset(of: others))
+      return coversPlatforms && Self.covers(offer.appVersions, other.appVersions)
+    }
   }
 
   /// Whether one range has every version of the app that another has.
@@ -85,14 +100,19 @@ struct ChannelPlan: Hashable {
   mutating func withdraw(_ number: UInt64, of pack: PackID) {
     let offers = offers(of: pack).filter { $0.number != number }
     packs[pack] = offers.isEmpty ? nil : offers
+    withdrawn[pack, default: []].insert(number)
   }
 
   /// Offers no version of a pack any more.
-  mutating func withdraw(_ pack: PackID) { packs[pack] = nil }
+  mutating func withdraw(_ pack: PackID) {
+    withdrawn[pack, default: []].formUnion(offers(of: pack).map(\.number))
+    packs[pack] = nil
+  }
 
   /// The same, of what a generation has.
   func restricted(to snapshot: Snapshot) -> ChannelPlan {
     var plan = ChannelPlan()
+    plan.withdrawn = withdrawn
     for (pack, offers) in packs {
       let kept = offers.filter { offer in
         guard let version = snapshot.version(offer.number, of: pack) else { return false }

@@ -5,7 +5,8 @@ struct KnownDeltas {
   struct Delta {
     let row: SiteRoot.Delta
 
-    /// The versions to which it leads: versions of other attributes may have the same content, and it does not make these.
+    /// The versions to which it leads, as far as some channel offers them: versions of other attributes may have the same content,
+    /// and it does not make these.
     fileprivate(set) var numbers: Set<UInt64>
   }
 

@@ -194,7 +194,7 @@ struct Publication {
       droppedVersions: surplus + gone.flatMap(\.versions), prunedPacks: pruned,
       extraPacks: isOfAll && !options.prunes ? extra : [], restoredVersions: staged.restored, newByteCount: newByteCount
     )
-    result.updates = try updates(to: staged.published, from: offered, change.deltas, in: transaction)
+    result.updates = try updates(to: staged.published, from: offered, change, in: transaction)
     return result
   }
 

@@ -283,11 +283,29 @@ struct SiteChange {
       let areKept = pack.offers.allSatisfy { offer in
         now.versions.contains { $0.number == offer.number && $0.catalog == offer.catalog }
       }
-      let leadFromKept =
-        folder.isServedCopy
-        || pack.deltas.allSatisfy { delta in now.versions.contains { $0.catalog == delta.from } }
-      return areKept && leadFromKept
+      return areKept && Set(named(in: pack, state, kept: now.versions)) == Set(pack.deltas)
     }
+  }
+
+  /// The deltas that the next root of a channel is to name, of offers that stay.
+  private func named(in pack: SiteRoot.Pack, _ state: ChannelState, kept: [PackVersion]) -> [SiteRoot.Delta] {
+    let selection = DeltaSelection(
+      for: pack.offers, kept: Set(kept.map(\.catalog)), trustsRoot: folder.isServedCopy, after: pack,
+      withdrawing: state.plan.withdrawn[pack.id] ?? [])
+    return selection.choose(from: deltas.of(pack.id).filter(selection.isCandidate))
+  }
+
+  /// The shortest ways by deltas to a version, once a channel offers it.
+  func routes(to version: PackVersion, on channel: SiteChannel?) -> DeltaRoutes {
+    let state = channel.flatMap { channels[$0] }
+    let current = state?.root?.packs.first { $0.id == version.pack }
+    let gone = state?.plan.withdrawn[version.pack] ?? []
+    let offers = current?.offers.filter { gone.contains($0.number) }.map(\.catalog) ?? []
+    let rows = deltas.of(version.pack).filter { delta in
+      guard delta.row.to != version.catalog else { return delta.numbers.contains(version.number) }
+      return current?.deltas.contains(delta.row) ?? false && !offers.contains(delta.row.to)
+    }
+    return DeltaRoutes(to: version.catalog, by: rows.map(\.row))
   }
 
   /// Whether a publication to the channel signs another root in any case.
@@ -436,6 +454,8 @@ struct SiteChange {
       newFileByteCount = newFileByteCount.addingClamped(UInt64(delta.byteCount))
     }
     try describe(try store.makeSnapshot(), renews: false)
+    // Deltas that are on no shortest way any more.
+    try removeUnneeded()
   }
 
   // MARK: - Store

@@ -235,7 +235,11 @@ struct SiteDescription {
         }
       }
       guard !entry.offers.isEmpty else { continue }
-      for delta in try usable(deltas, for: entry) {
+      let selection = DeltaSelection(
+        for: entry.offers, kept: Set(kept.filter { $0.pack == pack.id }.map(\.catalog)),
+        trustsRoot: folder.isServedCopy,
+        after: current?.packs.first { $0.id == pack.id }, withdrawing: plan.withdrawn[pack.id] ?? [])
+      for delta in try usable(deltas.of(pack.id), selection) {
         contents.files[.delta(delta.header)] = delta.byteCount
         entry.deltas.append(delta)
       }
@@ -246,18 +250,16 @@ struct SiteDescription {
     return contents
   }
 
-  /// The deltas that lead from a version that the site keeps to one of these offers.
-  private func usable(_ deltas: KnownDeltas, for entry: SiteRoot.Pack) throws -> [SiteRoot.Delta] {
-    let kept = Set(kept.filter { $0.pack == entry.id }.map(\.catalog))
-    return try deltas.of(entry.id).filter { delta in
-      guard folder.isServedCopy || kept.contains(delta.row.from),
-        entry.offers.contains(where: { $0.catalog == delta.row.to && delta.numbers.contains($0.number) })
-      else { return false }
+  /// Those that are to be named, of those that are there.
+  private func usable(_ known: [KnownDeltas.Delta], _ selection: DeltaSelection) throws -> [SiteRoot.Delta] {
+    let present = try known.filter { delta in
+      guard selection.isCandidate(delta) else { return false }
       // A delta spares bytes; one that is not there spares none. It may be where the site is served.
       return try isWithoutFrames
         || folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
           && (!checksFiles || folder.holds(delta.row))
-    }.map(\.row)
+    }
+    return selection.choose(from: present)
   }
 
   // MARK: - Sheets of attributes

@@ -9,19 +9,25 @@ extension Site {
     /// By ranges, about: the bytes of new chunks, compressed as those of the whole are, without metadata.
     public let rangeByteCount: Int
 
-    /// The length of the delta that the site has for it; nil: none so far.
+    /// The length of the delta that the site has for it, or of the shortest chain of deltas; nil: none so far.
     public let deltaByteCount: Int?
+
+    /// How many deltas these are: more than one are a chain; 0: there is none so far.
+    public let deltaCount: Int
 
     /// - Parameters:
     ///   - totals: how much the versions differ.
     ///   - ratio: what a byte takes compressed.
-    init(from: PackVersion, to: PackVersion, _ totals: Snapshot.DifferenceTotals, ratio: Double, _ deltas: KnownDeltas)
-    {
+    ///   - routes: the ways by deltas to the new version.
+    init(
+      from: PackVersion, to: PackVersion, _ totals: Snapshot.DifferenceTotals, ratio: Double, _ routes: DeltaRoutes
+    ) {
       self.from = from
       self.to = to
       rangeByteCount = Int(min(Double(totals.newByteCount) * min(ratio, 1), 1e18))
-      let delta = deltas.of(to.pack).last { $0.row.from == from.catalog && $0.row.to == to.catalog }
-      deltaByteCount = delta.map { Int(clamping: $0.row.byteCount) }
+      let deltas = routes.shortest(from: from.catalog)
+      deltaByteCount = deltas.map { Int(clamping: $0.byteCount) }
+      deltaCount = deltas?.count ?? 0
     }
   }
 }
@@ -29,17 +35,18 @@ extension Site {
 extension Publication {
   /// What devices would fetch that have what is offered until now.
   func updates(
-    to published: [Store.InstallResult], from offered: [PackID: [PackVersion]], _ deltas: KnownDeltas,
+    to published: [Store.InstallResult], from offered: [PackID: [PackVersion]], _ change: SiteChange,
     in transaction: borrowing Transaction
   ) throws -> [Site.Update] {
     var updates: [Site.Update] = []
     for result in published {
       let new = result.version
+      let routes = change.routes(to: new, on: channel)
       let ratio = result.newByteCount > 0 ? Double(result.newStoredByteCount) / Double(result.newByteCount) : 1
       for old in Set(offered[new.pack] ?? []).sorted(by: { $0.number < $1.number }) where old.number != new.number {
         do {
           let totals = try transaction.difference(of: new.pack, from: old.number, to: new.number)
-          updates.append(.init(from: old, to: new, totals, ratio: ratio, deltas))
+          updates.append(.init(from: old, to: new, totals, ratio: ratio, routes))
         } catch let error as PackStoreError where [.notFound, .purged, .corrupt].contains(error.code) {
           // It is dropped, or for a repair: nothing can be said of it.
         }
@@ -52,11 +59,12 @@ extension Publication {
 extension ChannelEdit {
   /// What devices would fetch that have what the channel offers until now, and get a version.
   func updates(
-    to new: PackVersion, from offers: [ChannelPlan.Offer], _ deltas: KnownDeltas, in snapshot: Snapshot
+    to new: PackVersion, from offers: [ChannelPlan.Offer], _ change: SiteChange, in snapshot: Snapshot
   ) throws -> [Site.Update] {
+    let routes = change.routes(to: new, on: channel)
     let download = try snapshot.downloadByteCount(of: new)
     let ratio = new.byteCount > 0 ? Double(download) / Double(new.byteCount) : 1
     return try offers.compactMap { snapshot.version($0.number, of: new.pack) }.filter { $0.number != new.number }
-      .map { .init(from: $0, to: new, try snapshot.compare($0, with: new) { _ in }, ratio: ratio, deltas) }
+      .map { .init(from: $0, to: new, try snapshot.compare($0, with: new) { _ in }, ratio: ratio, routes) }
   }
 }

@@ -21,7 +21,7 @@ package final class Delivery {
   /// Outlives the delivery.
   private let transaction: TransactionHold
   private let pack: PackID
-  /// Told of how a delta is applied; the core has a pointer to it.
+  /// Told of how deltas are applied; the core has a pointer to it.
   private let observer = UnsafeMutablePointer<InstallObserver>.allocate(capacity: 1)
 
   /// Begins to bring the version that a manifest describes.
@@ -84,23 +84,30 @@ package final class Delivery {
     return isWanted
   }
 
-  /// Lets the version come by a delta from here on: all wants are of its file, and have the segment 0. Staging applies
-  /// it.
+  /// Lets the version come by deltas from here on: by one, or by a chain of which each goes on where the one before ends. All wants
+  /// are of their files, and have the places of these in the chain as segments. Staging applies them.
   ///
-  /// - Parameter progress: called while it is applied, on the thread that stages.
+  /// - Parameter progress: called while they are applied, on the thread that stages.
   /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`, `corrupt`, `newerFormat`.
   package func use(
-    _ delta: SiteRoot.Delta, progress: @escaping (Store.InstallProgress) -> Void
+    _ deltas: [SiteRoot.Delta], progress: @escaping (Store.InstallProgress) -> Void
   ) throws {
     observer.pointee = InstallObserver(progress: progress)
-    var core = pks_delivery_delta()
-    withUnsafeMutableBytes(of: &core.header_digest) { $0.copyBytes(from: delta.header.bytes) }
-    core.header_length = delta.headerByteCount
-    core.length = delta.byteCount
-    core.context = UnsafeMutableRawPointer(observer)
-    core.progress = observeProgress
+    let rows = deltas.map { delta in
+      var core = pks_delivery_delta()
+      withUnsafeMutableBytes(of: &core.header_digest) { $0.copyBytes(from: delta.header.bytes) }
+      core.header_length = delta.headerByteCount
+      core.length = delta.byteCount
+      return core
+    }
     let pointer = try open()
-    try naming(transaction.store.path) { try check { pks_delivery_use_delta(pointer, &core, $0) } }
+    try rows.withUnsafeBufferPointer { rows in
+      guard let first = rows.baseAddress else { return }
+      var chain = pks_delivery_chain(
+        deltas: first, delta_count: UInt32(clamping: rows.count), context: UnsafeMutableRawPointer(observer),
+        progress: observeProgress)
+      try naming(transaction.store.path) { try check { pks_delivery_use_deltas(pointer, &chain, $0) } }
+    }
   }
 
   /// What to fetch next. Any number of wants may be outstanding.
@@ -149,7 +156,7 @@ package final class Delivery {
 
   /// Stages the version in the transaction, when all was given.
   ///
-  /// - Throws: for a delta also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`,
+  /// - Throws: for deltas also what ``Transaction/apply(_:trusting:options:progress:)`` throws; after `corrupt`,
   ///   `newerFormat`, `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
   package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()

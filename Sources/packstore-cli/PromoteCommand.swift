@@ -229,6 +229,7 @@ struct DeviceUpdateReport: Encodable {
   let from, to: UInt64
   let rangeBytes: Int
   let deltaBytes: Int?
+  let deltas: Int
 
   init(_ update: Site.Update) {
     pack = update.to.pack.name
@@ -236,10 +237,12 @@ struct DeviceUpdateReport: Encodable {
     to = update.to.number
     rangeBytes = update.rangeByteCount
     deltaBytes = update.deltaByteCount
+    deltas = update.deltaCount
   }
 
   var words: String {
-    let delta = deltaBytes.map { ", or a delta of \(formatBytes($0))" } ?? ""
+    let way = deltas > 1 ? "a chain of \(deltas) deltas" : "a delta"
+    let delta = deltaBytes.map { ", or \(way) of \(formatBytes($0))" } ?? ""
     return "devices at \(pack)@\(from) would fetch about \(formatBytes(rangeBytes)) by ranges\(delta)"
   }
 }

@@ -8,7 +8,8 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     abstract: "Bring packs to the versions that a site offers.",
     discussion: """
       Makes the store when there is none. Fetches what the store does not have yet, frame by frame or, where that is \
-      shorter, as a delta that the site has for a version that is here; and commits all as one switch. \
+      shorter, by a delta or a chain of deltas that the site has for a version that is here; and commits all as one \
+      switch. \
       Interrupted, the same command goes on where it was. A pack that is held since a rollback stays where it is.
 
       Without names it takes the packs that are here; into a store that has none of the site, all. '--all' takes those, too, \

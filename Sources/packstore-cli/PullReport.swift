@@ -17,7 +17,7 @@ extension Store.PullResult.Pack {
     let resumed = resumedByteCount > 0 ? ", \(formatBytes(resumedByteCount)) were there from before" : ""
     guard !isDryRun else {
       let new =
-        deltaFrom.map { "\(formatBytes(totalByteCount)), a delta from version \($0)" }
+        deltaText.map { "\(formatBytes(totalByteCount)), \($0)" }
         ?? "\(formatBytes(totalByteCount)) in \(formatCount(newChunkCount, "chunk"))"
       return [
         "\(pack) would be at version \(version)\(whence)",
@@ -26,7 +26,7 @@ extension Store.PullResult.Pack {
       ]
     }
     let fetched =
-      deltaFrom.map { "\(formatBytes(deltaByteCount + frameByteCount)), a delta from version \($0)," }
+      deltaText.map { "\(formatBytes(deltaByteCount + frameByteCount)), \($0)," }
       ?? formatBytes(frameByteCount)
       + (deltaByteCount > 0 ? ", after \(formatBytes(deltaByteCount)) of a delta that was of no use," : "")
     return [
@@ -35,6 +35,15 @@ extension Store.PullResult.Pack {
         + formatCount(requestCount, "request") + resumed,
       "  stored   \(formatBytes(newStoredByteCount)) in \(formatCount(newChunkCount, "new chunk"))",
     ]
+  }
+}
+
+extension Store.PullResult.Pack {
+  /// The deltas by which it comes.
+  private var deltaText: String? {
+    deltaFrom.map {
+      deltaCount > 1 ? "a chain of \(deltaCount) deltas from version \($0)" : "a delta from version \($0)"
+    }
   }
 }
 
@@ -127,6 +136,7 @@ struct PullReport: Encodable {
 struct PulledPackReport: Encodable {
   let pack, outcome: String
   let from, to, deltaFrom: UInt64?
+  let deltas: Int
   let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
   let newChunks, newStoredBytes, missingBytes: Int
 
@@ -139,6 +149,7 @@ struct PulledPackReport: Encodable {
     frameBytes = pack.frameByteCount
     deltaBytes = pack.deltaByteCount
     deltaFrom = pack.deltaFrom
+    deltas = pack.deltaCount
     requests = pack.requestCount
     resumedBytes = pack.resumedByteCount
     totalBytes = pack.totalByteCount

@@ -396,12 +396,12 @@ static void put_deltas(void) {
       .pack = "Example", .from = from, .to = 3 - from, .level = 9, .context = &delta, .write = append_delta};
     pks_delta_info info;
     FUZZ_ASSERT(!pks_delta_build(&info, snapshot, &request, NULL));
-    for (unsigned flags = 1; flags < 32; flags += 2) {
+    for (unsigned flags = 1; flags < 64; flags += 2) {
       append_number(&file, flags, 1);
       append(&file, delta.bytes, delta.length);
       put(&file, "delta");
     }
-    for (unsigned flags = from == 1 ? 4 : 0; flags < 32; flags += 8) { put_parts(&delta, flags); }
+    for (unsigned flags = from == 1 ? 4 : 0; flags < 64; flags += 8) { put_parts(&delta, flags); }
     free(delta.bytes);
   }
   pks_snapshot_close(snapshot);

@@ -68,7 +68,7 @@ import Testing
     plan.withdraw(3, of: "P")
     #expect(text(plan) == ["2: 60%", "1: 100%"])
     plan.withdraw("P")
-    #expect(plan == ChannelPlan() && !plan.offers(1, of: "P"))
+    #expect(plan.packs.isEmpty && !plan.offers(1, of: "P"))
   }
 }
 

@@ -26,24 +26,25 @@ static pks_status fail_read_only(const pks_store *store, pks_error *error) {
   return status;
 }
 
-pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
-  static const pks_txn_options defaults;
-  pks_status status = pks__store_check_process(store, error);
-  if (status) { return status; }
-  if (!store->may_write) { return fail_read_only(store, error); }
-  // The commit would be refused: better now than when all is staged.
-  status = pks_store_check_control(store, error);
-  if (status) { return status; }
+/// Opens the parts of a transaction. `base`: NULL: the newest generation.
+static pks_status open_parts(pks_txn *txn, pks_snapshot *base, pks_error *error) {
+  pks_status status = pks__staging_open(&txn->staging, txn->store, error);
+  txn->staging.is_for_site = txn->options.publication;
+  if (base) { txn->base = pks__snapshot_retain(base); }
+  if (!status && !base) { pks__incoming_sweep(txn->store); }
+  if (!status && !base) { status = pks__snapshot_open_current(&txn->base, txn->store, error); }
+  return status;
+}
+
+static pks_status begin(
+  pks_txn **out, pks_store *store, const pks_txn_options *options, pks_snapshot *base, pks_error *error
+) {
   pks_txn *txn = pks__allocate_zeroed(1, sizeof *txn);
   if (!txn) { return pks__fail_memory(error); }
   txn->store = store;
-  atomic_store(&store->purge_for_room, pks__purge_some);
-  txn->options = options ? *options : defaults;
+  txn->options = *options;
   if (txn->options.keep_versions == 0) { txn->options.keep_versions = DEFAULT_KEEP; }
-  status = pks__staging_open(&txn->staging, store, error);
-  txn->staging.is_for_site = txn->options.publication;
-  if (!status) { pks__incoming_sweep(store); }
-  if (!status) { status = pks__snapshot_open_current(&txn->base, store, error); }
+  pks_status status = open_parts(txn, base, error);
   // The commit decides, under the lock; to say it now spares the work.
   if (!status) { status = pks__generation_check_change(&txn->base->generation, txn->options.publication, error); }
   if (status) {
@@ -56,6 +57,24 @@ pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options 
   pks__segment_set_init(&txn->tables, &txn->staging.scratch);
   *out = txn;
   return PKS_OK;
+}
+
+pks_status pks_txn_begin(pks_txn **out, pks_store *store, const pks_txn_options *options, pks_error *error) {
+  static const pks_txn_options defaults;
+  pks_status status = pks__store_check_process(store, error);
+  if (status) { return status; }
+  if (!store->may_write) { return fail_read_only(store, error); }
+  // The commit would be refused: better now than when all is staged.
+  status = pks_store_check_control(store, error);
+  if (status) { return status; }
+  atomic_store(&store->purge_for_room, pks__purge_some);
+  return begin(out, store, options ? options : &defaults, NULL, error);
+}
+
+pks_status pks__txn_begin_beside(pks_txn **out, const pks_txn *txn, pks_error *error) {
+  const pks_txn_options options = {
+    .durability = PKS_ATOMIC, .keep_versions = txn->options.keep_versions, .publication = txn->options.publication};
+  return begin(out, txn->store, &options, txn->base, error);
 }
 
 void pks_txn_abort(pks_txn *txn) {

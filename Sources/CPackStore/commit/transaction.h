@@ -49,6 +49,9 @@ struct pks_txn {
 /// What the transaction sees: its base and what is staged.
 static inline pks_snapshot *pks__txn_snapshot(const pks_txn *txn) { return txn->snapshot ? txn->snapshot : txn->base; }
 
+/// Begins a transaction on the base of another one, which outlives it. It is never committed: for what is needed in between.
+pks_status pks__txn_begin_beside(pks_txn **out, const pks_txn *txn, pks_error *error);
+
 /// Stages a change: on success the transaction sees it, on failure it is as before.
 pks_status pks__txn_stage(pks_txn *txn, const pks__staged_op *change, pks_error *error);
 

@@ -1,9 +1,7 @@
 /// Deltas as the public interface has them: what they say of themselves, and applying them.
-#include <stdio.h>
-
 #include "commit/import_version.h"
 #include "commit/transaction.h"
-#include "delta/delta_ingest.h"
+#include "delta/delta_chain.h"
 
 pks_status pks_delta_inspect(
   pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error
@@ -17,25 +15,6 @@ pks_status pks_delta_inspect(
 }
 
 // MARK: - Applying
-
-/// The kept version that the delta begins with.
-static pks_status find_from(
-  const pks__generation *generation, const pks__delta_header *header, const pks__version **out, pks_error *error
-) {
-  const pks__pack_state *pack = pks__generation_find_state(generation, header->pack, NULL);
-  for (uint32_t i = 0; pack && i < pack->version_count; i++) {
-    *out = &pack->versions[i];
-    if (pks__id_equal(&(*out)->catalog, &header->from_catalog)) { return PKS_OK; }
-  }
-  char version[PKS__PACK_NAME_MAX + 32];
-  (void)snprintf(version, sizeof version, "%s@%llu", header->pack, (unsigned long long)header->from_number);
-  return pks__fail(error, PKS_NOT_FOUND, "not kept here, but needed to apply this delta", version, PKS_NO_OFFSET);
-}
-
-static pks_status check_digest(const pks__delta_file *file, const uint8_t *wanted, pks_error *error) {
-  if (!wanted || memcmp(wanted, file->digest.bytes, sizeof file->digest.bytes) == 0) { return PKS_OK; }
-  return pks__fail(error, PKS_CORRUPT, "not the delta that was announced", file->source.name, 0);
-}
 
 /// Whether the version is current already: then there is nothing to do but what the request says of priorities.
 static bool is_current(const pks__generation *generation, const pks__delta_file *file) {
@@ -56,16 +35,12 @@ static pks_status stage_current(
   return moves ? pks_txn_set_priority(txn, request->pack, request->priority, error) : PKS_OK;
 }
 
-static pks_status stage_delta(
-  pks_txn *txn, const pks__delta_file *file, const pks_add_request *request, const pks_provenance *by,
-  pks_add_result *result, pks_error *error
+/// Applies the last delta of a chain to the version that the others made.
+static pks_status stage_last(
+  pks_txn *txn, const pks__delta_file *file, const pks__delta_origin *from, const pks_add_request *request,
+  const pks_provenance *by, pks_add_result *result, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
-  const pks__version *from;
-  pks_snapshot *snapshot = pks__txn_snapshot(txn);
-  pks_status status = pks__txn_check_provenance(txn, by, header->pack, header->to_number, NULL, error);
-  if (!status) { status = find_from(&snapshot->generation, header, &from, error); }
-  if (status) { return status; }
   pks__version version = {
     .number = header->to_number,
     .catalog = header->to_catalog,
@@ -78,42 +53,61 @@ static pks_status stage_delta(
   };
   pks__ingest ingest;
   bool sync = txn->options.durability == PKS_DURABLE;
-  status = pks__ingest_delta(&ingest, &txn->staging, snapshot, request, file, from, sync, error);
+  pks_snapshot *base = pks__txn_snapshot(txn);
+  pks_status status = pks__ingest_delta(&ingest, &txn->staging, base, request, file, from, sync, error);
   if (!status) { status = pks__txn_stage_known(txn, &ingest, &version, by, result, error); }
   pks__ingest_close(&ingest);
   return status;
 }
 
-pks_status pks_txn_apply_delta(
-  pks_add_result *result, pks_txn *txn, const pks_apply_request *request, pks_error *error
+static pks_status stage_chain(
+  pks_txn *txn, const pks__delta_chain *chain, const pks_apply_request *request, pks_add_request *encoding,
+  pks_add_result *result, pks_error *error
 ) {
-  pks_delta_source source = request->delta;
-  if (!source.name) { source.name = "delta"; }
-  pks_status status = pks__store_check_process(txn->store, error);
-  if (status) { return status; }
-  pks__delta_file file;
-  status = pks__delta_file_open(&file, &source, txn->store->sha256, &txn->staging.scratch, error);
+  const pks__delta_file *last = pks__delta_chain_last(chain);
+  const pks_provenance *by = &request->provenance;
+  pks__chain_progress progress = pks__chain_progress_make(chain, request);
+  pks__middle_version middle = {0};
+  pks__delta_origin from;
+  encoding->context = &progress;
+  encoding->progress = pks__chain_progress_report;
+  pks_status status = pks__txn_check_provenance(txn, by, encoding->pack, last->header.to_number, NULL, error);
+  if (!status) { status = pks__delta_chain_make_middle(&middle, &from, txn, chain, by, &progress, error); }
+  if (!status) { status = stage_last(txn, last, &from, encoding, by, result, error); }
+  pks__middle_version_drop(&middle);
+  return status;
+}
+
+static pks_status apply_chain(
+  pks_txn *txn, const pks__delta_chain *chain, const pks_apply_request *request, pks_add_result *result,
+  pks_error *error
+) {
+  const pks__delta_file *last = pks__delta_chain_last(chain);
   pks_add_request encoding = {
-    .pack = file.header.pack,
+    .pack = last->header.pack,
     .set_priority = request->set_priority,
     .priority = request->priority,
     .level = request->level,
     .layout = request->layout,
     .frame_size = request->frame_size,
     .shared_frame_size = request->shared_frame_size,
-    .context = request->context,
-    .progress = request->progress,
   };
+  pks_status status = pks__txn_check_encoding(&encoding, error);
+  if (status) { return status; }
+  bool current = is_current(&pks__txn_snapshot(txn)->generation, last);
+  return current ? stage_current(txn, &encoding, &request->provenance, result, error)
+                 : stage_chain(txn, chain, request, &encoding, result, error);
+}
+
+pks_status pks_txn_apply_delta(
+  pks_add_result *result, pks_txn *txn, const pks_apply_request *request, pks_error *error
+) {
   pks_add_result discarded;
-  if (!result) { result = &discarded; }
-  if (!status) { status = check_digest(&file, request->header_digest, error); }
-  if (!status) { status = pks__txn_check_encoding(&encoding, error); }
-  if (!status) {
-    bool current = is_current(&pks__txn_snapshot(txn)->generation, &file);
-    const pks_provenance *by = &request->provenance;
-    status = current ? stage_current(txn, &encoding, by, result, error)
-                     : stage_delta(txn, &file, &encoding, by, result, error);
-  }
-  pks__delta_file_close(&file);
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (status) { return status; }
+  pks__delta_chain chain;
+  status = pks__delta_chain_open(&chain, request, txn->store->sha256, &txn->staging.scratch, error);
+  if (!status) { status = apply_chain(txn, &chain, request, result ? result : &discarded, error); }
+  pks__delta_chain_close(&chain);
   return status;
 }

@@ -137,7 +137,7 @@ static bool find_new(delta_walk *walk, uint64_t offset, uint64_t *position) {
   }
 }
 
-/// A chunk of which the bytes are wanted after all: a map asset is laid out afresh.
+/// A chunk of which the bytes are wanted after all: a map asset is laid out afresh, or a middle version alone has it.
 static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   delta_walk *walk = context;
   uint64_t position;
@@ -191,7 +191,7 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
 
 pks_status pks__ingest_delta(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request,
-  const pks__delta_file *file, const pks__version *from, bool sync, pks_error *error
+  const pks__delta_file *file, const pks__delta_origin *from, bool sync, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   pks_status status = pks__ingest_init(out, staging, base, request, error);
@@ -203,7 +203,7 @@ pks_status pks__ingest_delta(
   out->info.chunk_average = header->chunk_average;
   out->files_expected = header->file_count;
   out->bytes_expected = header->logical_bytes;
-  status = pks__version_list_read(&walk.from, base, from, &staging->scratch, error);
+  status = pks__version_list_read(&walk.from, from->snapshot, from->version, &staging->scratch, error);
   if (!status) { status = describe(&walk, error); }
   if (!status) {
     uint64_t chunks = header->new_bytes / header->chunk_average;

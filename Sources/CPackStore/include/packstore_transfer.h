@@ -168,24 +168,30 @@ typedef struct pks_delivery_totals {
 } pks_delivery_totals;
 pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery);
 
-/// A delta that the site has beside a version, as its signed root names it. Zero-initialise the rest.
+/// A delta that the site has beside a version, as its signed root names it.
 typedef struct pks_delivery_delta {
   uint8_t header_digest[32];  ///< SHA-256 of its header
   uint32_t header_length;     ///< bytes
-  uint64_t length;            ///< bytes of the whole file
-  void *PKS_NULLABLE context;
-  /// While it is applied; as in `pks_add_request`
-  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
+  uint64_t length;            ///< bytes of the whole file, below 2^56
 } pks_delivery_delta;
 
-/// Lets the version come by a delta from here on, instead of frame by frame. What was handed out and not given is
-/// forgotten, what was given is kept. From then on all wants are of the delta's file, in order: `segment` is 0 and means
-/// nothing. What is here of it from an interrupted delivery is not wanted. Staging applies the delta; if it, or this,
-/// says CORRUPT, NEWER_FORMAT, PURGED, NOT_FOUND or NO_SPACE, another delivery may still bring the version frame by
-/// frame. To be called once at most, before `pks_delivery_stage`, and not for a kept version, which takes no bytes at
-/// all. Errors: INVALID_ARGUMENT, which is not final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
+/// The deltas that a version is to come by. Zero-initialise the rest.
+typedef struct pks_delivery_chain {
+  const pks_delivery_delta *deltas;  ///< in the order in which they are applied
+  uint32_t delta_count;              ///< 1 to PKS_DELTA_CHAIN_MAX
+  void *PKS_NULLABLE context;
+  /// While they are applied; as in `pks_add_request`
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
+} pks_delivery_chain;
+
+/// Lets the version come by deltas from here on, instead of frame by frame: by one, or by a chain of them as in
+/// `pks_apply_request`. What was handed out and not given is forgotten, what was given is kept. From then on all wants are of the
+/// deltas' files: `segment` is the place of a delta in the chain. What is here of them from an interrupted delivery is not
+/// wanted. Staging applies them; if it, or this, says CORRUPT, NEWER_FORMAT, PURGED, NOT_FOUND or NO_SPACE, another delivery may
+/// still bring the version frame by frame. To be called once at most, before `pks_delivery_stage`, and not for a kept version,
+/// which takes no bytes at all. Errors: INVALID_ARGUMENT, which is not final; IO_ERROR, NO_SPACE, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status
-pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *PKS_NULLABLE error);
+pks_delivery_use_deltas(pks_delivery *delivery, const pks_delivery_chain *chain, pks_error *PKS_NULLABLE error);
 
 /// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
 /// delta brought. `result` may be NULL. Whatever it returns, the delivery is then good for nothing but
@@ -229,10 +235,21 @@ PKS_MUST_CHECK pks_status pks_delta_inspect(
   pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *PKS_NULLABLE error
 );
 
+/// The most deltas of a chain.
+enum { PKS_DELTA_CHAIN_MAX = 8 };
+
+/// A delta of a chain, which leads to the version with which the next one begins.
+typedef struct pks_delta_step {
+  pks_delta_source delta;
+  const uint8_t *PKS_NULLABLE header_digest;  ///< as in `pks_apply_request`
+} pks_delta_step;
+
 /// A delta to apply. Zero-initialise, then set `delta`.
 typedef struct pks_apply_request {
   pks_delta_source delta;
   const uint8_t *PKS_NULLABLE header_digest;  ///< SHA-256 that the header must have, 32 bytes; NULL: any
+  const pks_delta_step *PKS_NULLABLE steps;   ///< deltas that come before it, in order; NULL: none
+  uint32_t step_count;                        ///< at most PKS_DELTA_CHAIN_MAX - 1
   pks_provenance provenance;
   bool set_priority;  ///< else a pack that is not current gets 0, and another keeps its own
   int32_t priority;
@@ -249,7 +266,13 @@ typedef struct pks_apply_request {
 /// refers to it. What comes out has the catalog id that the header names, or nothing is staged: who trusts the header
 /// need not trust the rest. Private memory stays below 16 MiB at the default settings on a machine with two processors,
 /// whatever the versions hold. Nothing is kept of a try that was interrupted: a delta is applied from its beginning. On
-/// an error the transaction stays as it was before the call. `result` may be NULL. Errors: INVALID_ARGUMENT, NOT_FOUND
+/// an error the transaction stays as it was before the call.
+///
+/// With `steps` the deltas are a chain: the first begins with a version that is kept, as the transaction found the store, and each
+/// goes on where the one before ends. Versions in the middle are not staged: of them nothing is left, and nothing is said
+/// about their numbers or attributes. While they are made, what two of them have that the store lacks lies in `tmp/`.
+///
+/// `result` may be NULL. Errors: INVALID_ARGUMENT, NOT_FOUND
 /// (the version that it begins with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD,
 /// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, NEWER_FORMAT, PURGED.
 PKS_MUST_CHECK pks_status pks_txn_apply_delta(

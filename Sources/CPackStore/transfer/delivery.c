@@ -147,7 +147,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   pks__delivery_plan_init(&made->plan, context, &made->wants, &made->site, &made->needs);
   pks__delivery_dictionaries_init(&made->dictionaries, context, &made->wants, &made->plan);
   pks__delivery_frames_init(&made->frames, context, &made->pages, &made->needs, &made->plan, &made->dictionaries);
-  pks__coming_delta_init(&made->delta, context, &made->wants);
+  pks__coming_chain_init(&made->chain, context, &made->wants);
   return made;
 }
 
@@ -234,8 +234,8 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
     case PKS__DELIVERY_FRAMES:
       if (!delivery->context.without_frames) { return pks__delivery_plan_want_frames(&delivery->plan, error); }
       return pks__delivery_frames_leave_out(&delivery->frames, error);
-    case PKS__DELIVERY_HEADER: return pks__coming_delta_want_header(&delivery->delta, error);
-    case PKS__DELIVERY_BLOCKS: return pks__coming_delta_want_blocks(&delivery->delta, error);
+    case PKS__DELIVERY_HEADERS: return pks__coming_chain_want_headers(&delivery->chain, error);
+    case PKS__DELIVERY_BLOCKS: return pks__coming_chain_want_blocks(&delivery->chain, error);
     case PKS__DELIVERY_BEGUN:
     case PKS__DELIVERY_CHANGES:
     case PKS__DELIVERY_DONE:
@@ -310,9 +310,9 @@ static pks_status give(
     case PKS__WANT_DICTIONARY:
       return pks__delivery_dictionaries_give(&delivery->dictionaries, want, bytes, is_final, error);
     case PKS__WANT_FRAME: return pks__delivery_frames_give(&delivery->frames, want, bytes, is_final, error);
-    case PKS__WANT_HEADER: return pks__coming_delta_give_header(&delivery->delta, want, bytes, is_final, error);
+    case PKS__WANT_HEADER: return pks__coming_chain_give_header(&delivery->chain, want, bytes, is_final, error);
     case PKS__WANT_CHANGES: return pks__delivery_changes_give(&delivery->changes, want, bytes, is_final, error);
-    case PKS__WANT_BLOCK: return pks__coming_delta_give_block(&delivery->delta, want, bytes, is_final, error);
+    case PKS__WANT_BLOCK: return pks__coming_chain_give_block(&delivery->chain, want, bytes, is_final, error);
   }
   return PKS_OK;
 }
@@ -354,19 +354,19 @@ pks_status pks_delivery_use_changes(
   return status ? end_with(delivery, status, &failure, error) : PKS_OK;
 }
 
-pks_status pks_delivery_use_delta(pks_delivery *delivery, const pks_delivery_delta *delta, pks_error *error) {
+pks_status pks_delivery_use_deltas(pks_delivery *delivery, const pks_delivery_chain *chain, pks_error *error) {
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
-  bool makes_sense = delta->header_length > PKS__DELTA_FIXED && delta->header_length <= PKS__DELTA_HEADER_MAX
-    && delta->length >= delta->header_length && delivery->change == PKS__CHANGE_ADD && !delivery->delta.is_used;
-  if (!makes_sense) { return invalid(delivery, "no delta of these lengths can be used here", error); }
+  bool makes_sense =
+    pks__coming_chain_makes_sense(chain) && delivery->change == PKS__CHANGE_ADD && delivery->chain.count == 0;
+  if (!makes_sense) { return invalid(delivery, "no deltas of these lengths can be used here", error); }
   uint64_t frame_bytes = delivery->plan.is_made ? pks_delivery_measure(delivery).bytes_total : 0;
   // What an interrupted delivery left of frames stays in the folder.
   pks__delivery_frames_close(&delivery->frames);
   pks__delivery_wants_begin(&delivery->wants);
-  pks__coming_delta_use(&delivery->delta, delta, frame_bytes);
+  pks__coming_chain_use(&delivery->chain, chain, frame_bytes);
   pks_error failure = {0};
-  status = enter_phase(delivery, PKS__DELIVERY_HEADER, &failure);
+  status = enter_phase(delivery, PKS__DELIVERY_HEADERS, &failure);
   return status ? end_with(delivery, status, &failure, error) : PKS_OK;
 }
 
@@ -374,14 +374,14 @@ pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery) {
   const pks__delivery_plan *plan = &delivery->plan;
   const pks__delivery_frames *frames = &delivery->frames;
   const pks__delivery_dictionaries *dictionaries = &delivery->dictionaries;
-  const pks__coming_delta *delta = &delivery->delta;
+  const pks__coming_chain *chain = &delivery->chain;
   uint64_t metadata_bytes = delivery->site.given_bytes + delivery->pages.given_bytes + delivery->changes.given_bytes;
-  if (delta->is_used) {
+  if (chain->count > 0) {
     return (pks_delivery_totals){
       .is_planned = true,
-      .bytes_total = delta->request.length,
-      .bytes_done = delta->bytes_done,
-      .bytes_resumed = delta->bytes_resumed,
+      .bytes_total = chain->bytes_total,
+      .bytes_done = chain->bytes_done,
+      .bytes_resumed = chain->bytes_resumed,
       .metadata_bytes = metadata_bytes,
     };
   }
@@ -399,16 +399,24 @@ pks_delivery_totals pks_delivery_measure(const pks_delivery *delivery) {
 
 // MARK: - Staging
 
-static pks_status apply_delta(pks_delivery *delivery, pks_add_result *result, pks_error *error) {
-  const pks_delivery_delta *delta = &delivery->delta.request;
+static pks_status apply_deltas(pks_delivery *delivery, pks_add_result *result, pks_error *error) {
+  pks__coming_chain *chain = &delivery->chain;
+  pks_delta_step steps[PKS_DELTA_CHAIN_MAX];
+  for (uint32_t i = 0; i < chain->count; i++) {
+    steps[i].delta = pks__coming_chain_source(chain, i);
+    steps[i].header_digest = chain->deltas[i].request.header_digest;
+  }
+  const pks_delta_step *last = &steps[chain->count - 1];
   pks_apply_request request = {
-    .delta = pks__coming_delta_source(&delivery->delta),
-    .header_digest = delta->header_digest,
+    .delta = last->delta,
+    .header_digest = last->header_digest,
+    .steps = steps,
+    .step_count = chain->count - 1,
     .provenance = delivery->provenance,
     .set_priority = delivery->set_priority,
     .priority = delivery->priority,
-    .context = delta->context,
-    .progress = delta->progress,
+    .context = chain->progress_context,
+    .progress = chain->progress,
   };
   return pks_txn_apply_delta(result, delivery->txn, &request, error);
 }
@@ -421,7 +429,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   if (!pks__pack_is_same(context->pack, &context->base->generation, &pks__txn_snapshot(txn)->generation)) {
     return pks__fail(error, PKS_CONFLICT, "the transaction changed the pack meanwhile", context->pack, PKS_NO_OFFSET);
   }
-  if (delivery->delta.is_used) { return apply_delta(delivery, result, error); }
+  if (delivery->chain.count > 0) { return apply_deltas(delivery, result, error); }
   pks_status status = delivery->returns
     ? pks__delivery_frames_walk_kept(frames, &txn->staging, &delivery->kept, sync, error)
     : pks__delivery_frames_walk(frames, sync, error);

@@ -14,7 +14,7 @@
 ///   plan     the frames that hold them
 ///   dictionaries  what these were encoded with
 ///   frames   frames that come, and the ingest that they go to
-///   delta    a delta in place of what is left of the others
+///   chain    deltas in place of what is left of the others
 ///
 /// States (`phase`), each of which takes as many rounds as it needs:
 ///   BEGUN    nothing is wanted yet
@@ -28,7 +28,7 @@
 ///   FRAMES   one round: the frames, by segment in order of first need, and by number
 ///   DONE     all is there; `pks_delivery_stage`
 ///   STAGED   the transaction has the version, or has failed to take it
-///   HEADER, BLOCKS   in place of what was left of these: the parts of a delta's file, from any of them on to DONE
+///   HEADERS, BLOCKS   in place of what was left of these: the parts of the deltas' files, from any of them on to DONE
 /// From ROOTS to LAYOUT, tables of metadata segments are wanted when a page is in none that is known.
 ///
 /// Invariants
@@ -56,7 +56,7 @@ typedef enum pks__delivery_phase {
   PKS__DELIVERY_FRAMES,
   PKS__DELIVERY_DONE,
   PKS__DELIVERY_STAGED,
-  PKS__DELIVERY_HEADER,
+  PKS__DELIVERY_HEADERS,
   PKS__DELIVERY_BLOCKS,
 } pks__delivery_phase;
 
@@ -83,7 +83,7 @@ struct pks_delivery {
   pks__delivery_plan plan;
   pks__delivery_dictionaries dictionaries;
   pks__delivery_frames frames;
-  pks__coming_delta delta;
+  pks__coming_chain chain;
 };
 
 #endif

@@ -22,7 +22,7 @@ typedef struct pks__delivery_context {
   bool without_frames;    ///< holes are written in the place of frames
   pks__decoder *decoder;  ///< one for all parts: each is done with it before another one begins
   pks__transfer_staging incoming;
-  pks__scratch *arrays[40];  ///< of all parts, to be freed
+  pks__scratch *arrays[56];  ///< of all parts, to be freed
   pks__hash_map *maps[10];   ///< likewise
   size_t array_count, map_count;
 } pks__delivery_context;

@@ -28,7 +28,7 @@ typedef enum pks__want_kind {
 typedef struct pks__want {
   uint64_t offset;  ///< in the segment file, or in that of the delta
   uint32_t length;
-  uint32_t segment;                   ///< of the site; 0 for a delta
+  uint32_t segment;                   ///< of the site; of a delta its place in the chain
   uint32_t first_frame, frame_count;  ///< PKS__WANT_PAGES
   uint32_t number;  ///< PKS__WANT_FRAME, _DICTIONARY: of the plan, of the list; PKS__WANT_BLOCK: of the delta
   uint32_t kind;

@@ -63,23 +63,26 @@ extension Store.PullResult {
     /// What came over the wire of frames, in bytes.
     public internal(set) var frameByteCount = 0
 
-    /// What came over the wire of a delta, in bytes.
+    /// What came over the wire of deltas, in bytes.
     public internal(set) var deltaByteCount = 0
 
-    /// The version here that a delta was, or would be, applied to; nil: frames were cheaper, or there is no
+    /// The version here that deltas were, or would be, applied to; nil: frames were cheaper, or there is no
     /// delta that is of use.
     public internal(set) var deltaFrom: UInt64?
 
+    /// How many deltas these were, or would be: more than one are a chain, which is applied as one commit.
+    public internal(set) var deltaCount = 0
+
     public internal(set) var requestCount = 0
 
-    /// Bytes of frames, or of the delta, that an interrupted pull had left.
+    /// Bytes of frames, or of deltas, that an interrupted pull had left.
     public internal(set) var resumedByteCount = 0
 
-    /// Bytes of frames that were new, or of the delta: those that came and those that an interrupted pull had left. For
+    /// Bytes of frames that were new, or of deltas: those that came and those that an interrupted pull had left. For
     /// a dry run, what would be fetched is ``remainingByteCount``.
     public internal(set) var totalByteCount = 0
 
-    /// New chunks; for a dry run 0 where a delta would be taken.
+    /// New chunks; for a dry run 0 where deltas would be taken.
     public internal(set) var newChunkCount = 0
 
     /// Bytes that were written to segments; 0 for a dry run.

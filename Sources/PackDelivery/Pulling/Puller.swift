@@ -27,8 +27,8 @@ final class Puller {
   private var followed = SiteChannel.live
   /// It is another one than before.
   private var changesChannel = false
-  /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for: a delta spares
-  /// bytes, and is never the only way.
+  /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for, and those of the same
+  /// chain: deltas spare bytes, and are never the only way.
   private var refusedDeltas: Set<Digest256> = []
   /// Packs of which a change list was like that: pages do what lists do.
   private var packsWithoutLists: Set<PackID> = []
@@ -373,17 +373,18 @@ final class Puller {
       deliveries.append(delivery)
       try checkStillWanted(version, of: pack, current, &deliveries)
       do {
-        let delta = UsableDelta(
+        let route = DeltaRoute(
           to: version, of: entry, from: options.usesDeltas ? kept : [], but: refusedDeltas)
         let usesList = !source.isArchive && !packsWithoutLists.contains(pack)
         let list = usesList ? manifest.changeList(from: kept) : nil
-        try await fetch(manifest, delivery, delta, list, &pulled)
-        if !isPlan { try stage(delivery, delta, &pulled, in: transaction) }
+        try await fetch(manifest, delivery, route, list, &pulled)
+        if !isPlan { try stage(delivery, route, &pulled, in: transaction) }
         pulled.outcome = isCurrent ? .healed : .updated
         return pulled
-      } catch let refusal as DeltaIsRefused {
-        refusedDeltas.insert(refusal.delta)
+      } catch let refusal as RouteIsRefused {
+        refusedDeltas.formUnion(refusal.route.deltas.map(\.header))
         pulled.deltaFrom = nil
+        pulled.deltaCount = 0
         deliveries.removeLast().close(discarding: false)
       } catch is ChangeListIsRefused {
         packsWithoutLists.insert(pack)
@@ -419,16 +420,16 @@ final class Puller {
 
   /// Brings what a version takes here, in the cheapest way.
   private func fetch(
-    _ manifest: VersionManifest, _ delivery: Delivery, _ delta: UsableDelta?, _ list: VersionManifest.ChangeList?,
+    _ manifest: VersionManifest, _ delivery: Delivery, _ route: DeltaRoute?, _ list: VersionManifest.ChangeList?,
     _ pulled: inout Store.PullResult.Pack
   ) async throws {
     rate = RateMeter()
     progress.pack = manifest.pack
-    var takesDelta = delta?.isCheapInAnyCase ?? false
-    if !takesDelta {
+    var takesRoute = route?.isCheapInAnyCase ?? false
+    if !takesRoute {
       let crossroads = Crossroads(delivery) { [isPlan] totals in
-        takesDelta = delta?.isCheaper(than: totals) ?? false
-        return !takesDelta && !isPlan
+        takesRoute = route?.isCheaper(than: totals) ?? false
+        return !takesRoute && !isPlan
       }
       if let list { try await fetch(list, delivery, of: manifest.pack) }
       do {
@@ -439,9 +440,10 @@ final class Puller {
         throw ChangeListIsRefused()  // it may be the list that leads astray
       }
     }
-    if takesDelta {
-      try await fetch(delta!, delivery, of: manifest.pack)
-      pulled.deltaFrom = delta!.from
+    if takesRoute, let route {
+      try await fetch(route, delivery, of: manifest.pack)
+      pulled.deltaFrom = route.from
+      pulled.deltaCount = route.deltas.count
     }
     let totals = delivery.totals
     pulled.totalByteCount = totals.totalByteCount
@@ -471,21 +473,21 @@ final class Puller {
     }
   }
 
-  /// Brings a delta here; for a plan, only finds out how much of it is there.
-  private func fetch(_ delta: UsableDelta, _ delivery: Delivery, of pack: PackID) async throws {
+  /// Brings deltas here; for a plan, only finds out how much of them is there.
+  private func fetch(_ route: DeltaRoute, _ delivery: Delivery, of pack: PackID) async throws {
     do {
-      try delivery.use(delta.delta) { self.show($0, pack) }
+      try delivery.use(route.deltas) { self.show($0, pack) }
       guard !isPlan else {
         _ = try delivery.next()  // which looks at what an interrupted pull has left
         return pay(FetchTally(), for: pack, resumed: delivery.totals.resumedByteCount)
       }
-      try await fetch(delivery, delivery, [SegmentFiles(delta.delta)], of: pack)
+      try await fetch(delivery, delivery, route.deltas.map(SegmentFiles.init), of: pack)
     } catch SourceFault.siteChanged(let error) {
-      throw hasReadRootAgain ? DeltaIsRefused(delta: delta.delta.header) : SourceFault.siteChanged(error)
+      throw hasReadRootAgain ? RouteIsRefused(route: route) : SourceFault.siteChanged(error)
     } catch let error as DeliveryError where error.code != .unreachable {
-      throw DeltaIsRefused(delta: delta.delta.header)
+      throw RouteIsRefused(route: route)
     } catch let error as PackStoreError where Self.isOfDelta(error) {
-      throw DeltaIsRefused(delta: delta.delta.header)
+      throw RouteIsRefused(route: route)
     }
   }
 
@@ -508,7 +510,7 @@ final class Puller {
   }
 
   private func stage(
-    _ delivery: Delivery, _ delta: UsableDelta?, _ pulled: inout Store.PullResult.Pack,
+    _ delivery: Delivery, _ route: DeltaRoute?, _ pulled: inout Store.PullResult.Pack,
     in transaction: borrowing Transaction
   ) throws {
     do {
@@ -522,8 +524,9 @@ final class Puller {
         from: .init(
           location: withoutQueries(withoutUser(source.location)), channel: source.isArchive ? nil : channel,
           key: result.key))
-    } catch let error as PackStoreError where pulled.deltaFrom != nil && Self.isOfDelta(error) {
-      throw DeltaIsRefused(delta: delta!.delta.header)
+    } catch let error as PackStoreError where Self.isOfDelta(error) {
+      guard pulled.deltaFrom != nil, let route else { throw error }
+      throw RouteIsRefused(route: route)
     }
   }
 
@@ -553,7 +556,7 @@ final class Puller {
     report?(progress)
   }
 
-  /// How far a delta was applied.
+  /// How far deltas were applied.
   private func show(_ applied: Store.InstallProgress, _ pack: PackID) {
     progress = Store.PullProgress(phase: .apply)
     progress.pinnedKey = pinnedKey
@@ -598,9 +601,9 @@ extension Store.PullResult.Pack {
 /// Another process brings the same version.
 private struct VersionIsBusy: Error {}
 
-/// A delta that is good for nothing: without it, then.
-private struct DeltaIsRefused: Error {
-  let delta: Digest256
+/// Deltas that are good for nothing: without them, then.
+private struct RouteIsRefused: Error {
+  let route: DeltaRoute
 }
 
 /// A change list that is good for nothing: by pages, then.

@@ -53,37 +53,45 @@ extension VersionManifest {
   }
 }
 
-/// A delta that leads from a version that the store keeps to the one that is to come.
-struct UsableDelta {
-  /// What metadata costs at least, about: a delta of this length is taken without looking at what frames would cost.
+/// The deltas by which a version may come from one that the store keeps: one, or a chain of them.
+struct DeltaRoute {
+  /// What metadata costs at least, about: deltas of this length are taken without looking at what frames would cost.
   private static let cheapByteCount = 64 << 10
 
-  let delta: SiteRoot.Delta
+  /// In the order in which they are applied.
+  let deltas: [SiteRoot.Delta]
 
-  /// The number of the version that it begins with.
+  /// The number of the version that the first one begins with.
   let from: UInt64
 
-  /// The shortest one; nil: there is none, or the version is among those that are kept and takes no bytes at all.
+  /// Of all of them.
+  let byteCount: UInt64
+
+  /// The shortest one; nil: there is none, or the version is among those that are kept and takes no bytes at all. What is in the
+  /// middle of a chain need not be offered: the root names no chain through what was withdrawn.
   init?(to version: SiteRoot.Offer, of entry: SiteRoot.Pack, from kept: [PackVersion], but refused: Set<Digest256>) {
     guard !kept.contains(where: { $0.number == version.number }) else { return nil }
-    let usable = entry.deltas.compactMap { delta -> Self? in
-      guard delta.to == version.catalog, !refused.contains(delta.header) else { return nil }
-      return kept.first { $0.catalog == delta.from }.map { Self(delta: delta, from: $0.number) }
+    let routes = DeltaRoutes(to: version.catalog, by: entry.deltas.filter { !refused.contains($0.header) })
+    let usable = kept.compactMap { from in
+      routes.shortest(from: from.catalog).map { Self(deltas: $0, from: from.number) }
     }
-    guard let shortest = usable.min(by: { $0.delta.byteCount < $1.delta.byteCount }) else { return nil }
+    guard let shortest = usable.min(by: { ($0.byteCount, $0.deltas.count) < ($1.byteCount, $1.deltas.count) }) else {
+      return nil
+    }
     self = shortest
   }
 
-  private init(delta: SiteRoot.Delta, from: UInt64) {
-    self.delta = delta
+  private init(deltas: [SiteRoot.Delta], from: UInt64) {
+    self.deltas = deltas
     self.from = from
+    byteCount = deltas.byteCount
   }
 
-  var isCheapInAnyCase: Bool { delta.byteCount <= UInt64(Self.cheapByteCount) }
+  var isCheapInAnyCase: Bool { byteCount <= UInt64(Self.cheapByteCount) }
 
   /// Whether it is shorter than the frames that are to come.
   func isCheaper(than totals: DeliveryTotals) -> Bool {
-    delta.byteCount < UInt64(max(totals.totalByteCount - totals.byteCount, 0))
+    byteCount < UInt64(max(totals.totalByteCount - totals.byteCount, 0))
   }
 }
 

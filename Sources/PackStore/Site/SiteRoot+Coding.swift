@@ -230,14 +230,7 @@ extension SiteRoot.Pack {
       throw reader.corrupt("a version of a pack is offered twice", at: begin)
     }
     deltas = []
-    for _ in 0..<deltaCount {
-      let begin = reader.offset
-      let delta = try SiteRoot.Delta(from: &reader)
-      guard offers.contains(where: { $0.catalog == delta.to }) else {
-        throw reader.corrupt("a delta leads to no version that is offered", at: begin)
-      }
-      deltas.append(delta)
-    }
+    for _ in 0..<deltaCount { deltas.append(try SiteRoot.Delta(from: &reader)) }
   }
 }
 

@@ -74,6 +74,7 @@ package struct SiteRoot: Hashable, Sendable {
     /// In the order in which clients try them: ``OfferTerms``. Never empty.
     package var offers: [Offer]
 
+    /// Those that lead to offers, and those that lead on to where one of the others begins: ``DeltaRoutes``.
     package var deltas: [Delta]
 
     package init(id: PackID, priority: Int32, offers: [Offer], deltas: [Delta]) {

@@ -19,8 +19,16 @@ struct Change: CustomTestStringConvertible, Sendable {
 
   static let folders: [String: Folder] = [
     "/one": .sample(seed: 1), "/two": .changedSample(seed: 1), "/other": .sample(seed: 7),
-    "/small": ["only": .file("only")],
+    "/small": ["only": .file("only")], "/middle": middle,
   ]
+
+  /// What a version between `/one` and `/two` may hold: some of it is in neither, and some in one of them.
+  private static let middle: Folder = {
+    var random = Random(4), folder = Folder.changedSample(seed: 1)
+    folder["a/text"] = .file(random.text(9_000))
+    folder["only here"] = .file(random.bytes(6_000))
+    return folder
+  }()
 
   /// A disk where the change begins.
   func start() throws -> Disk {
@@ -202,6 +210,26 @@ struct Change: CustomTestStringConvertible, Sendable {
       try Store(disk).commit { try $0.apply(delta) }
     })
 
+  /// Applies a chain of deltas that another store made.
+  static let chain = Change(
+    name: "applies a chain of deltas",
+    prepare: { disk in
+      try install(disk)
+      let origin = try Store("/origin", vfs: disk.vfs, create: true, home: disk)
+      try origin.commit { try $0.add("p", "/one") }
+      try origin.commit { try $0.add("p", "/middle", map: ["large"]) }
+      try origin.commit(keep: 3) { try $0.add("p", "/two", map: ["large"], dictionary: .text) }
+      let snapshot = try origin.snapshot()
+      for from: UInt64 in 1...2 {
+        let delta = try snapshot.delta(of: "p", from: from, to: from + 1)
+        sim_put_file(disk.raw, "/delta\(from)", delta.bytes, delta.bytes.count)
+      }
+    },
+    perform: { disk in
+      let chain = ["/delta1", "/delta2"].map { disk.read($0)! }
+      try Store(disk).commit { try $0.apply(chain: chain) }
+    })
+
   /// Clears up behind a writer that died in the middle of its commit.
   static let afterDeath = Change(
     name: "after a writer's death",
@@ -327,7 +355,23 @@ struct Change: CustomTestStringConvertible, Sendable {
       let delivery = try Delivery(site(version: 2), into: transaction)!
       try delivery.use(published.get().delta)
       try delivery.run(limit: 1)
-    }, perform: { disk in try Store(disk).pull(site(version: 2), by: published.get().delta) })
+    }, perform: { disk in try Store(disk).pull(site(version: 2), by: [published.get().delta]) })
+
+  /// By a chain of deltas, of which an earlier process had fetched the headers and a block.
+  static let deliveryByChain = Change(
+    name: "delivery by a chain of deltas",
+    prepare: { disk in
+      let (first, last, chain) = try chained.get()
+      try Store(disk, create: true).pull(first)
+      let transaction = try Store(disk).begin()
+      let delivery = try Delivery(last, into: transaction)!
+      try delivery.use(chain)
+      try delivery.run(limit: 3)
+    },
+    perform: { disk in
+      let (_, last, chain) = try chained.get()
+      try Store(disk).pull(last, by: chain)
+    })
 
   /// By a change list, which is what is fetched first.
   static let deliveryByList = Change(
@@ -343,6 +387,17 @@ struct Change: CustomTestStringConvertible, Sendable {
     let sites = try [1, 2].map { try Site(disk, version: $0) }
     let snapshot = try store.snapshot()
     return try (sites, snapshot.delta(of: "p", from: 1, to: 2), snapshot.listChanges(from: 1, to: 2))
+  }
+  private static let chained: Result<(first: Site, last: Site, chain: [Delta]), any Error> = Result {
+    let disk = Disk(seed: 12)
+    for (path, folder) in folders { disk.put(folder, at: path) }
+    let store = try Store(disk, create: true)
+    try store.commit { try $0.add("p", "/one", map: ["large"]) }
+    try store.commit { try $0.add("p", "/middle", map: ["a/text"]) }
+    try store.commit(keep: 3) { try $0.add("p", "/two", map: ["large"]) }
+    let snapshot = try store.snapshot()
+    let chain = try (1...2).map { try snapshot.delta(of: "p", from: $0, to: $0 + 1) }
+    return try (Site(disk, version: 1), Site(disk, version: 3), chain)
   }
 
   /// Repairs a store that lost its control file, and of which a data segment must be stored again.
@@ -375,9 +430,11 @@ struct Change: CustomTestStringConvertible, Sendable {
   static let all = [
     create, createAgain, firstAdd, secondVersion, severalPacks, selection, remove, priority, collection, emptying,
     afterDeath,
-    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, atomic, durableOnAtomic,
+    collectionBesideReader, merge, mapUpdate, newlyMapped, rollback, comeback, copy, delta, chain, atomic,
+    durableOnAtomic,
     atomicThenDurable, repair, delivery, resumedDelivery,
-    deliveryByDelta, deliveryByList, adoption, adoptionBesideAtomic, purgeableUpdate, becomingPurgeable,
+    deliveryByDelta, deliveryByChain, deliveryByList, adoption, adoptionBesideAtomic, purgeableUpdate,
+    becomingPurgeable,
     becomingDurable,
     adoptingBase,
   ]

@@ -89,8 +89,8 @@ final class Delivery {
   private(set) var outstanding: [Want] = []
   /// All that was ever handed out, in order.
   private(set) var wanted: [Want] = []
-  /// The one that the version comes by, once it does.
-  private var delta: Delta?
+  /// Those that the version comes by, once it does.
+  private var deltas: [Delta] = []
   /// The change list that is to be given first, and whether it is outstanding.
   private var changes: [UInt8]?
   private var isListOutstanding = false
@@ -115,13 +115,26 @@ final class Delivery {
 
   /// Lets the version come by a delta from here on.
   func use(_ delta: Delta, adjust: (inout pks_delivery_delta) -> Void = { _ in }) throws {
-    var request = pks_delivery_delta()
-    request.header_digest = delta.info.header_digest
-    request.header_length = delta.info.header_length
-    request.length = delta.info.length
-    adjust(&request)
-    try attempt { pks_delivery_use_delta(raw, &request, $0) }
-    self.delta = delta
+    try use([delta], adjust: adjust)
+  }
+
+  /// Lets it come by a chain of them. `adjust` changes how the last one is named.
+  func use(
+    _ deltas: [Delta], adjust: (inout pks_delivery_delta) -> Void = { _ in },
+    chain adjustChain: (inout pks_delivery_chain) -> Void = { _ in }
+  ) throws {
+    var rows = deltas.map { delta in
+      pks_delivery_delta(
+        header_digest: delta.info.header_digest, header_length: delta.info.header_length, length: delta.info.length)
+    }
+    adjust(&rows[rows.count - 1])
+    try rows.withUnsafeBufferPointer { rows in
+      var request = pks_delivery_chain(
+        deltas: rows.baseAddress!, delta_count: UInt32(rows.count), context: nil, progress: nil)
+      adjustChain(&request)
+      try attempt { pks_delivery_use_deltas(raw, &request, $0) }
+    }
+    self.deltas = deltas
     outstanding = []
   }
 
@@ -140,7 +153,8 @@ final class Delivery {
   /// What a client that fetches would find for a want.
   func bytes(_ want: Want) -> [UInt8] {
     if isListOutstanding, let changes { return changes }
-    return delta.map { Array($0.bytes[want.offset..<want.offset + want.length]) } ?? site.bytes(want)
+    guard !deltas.isEmpty else { return site.bytes(want) }
+    return Array(deltas[want.segment].bytes[want.offset..<want.offset + want.length])
   }
 
   enum Step { case want(Want), wait, done }
@@ -214,12 +228,12 @@ extension Store {
   /// Brings a version here: delivers, stages, commits, clears up. What was wanted; `nil` when the store had it.
   @discardableResult
   func pull(
-    _ site: Site, by delta: Delta? = nil, changes: [UInt8]? = nil, _ durability: pks_durability = PKS_DURABLE,
+    _ site: Site, by deltas: [Delta] = [], changes: [UInt8]? = nil, _ durability: pks_durability = PKS_DURABLE,
     window: Int = 4
   ) throws -> Pull? {
     let transaction = try begin(durability)
     guard let delivery = try Delivery(site, into: transaction) else { return nil }
-    if let delta { try delivery.use(delta) }
+    if !deltas.isEmpty { try delivery.use(deltas) }
     if let changes { try delivery.use(changes: changes) }
     try delivery.run(window: window)
     let totals = delivery.totals, result = try delivery.stage()

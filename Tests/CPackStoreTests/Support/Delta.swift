@@ -86,17 +86,38 @@ private func withSource<Result>(_ delta: [UInt8], _ body: (pks_delta_source) thr
   }
 }
 
+/// Lends all of them, in their order.
+private func withSources<Result>(
+  _ deltas: ArraySlice<[UInt8]>, _ lent: [pks_delta_source] = [], _ body: ([pks_delta_source]) throws -> Result
+) rethrows -> Result {
+  guard let first = deltas.first else { return try body(lent) }
+  return try withSource(first) { try withSources(deltas.dropFirst(), lent + [$0], body) }
+}
+
 extension Transaction {
   @discardableResult
   func apply(
     _ delta: [UInt8], adjust: (inout pks_apply_request) -> Void = { _ in }
   ) throws -> pks_add_result {
+    try apply(chain: [delta], adjust: adjust)
+  }
+
+  /// Applies deltas of which each goes on where the one before ends, as one.
+  @discardableResult
+  func apply(
+    chain: [[UInt8]], adjust: (inout pks_apply_request) -> Void = { _ in }
+  ) throws -> pks_add_result {
     var result = pks_add_result()
-    try withSource(delta) { source in
-      var request = pks_apply_request()
-      request.delta = source
-      adjust(&request)
-      try attempt { pks_txn_apply_delta(&result, raw, &request, $0) }
+    try withSources(chain[...]) { sources in
+      let steps = sources.dropLast().map { pks_delta_step(delta: $0, header_digest: nil) }
+      try steps.withUnsafeBufferPointer { steps in
+        var request = pks_apply_request()
+        request.delta = sources.last!
+        request.steps = steps.baseAddress
+        request.step_count = UInt32(steps.count)
+        adjust(&request)
+        try attempt { pks_txn_apply_delta(&result, raw, &request, $0) }
+      }
     }
     return result
   }

@@ -63,7 +63,9 @@ extension Core {
 
     // MARK: A full disk
 
-    @Test(arguments: [Change.create, .firstAdd, .severalPacks, .merge, .mapUpdate, .delivery, .deliveryByList])
+    @Test(arguments: [
+      Change.create, .firstAdd, .severalPacks, .merge, .mapUpdate, .chain, .delivery, .deliveryByList,
+    ])
     func everyBudget(_ change: Change) throws {
       let base = try change.start(), before = try change.state(of: base)
       let used = sim_used_bytes(base.raw)

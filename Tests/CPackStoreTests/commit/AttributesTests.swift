@@ -183,7 +183,7 @@ extension Core {
       let delta = try origin.snapshot().delta(of: "p", from: 1, to: 2)
       let device = Disk(seed: 6), store = try Store(device, create: true)
       try store.pull(sites[0])
-      try store.pull(sites[1], by: byDelta ? delta : nil)
+      try store.pull(sites[1], by: byDelta ? [delta] : [])
       #expect(try Self.attributes(store) == [Self.other, Self.some])
       #expect(try store.pull(sites[1]) == nil, "it is there")
       try Self.expectWhole(store)

@@ -40,7 +40,7 @@ extension Core {
 
     @Test(arguments: [1, 3, 1000]) func everyByteIsWantedOnce(window: Int) throws {
       let test = try Case(), disk = test.base.clone()
-      let pull = try #require(try Store(disk).pull(test.site, by: test.delta, window: window))
+      let pull = try #require(try Store(disk).pull(test.site, by: [test.delta], window: window))
       try DeliveryTests.check(disk, test.content, version: 2)
       let version = try Store(disk).snapshot().packs[0].current
       #expect(DeliveryTests.id(version) == DeliveryTests.id(test.site.version))
@@ -151,7 +151,7 @@ extension Core {
         #expect(delivery.wanted.count == 1, "the header alone came")
       }
       sim_set_capacity(disk.raw, sim_used_bytes(disk.raw) + needed + 10_000_000)
-      let pull = try #require(try Store(disk).pull(test.site, by: test.delta))
+      let pull = try #require(try Store(disk).pull(test.site, by: [test.delta]))
       #expect(pull.totals.bytes_resumed == UInt64(test.delta.info.header_length))
       try DeliveryTests.check(disk, test.content, version: 2)
     }
@@ -179,11 +179,11 @@ extension Core {
       let test = try Case(many), disk = test.base.clone()
       do {
         let (_, delivery) = try test.begin(disk)
-        try delivery.use(test.delta) { $0.progress = { _, _ in false } }
+        try delivery.use([test.delta], chain: { $0.progress = { _, _ in false } })
         try delivery.run()
         #expect(try status { try delivery.stage() } == PKS_CANCELLED)
       }
-      let pull = try #require(try Store(disk).pull(test.site, by: test.delta))
+      let pull = try #require(try Store(disk).pull(test.site, by: [test.delta]))
       #expect(pull.wants.isEmpty && pull.totals.bytes_resumed == test.delta.info.length)
       try DeliveryTests.check(disk, test.content, version: 2)
     }

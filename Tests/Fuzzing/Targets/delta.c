@@ -4,25 +4,34 @@
 /// delta is put together: 16 bytes of a header's counts (le32 files, links, folders, bytes of them all), the id of the
 /// catalog to come, le16 length and bytes of the description, then groups, each le32 raw length, le16 length and bytes of
 /// its stored form. With 4 it is applied to the older version, with 8 files are map assets there. With 16 it comes by a
-/// delivery, whose root vouches for all of it.
+/// delivery, whose root vouches for all of it. With 32 it is the last of a chain: the one before leads from the older version to
+/// the newer, and is right.
 #include "../fuzzing.h"
 
 enum { GROUPS_MAX = 64 };
 
 static sim_disk *disks[2];
 static pks_delta_info from_older, from_newer;
+static fuzz_file older_to_newer, newer_to_older;
 
-static int keep_nothing(void *context, uint64_t offset, const void *bytes, size_t byte_count) {
-  (void)context, (void)offset, (void)bytes, (void)byte_count;
+static int keep(void *context, uint64_t offset, const void *bytes, size_t byte_count) {
+  fuzz_file *file = context;
+  size_t end = (size_t)offset + byte_count;
+  if (file->length < end) {
+    file->bytes = realloc(file->bytes, end);
+    FUZZ_ASSERT(file->bytes);
+    file->length = end;
+  }
+  memcpy(file->bytes + offset, bytes, byte_count);
   return 0;
 }
 
-/// What deltas of the store begin with: the older or the newer version of the pack.
-static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to) {
+/// What deltas of the store begin with: the older or the newer version of the pack. One that does is kept in `file`.
+static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to, fuzz_file *file) {
   pks_store *store = fuzz_open_store(disk);
   pks_snapshot *snapshot;
   pks_delta_info info;
-  pks_delta_request request = {.pack = "Example", .from = from, .to = to, .level = 1, .write = keep_nothing};
+  pks_delta_request request = {.pack = "Example", .from = from, .to = to, .level = 1, .context = file, .write = keep};
   FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
   FUZZ_ASSERT(!pks_delta_build(&info, snapshot, &request, NULL));
   pks_snapshot_close(snapshot);
@@ -33,8 +42,8 @@ static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to) {
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
   (void)count, (void)arguments;
   for (size_t i = 0; i < 2; i++) { disks[i] = fuzz_make_store(1); }
-  from_older = describe(disks[0], 1, 2);
-  from_newer = describe(disks[0], 2, 1);
+  from_older = describe(disks[0], 1, 2, &older_to_newer);
+  from_newer = describe(disks[0], 2, 1, &newer_to_older);
   fuzz_map_files(disks[1]);
   return 0;
 }
@@ -129,13 +138,19 @@ static void check(pks_store *store) {
   pks_snapshot_close(snapshot);
 }
 
-static void apply(sim_disk *disk, fuzz_file *file) {
+static void apply(sim_disk *disk, fuzz_file *file, bool is_chain) {
   pks_store *store = fuzz_open_store(disk);
   pks_txn *txn;
   pks_error error;
   unsigned steps = 0;
+  const pks_delta_step before = {.delta = {.context = &older_to_newer, .read = read_file, .name = "step"}};
   pks_apply_request request = {
-    .delta = {.context = file, .read = read_file, .name = "delta"}, .context = &steps, .progress = goes_on};
+    .delta = {.context = file, .read = read_file, .name = "delta"},
+    .steps = &before,
+    .step_count = is_chain,
+    .context = &steps,
+    .progress = goes_on,
+  };
   pks_add_result result;
   pks_delta_info info;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
@@ -159,7 +174,7 @@ static void describe_delivery(
   pks_error error;
   uint32_t length;
   *version = (pks_delivery_request){.pack = "Example", .version = 9};
-  *delta = (pks_delivery_delta){.header_length = PKS__DELTA_FIXED + 9, .length = file->length, .progress = goes_on};
+  *delta = (pks_delivery_delta){.header_length = PKS__DELTA_FIXED + 9, .length = file->length};
   if (file->length < PKS__DELTA_FIXED || pks__delta_read_length(file->bytes, "name", &length, &error)) { return; }
   if (length > file->length) { return; }
   delta->header_length = length;
@@ -171,33 +186,44 @@ static void describe_delivery(
 }
 
 /// Gives what is wanted as long as there is something and it is taken. Whether all came.
-static bool fetch(pks_delivery *delivery, const fuzz_file *file) {
+static bool fetch(pks_delivery *delivery, const fuzz_file *const files[]) {
   pks_want want;
   pks_next next;
   pks_error error;
   bool is_final;
   while (!pks_delivery_next(delivery, &want, &next, &error)) {
     if (next != PKS_NEXT_WANT) { return next == PKS_NEXT_DONE; }
+    const fuzz_file *file = files[want.segment];
     if (want.offset > file->length || want.length > file->length - want.offset) { return false; }
     if (pks_delivery_give(delivery, file->bytes + want.offset, want.length, &is_final, &error)) { return false; }
   }
   return false;
 }
 
-static void deliver(sim_disk *disk, fuzz_file *file) {
+/// The delta before the last one, as a root would name it.
+static pks_delivery_delta name_step(void) {
+  pks_delivery_delta delta = {.header_length = from_older.header_length, .length = from_older.length};
+  memcpy(delta.header_digest, from_older.header_digest, sizeof delta.header_digest);
+  return delta;
+}
+
+static void deliver(sim_disk *disk, fuzz_file *file, bool is_chain) {
   pks_store *store = fuzz_open_store(disk);
   pks_txn *txn;
   pks_delivery *delivery;
   pks_delivery_request version;
-  pks_delivery_delta delta;
+  pks_delivery_delta deltas[2] = {name_step()};
+  const fuzz_file *files[2] = {&older_to_newer, file};
   pks__delta_header header = {0};
   bool is_needed, is_staged = false;
   unsigned steps = 0;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
-  describe_delivery(file, &header, &version, &delta);
-  delta.context = &steps;
+  describe_delivery(file, &header, &version, &deltas[1]);
+  uint32_t first = is_chain ? 0 : 1;
+  pks_delivery_chain chain = {
+    .deltas = deltas + first, .delta_count = 2 - first, .context = &steps, .progress = goes_on};
   if (!pks_delivery_open(&delivery, &is_needed, txn, &version, NULL) && is_needed) {
-    is_staged = !pks_delivery_use_delta(delivery, &delta, NULL) && fetch(delivery, file)
+    is_staged = !pks_delivery_use_deltas(delivery, &chain, NULL) && fetch(delivery, files + first)
       && !pks_delivery_stage(NULL, delivery, NULL);
     pks_delivery_close(delivery, false);
   }
@@ -223,9 +249,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   sim_disk *disk = sim_clone(disks[flags & 8 ? 1 : 0]);
   uint64_t open = pks__memory_counts_now().open;
   if (flags & 16) {
-    deliver(disk, &file);
+    deliver(disk, &file, flags & 32);
   } else {
-    apply(disk, &file);
+    apply(disk, &file, flags & 32);
   }
   FUZZ_ASSERT(pks__memory_counts_now().open == open);
   sim_counts counts = sim_counts_now(disk);

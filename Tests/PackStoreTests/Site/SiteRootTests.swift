@@ -112,7 +112,6 @@ import Testing
     try expectCorrupt(UInt8(ascii: "1"), at: third + 131)  // no version of the app
     let delta = third + 132
     try expectCorrupt(SiteFormatSamples.catalog(22).bytes, at: delta)  // from a version to itself
-    try expectCorrupt(SiteFormatSamples.catalog(99).bytes, at: delta + 32)  // to no version
     try expectCorrupt(UInt32(0), at: delta + 96)  // length of the header
     try expectCorrupt(UInt64(499), at: delta + 100)  // shorter than its header
     try expectCorrupt(UInt64.max, at: delta + 100)
