@@ -64,9 +64,9 @@ void pks__reliance_free(pks__reliance *reliance) {
 
 // MARK: - Asking
 
-/// Those of the base cost nothing.
+/// Of the base, too: the store may have a file of its own of the same segment, which is emptied.
 static bool is_avoided(const pks__reliance *reliance, const pks__segment *segment) {
-  return reliance->avoided && !segment->is_base && pks__segment_set_has(reliance->avoided, &segment->id);
+  return reliance->avoided && pks__segment_set_has(reliance->avoided, &segment->id);
 }
 
 /// Of a purgeable segment.
