@@ -28,6 +28,7 @@ struct pks__encoder {
 
 struct pks__decoder {
   ZSTD_DCtx *context;
+  bool lacks_memory;
 };
 
 struct pks__encoding_dictionary {
@@ -341,7 +342,7 @@ size_t pks__decoding_dictionary_size(const pks__decoding_dictionary *dictionary)
 pks__decoder *pks__decoder_create(void) {
   pks__decoder *decoder = pks__allocate(sizeof *decoder);
   if (!decoder) { return NULL; }
-  decoder->context = ZSTD_createDCtx_advanced(counted_memory);
+  *decoder = (pks__decoder){.context = ZSTD_createDCtx_advanced(counted_memory)};
   if (!decoder->context) {
     pks__free(decoder);
     return NULL;
@@ -392,13 +393,18 @@ bool pks__decode_with(
   return got == raw_length;
 }
 
+bool pks__decoder_lacks_memory(const pks__decoder *decoder) { return decoder->lacks_memory; }
+
 bool pks__decode_after(
   pks__decoder *decoder, const void *prefix, size_t prefix_length, const void *encoded, size_t encoded_length,
   void *out, size_t raw_length
 ) {
+  decoder->lacks_memory = false;
   if (raw_length == 0 || raw_length > PKS__FRAME_RAW_MAX) { return false; }
   if (!is_expected_frame(encoded, encoded_length, raw_length)) { return false; }
-  // A prefix counts for one frame, be it decoded or not.
-  if (prefix_length > 0 && ZSTD_isError(ZSTD_DCtx_refPrefix(decoder->context, prefix, prefix_length))) { return false; }
+  // A prefix counts for one frame, be it decoded or not. Nothing but memory can lack.
+  decoder->lacks_memory =
+    prefix_length > 0 && ZSTD_isError(ZSTD_DCtx_refPrefix(decoder->context, prefix, prefix_length));
+  if (decoder->lacks_memory) { return false; }
   return ZSTD_decompressDCtx(decoder->context, out, raw_length, encoded, encoded_length) == raw_length;
 }

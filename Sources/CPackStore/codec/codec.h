@@ -79,6 +79,9 @@ bool pks__decode_with(
 /// Decodes one whole zstd frame into exactly `raw_length` bytes of `out`; false when the bytes are not such a frame.
 bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_length, void *out, size_t raw_length);
 
+/// Whether the last decoding failed for lack of memory, whatever the bytes are. It can where there is a prefix.
+bool pks__decoder_lacks_memory(const pks__decoder *decoder);
+
 /// The same for a frame that was encoded after `prefix`, which may be empty.
 bool pks__decode_after(
   pks__decoder *decoder, const void *prefix, size_t prefix_length, const void *encoded, size_t encoded_length,

@@ -160,8 +160,8 @@ pks_status pks__delta_chain_make_middle(
     *middle = next;
     if (status) { return status; }
     from->snapshot = pks__txn_snapshot(next.txn);
-    from->version = pks__generation_current(&from->snapshot->generation, file->header.pack);
-    PKS_ASSERT(from->version && pks__id_equal(&from->version->catalog, &file->header.to_catalog));
+    status = find_from(&from->snapshot->generation, &file[1].header, &from->version, error);
+    if (status) { return status; }
     count_version(progress, &file->header);
   }
   progress->is_middle = false;

@@ -101,6 +101,7 @@ static pks_status decode(pks__new_group *group, pks_error *error) {
   status = gather_prefix(group, &walk, &prefix_length, error);
   if (status) { return status; }
   bool decodes = !walk.reader.failed && decode_bytes(group, &parts, prefix_length);
+  if (!decodes && pks__decoder_lacks_memory(group->decoder)) { return pks__fail_memory(error); }
   if (decodes) { add_covers(group, &walk, prefix_length); }
   return decodes && pks__delta_lists_end(&walk) ? PKS_OK : pks__delta_file_bad_block(file, group->offset, error);
 }

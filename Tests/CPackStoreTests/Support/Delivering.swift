@@ -189,6 +189,19 @@ final class Delivery {
     try give(bytes, isFinal: &isFinal)
   }
 
+  /// Fetches and gives one want after the other until all is there, with wrong bytes for each before the right ones: they are
+  /// refused, and not for good.
+  func runBesideWrongBytes() throws {
+    while case .want(let want) = try next() {
+      for place in 0..<3 {
+        var wrong = bytes(want), isFinal = true
+        wrong[place * (wrong.count - 1) / 2] ^= 0x40
+        #expect(try status { try give(wrong, isFinal: &isFinal) } == PKS_CORRUPT && !isFinal, "\(want)")
+      }
+      try give(bytes(want))
+    }
+  }
+
   /// Fetches and gives until all is there, or `limit` wants were given: then it is false. Up to `window` wants are
   /// outstanding at a time.
   @discardableResult

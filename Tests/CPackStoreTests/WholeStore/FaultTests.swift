@@ -99,7 +99,7 @@ extension Core {
     @Test(arguments: [
       Change.create, .firstAdd, .severalPacks, .selection, .collectionBesideReader, .merge, .mapUpdate,
       .durableOnAtomic,
-      .resumedDelivery, .deliveryByList,
+      .resumedDelivery, .deliveryByList, .delta, .chain, .deliveryByDelta, .deliveryByChain,
     ])
     func everyAllocationFails(_ change: Change) throws {
       let test = try FaultTest(change)

@@ -88,18 +88,7 @@ extension Core {
       let test = try Case(), disk = test.base.clone()
       let (transaction, delivery) = try test.begin(disk)
       try delivery.use(test.chain)
-      steps: while true {
-        switch try delivery.next() {
-        case .want(let want):
-          for place in 0..<3 {
-            var bytes = delivery.bytes(want), isFinal = true
-            bytes[place * (bytes.count - 1) / 2] ^= 0x40
-            #expect(try status { try delivery.give(bytes, isFinal: &isFinal) } == PKS_CORRUPT && !isFinal, "\(want)")
-          }
-          try delivery.give(delivery.bytes(want))
-        case .wait, .done: break steps
-        }
-      }
+      try delivery.runBesideWrongBytes()
       try delivery.stage()
       _ = try transaction.commit()
       delivery.close(discard: true)
