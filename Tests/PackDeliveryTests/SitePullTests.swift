@@ -82,6 +82,21 @@
 
     // MARK: - Faults
 
+    /// Pulls, and cancels that when more than so many bytes are here. False: it was through before it could be cancelled.
+    func isCancelled(at byteCount: Int, in store: Store, from server: FaultServer) async -> Bool {
+      let pulling = Mutex<Task<Store.PullResult, any Error>?>(nil)
+      let options = options
+      let task = Task {
+        try await store.pull(from: server.url, options: options) { progress in
+          if progress.phase == .fetch, progress.byteCount > byteCount { pulling.withLock { $0?.cancel() } }
+        }
+      }
+      pulling.withLock { $0 = task }
+      guard case .failure(let error) = await task.result else { return false }
+      #expect(error is CancellationError)
+      return true
+    }
+
     /// Cuts, stalls and errors, one reply in four.
     func failByChance(_ server: FaultServer, seed: UInt64) {
       let generator = Mutex(SeededGenerator(seed: seed))
@@ -264,18 +279,7 @@
     @Test func cancelledPullsGoOn() async throws {
       let server = try await FaultServer(try await publish(Self.first))
       let store = try Store(at: FilePath("\(folder.path)/store"))
-      let pulling = Mutex<Task<Store.PullResult, any Error>?>(nil)
-      let options = options
-      let task = Task {
-        try await store.pull(from: server.url, options: options) { progress in
-          if progress.byteCount > 500_000 { pulling.withLock { $0?.cancel() } }
-        }
-      }
-      pulling.withLock { $0 = task }
-      let outcome = await task.result
-      // The task may have been through before it could be cancelled.
-      if case .failure(let error) = outcome {
-        #expect(error is CancellationError)
+      if await isCancelled(at: 500_000, in: store, from: server) {
         #expect(try store.makeSnapshot().packs.isEmpty)
         let rest = try await store.pull(from: server.url, options: options)
         #expect(rest.packs[0].resumedByteCount > 500_000)
