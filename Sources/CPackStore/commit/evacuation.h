@@ -4,8 +4,8 @@
 /// lay there. The commit then unlinks the segments as any others that nothing needs, unless a reader holds them.
 ///
 /// What is needed is stored in the order in which the versions are read, frames as they are where that serves (`copy_order.h`);
-/// chunks that the store has elsewhere, too, are not copied, unless they lie raw among neighbours that are. Map assets are found
-/// where they were copied to; should one not be, it is laid out afresh.
+/// chunks that lie in another segment, too, to which a version leads are not copied, unless they lie raw among neighbours that
+/// are. Map assets are found where they were copied to; should one not be, it is laid out afresh.
 ///
 /// A crash at any point leaves the store as it was, or emptied: it is a commit like any other.
 #ifndef PKS_COMMIT_EVACUATION_H

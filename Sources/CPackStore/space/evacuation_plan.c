@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "catalog/catalog.h"
 #include "store/chunk_lookup.h"
+#include "store/segment_registry.h"
 
 /// A version leads to a segment.
 typedef struct link {
@@ -185,6 +186,22 @@ static bool comes_before(const void *context, const void *a, const void *b) {
   return cost_x != cost_y ? cost_x < cost_y : x->segment < y->segment;
 }
 
+/// A segment that layouts list, and of which nothing is needed: it goes once they are written without it. Commits leave it until
+/// their versions are laid out again for another reason.
+static pks_status add_listed(planner *planner, const pks__segment_id *id, uint32_t segment, pks_error *error) {
+  pks__segment *open;
+  if (planner->limits->only_worthwhile) { return PKS_OK; }
+  pks_status status = pks__snapshot_take_segment(planner->snapshot, id, &open, error);
+  // What is gone takes nothing.
+  if (status) { return status == PKS_PURGED ? PKS_OK : status; }
+  status = pks__segment_need_table(open, error);
+  candidate candidate = {.segment = segment, .place = STORE_FILES, .free_bytes = open->file_length};
+  bool is_ours = !open->is_base && !open->is_purgeable && open->kind == PKS__SEGMENT_DATA;
+  if (!status && is_ours) { status = pks__scratch_append(&planner->candidates, &candidate, sizeof candidate, error); }
+  pks__store_release_segment(planner->snapshot->store, open);
+  return status;
+}
+
 static pks_status find_candidates(planner *planner, pks_error *error) {
   const pks__chunk_use *use = &planner->plan->use;
   pks_status status = PKS_OK;
@@ -192,12 +209,12 @@ static pks_status find_candidates(planner *planner, pks_error *error) {
     const pks__segment_id *id = pks__segment_set_at(&planner->looked_at, i);
     const pks__segment_use *segment = pks__chunk_use_find(use, id);
     uint32_t index;
-    // What the base has is not ours to empty. What versions lead to by lists alone goes when they are laid out again;
-    // what cannot be opened is left alone.
-    if (!segment || !segment->segment || segment->segment->is_base || !pks__segment_set_find(&planner->segments, id, &index)) {
-      continue;
-    }
-    status = add_candidate(planner, segment, index, error);
+    // What is found by content alone goes when versions are laid out again.
+    if (!pks__segment_set_find(&planner->segments, id, &index)) { continue; }
+    if (!segment) { status = add_listed(planner, id, index, error); }
+    // What the base has is not ours to empty; what cannot be opened is left alone.
+    bool is_ours = segment && segment->segment && !segment->segment->is_base;
+    if (is_ours) { status = add_candidate(planner, segment, index, error); }
     if (status == PKS_CORRUPT) { status = PKS_OK; }
   }
   uint64_t count = PKS__SCRATCH_COUNT(&planner->candidates, candidate);

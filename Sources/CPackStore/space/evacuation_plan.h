@@ -6,7 +6,8 @@
 ///
 /// A data segment is worth emptying if a frame of it is dead or sparse (`chunk_use.h`); so when none is left, dead bytes lie
 /// only in frames of which three quarters are needed. A metadata segment is, if more than a quarter of its stored bytes are
-/// dead: each layout that is written leaves the old one's root behind, so that a stricter rule would never end.
+/// dead: each layout that is written leaves the old one's root behind, so that a stricter rule would never end. A data
+/// segment that layouts list and of which nothing is needed is emptied on request alone, for versions must be laid out again.
 ///
 /// The data segments of one plan lie in one place: among the store's files, or in the cache folder, where they are one
 /// purgeable pack's. What is copied stays there. A purgeable segment is emptied only if all is there that is needed of it.

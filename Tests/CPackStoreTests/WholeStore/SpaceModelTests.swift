@@ -14,8 +14,9 @@ extension Core {
       }
     }
 
-    /// Sequences in which a collection left files after a loss of power, or never ended beside a reader or over a base.
-    @Test(arguments: [7_013_021_459, 7_026_021_223, 7_013_021_901, 8_026_024_228] as [UInt64])
+    /// Sequences in which a collection left files after a loss of power, never ended beside a reader or over a base, or left a
+    /// segment that layouts listed for nothing.
+    @Test(arguments: [7_013_021_459, 7_026_021_223, 7_013_021_901, 8_026_024_228, 8_026_027_457] as [UInt64])
     func sequencesThatFailed(_ seed: UInt64) throws { _ = try Self.run(seed: seed) }
 
     private static func run(seed: UInt64) throws -> Bool {
