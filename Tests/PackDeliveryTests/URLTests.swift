@@ -1,4 +1,5 @@
 #if Delivery
+  import Foundation
   import NIOHTTP1
   import Testing
 
@@ -124,7 +125,20 @@
       #expect(httpSeconds("Thu, 01 Jan 1970 00:00:00 GMT") == 0)
       #expect(httpSeconds("Sun, 06 Nov 1994 08:49:37 GMT") == 784_111_777)
       #expect(httpSeconds("Thu, 29 Feb 2024 23:59:59 GMT") == 1_709_251_199)
-      #expect(httpSeconds("Sunday, 06-Nov-94 08:49:37 GMT") == nil)
+      for text in [
+        "", "now", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Now 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET",
+        "Sun, 06 Nov 99999 08:49:37 GMT", "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
+        "Sun, 06 Nov 1969 08:49:37 GMT", "sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:٣ GMT",
+      ] {
+        #expect(httpSeconds(text) == nil, "\(text)")
+      }
+      for seconds in stride(from: 0, to: 4_000_000_000, by: 86_399_777) {
+        var time = time_t(seconds), parts = tm(), letters = [CChar](repeating: 0, count: 64)
+        gmtime_r(&time, &parts)
+        let count = strftime(&letters, letters.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        let text = String(decoding: letters.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        #expect(httpSeconds(text) == Int64(seconds), "\(text)")
+      }
       #expect(HTTPHeaders([("Retry-After", "-1")]).retryAfter == nil)
       #expect(HTTPHeaders([("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT")]).retryAfter == nil, "by whose clock?")
     }

@@ -87,21 +87,4 @@
       return .seconds(then > now ? then - now : 0)
     }
   }
-
-  /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the form that HTTP's senders must use.
-  func httpSeconds(_ text: String) -> Int? {
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    let form = /[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT/
-    guard let match = text.wholeMatch(of: form)?.output, let month = months.firstIndex(of: String(match.2)) else {
-      return nil
-    }
-    guard let day = Int(match.1), let year = Int(match.3), let hour = Int(match.4), let minute = Int(match.5),
-      let second = Int(match.6)
-    else { return nil }
-    // Days since 1 March of the year 0, so that leap days come last; 719,468 of them were before 1970.
-    let shifted = month < 2 ? year - 1 : year
-    let dayOfYear = (153 * ((month + 10) % 12) + 2) / 5 + day - 1
-    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
-    return ((days * 24 + hour) * 60 + minute) * 60 + second
-  }
 #endif

@@ -89,7 +89,7 @@ package struct ServedSite: Sendable {
   }
 
   private func checkClock(_ date: String?, _ localTime: () -> Int64) throws {
-    guard let served = date.flatMap(ServerClock.seconds) else { return }
+    guard let served = date.flatMap(httpSeconds) else { return }
     try checkClock(leadingBy: served - localTime())
   }
 

@@ -1,3 +1,4 @@
+import PackDelivery
 import PackStore
 import Synchronization
 
@@ -22,29 +23,9 @@ package final class ServerClock: Sendable {
 
   /// Takes the `Date` of an answer that came just now.
   package func take(date: String) {
-    guard let time = Self.seconds(date) else { return }
+    guard let time = httpSeconds(date) else { return }
     let lead = time - local()
     offset.withLock { $0 = lead }
-  }
-
-  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-  /// What a date of HTTP means, `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
-  package static func seconds(_ date: String) -> Int64? {
-    let pattern = /[A-Z][a-z]{2}, ([0-9]{2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) GMT/
-    guard let match = date.wholeMatch(of: pattern), let day = Int64(match.1),
-      let month = months.firstIndex(of: String(match.2)), let year = Int64(match.3), let hour = Int64(match.4),
-      let minute = Int64(match.5), let second = Int64(match.6), year >= 1970, (1...31).contains(day), hour < 24,
-      minute < 60, second <= 60
-    else { return nil }
-    return days(year, Int64(month) + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second
-  }
-
-  /// Days since 1970 of a day of the Gregorian calendar.
-  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    // The year begins in March, so that a leap day is its last.
-    let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
-    return year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468
   }
 
   /// The day and the time of day as requests are dated: `20130524T000000Z`.

@@ -1,0 +1,33 @@
+private let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+/// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the form that HTTP's senders must use; nil for anything else, and for
+/// what is no time. Of the name of the day only the form counts.
+package func httpSeconds(_ text: String) -> Int64? {
+  let letters = Array(text.utf8)
+  guard letters.count == form.utf8.count, zip(letters, form.utf8).allSatisfy(fits) else { return nil }
+  func number(_ place: Range<Int>) -> Int64 { letters[place].reduce(0) { $0 * 10 + Int64($1) - 48 } }
+  guard let month = months.firstIndex(where: { $0.utf8.elementsEqual(letters[8..<11]) }) else { return nil }
+  let day = number(5..<7), year = number(12..<16)
+  let hour = number(17..<19), minute = number(20..<22), second = number(23..<25)
+  guard year >= 1970, (1...31).contains(day), hour < 24, minute < 60, second <= 60 else { return nil }
+  return daysSince1970(year, Int64(month) + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second
+}
+
+/// `A` is any capital letter, `a` any small one, `0` any digit, and all else itself.
+private let form = "Aaa, 00 Aaa 0000 00:00:00 GMT"
+
+private func fits(_ letter: UInt8, _ expected: UInt8) -> Bool {
+  switch expected {
+  case UInt8(ascii: "A"): (65...90).contains(letter)
+  case UInt8(ascii: "a"): (97...122).contains(letter)
+  case UInt8(ascii: "0"): (48...57).contains(letter)
+  default: letter == expected
+  }
+}
+
+/// Days since 1970 of a day of the Gregorian calendar.
+private func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+  // The year begins in March, so that a leap day is its last. 719,468 days were before 1970.
+  let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+  return year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468
+}
