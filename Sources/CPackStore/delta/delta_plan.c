@@ -2,9 +2,24 @@
 
 #include <string.h>
 
+/// How an entry of B stands to A.
+typedef struct match {
+  uint64_t from_item;  ///< the first entry of A that has no lesser path
+  bool found;          ///< that has the same path
+  bool same;           ///< and is the same in all that a delta says
+} match;
+
+/// A chunk of a file of B that is not the same in A.
+typedef struct wanted_chunk {
+  uint64_t to_row;    ///< the first of these that has it
+  uint64_t from_row;  ///< the first row of A that has it; UINT64_MAX: none
+} wanted_chunk;
+
 typedef struct planner {
   pks__delta_plan *plan;
-  pks__hash_map from_rows;   ///< id prefix -> row of A: the first that has the chunk
+  pks__scratch matches;      ///< match by entry of B
+  pks__scratch wanted;       ///< wanted_chunk
+  pks__hash_map wanted_ids;  ///< id prefix -> number of the wanted chunk
   pks__hash_map new_chunks;  ///< id prefix -> number of the new chunk
   pks__scratch steps;        ///< pks__delta_step: of the file under way
   uint64_t from_item;        ///< the next entry of A
@@ -66,11 +81,20 @@ static pks_status put_steps(planner *planner, uint64_t row, uint64_t again, pks_
 
 // MARK: - Chunks
 
-static const pks__id *from_id(const void *context, uint32_t row) {
+static const pks__id *wanted_id(const void *context, uint32_t number) {
   const planner *planner = context;
-  return &pks__version_list_chunk(&planner->plan->from, row)->id;
+  uint64_t row = PKS__SCRATCH_AT(&planner->wanted, const wanted_chunk, number)->to_row;
+  return &pks__version_list_chunk(&planner->plan->to, row)->id;
 }
 
+/// NULL: no file of B that is not the same in A has the chunk.
+static wanted_chunk *find_wanted(const planner *planner, const pks__id *id) {
+  uint32_t number;
+  bool found = pks__hash_map_find_id(&planner->wanted_ids, id, wanted_id, planner, &number);
+  return found ? PKS__SCRATCH_AT(&planner->wanted, wanted_chunk, number) : NULL;
+}
+
+/// Where A has a chunk that is wanted.
 static bool find_row(const planner *planner, const pks__id *id, uint64_t *row) {
   const pks__version_list *from = &planner->plan->from;
   // What comes next in A comes mostly next in B.
@@ -78,10 +102,9 @@ static bool find_row(const planner *planner, const pks__id *id, uint64_t *row) {
   if (*row < pks__version_list_rows(from) && pks__id_equal(&pks__version_list_chunk(from, *row)->id, id)) {
     return true;
   }
-  uint32_t value = 0;
-  bool found = pks__hash_map_find_id(&planner->from_rows, id, from_id, planner, &value);
-  *row = value;
-  return found;
+  const wanted_chunk *wanted = find_wanted(planner, id);
+  *row = wanted ? wanted->from_row : UINT64_MAX;
+  return *row != UINT64_MAX;
 }
 
 static const pks__id *new_id(const void *context, uint32_t number) {
@@ -284,32 +307,27 @@ static void take_same(planner *planner) {
   planner->row = pks__version_list_first_row(&planner->plan->from, planner->from_item);
 }
 
-/// Passes entries of A that B lacks, up to the path of `to_item`. `*found`: A has that path, too, and it is next.
-static pks_status pass_gone(planner *planner, uint64_t to_item, bool *found, pks_error *error) {
-  int order = -1;
-  pks_status status = PKS_OK;
-  while (!status && planner->from_item < pks__entry_list_count(&planner->plan->from.listing)) {
-    order = compare_paths(planner, planner->from_item, to_item);
-    if (order >= 0) { break; }
-    if (planner->same > 0) { status = put_counts(planner, error); }
-    planner->gone++;
-    planner->from_item++;
-  }
-  *found = order == 0;
+/// Passes entries of A that B lacks, up to where an entry of B stands.
+static pks_status pass_gone(planner *planner, const match *match, pks_error *error) {
+  uint64_t gone = match->from_item - planner->from_item;
+  if (gone == 0) { return PKS_OK; }
+  pks_status status = planner->same > 0 ? put_counts(planner, error) : PKS_OK;
+  planner->gone += gone;
+  planner->from_item = match->from_item;
   return status;
 }
 
-static pks_status compare(planner *planner, pks_error *error) {
+static pks_status describe(planner *planner, pks_error *error) {
   const pks__entry_list *listing = &planner->plan->to.listing;
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < pks__entry_list_count(listing); i++) {
-    bool found;
-    status = pass_gone(planner, i, &found, error);
-    if (!status && found && is_same(planner, planner->from_item, i)) {
+    const match *match = PKS__SCRATCH_AT(&planner->matches, const struct match, i);
+    status = pass_gone(planner, match, error);
+    if (!status && match->same) {
       take_same(planner);
     } else if (!status) {
-      status = put_entry(planner, i, found, error);
-      planner->from_item += found;
+      status = put_entry(planner, i, match->found, error);
+      planner->from_item += match->found;
     }
     planner->last = pks__entry_list_at(listing, i);
   }
@@ -317,24 +335,65 @@ static pks_status compare(planner *planner, pks_error *error) {
   return status ? status : put_counts(planner, error);
 }
 
+// MARK: - Comparing
+
+/// Compares entries path by path.
+static pks_status match_entries(planner *planner, pks_error *error) {
+  uint64_t from_count = pks__entry_list_count(&planner->plan->from.listing), from_item = 0;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < pks__entry_list_count(&planner->plan->to.listing); i++) {
+    int order = -1;
+    while (from_item < from_count && (order = compare_paths(planner, from_item, i)) < 0) { from_item++; }
+    match match = {.from_item = from_item, .found = order == 0};
+    match.same = match.found && is_same(planner, from_item, i);
+    from_item += match.found;
+    status = pks__scratch_append(&planner->matches, &match, sizeof match, error);
+  }
+  return status;
+}
+
+static pks_status want_chunk(planner *planner, uint64_t row, pks_error *error) {
+  const pks__id *id = &pks__version_list_chunk(&planner->plan->to, row)->id;
+  if (find_wanted(planner, id)) { return PKS_OK; }
+  uint64_t number = PKS__SCRATCH_COUNT(&planner->wanted, wanted_chunk);
+  wanted_chunk wanted = {.to_row = row, .from_row = UINT64_MAX};
+  pks_status status = pks__scratch_append(&planner->wanted, &wanted, sizeof wanted, error);
+  return status ? status : pks__hash_map_insert_id(&planner->wanted_ids, id, (uint32_t)number, error);
+}
+
+/// Looks for the chunks of files that are not the same, wherever they are in A: what that costs is in proportion to the change,
+/// but for one pass over the ids of A.
+static pks_status find_chunks(planner *planner, pks_error *error) {
+  const pks__version_list *from = &planner->plan->from, *to = &planner->plan->to;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < pks__entry_list_count(&to->listing); i++) {
+    if (PKS__SCRATCH_AT(&planner->matches, const match, i)->same) { continue; }
+    uint64_t end = pks__version_list_first_row(to, i + 1);
+    for (uint64_t row = pks__version_list_first_row(to, i); !status && row < end; row++) {
+      status = want_chunk(planner, row, error);
+    }
+  }
+  if (planner->wanted.length == 0) { return status; }
+  for (uint64_t row = 0; !status && row < pks__version_list_rows(from); row++) {
+    wanted_chunk *wanted = find_wanted(planner, &pks__version_list_chunk(from, row)->id);
+    if (wanted && wanted->from_row == UINT64_MAX) { wanted->from_row = row; }
+  }
+  return status;
+}
+
 // MARK: - Planning
 
-static pks_status index_rows(planner *planner, pks_error *error) {
-  const pks__version_list *from = &planner->plan->from;
-  uint64_t count = pks__version_list_rows(from);
-  if (count > UINT32_MAX || pks__version_list_rows(&planner->plan->to) > UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks for a delta", NULL, PKS_NO_OFFSET);
-  }
-  pks_status status = PKS_OK;
-  for (uint64_t i = 0; !status && i < count; i++) {
-    const pks__id *id = &pks__version_list_chunk(from, i)->id;
-    uint64_t row;
-    planner->row = count;  // the map alone
-    if (find_row(planner, id, &row)) { continue; }
-    status = pks__hash_map_insert_id(&planner->from_rows, id, (uint32_t)i, error);
-  }
-  planner->row = 0;
-  return status;
+static pks_status check_counts(const pks__delta_plan *plan, pks_error *error) {
+  bool fits = pks__version_list_rows(&plan->from) <= UINT32_MAX && pks__version_list_rows(&plan->to) <= UINT32_MAX;
+  if (fits) { return PKS_OK; }
+  return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks for a delta", NULL, PKS_NO_OFFSET);
+}
+
+static pks_status compare(planner *planner, pks_error *error) {
+  pks_status status = check_counts(planner->plan, error);
+  if (!status) { status = match_entries(planner, error); }
+  if (!status) { status = find_chunks(planner, error); }
+  return status ? status : describe(planner, error);
 }
 
 pks_status pks__delta_plan_make(
@@ -345,17 +404,17 @@ pks_status pks__delta_plan_make(
   pks__scratch *all[] = {&out->kept, &out->description, &out->new_rows, &out->stretches, &out->groups};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
   planner planner = {.plan = out};
-  pks__hash_map_init(&planner.from_rows, home);
+  pks__scratch *own[] = {&planner.matches, &planner.wanted, &planner.steps};
+  for (size_t i = 0; i < PKS_COUNT_OF(own); i++) { pks__scratch_init(own[i], home); }
+  pks__hash_map_init(&planner.wanted_ids, home);
   pks__hash_map_init(&planner.new_chunks, home);
-  pks__scratch_init(&planner.steps, home);
   pks_status status = pks__version_list_read(&out->from, snapshot, from, home, error);
   if (!status) { status = pks__version_list_read(&out->to, snapshot, to, home, error); }
   if (!status) { status = pks__scratch_append(&out->kept, NULL, pks__version_list_rows(&out->from), error); }
-  if (!status) { status = index_rows(&planner, error); }
   if (!status) { status = compare(&planner, error); }
-  pks__hash_map_free(&planner.from_rows);
+  pks__hash_map_free(&planner.wanted_ids);
   pks__hash_map_free(&planner.new_chunks);
-  pks__scratch_free(&planner.steps);
+  for (size_t i = 0; i < PKS_COUNT_OF(own); i++) { pks__scratch_free(own[i]); }
   return status;
 }
 
