@@ -139,7 +139,7 @@ let package = Package(
     .target(
       name: "PackPublishing",
       dependencies: [
-        "PackStore", "PackAuthoring", "PackDelivery",
+        "PackStore", "PackAuthoring", "PackDelivery", "CPackArchives",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "SystemPackage", package: "swift-system"),
       ] + http,

@@ -13,23 +13,32 @@ struct KnownManifests {
   /// of their own pages.
   private let areServed: Bool
 
+  /// The folder is a copy without frames: what manifests name counts as there, for it is where the site is served.
+  private let isWithoutFrames: Bool
+
   /// Reads all that are what their names say, and whose change lists are there. Others are made again when they are needed.
   init(in folder: SiteFolder) {
     areServed = folder.isServedCopy
+    isWithoutFrames = (try? folder.isWithoutFrames) ?? false
     for file in (try? folder.manifests()) ?? [] {
       guard case .version(let digest) = file,
         let bytes = try? folder.read(file, limit: VersionManifest.byteCountLimit), Digest256(hashing: bytes) == digest,
         let manifest = try? VersionManifest(decoding: bytes, file: file.description)
       else { continue }
-      if Self.hasChangeLists(of: manifest, in: folder) { add(manifest) } else { incomplete.append(manifest) }
+      if hasChangeLists(of: manifest, in: folder) { add(manifest) } else { incomplete.append(manifest) }
     }
   }
 
-  /// Whether they are there, as long as they should be. In a copy of what is served none are.
-  private static func hasChangeLists(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {
-    manifest.changeLists.allSatisfy { list in
-      folder.isServedCopy || (try? folder.byteCount(of: .changes(list.digest))) == UInt64(list.byteCount)
-    }
+  private func hasChangeLists(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {
+    manifest.changeLists.allSatisfy { has(.changes($0.digest), UInt64($0.byteCount), in: folder) }
+  }
+
+  /// Whether a file is there, as long as it should be.
+  private func has(_ file: SitePath, _ byteCount: UInt64, in folder: SiteFolder) -> Bool {
+    do {
+      guard let present = try folder.byteCount(of: file) else { return isWithoutFrames }
+      return present == byteCount
+    } catch { return false }
   }
 
   /// Notes one that was made.
@@ -45,20 +54,24 @@ struct KnownManifests {
   mutating func hasTables(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {
     manifest.segments.allSatisfy { segment in
       guard !tables.contains(segment.id) else { return true }
-      guard (try? folder.byteCount(of: .frames(segment.id))) == UInt64(segment.tableByteCount) else { return false }
+      guard has(.frames(segment.id), UInt64(segment.tableByteCount), in: folder) else { return false }
       tables.insert(segment.id)
       return true
     }
   }
 
-  /// A segment as a manifest describes it, whose frame table is there and is what the manifest says.
+  /// A segment as a manifest describes it, whose frame table is what the manifest says, or is not here in a copy without frames.
   func segment(_ id: SegmentID, in folder: SiteFolder) -> VersionManifest.Segment? {
     (manifests.values.joined() + incomplete).lazy.flatMap(\.segments).first { segment in
-      guard segment.id == id, let table = try? folder.read(.frames(id), limit: Int(segment.tableByteCount)) else {
-        return false
-      }
-      return Digest256(hashing: table) == segment.table
+      segment.id == id && hasIntactTable(of: segment, in: folder)
     }
+  }
+
+  private func hasIntactTable(of segment: VersionManifest.Segment, in folder: SiteFolder) -> Bool {
+    do {
+      guard try folder.byteCount(of: .frames(segment.id)) != nil else { return isWithoutFrames }
+      return folder.holdsTable(of: segment)
+    } catch { return false }
   }
 
   /// That of a version as it lies now.

@@ -1,3 +1,4 @@
+import Foundation
 import PackStore
 import Testing
 
@@ -86,6 +87,38 @@ import Testing
     #expect(ObjectKey("versions/\(digest.hex)") == .file(.version(digest)))
   }
 
+  /// A copy of the image is there between two publications, and counts only where it is of that image.
+  @Test func anImageIsWithin() throws {
+    let image = Array(String(repeating: "file 7 \(Self.digest("a").hex) index/a\n", count: 400).utf8)
+    let digest = Digest256(hashing: image), copy = try #require(ImageCopy(of: image))
+    #expect(copy.deflated.count * 10 < image.count)
+    var ledger = try Self.full()
+    ledger.jobs[Self.id(4)]?.proposal = .init(image: digest, byteCount: UInt64(image.count))
+    ledger.jobs[Self.id(4)]?.claims.insert(.blob(digest))
+    ledger.finish(Self.id(4), dropped: [], copy: copy, now: 2_000, times: Self.times)
+    var read = try Ledger(decoding: try ledger.encode(), file: "ledger")
+    let committed = try #require(read.committed)
+    #expect(read == ledger && committed.copy?.bytes(of: digest, byteCount: committed.byteCount) == image)
+    #expect(copy.bytes(of: Self.digest("other"), byteCount: committed.byteCount) == nil)
+    for byteCount in [0, committed.byteCount - 1, committed.byteCount + 1, .max] {
+      #expect(copy.bytes(of: digest, byteCount: byteCount) == nil)
+    }
+    for index in copy.deflated.indices {
+      var damaged = copy.deflated
+      damaged[index] ^= 4
+      let bytes = ImageCopy(deflated: damaged)?.bytes(of: digest, byteCount: committed.byteCount)
+      #expect(bytes == nil || bytes == image)
+    }
+    try read.claim(Self.id(7), Self.job("x", base: nil, []).after(digest), now: 1_000)
+    #expect(read.committed?.copy == nil && read.committed?.image == digest)
+    let chance = (0..<ImageCopy.byteCountLimit + 1).map { _ in UInt8.random(in: 0 ... .max) }
+    #expect(ImageCopy(of: chance) == nil && ImageCopy(of: []) == nil && ImageCopy(deflated: chance) == nil)
+    let long = String(decoding: try ledger.encode(), as: UTF8.self)
+      .replacing(
+        "within \(Data(copy.deflated).base64EncodedString())", with: "within \(Data(chance).base64EncodedString())")
+    #expect(throws: PackStoreError.self) { try Ledger(decoding: Array(long.utf8), file: "ledger") }
+  }
+
   @Test func aJobNeedsTheCommittedImage() throws {
     var ledger = try Self.full()
     var other = ledger
@@ -93,7 +126,8 @@ import Testing
       try other.claim(Self.id(6), Self.job("x", base: "image", []), now: 1_000)
     }
     ledger.finish(
-      Self.id(4), dropped: [.blob(Self.digest("gone")), .blob(Self.digest("c"))], now: 2_000, times: Self.times)
+      Self.id(4), dropped: [.blob(Self.digest("gone")), .blob(Self.digest("c"))], copy: nil, now: 2_000,
+      times: Self.times)
     #expect(ledger.committed?.image == Self.digest("next"))
     #expect(ledger.finished.last == Self.id(4))
     // What another job claims is not loose; the rest is, when no PUT of it can arrive any more.
@@ -142,5 +176,13 @@ import Testing
     #expect(ledger.loose[.blob(Self.digest("c"))] == 0)
     #expect(ledger.loose[.blob(Self.digest("b"))] == nil, "another job claims it")
     #expect(ledger.loose[.blob(Self.digest("other"))] == nil, "the image needs it")
+  }
+}
+
+extension Ledger.Job {
+  fileprivate func after(_ base: Digest256) -> Self {
+    var job = self
+    job.base = base
+    return job
   }
 }

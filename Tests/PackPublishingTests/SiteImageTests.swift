@@ -62,7 +62,7 @@ import Testing
   /// Short files that clients fetch are objects, and within the image as well, the shortest ones first.
   @Test func copiesAreWithin() throws {
     var image = try sample()
-    let paths = (0..<100).map { SiteImage.Path.site(.changes(digest("list \($0)"))) }
+    let paths = (0..<100).map { SiteImage.Path.site(.sheet(digest("sheet \($0)"))) }
     for (number, path) in paths.enumerated() {
       image.files[path] = .init(content: Array(repeating: 1, count: 500 + number))
     }
@@ -80,12 +80,13 @@ import Testing
 
   /// Another file is never taken from an image, nor more of it than there may be.
   @Test func nothingElseIsWithin() throws {
-    let long = [UInt8](repeating: 7, count: 16 << 10), short = [UInt8](repeating: 7, count: 1 << 10)
+    let long = [UInt8](repeating: 7, count: 16 << 10), short = [UInt8](repeating: 7, count: 2 << 10)
     let segment = SegmentID(.random()), sheet = SiteImage.Path.site(.sheet(digest("sheet")))
     for (path, content, isRight) in [
       (SiteImage.Path.control, long, true), (.control, long + [7], false), (.table(segment), [7], false),
       (sheet, short, true), (sheet, short + [7], false), (.site(.segment(segment)), [7], false),
-      (.site(.delta(digest("delta"))), [], false), (.site(.version(digest("version"))), [7], false),
+      (.site(.delta(digest("delta"))), [], false), (.site(.version(digest("version"))), short, true),
+      (.site(.frames(segment)), [7], false), (.site(.changes(digest("list"))), [7], false),
     ] {
       var image = SiteImage(site: SiteID(.random()), number: 1, before: nil)
       image.files[path] = .init(content: content)

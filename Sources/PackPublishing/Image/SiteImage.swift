@@ -37,9 +37,8 @@ package struct SiteImage: Hashable, Sendable {
     var contentByteLimit: Int {
       switch self {
       case .site(.root), .control, .index: 16 << 10
-      case .site(.sheet), .site(.frames), .site(.changes): 1 << 10
-      // That a manifest is lost shows to the next one who publishes from nothing.
-      case .site(.segment), .site(.version), .site(.delta), .table: 0
+      case .site(.sheet), .site(.version): 2 << 10
+      case .site, .table: 0
       }
     }
 
@@ -49,17 +48,23 @@ package struct SiteImage: Hashable, Sendable {
     /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
     /// anywhere else.
     package init?(_ text: String) {
-      if text == "CONTROL" {
-        self = .control
-      } else if let name = text.wholeMatch(of: /index\/([0-9a-f]{16}\.(?:generation|run))/)?.1 {
-        self = .index(String(name))
-      } else if let name = text.wholeMatch(of: /tables\/([0-9a-f]{32})/)?.1, let id = ID128(hex: name) {
-        self = .table(SegmentID(id))
-      } else if let path = SitePath(text) {
-        self = .site(path)
-      } else {
-        return nil
-      }
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+      let path: Self? =
+        switch (parts.count, parts[0]) {
+        case (1, "CONTROL"): .control
+        case (2, "index"): Self.isIndexName(parts[1]) ? .index(String(parts[1])) : nil
+        case (2, "tables"): ID128(hex: parts[1]).map { .table(SegmentID($0)) }
+        default: SitePath(text).map(Self.site)
+        }
+      guard let path, path.description == text else { return nil }
+      self = path
+    }
+
+    /// Whether it is the name of a generation or a run: 16 small hexadecimal digits, and what it is.
+    private static func isIndexName(_ name: Substring) -> Bool {
+      let digits = name.utf8.prefix(16)
+      return digits.count == 16 && digits.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        && [".generation", ".run"].contains(name.dropFirst(16))
     }
   }
 

@@ -9,6 +9,7 @@ extension Ledger {
     var lines = [Self.title, "revision \(revision)", "nonce \(nonce.hex)"]
     lines.append(
       committed.map { "image \($0.image.hex) \($0.byteCount) \($0.time)" } ?? "image - - 0")
+    if let copy = committed?.copy { lines.append("within \(Data(copy.deflated).base64EncodedString())") }
     lines += finished.map { "done \($0.hex)" }
     lines += loose.sorted { $0.key < $1.key }.map { "loose \($0.value) \($0.key)" }
     lines += deletions.sorted { $0.key < $1.key }.map { "deleting \($0.value.closes) \($0.value.job.hex) \($0.key)" }
@@ -90,7 +91,15 @@ extension Ledger {
     else {
       throw lines.damage()
     }
-    return Committed(image: image, byteCount: byteCount, time: time)
+    return Committed(image: image, byteCount: byteCount, time: time, copy: try copy(&lines))
+  }
+
+  private static func copy(_ lines: inout TextLines) throws -> ImageCopy? {
+    guard let words = lines.next(["within"]) else { return nil }
+    guard words.count == 2, let data = Data(base64Encoded: words[1]), data.base64EncodedString() == words[1],
+      let copy = ImageCopy(deflated: Array(data))
+    else { throw lines.damage() }
+    return copy
   }
 
   private static func job(_ words: [String], _ lines: inout TextLines) throws -> Job {

@@ -19,6 +19,9 @@ package struct Ledger: Hashable, Sendable {
 
     /// When.
     package var time: Time
+
+    /// Not there while a job is under way: the ledger is short then, which is written for each of its steps.
+    package var copy: ImageCopy?
   }
 
   /// An image that a job is about to commit.
@@ -108,6 +111,7 @@ package struct Ledger: Hashable, Sendable {
       deletions[key] = nil
     }
     jobs[id] = job
+    committed?.copy = nil
   }
 
   /// - Throws: ``Refusal``.
@@ -131,12 +135,16 @@ package struct Ledger: Hashable, Sendable {
 
   /// Commits the image of a job whose roots are written.
   ///
-  /// - Parameter dropped: what the image before needed and this one does not.
-  package mutating func finish(_ id: ID128, dropped: Set<ObjectKey>, now: Time, times: ProtocolTimes) {
+  /// - Parameters:
+  ///   - dropped: what the image before needed and this one does not.
+  ///   - copy: of the image; nil: none is kept.
+  package mutating func finish(
+    _ id: ID128, dropped: Set<ObjectKey>, copy: ImageCopy?, now: Time, times: ProtocolTimes
+  ) {
     guard let job = jobs[id], job.isReady else { return }
     jobs[id] = nil
     for key in dropped where !isClaimed(key) { loose[key] = now + times.requestLife }
-    committed = Committed(image: job.proposal.image, byteCount: job.proposal.byteCount, time: now)
+    committed = Committed(image: job.proposal.image, byteCount: job.proposal.byteCount, time: now, copy: copy)
     finished = finished.suffix(Self.finishedLimit - 1) + [id]
   }
 

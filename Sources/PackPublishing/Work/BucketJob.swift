@@ -79,11 +79,15 @@ struct BucketJob: Sendable {
     _ ledger: Ledger, _ known: (Digest256) -> SignedSiteImage?
   ) async throws -> SignedSiteImage? {
     guard let committed = ledger.committed else { return nil }
-    return try await known(committed.image).orElse { try await image(committed.image) }
+    return try await known(committed.image).orElse {
+      try await image(
+        committed.image, in: committed.copy.flatMap { $0.bytes(of: committed.image, byteCount: committed.byteCount) })
+    }
   }
 
-  private func image(_ digest: Digest256) async throws -> SignedSiteImage {
-    let bytes = try await blob(digest, limit: SignedSiteImage.byteCountLimit)
+  /// - Parameter bytes: nil: they are fetched.
+  private func image(_ digest: Digest256, in bytes: [UInt8]? = nil) async throws -> SignedSiteImage {
+    let bytes = try await bytes.orElse { try await blob(digest, limit: SignedSiteImage.byteCountLimit) }
     return try SignedSiteImage(decoding: bytes, file: "\(storage.location): \(ObjectKey.blob(digest))")
   }
 
@@ -337,7 +341,10 @@ struct BucketJob: Sendable {
     }
     let dropped = (base?.keys ?? []).subtracting(next.keys), times = times
     try checkpoint("finish")
-    try await ledgerFile.change { ledger, now in ledger.finish(job, dropped: dropped, now: now, times: times) }
+    let copy = ImageCopy(of: next.bytes)
+    try await ledgerFile.change { ledger, now in
+      ledger.finish(job, dropped: dropped, copy: copy, now: now, times: times)
+    }
   }
 
   /// The bytes of a root of an image: in the image, in a file of this publisher, or in a blob.

@@ -4,8 +4,8 @@ import PackStore
 /// A publisher's copy of a site: a site in a folder, on which all that works on sites works, and which is made what an image
 /// says. A file that is there under the name of one that never changes stays; so the next command fetches what changed.
 ///
-/// - `site/` is the site, or a copy without frames: of segments with data it then has the tables alone, but for those that were
-///   made here, or whose content was asked for.
+/// - `site/` is the site, or a copy without frames: of segments with data it then has the tables alone, and no files that are
+///   for clients alone, but for those that were made here, or whose content was asked for.
 /// - `tables/` has the tables of segments that are here with their frames.
 /// - `mirror` says of which image it is a copy. It is not there while that is not known: while it is changed.
 /// - `image` is that image, so that it need not be fetched.
@@ -64,7 +64,7 @@ struct WorkFolder: Sendable {
     } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return nil }
   }
 
-  /// Says that all of the folder is as an image says, but for frames and deltas that it does without.
+  /// Says that all of the folder is as an image says, but for what it does without.
   func remember(_ image: SignedSiteImage) throws {
     guard !isTemporary else { return }
     try replaceFile(Self.imageName, in: path, by: image.bytes, draft: Self.imageName + ".new")
@@ -91,7 +91,7 @@ struct WorkFolder: Sendable {
 
   /// Which files a command needs.
   enum Extent: Sendable, Equatable {
-    /// What it takes to change the site: all but frames and deltas.
+    /// What it takes to change the site: all but frames and what is for clients alone.
     ///
     /// - Parameter content: segments whose frames are needed, too.
     case publishing(content: Set<SegmentID> = [])
@@ -150,8 +150,9 @@ struct WorkFolder: Sendable {
       case .control: return false
       case .table(let id): guard remote.contains(id), extent != .description else { return false }
       case .site(.segment(let id)): guard !remote.contains(id), extent != .description else { return false }
-      // What has all frames is no copy without: a delta that is not there counts as lost.
-      case .site(.delta): guard remote.isEmpty, extent != .description else { return false }
+      // What has all frames is no copy without: a file that is not there counts as lost.
+      case .site(let name) where name.isForClients:
+        guard remote.isEmpty, extent != .description else { return false }
       default: break
       }
       return try !has(path, file)
@@ -238,7 +239,7 @@ struct WorkFolder: Sendable {
     let retired = try readRetired(), inventory = try site.inventory(), before = base?.image.files ?? [:]
     for path in try paths() { image.files[path] = try entry(of: path, before[path]) }
     for (path, file) in before {
-      guard case .site(let name) = path, name.isSegment || name.isDelta, image.files[path] == nil else { continue }
+      guard case .site(let name) = path, name.isForClients, image.files[path] == nil else { continue }
       if inventory.files.contains(name) { image.files[path] = file }
     }
     for path in Array(image.files.keys) {

@@ -16,7 +16,14 @@ package enum SitePath: Hashable, Sendable {
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
-  package var isDelta: Bool { if case .delta = self { true } else { false } }
+  /// Whether a copy of the site without frames does without the file, be it a segment with data: what signed files say of it is
+  /// all that publishing needs.
+  package var isForClients: Bool {
+    switch self {
+    case .frames, .segment, .delta, .changes: true
+    case .root, .sheet, .version: false
+    }
+  }
 
   package var isRoot: Bool { if case .root = self { true } else { false } }
 

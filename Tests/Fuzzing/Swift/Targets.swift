@@ -327,12 +327,13 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
 @Sendable private func decodeLedger(_ bytes: [UInt8]) {
   guard let ledger = try? Ledger(decoding: bytes, file: "ledger") else { return }
   precondition(try! Ledger(decoding: ledger.encode(), file: "ledger") == ledger)
+  if let committed = ledger.committed { _ = committed.copy?.bytes(of: committed.image, byteCount: committed.byteCount) }
   var next = ledger
   let now = ledger.jobs.values.map(\.leaseEnd).max() ?? 0, me = ID128(copying: [UInt8](repeating: 9, count: 16))
   for (id, job) in ledger.jobs.sorted(by: { $0.key.hex < $1.key.hex }) {
     try? next.renew(id, until: now)
     _ = try? next.makeReady(id, [:])
-    next.finish(id, dropped: job.claims, now: now, times: .init())
+    next.finish(id, dropped: job.claims, copy: nil, now: now, times: .init())
   }
   _ = next.beginDeletions(by: me, now: now, times: .init())
   precondition(try! Ledger(decoding: next.encode(), file: "ledger") == next)
@@ -480,7 +481,9 @@ private let seeds: [String: [[UInt8]]] = {
     ]
   let blob = ObjectKey.blob(digest), file = ObjectKey.file(.version(digest)), owner = site.id
   var ledger = Ledger()
-  ledger.committed = .init(image: digest, byteCount: 7, time: 1 << 30)
+  let line = Array(String(repeating: "file\n", count: 100).utf8)
+  ledger.committed = .init(
+    image: Digest256(hashing: line), byteCount: UInt64(line.count), time: 1 << 30, copy: ImageCopy(of: line))
   ledger.finished = [owner]
   ledger.loose[.file(.delta(digest))] = 1 << 30
   ledger.deletions[file] = .init(job: owner, closes: 1 << 31)
