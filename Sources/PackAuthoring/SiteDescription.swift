@@ -159,11 +159,16 @@ struct SiteDescription {
   /// about to leave it, for clients have these. A list is never needed: where one cannot be made, pages do.
   private mutating func makeChangeLists(to version: PackVersion) throws -> [VersionManifest.ChangeList] {
     var lists: [VersionManifest.ChangeList] = []
-    let earlier = snapshot.versions(of: version.pack).filter { $0.number < version.number }
+    let earlier = snapshot.versions(of: version.pack).filter {
+      $0.number < version.number && $0.catalog != version.catalog
+    }
+    guard !earlier.isEmpty, let lister = try Self.ifThereIsOne({ try ChangeLister(to: version, in: snapshot) }) else {
+      return []
+    }
     for from in earlier.sorted(by: { $0.number > $1.number }) where lists.count < Self.changeListCount {
       try Task.checkCancellation()
-      guard from.catalog != version.catalog, !lists.contains(where: { $0.from == from.catalog }),
-        let bytes = try listChanges(from: from, to: version)
+      guard !lists.contains(where: { $0.from == from.catalog }),
+        let bytes = try Self.ifThereIsOne({ try lister.changes(from: from) })
       else { continue }
       let digest = Digest256(hashing: bytes)
       try folder.write(.changes(digest)) { file in try file.write(bytes) }
@@ -174,9 +179,9 @@ struct SiteDescription {
   }
 
   /// Nil where the versions have little in common, or what one of them needs is lost.
-  private func listChanges(from: PackVersion, to version: PackVersion) throws -> [UInt8]? {
+  private static func ifThereIsOne<List: ~Copyable>(_ make: () throws -> List) throws -> List? {
     do {
-      return try snapshot.listChanges(from: from, to: version)
+      return try make()
     } catch let error as PackStoreError where [.invalidArgument, .purged, .corrupt, .notFound].contains(error.code) {
       return nil
     }

@@ -445,7 +445,10 @@ static void put_change_lists(void) {
   uint32_t pack = fuzz_find_pack(snapshot);
   for (uint64_t from = 1; from <= 2; from++) {
     seed list = {0}, file = {0};
-    FUZZ_ASSERT(!pks_snapshot_list_changes(snapshot, pack, from, 3 - from, append_list, &list, NULL));
+    pks_change_lister *lister;
+    FUZZ_ASSERT(!pks_change_lister_open(&lister, snapshot, pack, 3 - from, NULL));
+    FUZZ_ASSERT(!pks_change_lister_list(lister, from, append_list, &list, NULL));
+    pks_change_lister_close(lister);
     for (unsigned flags = 1; flags < 16; flags += 2) {
       append_number(&file, flags, 1);
       append(&file, list.bytes, list.length);

@@ -8,6 +8,11 @@ void pks__entry_list_init(pks__entry_list *listing, pks__scratch_folder *home) {
   pks__scratch_init(&listing->texts, home);
 }
 
+void pks__entry_list_clear(pks__entry_list *listing) {
+  listing->items.length = listing->texts.length = 0;
+  listing->file_count = listing->byte_count = listing->mapped_count = 0;
+}
+
 void pks__entry_list_free(pks__entry_list *listing) {
   pks__scratch_free(&listing->items);
   pks__scratch_free(&listing->texts);

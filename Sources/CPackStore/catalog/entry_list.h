@@ -26,7 +26,8 @@ typedef struct pks__entry_list {
 } pks__entry_list;
 
 void pks__entry_list_init(pks__entry_list *listing, pks__scratch_folder *home);
-void pks__entry_list_free(pks__entry_list *listing);  ///< a zeroed one is fine
+void pks__entry_list_clear(pks__entry_list *listing);  ///< leaves the room that it took
+void pks__entry_list_free(pks__entry_list *listing);   ///< a zeroed one is fine
 
 /// Appends an item; `item->text` is set. `target` is that of a link, `item->size` bytes.
 pks_status pks__entry_list_append(

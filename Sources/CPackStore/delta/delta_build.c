@@ -307,7 +307,8 @@ static pks_status build(
   pks_status status = open_builder(builder, error);
   pks__scratch_init(&builder->blocks, builder->home);
   pks__scratch_init(&builder->spans, builder->home);
-  if (!status) { status = pks__delta_plan_make(&builder->plan, snapshot, from, to, builder->home, error); }
+  if (!status) { status = pks__delta_plan_open(&builder->plan, snapshot, to, builder->home, error); }
+  if (!status) { status = pks__delta_plan_compare(&builder->plan, from, error); }
   if (!status && builder->plan.description.length > PKS__DELTA_DESCRIPTION_MAX) {
     const char *text = "the versions differ in more than one delta may hold";
     status = pks__fail(error, PKS_INVALID_ARGUMENT, text, builder->request->pack, PKS_NO_OFFSET);

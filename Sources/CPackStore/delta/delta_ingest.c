@@ -203,7 +203,8 @@ pks_status pks__ingest_delta(
   out->info.chunk_average = header->chunk_average;
   out->files_expected = header->file_count;
   out->bytes_expected = header->logical_bytes;
-  status = pks__version_list_read(&walk.from, from->snapshot, from->version, &staging->scratch, error);
+  pks__version_list_init(&walk.from, from->snapshot, &staging->scratch);
+  status = pks__version_list_read(&walk.from, from->version, error);
   if (!status) { status = describe(&walk, error); }
   if (!status) {
     uint64_t chunks = header->new_bytes / header->chunk_average;

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+// All that one comparison leaves to be cleared for the next.
+#define ARRAYS_OF(plan)                                                                                                \
+  { &(plan)->kept, &(plan)->description, &(plan)->new_rows, &(plan)->stretches, &(plan)->groups, &(plan)->matches }
+
 /// How an entry of B stands to A.
 typedef struct match {
   uint64_t from_item;  ///< the first entry of A that has no lesser path
@@ -17,7 +21,6 @@ typedef struct wanted_chunk {
 
 typedef struct planner {
   pks__delta_plan *plan;
-  pks__scratch matches;      ///< match by entry of B
   pks__scratch wanted;       ///< wanted_chunk
   pks__hash_map wanted_ids;  ///< id prefix -> number of the wanted chunk
   pks__hash_map new_chunks;  ///< id prefix -> number of the new chunk
@@ -321,7 +324,7 @@ static pks_status describe(planner *planner, pks_error *error) {
   const pks__entry_list *listing = &planner->plan->to.listing;
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < pks__entry_list_count(listing); i++) {
-    const match *match = PKS__SCRATCH_AT(&planner->matches, const struct match, i);
+    const match *match = PKS__SCRATCH_AT(&planner->plan->matches, const struct match, i);
     status = pass_gone(planner, match, error);
     if (!status && match->same) {
       take_same(planner);
@@ -347,7 +350,7 @@ static pks_status match_entries(planner *planner, pks_error *error) {
     match match = {.from_item = from_item, .found = order == 0};
     match.same = match.found && is_same(planner, from_item, i);
     from_item += match.found;
-    status = pks__scratch_append(&planner->matches, &match, sizeof match, error);
+    status = pks__scratch_append(&planner->plan->matches, &match, sizeof match, error);
   }
   return status;
 }
@@ -367,7 +370,7 @@ static pks_status find_chunks(planner *planner, pks_error *error) {
   const pks__version_list *from = &planner->plan->from, *to = &planner->plan->to;
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < pks__entry_list_count(&to->listing); i++) {
-    if (PKS__SCRATCH_AT(&planner->matches, const match, i)->same) { continue; }
+    if (PKS__SCRATCH_AT(&planner->plan->matches, const match, i)->same) { continue; }
     uint64_t end = pks__version_list_first_row(to, i + 1);
     for (uint64_t row = pks__version_list_first_row(to, i); !status && row < end; row++) {
       status = want_chunk(planner, row, error);
@@ -396,25 +399,34 @@ static pks_status compare(planner *planner, pks_error *error) {
   return status ? status : describe(planner, error);
 }
 
-pks_status pks__delta_plan_make(
-  pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *from, const pks__version *to,
-  pks__scratch_folder *home, pks_error *error
+pks_status pks__delta_plan_open(
+  pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *to, pks__scratch_folder *home, pks_error *error
 ) {
   *out = (pks__delta_plan){0};
-  pks__scratch *all[] = {&out->kept, &out->description, &out->new_rows, &out->stretches, &out->groups};
+  pks__scratch *all[] = ARRAYS_OF(out);
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
-  planner planner = {.plan = out};
-  pks__scratch *own[] = {&planner.matches, &planner.wanted, &planner.steps};
-  for (size_t i = 0; i < PKS_COUNT_OF(own); i++) { pks__scratch_init(own[i], home); }
+  pks__version_list_init(&out->from, snapshot, home);
+  pks__version_list_init(&out->to, snapshot, home);
+  return pks__version_list_read(&out->to, to, error);
+}
+
+pks_status pks__delta_plan_compare(pks__delta_plan *plan, const pks__version *from, pks_error *error) {
+  pks__scratch *all[] = ARRAYS_OF(plan);
+  for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { all[i]->length = 0; }
+  plan->new_bytes = 0;
+  planner planner = {.plan = plan};
+  pks__scratch_folder *home = plan->kept.home;
   pks__hash_map_init(&planner.wanted_ids, home);
   pks__hash_map_init(&planner.new_chunks, home);
-  pks_status status = pks__version_list_read(&out->from, snapshot, from, home, error);
-  if (!status) { status = pks__version_list_read(&out->to, snapshot, to, home, error); }
-  if (!status) { status = pks__scratch_append(&out->kept, NULL, pks__version_list_rows(&out->from), error); }
+  pks__scratch_init(&planner.wanted, home);
+  pks__scratch_init(&planner.steps, home);
+  pks_status status = pks__version_list_read(&plan->from, from, error);
+  if (!status) { status = pks__scratch_append(&plan->kept, NULL, pks__version_list_rows(&plan->from), error); }
   if (!status) { status = compare(&planner, error); }
   pks__hash_map_free(&planner.wanted_ids);
   pks__hash_map_free(&planner.new_chunks);
-  for (size_t i = 0; i < PKS_COUNT_OF(own); i++) { pks__scratch_free(own[i]); }
+  pks__scratch_free(&planner.wanted);
+  pks__scratch_free(&planner.steps);
   return status;
 }
 
@@ -439,6 +451,6 @@ pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *
 void pks__delta_plan_close(pks__delta_plan *plan) {
   pks__version_list_close(&plan->from);
   pks__version_list_close(&plan->to);
-  pks__scratch *all[] = {&plan->kept, &plan->description, &plan->new_rows, &plan->stretches, &plan->groups};
+  pks__scratch *all[] = ARRAYS_OF(plan);
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
 }

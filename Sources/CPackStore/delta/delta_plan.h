@@ -37,14 +37,17 @@ typedef struct pks__delta_plan {
   pks__scratch stretches;    ///< pks__new_stretch
   pks__scratch groups;       ///< pks__planned_group
   uint64_t new_bytes;
+  pks__scratch matches;  ///< how the entries of B stand to A: its own business
 } pks__delta_plan;
 
-/// Compares two versions of `snapshot`. `home` may be NULL. To be closed, also after an error. Time is linear in
-/// entries and chunks. Errors: CORRUPT, PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
-pks_status pks__delta_plan_make(
-  pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *from, const pks__version *to,
-  pks__scratch_folder *home, pks_error *error
+/// Reads version B of `snapshot`. `home` may be NULL. To be closed, also after an error. Errors: CORRUPT, PURGED, NO_SPACE,
+/// IO_ERROR, OUT_OF_MEMORY.
+pks_status pks__delta_plan_open(
+  pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *to, pks__scratch_folder *home, pks_error *error
 );
+/// Compares version A, in place of the one that was compared before. Time is linear in entries and chunks. Errors:
+/// INVALID_ARGUMENT (2^32 chunks or more), and as above.
+pks_status pks__delta_plan_compare(pks__delta_plan *plan, const pks__version *from, pks_error *error);
 /// Appends what B refers to no more of A, in order: pks__old_span. Spans that are near to each other are one.
 pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error);
 void pks__delta_plan_close(pks__delta_plan *plan);  ///< a zeroed one is fine

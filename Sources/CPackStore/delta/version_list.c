@@ -68,21 +68,23 @@ static pks_status list_entry(
   return status;
 }
 
-pks_status pks__version_list_read(
-  pks__version_list *out, pks_snapshot *snapshot, const pks__version *version, pks__scratch_folder *home,
-  pks_error *error
-) {
-  *out = (pks__version_list){.snapshot = snapshot};
-  pks__entry_list_init(&out->listing, home);
-  pks__scratch_init(&out->first_rows, home);
-  pks__scratch_init(&out->chunks, home);
-  pks__page_source pages = pks__snapshot_pages(snapshot);
+void pks__version_list_init(pks__version_list *list, pks_snapshot *snapshot, pks__scratch_folder *home) {
+  *list = (pks__version_list){.snapshot = snapshot};
+  pks__entry_list_init(&list->listing, home);
+  pks__scratch_init(&list->first_rows, home);
+  pks__scratch_init(&list->chunks, home);
+}
+
+pks_status pks__version_list_read(pks__version_list *list, const pks__version *version, pks_error *error) {
+  pks__entry_list_clear(&list->listing);
+  list->first_rows.length = list->chunks.length = list->byte_count = 0;
+  pks__page_source pages = pks__snapshot_pages(list->snapshot);
   pks__tree map;
-  pks_status status = pks__catalog_read_root(pages, &version->catalog, &out->info, &map, error);
-  if (!status && !pks__chunk_average_is_valid(out->info.chunk_average)) {
+  pks_status status = pks__catalog_read_root(pages, &version->catalog, &list->info, &map, error);
+  if (!status && !pks__chunk_average_is_valid(list->info.chunk_average)) {
     status = pks__fail(error, PKS_CORRUPT, "impossible average chunk in a catalog", NULL, PKS_NO_OFFSET);
   }
-  if (!status) { status = expect(out, error); }
+  if (!status) { status = expect(list, error); }
   if (status) { return status; }
   pks__map_flags mapped;
   pks__tree_cursor entries;
@@ -93,11 +95,11 @@ pks_status pks__version_list_read(
   while (!status && more) {
     pks__catalog_entry entry;
     status = pks__catalog_entry_read(&entries, &entry, error);
-    if (!status) { status = list_entry(out, pages, &entry, &mapped, error); }
+    if (!status) { status = list_entry(list, pages, &entry, &mapped, error); }
     if (!status) { status = pks__tree_cursor_next(&entries, &more, error); }
   }
-  uint64_t end = pks__version_list_rows(out);
-  if (!status) { status = pks__scratch_append(&out->first_rows, &end, sizeof end, error); }
+  uint64_t end = pks__version_list_rows(list);
+  if (!status) { status = pks__scratch_append(&list->first_rows, &end, sizeof end, error); }
   pks__tree_cursor_free(&entries);
   pks__map_flags_close(&mapped);
   return status;

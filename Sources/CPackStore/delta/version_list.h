@@ -29,12 +29,10 @@ typedef struct pks__version_list {
   uint64_t byte_count;      ///< of all files
 } pks__version_list;
 
-/// Reads the catalog, and the layout for what it says of map assets. To be closed, also after an error. Errors: CORRUPT,
-/// PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
-pks_status pks__version_list_read(
-  pks__version_list *out, pks_snapshot *snapshot, const pks__version *version, pks__scratch_folder *home,
-  pks_error *error
-);
+void pks__version_list_init(pks__version_list *list, pks_snapshot *snapshot, pks__scratch_folder *home);
+/// Reads the catalog, and the layout for what it says of map assets, in place of the version that was read before. Errors:
+/// CORRUPT, PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+pks_status pks__version_list_read(pks__version_list *list, const pks__version *version, pks_error *error);
 void pks__version_list_close(pks__version_list *list);  ///< a zeroed one is fine
 
 static inline uint64_t pks__version_list_rows(const pks__version_list *list) {

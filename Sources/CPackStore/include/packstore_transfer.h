@@ -46,17 +46,31 @@ PKS_MUST_CHECK pks_status pks_snapshot_measure_download(
   uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t version, pks_error *PKS_NULLABLE error
 );
 
-/// Makes the change list that leads from one kept version of a pack to another, and hands it to `write`, in one piece: what
+/// Makes change lists that lead to one version of a pack. One thread at a time; the snapshot outlives it.
+typedef struct pks_change_lister pks_change_lister;
+
+/// Reads kept version `to` of a pack, which may be a removed one. Temporary files lie in the store's `tmp/` until it is closed;
+/// where the store is read-only, all is in memory: 50 to 100 bytes for each chunk. O(files and chunks). Errors: NOT_FOUND (no such
+/// pack or version), INVALID_ARGUMENT (the version has too many chunks for any list), PURGED, CORRUPT, NO_SPACE, IO_ERROR,
+/// OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_change_lister_open(
+  pks_change_lister *PKS_NULLABLE *PKS_NONNULL out, const pks_snapshot *snapshot, uint32_t pack, uint64_t to,
+  pks_error *PKS_NULLABLE error
+);
+
+/// Makes the change list that leads there from kept version `from` of the same pack, and hands it to `write`, in one piece: what
 /// catalog and layout of version `to` have that version `from` has not, in place of their pages. It is a function of the
-/// catalog of `from`, of catalog, layout and attributes of `to`, and of libzstd's version. `pack` may be a removed one. False
-/// cancels. Temporary files lie in the store's `tmp/`. O(files and chunks of both). Errors: NOT_FOUND (no such pack or
-/// version), INVALID_ARGUMENT (it would have more than 4 MiB: the versions have little in common), CANCELLED, PURGED, CORRUPT,
-/// NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
-PKS_MUST_CHECK pks_status pks_snapshot_list_changes(
-  const pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to,
+/// catalog of `from`, of catalog, layout and attributes of `to`, and of libzstd's version. False cancels. The lister is as it was
+/// after an error, too. O(files and chunks of both). Errors: NOT_FOUND (no such version), INVALID_ARGUMENT (it would have more
+/// than 4 MiB: the versions have little in common), CANCELLED, PURGED, CORRUPT, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_change_lister_list(
+  pks_change_lister *lister, uint64_t from,
   bool (*write)(void *PKS_NULLABLE context, const void *bytes, size_t byte_count), void *PKS_NULLABLE context,
   pks_error *PKS_NULLABLE error
 );
+
+/// Frees it. NULL is fine.
+void pks_change_lister_close(pks_change_lister *PKS_NULLABLE lister);
 
 // MARK: - Versions of other stores
 

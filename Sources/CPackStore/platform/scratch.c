@@ -5,6 +5,9 @@
 
 #include "base/memory.h"
 
+/// The most that a hint reserves, bytes: it may be wrong.
+enum { EXPECTED_MAX = 16 * 1024 * 1024 };
+
 static const char scratch_text[] = "cannot make room for a temporary file";
 
 void pks__scratch_free(pks__scratch *scratch) {
@@ -64,7 +67,10 @@ pks_status pks__scratch_reserve(pks__scratch *scratch, uint64_t byte_count, pks_
 
 pks_status pks__scratch_expect(pks__scratch *scratch, uint64_t byte_count, pks_error *error) {
   bool goes_to_file = scratch->home && byte_count > PKS__SCRATCH_HEAP_MAX;
-  return goes_to_file ? pks__scratch_reserve(scratch, PKS__SCRATCH_HEAP_MAX + 1, error) : PKS_OK;
+  if (!goes_to_file) { return PKS_OK; }
+  // Each file that is outgrown costs the pages that were touched in it. A disk that has no room for all may have it for less.
+  if (!pks__scratch_reserve(scratch, pks__min64(byte_count, EXPECTED_MAX), NULL)) { return PKS_OK; }
+  return pks__scratch_reserve(scratch, PKS__SCRATCH_HEAP_MAX + 1, error);
 }
 
 pks_status pks__scratch_append(pks__scratch *scratch, const void *bytes, uint64_t byte_count, pks_error *error) {

@@ -41,8 +41,8 @@ void pks__scratch_free(pks__scratch *scratch);
 /// Makes room for `byte_count` more bytes; they are not in use yet.
 pks_status pks__scratch_reserve(pks__scratch *scratch, uint64_t byte_count, pks_error *error);
 
-/// An untrusted size hint: an array that will not stay in the heap goes to its file at once, and leaves no
-/// holes in the heap by growing there.
+/// An untrusted size hint: an array that will not stay in the heap goes to its file at once, and neither leaves holes in the
+/// heap nor is copied while it grows.
 pks_status pks__scratch_expect(pks__scratch *scratch, uint64_t byte_count, pks_error *error);
 
 /// Appends bytes, or zeros when `bytes` is NULL.

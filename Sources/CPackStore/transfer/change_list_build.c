@@ -1,14 +1,16 @@
-/// Making a change list between two versions that a store keeps.
+/// Making change lists to a version that a store keeps from earlier ones.
 #include <string.h>
 
+#include "base/memory.h"
 #include "delta/delta_plan.h"
 #include "ingest/staging.h"
 #include "transfer/change_list.h"
 #include "transfer/frame_walk.h"
 #include "transfer/site_version.h"
 
-typedef struct lister {
+typedef struct pks_change_lister {
   pks_snapshot *snapshot;
+  uint32_t pack;
   pks__staging staging;  ///< zeroed when the store may not be written: then all is in memory
   pks__scratch_folder *home;
   pks__delta_plan plan;
@@ -22,11 +24,11 @@ typedef struct lister {
   pks__listed_place last_chunk, last_mapped;
   pks__scratch attributes;
   pks__scratch out;
-} lister;
+} pks_change_lister;
 
 // MARK: - Segments
 
-static pks_status number_segments(lister *lister, pks_error *error) {
+static pks_status number_segments(pks_change_lister *lister, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&lister->to.segments, pks__segment_id); i++) {
     const pks__segment_id *id = PKS__SCRATCH_AT(&lister->to.segments, const pks__segment_id, i);
@@ -36,7 +38,9 @@ static pks_status number_segments(lister *lister, pks_error *error) {
   return status;
 }
 
-static pks_status find_segment(const lister *lister, const pks__frame_walk *walk, uint32_t *out, pks_error *error) {
+static pks_status find_segment(
+  const pks_change_lister *lister, const pks__frame_walk *walk, uint32_t *out, pks_error *error
+) {
   uint64_t key = pks__hash_map_key(&lister->segment_numbers, &walk->segment, sizeof walk->segment), probe = 0;
   while (pks__hash_map_next(&lister->segment_numbers, key, &probe, out)) {
     const pks__segment_id *id = PKS__SCRATCH_AT(&lister->to.segments, const pks__segment_id, *out);
@@ -55,10 +59,12 @@ static pks_status put_place(
   return pks__scratch_append(out, bytes, pks__listed_place_put(bytes, place, expected), error);
 }
 
-static uint64_t new_count(const lister *lister) { return PKS__SCRATCH_COUNT(&lister->plan.new_rows, uint64_t); }
+static uint64_t new_count(const pks_change_lister *lister) {
+  return PKS__SCRATCH_COUNT(&lister->plan.new_rows, uint64_t);
+}
 
 /// The row in B of the new chunk that comes next; UINT64_MAX: there is none.
-static uint64_t next_row(const lister *lister) {
+static uint64_t next_row(const pks_change_lister *lister) {
   return lister->next_new < new_count(lister)
     ? *PKS__SCRATCH_AT(&lister->plan.new_rows, const uint64_t, lister->next_new)
     : UINT64_MAX;
@@ -66,7 +72,7 @@ static uint64_t next_row(const lister *lister) {
 
 /// Lists the chunk that the walk passed last.
 static pks_status list_chunk(
-  lister *lister, const pks__frame_walk *walk, const pks__listed_chunk *chunk, pks_error *error
+  pks_change_lister *lister, const pks__frame_walk *walk, const pks__listed_chunk *chunk, pks_error *error
 ) {
   uint8_t length[PKS__VARINT_MAX];
   pks__listed_place place = {.frame = walk->index, .begin = walk->begin};
@@ -81,7 +87,7 @@ static pks_status list_chunk(
 }
 
 /// Lists the new chunks of an item which has some.
-static pks_status list_chunks(lister *lister, pks__frame_walk *walk, uint64_t item, pks_error *error) {
+static pks_status list_chunks(pks_change_lister *lister, pks__frame_walk *walk, uint64_t item, pks_error *error) {
   const pks__version_list *to = &lister->plan.to;
   uint64_t end = pks__version_list_first_row(to, item + 1);
   pks_status status = PKS_OK;
@@ -93,7 +99,7 @@ static pks_status list_chunks(lister *lister, pks__frame_walk *walk, uint64_t it
   return status;
 }
 
-static pks_status list_mapped(lister *lister, const pks__frame_walk *walk, pks_error *error) {
+static pks_status list_mapped(pks_change_lister *lister, const pks__frame_walk *walk, pks_error *error) {
   pks__listed_place place = {.frame = walk->index, .begin = walk->next};
   pks_status status = find_segment(lister, walk, &place.segment, error);
   if (!status) { status = put_place(&lister->mapped_places, &place, &lister->last_mapped, error); }
@@ -118,7 +124,9 @@ static pks_status read_place(
   return text ? pks__fail_at_path(error, PKS_CORRUPT, text, path, item->path_length) : PKS_OK;
 }
 
-static pks_status list_item(lister *lister, uint64_t index, const pks__tree_cursor *places, pks_error *error) {
+static pks_status list_item(
+  pks_change_lister *lister, uint64_t index, const pks__tree_cursor *places, pks_error *error
+) {
   const pks__version_list *to = &lister->plan.to;
   const pks__item *item = pks__entry_list_at(&to->listing, index);
   const char *path = pks__entry_list_path(&to->listing, item);
@@ -137,7 +145,7 @@ static pks_status list_item(lister *lister, uint64_t index, const pks__tree_curs
 }
 
 /// Goes through the layout, which has an entry for each file that has bytes.
-static pks_status list_places(lister *lister, pks_error *error) {
+static pks_status list_places(pks_change_lister *lister, pks_error *error) {
   const pks__entry_list *listing = &lister->plan.to.listing;
   pks__tree_cursor places;
   bool more = true;
@@ -159,12 +167,18 @@ static pks_status list_places(lister *lister, pks_error *error) {
 
 // MARK: - The list
 
-static pks_status write_list(lister *lister, const pks__version *from, const char *pack, pks_error *error) {
+static const char *pack_name(const pks_change_lister *lister) {
+  return pks__generation_any_pack(&lister->snapshot->generation, lister->pack)->name;
+}
+
+static pks_status refuse_size(const pks_change_lister *lister, pks_error *error) {
+  const char *text = "the versions differ in more than a change list may hold";
+  return pks__fail(error, PKS_INVALID_ARGUMENT, text, pack_name(lister), PKS_NO_OFFSET);
+}
+
+static pks_status write_list(pks_change_lister *lister, const pks__version *from, pks_error *error) {
   const pks__catalog_info *info = &lister->plan.to.info;
-  if (lister->body.length > PKS__CHANGE_LIST_BODY_MAX) {
-    const char *text = "the versions differ in more than a change list may hold";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, pack, PKS_NO_OFFSET);
-  }
+  if (lister->body.length > PKS__CHANGE_LIST_BODY_MAX) { return refuse_size(lister, error); }
   pks__change_list list = {
     .chunk_average = info->chunk_average,
     .from = from->catalog,
@@ -182,38 +196,82 @@ static pks_status write_list(lister *lister, const pks__version *from, const cha
     .ids = PKS__SCRATCH_AT(&lister->ids, const pks__id, 0),
     .body = lister->body.bytes,
   };
-  return pks__change_list_write(&list, &lister->out, pack, error);
+  return pks__change_list_write(&list, &lister->out, pack_name(lister), error);
 }
 
-static pks_status make_list(lister *lister, const pks__version *from, const char *pack, pks_error *error) {
-  const pks__version *to = lister->to.version;
-  pks_status status = PKS_OK;
-  if (lister->snapshot->store->may_write) {
-    status = pks__staging_open(&lister->staging, lister->snapshot->store, error);
+static pks_status make_list(pks_change_lister *lister, const pks__version *from, pks_error *error) {
+  pks__scratch *arrays[] = {&lister->ids, &lister->body, &lister->mapped_places, &lister->out};
+  for (size_t i = 0; i < PKS_COUNT_OF(arrays); i++) { arrays[i]->length = 0; }
+  lister->next_new = 0;
+  lister->last_chunk = lister->last_mapped = (pks__listed_place){0};
+  pks_status status = pks__delta_plan_compare(&lister->plan, from, error);
+  if (!status && new_count(lister) > PKS__CHANGE_LIST_MAX / sizeof(pks__id)) { status = refuse_size(lister, error); }
+  const pks__scratch *description = &lister->plan.description;
+  if (!status) { status = pks__scratch_append(&lister->body, description->bytes, description->length, error); }
+  if (!status) { status = list_places(lister, error); }
+  return status ? status : write_list(lister, from, error);
+}
+
+// MARK: - Several lists
+
+static pks_status open_lister(pks_change_lister *lister, uint64_t to, pks_error *error) {
+  pks_snapshot *snapshot = lister->snapshot;
+  pks_status status = pks__site_version_open(&lister->to, snapshot, lister->pack, to, error);
+  if (!status && snapshot->store->may_write) {
+    status = pks__staging_open(&lister->staging, snapshot->store, error);
     if (!status) { lister->home = &lister->staging.scratch; }
   }
   pks__hash_map_init(&lister->segment_numbers, lister->home);
   pks__scratch *arrays[] = {&lister->ids, &lister->body, &lister->mapped_places, &lister->attributes, &lister->out};
   for (size_t i = 0; i < PKS_COUNT_OF(arrays); i++) { pks__scratch_init(arrays[i], lister->home); }
-  if (!status) { status = pks__delta_plan_make(&lister->plan, lister->snapshot, from, to, lister->home, error); }
-  bool fits = !status && new_count(lister) <= PKS__CHANGE_LIST_MAX / sizeof(pks__id)
-    && pks__version_list_rows(&lister->plan.to) <= PKS__CHANGE_LIST_ROWS_MAX;
-  if (!status && !fits) {
-    const char *text = "the versions differ in more than a change list may hold";
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, text, pack, PKS_NO_OFFSET);
+  const pks__version *version = lister->to.version;
+  if (!status) { status = pks__delta_plan_open(&lister->plan, snapshot, version, lister->home, error); }
+  if (!status && pks__version_list_rows(&lister->plan.to) > PKS__CHANGE_LIST_ROWS_MAX) {
+    status = refuse_size(lister, error);
   }
-  const pks__scratch *description = &lister->plan.description;
-  if (!status) { status = pks__scratch_append(&lister->body, description->bytes, description->length, error); }
   if (!status) { status = number_segments(lister, error); }
-  if (!status) { status = list_places(lister, error); }
-  if (!status) {
-    pks__page_source pages = pks__snapshot_pages(lister->snapshot);
-    status = pks__attributes_read(pages, &to->attributes, &lister->attributes, error);
-  }
-  return status ? status : write_list(lister, from, pack, error);
+  if (status) { return status; }
+  return pks__attributes_read(pks__snapshot_pages(snapshot), &version->attributes, &lister->attributes, error);
 }
 
-static void free_lister(lister *lister) {
+pks_status pks_change_lister_open(
+  pks_change_lister **out, const pks_snapshot *snapshot, uint32_t pack, uint64_t to, pks_error *error
+) {
+  *out = NULL;
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  if (status) { return status; }
+  pks_change_lister *lister = pks__allocate_zeroed(1, sizeof *lister);
+  if (!lister) { return pks__fail_memory(error); }
+  lister->snapshot = pks__snapshot_mutable(snapshot);
+  lister->pack = pack;
+  pks__segment_marks_init(&lister->marks, snapshot->store);
+  status = open_lister(lister, to, error);
+  if (status) {
+    pks_change_lister_close(lister);
+  } else {
+    *out = lister;
+  }
+  return status;
+}
+
+pks_status pks_change_lister_list(
+  pks_change_lister *lister, uint64_t from, bool (*write)(void *context, const void *bytes, size_t byte_count),
+  void *context, pks_error *error
+) {
+  pks_status status = pks__store_check_process(lister->snapshot->store, error);
+  if (status) { return status; }
+  pks__site_version old;
+  status = pks__site_version_open(&old, lister->snapshot, lister->pack, from, error);
+  if (!status) { status = make_list(lister, old.version, error); }
+  if (!status && !write(context, lister->out.bytes, (size_t)lister->out.length)) {
+    status = pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
+  }
+  pks__site_version_close(&old);
+  return status;
+}
+
+void pks_change_lister_close(pks_change_lister *lister) {
+  if (!lister) { return; }
   pks__scratch *arrays[] = {&lister->ids, &lister->body, &lister->mapped_places, &lister->attributes, &lister->out};
   for (size_t i = 0; i < PKS_COUNT_OF(arrays); i++) { pks__scratch_free(arrays[i]); }
   pks__hash_map_free(&lister->segment_numbers);
@@ -221,27 +279,5 @@ static void free_lister(lister *lister) {
   pks__delta_plan_close(&lister->plan);
   pks__site_version_close(&lister->to);
   pks__staging_close(&lister->staging);
-}
-
-pks_status pks_snapshot_list_changes(
-  const pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to,
-  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
-) {
-  pks_status status = pks__store_check_process(snapshot->store, error);
-  if (status) { return status; }
-  lister lister = {.snapshot = pks__snapshot_mutable(snapshot)};
-  pks__site_version old;
-  pks__segment_marks_init(&lister.marks, snapshot->store);
-  status = pks__site_version_open(&old, lister.snapshot, pack, from, error);
-  if (!status) { status = pks__site_version_open(&lister.to, lister.snapshot, pack, to, error); }
-  if (!status) {
-    const char *name = pks__generation_any_pack(&snapshot->generation, pack)->name;
-    status = make_list(&lister, old.version, name, error);
-  }
-  if (!status && !write(context, lister.out.bytes, (size_t)lister.out.length)) {
-    status = pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
-  }
-  pks__site_version_close(&old);
-  free_lister(&lister);
-  return status;
+  pks__free(lister);
 }

@@ -297,11 +297,12 @@ static pks_status take_list(pks__delivery_changes *changes, pks_error *error) {
   const pks__version *version = find_version(changes, &list.from);
   if (!version || !pks__id_equal(&list.to, &context->catalog)) { return fail(changes, error); }
   pks__scratch body;
-  pks__version_list from = {0};
+  pks__version_list from;
+  pks__version_list_init(&from, context->base, &context->home);
   pks__scratch_init(&body, &context->home);
   status = pks__change_list_decode(&list, context->decoder, &body, context->pack, error);
   if (!status) {
-    status = pks__version_list_read(&from, context->base, version, &context->home, error);
+    status = pks__version_list_read(&from, version, error);
     // What of A cannot be read is of no use here, and says nothing of what is written.
     if (status == PKS_IO_ERROR) { status = PKS_CORRUPT; }
   }

@@ -53,28 +53,6 @@ extension Snapshot {
     return byteCount
   }
 
-  /// The change list from one kept version of a pack to another: what catalog and layout of `version` have that `earlier` has
-  /// not. At most 4 MiB.
-  ///
-  /// - Throws: `invalidArgument` when the versions have too little in common; `notFound`, `corrupt`, `purged`, `noSpace`,
-  ///   `ioError`, `outOfMemory`.
-  package func listChanges(from earlier: PackVersion, to version: PackVersion) throws -> [UInt8] {
-    let scope = try scope(version.pack)
-    var bytes: [UInt8] = []
-    try check { error in
-      withContext(&bytes) { context in
-        pks_snapshot_list_changes(
-          pointer, scope, earlier.number, version.number,
-          { context, bytes, byteCount in
-            context!.assumingMemoryBound(to: [UInt8].self).pointee += UnsafeRawBufferPointer(
-              start: bytes, count: byteCount)
-            return true
-          }, context, error)
-      }
-    }
-    return bytes
-  }
-
   /// Hands out the frame table of a segment, piece by piece. All of the segment is read and checked.
   ///
   /// - Parameter write: what it throws ends the walk.

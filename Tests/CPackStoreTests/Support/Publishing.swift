@@ -50,17 +50,32 @@ extension Snapshot {
 
   /// The change list of pack `pack` from one kept version to another.
   func listChanges(of pack: UInt32 = 0, from: UInt64, to: UInt64, stopAfter limit: Int = .max) throws -> [UInt8] {
-    let sink = Sink<UInt8>(limit)
-    try attempt {
-      pks_snapshot_list_changes(
-        raw, pack, from, to,
-        { context, bytes, count in
-          let sink = Unmanaged<Sink<UInt8>>.fromOpaque(context!).takeUnretainedValue()
-          sink.taken += UnsafeRawBufferPointer(start: bytes, count: count)
-          return sink.goesOn()
-        }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+    try listChanges(of: pack, from: [from], to: to, stopAfter: limit)[0].get()
+  }
+
+  /// Those from several versions, by one lister.
+  func listChanges(
+    of pack: UInt32 = 0, from: [UInt64], to: UInt64, stopAfter limit: Int = .max
+  ) throws -> [Result<[UInt8], any Error>] {
+    var lister: OpaquePointer?
+    try attempt { pks_change_lister_open(&lister, raw, pack, to, $0) }
+    defer { pks_change_lister_close(lister) }
+    let opened = lister!
+    return from.map { from in
+      Result {
+        let sink = Sink<UInt8>(limit)
+        try attempt {
+          pks_change_lister_list(
+            opened, from,
+            { context, bytes, count in
+              let sink = Unmanaged<Sink<UInt8>>.fromOpaque(context!).takeUnretainedValue()
+              sink.taken += UnsafeRawBufferPointer(start: bytes, count: count)
+              return sink.goesOn()
+            }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+        }
+        return sink.taken
+      }
     }
-    return sink.taken
   }
 
   func frameTable(of id: [UInt8], stopAfter limit: Int = .max) throws -> [UInt8] {

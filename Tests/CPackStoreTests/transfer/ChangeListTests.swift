@@ -231,6 +231,22 @@ extension Core {
       #expect(try Store(test.published).snapshot().listChanges(from: 1, to: 2) == test.changes)
     }
 
+    /// One lister makes each list as one of its own would, also after one that there is not.
+    @Test func listsFromSeveralVersions() throws {
+      let everything = try Case.everyChange().published, few = Folder.sample(seed: 4)
+      everything.put(few, at: "/few")
+      try Store(everything).commit(keep: 10) { try $0.add("p", "/few", map: ["large"]) }
+      let snapshot = try Store(everything).snapshot()
+      for to: UInt64 in 1...3 {
+        let order: [UInt64] = [2, 9, 1, 3, 2, 0, 3, 1]
+        for (from, made) in zip(order, try snapshot.listChanges(from: order, to: to)) {
+          let alone = Result { try snapshot.listChanges(from: from, to: to) }
+          #expect((try? made.get()) == (try? alone.get()), "\(from) to \(to)")
+          #expect(((try? made.get()) != nil) == (1...3).contains(from))
+        }
+      }
+    }
+
     @Test func everyAllocationFails() throws {
       let test = try Case([.sample(seed: 1), .changedSample(seed: 1)], map: ["large"])
       /// Makes a list with an own opening of the store, and says how many allocations that took.
