@@ -124,11 +124,12 @@ bench-package: release  ## Measure what packaging costs beside adding the same f
 	Benchmarks/compare-package --retries 1 --json $(RAW)/package.json >/dev/null
 	Benchmarks/summarize $(RAW)/package.json
 
-bench-publish: release  ## Measure publishing to a bucket beside rclone, also over a slow line, within 15 minutes.
+bench-publish: release  ## Measure publishing to a bucket beside rclone and aws s3 sync, also over a slow line, within 15 minutes.
 	@Scripts/setup --optional rclone
 	@Tests/Storage/setup $(BUILD)/storage
+	@[ -x $(BUILD)/awscli/bin/aws ] || { python3 -m venv $(BUILD)/awscli && $(BUILD)/awscli/bin/pip install -q awscli; } || true
 	@mkdir -p $(RAW)
-	Benchmarks/compare-publish --json $(RAW)/publish.json >/dev/null
+	PATH="$(CURDIR)/$(BUILD)/awscli/bin:$$PATH" Benchmarks/compare-publish --json $(RAW)/publish.json >/dev/null
 	Benchmarks/summarize $(RAW)/publish.json
 
 bench-serve: release  ## Measure the development server beside nginx, by HTTP/1.1 and HTTP/2, within 10 minutes.
