@@ -1,4 +1,6 @@
+import Foundation
 import PackDelivery
+import PackStore
 import Testing
 
 /// Memory of transfers.
@@ -6,7 +8,8 @@ import Testing
   /// Buffers never overlap, lie in the ring, and come back.
   @Test(arguments: 1...20) func ringGivesDistinctMemory(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
-    var ring = TransferRing(byteCount: 1000)
+    let folders = [FilePath(FileManager.default.temporaryDirectory.path), FilePath("/proc/none"), nil]
+    var ring = TransferRing(byteCount: 1000, in: folders[Int(seed % 3)])
     var taken: [UnsafeMutableRawBufferPointer] = []
     var refusals = 0, total = 0
     for step in 0..<2000 {

@@ -23,7 +23,7 @@ package final class Fetcher {
   let incoming: any Incoming
   let files: [SegmentFiles]
   let limits: FetchLimits
-  /// A folder for files that have no name: of servers without ranges, metadata is kept there meanwhile.
+  /// A folder for files that have no name: buffers, and of servers without ranges the metadata meanwhile.
   let spoolFolder: String
   /// How many bytes of metadata may be asked for, and come.
   let metadataByteLimit: Int
@@ -49,7 +49,7 @@ package final class Fetcher {
     self.spoolFolder = spoolFolder
     self.metadataByteLimit = metadataByteLimit
     self.didGive = didGive
-    ring = TransferRing(byteCount: limits.outstandingByteCount)
+    ring = TransferRing(byteCount: limits.outstandingByteCount, in: FilePath(spoolFolder))
   }
 
   /// Runs until nothing is wanted any more. Blocks where it gives.

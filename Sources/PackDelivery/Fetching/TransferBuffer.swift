@@ -1,4 +1,4 @@
-import PackStore
+package import PackStore
 
 /// Memory that is being filled. It belongs to one task at a time; the lender of the memory keeps it until the task
 /// ended.
@@ -51,15 +51,13 @@ package final class TransferBuffer: @unchecked Sendable {
 /// A ring of memory from which buffers are taken, and given back in the order in which they were taken. What is
 /// outstanding is bounded by its size, and nothing is allocated while bytes flow.
 package struct TransferRing: ~Copyable {
-  private let memory: UnsafeMutableRawBufferPointer
+  private let owner: FileMemory
+  private var memory: UnsafeMutableRawBufferPointer { owner.bytes }
   /// Begin and end of each buffer that is out, oldest first; buffers do not wrap around.
   private var taken: [Range<Int>] = []
 
-  package init(byteCount: Int) {
-    memory = .allocate(byteCount: byteCount, alignment: 16)
-  }
-
-  deinit { memory.deallocate() }
+  /// - Parameter folder: for a file without a name, so that the ring is no private memory; nil: it is.
+  package init(byteCount: Int, in folder: FilePath? = nil) { owner = FileMemory(byteCount: byteCount, in: folder) }
 
   package var byteCount: Int { memory.count }
 

@@ -11,6 +11,7 @@ package struct ImageCopy: Hashable, Sendable {
 
   /// Nil: an image that is too long, even when it is deflated.
   package init?(of image: [UInt8]) {
+    guard image.count <= 32 * Self.byteCountLimit else { return nil }  // names of objects are drawn at random
     var target = [UInt8](repeating: 0, count: image.count)
     let count = image.withUnsafeBufferPointer { source in
       target.withUnsafeMutableBufferPointer { target in
