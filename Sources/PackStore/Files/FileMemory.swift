@@ -9,7 +9,7 @@
 /// Memory that the system can take back meanwhile: it is mapped from a file without a name, as the core's growing arrays are.
 /// Where there can be no such file, it is private memory.
 package final class FileMemory: Sendable {
-  // Whoever lends it out sees to it that one task writes to each part at a time.
+  // Its owner sees to it that one task writes to each part at a time.
   nonisolated(unsafe) package let bytes: UnsafeMutableRawBufferPointer
   private let isMapped: Bool
 
@@ -26,7 +26,8 @@ package final class FileMemory: Sendable {
 
   private static func map(_ byteCount: Int, in folder: FilePath) -> UnsafeMutableRawBufferPointer? {
     #if canImport(Darwin)
-      return nil  // There a file's room cannot be had for certain: writing to the memory of a full disk would end the process.
+      // A file's room cannot be had there for certain: writing to the memory of a full disk would end the process.
+      return nil
     #else
       guard byteCount > 0, let file = try? NewFile(unnamedIn: folder),
         posix_fallocate(file.descriptor.rawValue, 0, off_t(byteCount)) == 0,
