@@ -13,13 +13,9 @@ struct KnownManifests {
   /// of their own pages.
   private let areServed: Bool
 
-  /// The folder is a copy without frames: what manifests name counts as there, for it is where the site is served.
-  private let isWithoutFrames: Bool
-
   /// Reads all that are what their names say, and whose change lists are there. Others are made again when they are needed.
   init(in folder: SiteFolder) {
     areServed = folder.isServedCopy
-    isWithoutFrames = (try? folder.isWithoutFrames) ?? false
     for file in (try? folder.manifests()) ?? [] {
       guard case .version(let digest) = file,
         let bytes = try? folder.read(file, limit: VersionManifest.byteCountLimit), Digest256(hashing: bytes) == digest,
@@ -33,10 +29,10 @@ struct KnownManifests {
     manifest.changeLists.allSatisfy { has(.changes($0.digest), UInt64($0.byteCount), in: folder) }
   }
 
-  /// Whether a file is there, as long as it should be.
+  /// Whether a file is there, as long as it should be, or where the site is served.
   private func has(_ file: SitePath, _ byteCount: UInt64, in folder: SiteFolder) -> Bool {
     do {
-      guard let present = try folder.byteCount(of: file) else { return isWithoutFrames }
+      guard let present = try folder.byteCount(of: file) else { return folder.isElsewhere(file) }
       return present == byteCount
     } catch { return false }
   }
@@ -60,7 +56,7 @@ struct KnownManifests {
     }
   }
 
-  /// A segment as a manifest describes it, whose frame table is what the manifest says, or is not here in a copy without frames.
+  /// A segment as a manifest describes it, whose frame table is what the manifest says, or is where the site is served.
   func segment(_ id: SegmentID, in folder: SiteFolder) -> VersionManifest.Segment? {
     (manifests.values.joined() + incomplete).lazy.flatMap(\.segments).first { segment in
       segment.id == id && hasIntactTable(of: segment, in: folder)
@@ -69,7 +65,7 @@ struct KnownManifests {
 
   private func hasIntactTable(of segment: VersionManifest.Segment, in folder: SiteFolder) -> Bool {
     do {
-      guard try folder.byteCount(of: .frames(segment.id)) != nil else { return isWithoutFrames }
+      guard try folder.byteCount(of: .frames(segment.id)) != nil else { return folder.isElsewhere(.frames(segment.id)) }
       return folder.holdsTable(of: segment)
     } catch { return false }
   }

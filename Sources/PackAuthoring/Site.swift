@@ -24,13 +24,14 @@ public final class Site: Sendable {
   ///
   /// - Throws: `notAStore` when the directory holds something else, be it a store that is no site; what
   ///   `Store(at:)` throws.
-  public convenience init(at path: FilePath) throws { try self.init(at: path, isServedCopy: false) }
+  public convenience init(at path: FilePath) throws { try self.init(SiteFolder(path: path)) }
 
-  private init(at path: FilePath, isServedCopy: Bool) throws {
+  private init(_ folder: SiteFolder) throws {
+    let path = folder.path
     let isNew = !pathExists(path)
     store = try Store(at: path)
     if isNew { makeReadable(folder: path) }
-    folder = SiteFolder(path: path, isServedCopy: isServedCopy)
+    self.folder = folder
     let snapshot = try store.makeSnapshot()
     if try !folder.isSite, !snapshot.isSite {
       guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
@@ -56,7 +57,20 @@ public final class Site: Sendable {
   }
 
   /// Opens the copy of what is served that a publisher goes on from.
-  package convenience init(servedCopyAt path: FilePath) throws { try self.init(at: path, isServedCopy: true) }
+  package convenience init(servedCopyAt path: FilePath) throws {
+    var folder = SiteFolder(path: path)
+    folder.isServedCopy = true
+    try self.init(folder)
+  }
+
+  /// Opens a publisher's copy of a site, or makes one.
+  ///
+  /// - Parameter elsewhere: files that the site has where it is served: those that are for clients need not be in the copy.
+  package convenience init(copyAt path: FilePath, elsewhere: Set<SitePath>) throws {
+    var folder = SiteFolder(path: path)
+    folder.elsewhere = elsewhere
+    try self.init(folder)
+  }
 
   /// Takes back a site that was made for a publication that then failed. One that has a root stays, and so does one to which
   /// another process is publishing.

@@ -129,11 +129,11 @@ struct SiteDescription {
 
   private mutating func describe(_ segment: Snapshot.Segment) throws {
     // A version that is described no more may have brought it: without frames its table cannot be made again.
-    if isWithoutFrames, let described = known.segment(segment.id, in: folder) {
+    let file = SitePath.frames(segment.id)
+    if isWithoutFrames || folder.isElsewhere(file), let described = known.segment(segment.id, in: folder) {
       tables[segment.id] = described
       return
     }
-    let file = SitePath.frames(segment.id)
     var hash = DigestBuilder()
     var byteCount: UInt64 = 0
     // Written even when there is one of that name: nothing says that it is right, and it would be the same.
@@ -260,7 +260,7 @@ struct SiteDescription {
     let present = try known.filter { delta in
       guard selection.isCandidate(delta) else { return false }
       // A delta spares bytes; one that is not there spares none. It may be where the site is served.
-      return try isWithoutFrames
+      return try isWithoutFrames || folder.isElsewhere(.delta(delta.row.header))
         || folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
           && (!checksFiles || folder.holds(delta.row))
     }

@@ -9,16 +9,16 @@ struct SiteFolder: Sendable {
   /// here, nor frames and deltas.
   var isServedCopy = false
 
+  /// Files that the site has where it is served, and that need not be here.
+  var elsewhere: Set<SitePath> = []
+
   /// Called before each change of a file, with its name: for tests that end a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
   /// Called before a file is opened for reading: for tests in which the system refuses that.
   var opening: @Sendable (SitePath) throws -> Void = { _ in }
 
-  init(path: FilePath, isServedCopy: Bool = false) {
-    self.path = path
-    self.isServedCopy = isServedCopy
-  }
+  init(path: FilePath) { self.path = path }
 
   /// Ends the names of files that are not whole yet.
   private static let draftSuffix = ".new"
@@ -132,6 +132,13 @@ struct SiteFolder: Sendable {
     do { return try open(file).byteCount } catch let error as PackStoreError where error.code == .notFound {
       return nil
     }
+  }
+
+  /// Whether a file that is not here is where the site is served. Of what is served, all is there that signed files lead to; but
+  /// frame tables are fetched from there, and missed where they are lost.
+  func isElsewhere(_ file: SitePath) -> Bool {
+    if isServedCopy, case .changes = file { return true }
+    return elsewhere.contains(file)
   }
 
   func read(_ file: SitePath, limit: Int) throws -> [UInt8] {

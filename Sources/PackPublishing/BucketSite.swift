@@ -167,7 +167,7 @@ public struct BucketSite: SiteHost {
           try await folder.take(
             image.image, committed: nanoseconds(base.committed), from: storage, .description)
         }
-        return try await body(try Site(existingAt: folder.site))
+        return try await body(try folder.openSite(of: image.image))
       } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher went on, or it is lost
     }
     throw DeliveryError(.siteChanged, "the site changes all the time", at: location)
@@ -258,11 +258,11 @@ public struct BucketSite: SiteHost {
     try await prepare(folder, base, events)
     let before = base.image
     if before != nil, let reading {
-      try await fetchContent(of: try await reading(try Site(existingAt: folder.site)), folder, base, events)
+      try await fetchContent(of: try await reading(try folder.openSite(of: before?.image)), folder, base, events)
     }
     if !isDryRun || before == nil { try folder.forget() }
     let (result, image) = try await withContent(of: folder, base, events) {
-      let site = try Site(at: folder.site)
+      let site = try folder.openSite(of: before?.image)
       let result = try await body(site)
       guard !isDryRun, let product = try site.product else { return (result, nil as (SiteImage, Store.Product)?) }
       return (result, (try folder.image(of: site, after: before), product))
@@ -317,7 +317,7 @@ public struct BucketSite: SiteHost {
     of versions: [PackVersion], _ folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (Event) -> Void
   ) async throws {
     guard let image = base.image, !versions.isEmpty else { return }
-    let segments = try Site(existingAt: folder.site).dataSegments(of: versions)
+    let segments = try folder.openSite(of: image.image).dataSegments(of: versions)
     let byteCount = try await folder.take(
       image.image, committed: nanoseconds(base.committed), from: storage, .publishing(content: segments))
     events(.fetchedContent(byteCount: byteCount))

@@ -64,6 +64,29 @@ import Testing
     #expect(try manifest().changeLists.map(\.from) == catalogs[1..<9].reversed())
   }
 
+  /// A copy without frame tables and lists is published to as one with them, if it is known that the site has them; of versions
+  /// that are kept and not offered, too, and whether or not it has frames.
+  @Test(arguments: [true, false]) func listsAndTablesMayBeElsewhere(areKnown: Bool) async throws {
+    try await publish(1...3)
+    let place = FilePath(folder.path("site")), site = SiteFolder(path: place)
+    let before = try Site(existingAt: place).inventory().files
+    let left = before.filter { if case .segment = $0 { false } else { $0.mayBeElsewhere } }
+    #expect(left.contains { if case .changes = $0 { true } else { false } } && left.count > 6)
+    for file in left { try site.remove(file) }
+    try await store.install(folder: FilePath(folder.makeFolder("source", ["other": Data("text".utf8)])), as: "P")
+    let copy = try Site(copyAt: place, elsewhere: areKnown ? before : [])
+    #expect(try copy.inventory().files.isSuperset(of: before) == areKnown)
+    var options = options
+    options.keptVersionCount = 9
+    try await copy.publish(from: store, signedBy: key, options: options)
+    let known = try copy.inventory().files
+    #expect(areKnown == left.allSatisfy { !FileManager.default.fileExists(atPath: folder.path("site/\($0)")) })
+    if areKnown { #expect(known.isSuperset(of: left)) }
+    for file in known.subtracting(left) where !FileManager.default.fileExists(atPath: folder.path("site/\(file)")) {
+      Issue.record("\(file) is missing")
+    }
+  }
+
   /// They live and retire with the manifest that names them.
   @Test func theyLeaveTheSiteWithTheirVersion() async throws {
     try await publish(1...3, keep: 1)

@@ -86,7 +86,7 @@ import Testing
       (SiteImage.Path.control, long, true), (.control, long + [7], false), (.table(segment), [7], false),
       (sheet, short, true), (sheet, short + [7], false), (.site(.segment(segment)), [7], false),
       (.site(.delta(digest("delta"))), [], false), (.site(.version(digest("version"))), short, true),
-      (.site(.frames(segment)), [7], false), (.site(.changes(digest("list"))), [7], false),
+      (.site(.frames(segment)), long, false), (.site(.changes(digest("list"))), [7], true),
     ] {
       var image = SiteImage(site: SiteID(.random()), number: 1, before: nil)
       image.files[path] = .init(content: content)
@@ -104,7 +104,9 @@ import Testing
 
   @Test func onlyFilesOfASiteAreNamed() {
     for text in [
-      "", "LOCK", "index/x", "index/../CONTROL", "index/0123456789ABCDEF.run", "tmp/x", "retired", "segments/zz",
+      "", "LOCK", "index/x", "index/../CONTROL", "index/0123456789ABCDEF.run", "tmp/x",
+      "index/0123456789abcdef\u{301}.run", "index/0123456789abcdef.run.run", "index/0123456789abcde.run",
+      "tables/0123456789ABCDEF0123456789ABCDEF", "tables/", "CONTROL/", "/CONTROL", "retired", "segments/zz",
     ] {
       #expect(SiteImage.Path(text) == nil, "\(text)")
     }

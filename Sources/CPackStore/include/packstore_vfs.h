@@ -169,6 +169,11 @@ typedef struct pks_vfs {
 /// The machine itself: Linux and macOS. Static.
 const pks_vfs *pks_vfs_posix(void);
 
+/// Whether room that was preallocated for an open file of `pks_vfs_posix` stays the file's when it is written more than once: it
+/// does on ext2 to ext4 and XFS, which write in place; of others that is not known. A mapping that is written to for long needs it,
+/// for a disk that is full is a signal there.
+bool pks_vfs_posix_keeps_room(pks_vfs_file file);
+
 PKS_ASSUME_NONNULL_END
 
 #ifdef __cplusplus

@@ -583,6 +583,17 @@ static bool is_local(int file) {
 }
 #endif
 
+bool pks_vfs_posix_keeps_room(pks_vfs_file file) {
+#if defined(__linux__)
+  enum { EXT = 0xef53, XFS = 0x58465342 };
+  struct statfs status;
+  return fstatfs(file, &status) == 0 && ((uint32_t)status.f_type == EXT || (uint32_t)status.f_type == XFS);
+#else
+  (void)file;
+  return false;
+#endif
+}
+
 static bool posix_map_is_live(void *context, pks_vfs_file file) {
   (void)context;
   struct stat status;

@@ -38,9 +38,14 @@ package struct SiteImage: Hashable, Sendable {
       switch self {
       case .site(.root), .control, .index: 16 << 10
       case .site(.sheet), .site(.version): 2 << 10
-      case .site, .table: 0
+      // Read, and not written any more: publishing does without them.
+      case .site(.frames), .site(.changes): 1 << 10
+      case .site(.segment), .site(.delta), .table: 0
       }
     }
+
+    /// Whether a publisher that has the file puts it within its image, if it is short enough.
+    var isKeptWithin: Bool { if case .site(let path) = self { !path.mayBeElsewhere } else { true } }
 
     /// Of what has an object, too: a file of a site that never changes.
     var isPublic: Bool { if case .site(let path) = self { !path.isRoot } else { false } }
@@ -62,9 +67,9 @@ package struct SiteImage: Hashable, Sendable {
 
     /// Whether it is the name of a generation or a run: 16 small hexadecimal digits, and what it is.
     private static func isIndexName(_ name: Substring) -> Bool {
-      let digits = name.utf8.prefix(16)
+      let letters = Array(name.utf8), digits = letters.prefix(16), ending = letters.dropFirst(16)
       return digits.count == 16 && digits.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
-        && [".generation", ".run"].contains(name.dropFirst(16))
+        && (ending.elementsEqual(".generation".utf8) || ending.elementsEqual(".run".utf8))
     }
   }
 
@@ -139,6 +144,13 @@ package struct SiteImage: Hashable, Sendable {
 
   /// All objects that it needs, without itself.
   package var keys: Set<ObjectKey> { Set(files.compactMap { Self.key($0.key, $0.value) }) }
+
+  /// The files of the site that never change.
+  package var publicFiles: Set<SitePath> {
+    files.keys.reduce(into: []) { paths, path in
+      if case .site(let name) = path, path.isPublic { paths.insert(name) }
+    }
+  }
 
   package var roots: [SiteChannel: File] {
     files.reduce(into: [:]) { roots, entry in

@@ -20,7 +20,7 @@ package struct Ledger: Hashable, Sendable {
     /// When.
     package var time: Time
 
-    /// Not there while a job is under way: the ledger is short then, which is written for each of its steps.
+    /// Written by the commit, and left out by a claim: the ledger is written for each step of a job.
     package var copy: ImageCopy?
   }
 

@@ -4,8 +4,8 @@ import PackStore
 /// A publisher's copy of a site: a site in a folder, on which all that works on sites works, and which is made what an image
 /// says. A file that is there under the name of one that never changes stays; so the next command fetches what changed.
 ///
-/// - `site/` is the site, or a copy without frames: of segments with data it then has the tables alone, and no files that are
-///   for clients alone, but for those that were made here, or whose content was asked for.
+/// - `site/` is the site, or a copy without frames: of segments with data it then has the tables alone, and no frame tables, change
+///   lists and deltas, but for those that were made here, or whose content was asked for.
 /// - `tables/` has the tables of segments that are here with their frames.
 /// - `mirror` says of which image it is a copy. It is not there while that is not known: while it is changed.
 /// - `image` is that image, so that it need not be fetched.
@@ -43,6 +43,11 @@ struct WorkFolder: Sendable {
     try makeFolder(self.path.appending(Self.tablesName))
     lock = try FileLock(
       FilePlace("lock", in: self.path), waits: waits, reason: "another process works in the folder '\(self.path)'")
+  }
+
+  /// The copy, as a site of which what an image has need not be here.
+  func openSite(of image: SiteImage?) throws -> Site {
+    try Site(copyAt: site, elsewhere: image?.publicFiles ?? [])
   }
 
   func end() {
@@ -91,7 +96,7 @@ struct WorkFolder: Sendable {
 
   /// Which files a command needs.
   enum Extent: Sendable, Equatable {
-    /// What it takes to change the site: all but frames and what is for clients alone.
+    /// What it takes to change the site: all but frames, and what is not read without them.
     ///
     /// - Parameter content: segments whose frames are needed, too.
     case publishing(content: Set<SegmentID> = [])
@@ -151,7 +156,7 @@ struct WorkFolder: Sendable {
       case .table(let id): guard remote.contains(id), extent != .description else { return false }
       case .site(.segment(let id)): guard !remote.contains(id), extent != .description else { return false }
       // What has all frames is no copy without: a file that is not there counts as lost.
-      case .site(let name) where name.isForClients:
+      case .site(let name) where name.mayBeElsewhere:
         guard remote.isEmpty, extent != .description else { return false }
       default: break
       }
@@ -239,7 +244,7 @@ struct WorkFolder: Sendable {
     let retired = try readRetired(), inventory = try site.inventory(), before = base?.image.files ?? [:]
     for path in try paths() { image.files[path] = try entry(of: path, before[path]) }
     for (path, file) in before {
-      guard case .site(let name) = path, name.isForClients, image.files[path] == nil else { continue }
+      guard case .site(let name) = path, name.mayBeElsewhere, image.files[path] == nil else { continue }
       if inventory.files.contains(name) { image.files[path] = file }
     }
     for path in Array(image.files.keys) {
@@ -260,7 +265,7 @@ struct WorkFolder: Sendable {
   private func entry(of path: SiteImage.Path, _ before: SiteImage.File?) throws -> SiteImage.File {
     let file = try InputFile(place(of: path).path)
     let byteCount = try file.byteCount
-    let limit = path.contentByteLimit
+    let limit = path.isKeptWithin ? path.contentByteLimit : 0
     if limit > 0, byteCount <= limit { return SiteImage.File(content: try file.contents(limit: limit)) }
     if path.isImmutable, let before, before.byteCount == byteCount {
       return SiteImage.File(byteCount: byteCount, digest: before.digest)

@@ -1,13 +1,8 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import CPackStore
 
 /// Memory that the system can take back meanwhile: it is mapped from a file without a name, as the core's growing arrays are.
-/// Where there can be no such file, it is private memory.
+/// Where a file system is not known to keep room for what is written again, it is private memory: writing to a mapping of a full
+/// disk ends the process.
 package final class FileMemory: Sendable {
   // Its owner sees to it that one task writes to each part at a time.
   nonisolated(unsafe) package let bytes: UnsafeMutableRawBufferPointer
@@ -21,20 +16,20 @@ package final class FileMemory: Sendable {
   }
 
   deinit {
-    if isMapped { munmap(bytes.baseAddress, bytes.count) } else { bytes.deallocate() }
+    guard isMapped, let address = bytes.baseAddress else { return bytes.deallocate() }
+    let system = pks_vfs_posix().pointee
+    system.unmap(system.context, address, bytes.count)
   }
 
   private static func map(_ byteCount: Int, in folder: FilePath) -> UnsafeMutableRawBufferPointer? {
-    #if canImport(Darwin)
-      // A file's room cannot be had there for certain: writing to the memory of a full disk would end the process.
-      return nil
-    #else
-      guard byteCount > 0, let file = try? NewFile(unnamedIn: folder),
-        posix_fallocate(file.descriptor.rawValue, 0, off_t(byteCount)) == 0,
-        let address = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor.rawValue, 0),
-        address != MAP_FAILED
+    guard byteCount > 0, let file = try? NewFile(unnamedIn: folder) else { return nil }
+    return withExtendedLifetime(file) {
+      let system = pks_vfs_posix().pointee, number = file.descriptor.rawValue
+      var address: UnsafeMutableRawPointer?
+      guard pks_vfs_posix_keeps_room(number), system.preallocate(system.context, number, UInt64(byteCount)) == 0,
+        system.map(system.context, number, byteCount, true, &address) == 0, let address
       else { return nil }
       return UnsafeMutableRawBufferPointer(start: address, count: byteCount)
-    #endif
+    }
   }
 }

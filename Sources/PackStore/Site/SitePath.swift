@@ -16,9 +16,9 @@ package enum SitePath: Hashable, Sendable {
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
-  /// Whether a copy of the site without frames does without the file, be it a segment with data: what signed files say of it is
-  /// all that publishing needs.
-  package var isForClients: Bool {
+  /// Whether a publisher's copy of the site can do without the file, if it is no segment with pages: what signed files say of it
+  /// is all that publishing needs.
+  package var mayBeElsewhere: Bool {
     switch self {
     case .frames, .segment, .delta, .changes: true
     case .root, .sheet, .version: false
