@@ -14,6 +14,8 @@ package final class SimulatedClock: Sendable {
 
   private struct State {
     var now = Duration.zero
+    /// As much of it as went along with the world's.
+    var worldTime = Duration.zero
     var sleepers: [Int: Sleeper] = [:]
     var nextNumber = 0
     /// How often sleeps began and ended, by which it is seen that something happens.
@@ -42,6 +44,9 @@ package final class SimulatedClock: Sendable {
   }
 
   package var now: Duration { state.withLock { $0.now } }
+
+  /// How much of the time went along with the world's, which is longer on a machine that has other work.
+  package var worldTime: Duration { state.withLock { $0.worldTime } }
 
   package var transferClock: TransferClock {
     TransferClock(
@@ -101,6 +106,7 @@ package final class SimulatedClock: Sendable {
         let isQuiet = state.activity == activity
         if state.awaitedCount > 0 {
           state.now += passed
+          state.worldTime += passed
         } else if isQuiet, let next = state.sleepers.values.filter(\.drives).map(\.end).min() {
           state.now = max(state.now, next)
         }
