@@ -19,6 +19,10 @@ struct IgnorePattern: Hashable, Sendable {
   /// It means whole paths, and not their last part.
   private let isAnchored: Bool
 
+  /// What it begins with, byte by byte: most paths are told from it by that.
+  private let prefix: [UInt8]
+
+  /// What follows that.
   private let tokens: [Token]
 
   /// Longer ones mean nothing.
@@ -35,7 +39,9 @@ struct IgnorePattern: Hashable, Sendable {
     if meansFoldersAlone { bytes.removeLast() }
     isAnchored = bytes.contains(UInt8(ascii: "/"))
     if isAnchored, bytes.first == UInt8(ascii: "/") { bytes.removeFirst() }
-    tokens = bytes.isEmpty || bytes.count > Self.byteLimit ? [.nothing] : Token.read(Array(bytes), inPaths: isAnchored)
+    let all = bytes.isEmpty || bytes.count > Self.byteLimit ? [.nothing] : Token.read(Array(bytes), inPaths: isAnchored)
+    prefix = Array(all.lazy.map(\.literal).prefix { $0 != nil }.compactMap(\.self))
+    tokens = Array(all.dropFirst(prefix.count))
   }
 
   /// Without spaces at the end, but for those that a backslash makes part of the pattern.
@@ -54,15 +60,17 @@ struct IgnorePattern: Hashable, Sendable {
   }
 
   /// Whether it means a path, relative to the folder of its list.
-  func matches(_ path: some Collection<UInt8>, isFolder: Bool) -> Bool {
+  ///
+  /// - Parameter name: its last part.
+  func matches(_ path: ArraySlice<UInt8>, name: ArraySlice<UInt8>, isFolder: Bool) -> Bool {
     guard isFolder || !meansFoldersAlone else { return false }
-    let path = Array(path)
-    guard !isAnchored, let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return Self.match(tokens, path) }
-    return Self.match(tokens, Array(path[(slash + 1)...]))
+    let text = isAnchored ? path : name
+    return text.starts(with: prefix) && Self.match(tokens, Array(text.dropFirst(prefix.count)))
   }
 
   /// Whether the tokens mean all of a text. O(tokens x bytes): each place is reached by each token once.
   private static func match(_ tokens: [Token], _ text: [UInt8]) -> Bool {
+    guard !tokens.isEmpty else { return text.isEmpty }
     var reached = [Bool](repeating: false, count: text.count + 1)
     reached[0] = true
     for token in tokens { reached = token.advance(reached, in: text) }
@@ -87,6 +95,9 @@ extension IgnorePattern {
     case folders
     /// No text whatever.
     case nothing
+
+    /// The byte that it is; nil: it can be several.
+    var literal: UInt8? { if case .byte(let byte) = self { byte } else { nil } }
 
     /// Where the token ends, for where it begins.
     func advance(_ from: [Bool], in text: [UInt8]) -> [Bool] {

@@ -73,8 +73,10 @@ struct IgnoreList {
   }
 
   /// The pattern that decides about a path, which is relative to the folder of the list.
-  func decision(_ path: some Collection<UInt8>, isFolder: Bool) -> IgnorePattern? {
-    patterns.last { $0.matches(path, isFolder: isFolder) }
+  ///
+  /// - Parameter name: its last part.
+  func decision(_ path: ArraySlice<UInt8>, name: ArraySlice<UInt8>, isFolder: Bool) -> IgnorePattern? {
+    patterns.last { $0.matches(path, name: name, isFolder: isFolder) }
   }
 }
 
@@ -88,6 +90,9 @@ final class IgnoreWalk {
 
   /// Of folders that were entered: nil where there is no file.
   private var ignoreFiles: [String: IgnoreList?] = [:]
+
+  /// The lists that count in the folder that was asked for last.
+  private var latest: (parent: [UInt8], lists: [PlacedList])?
 
   /// What was left out, as far as ``recordLimit`` goes.
   private(set) var ignored: [IgnoredPath] = []
@@ -123,29 +128,51 @@ final class IgnoreWalk {
   private typealias Decision = (pattern: IgnorePattern, file: String?, isStandard: Bool)
 
   private func decide(_ path: String, _ isFolder: Bool) throws -> Decision? {
-    let bytes = Array(path.utf8)
-    if let pattern = own.decision(bytes, isFolder: isFolder) { return (pattern, nil, false) }
-    if rules.readsIgnoreFiles, let decision = try decideByFiles(path, bytes, isFolder) { return decision }
+    let bytes = Array(path.utf8)[...], name = bytes[(bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...]
+    if let pattern = own.decision(bytes, name: name, isFolder: isFolder) { return (pattern, nil, false) }
+    if rules.readsIgnoreFiles, let decision = try decideByFiles(bytes, name, isFolder) { return decision }
     for list in lists {
-      if let pattern = list.decision(bytes, isFolder: isFolder) { return (pattern, nil, false) }
+      if let pattern = list.decision(bytes, name: name, isFolder: isFolder) { return (pattern, nil, false) }
     }
-    return standard?.decision(bytes, isFolder: isFolder).map { ($0, nil, true) }
+    return standard?.decision(bytes, name: name, isFolder: isFolder).map { ($0, nil, true) }
   }
 
-  private func decideByFiles(_ path: String, _ bytes: [UInt8], _ isFolder: Bool) throws -> Decision? {
-    var end = bytes.lastIndex(of: UInt8(ascii: "/"))
-    while true {
-      let parent = end.map { String(decoding: bytes[..<$0], as: UTF8.self) } ?? ""
-      let begin = end.map { $0 + 1 } ?? 0
-      if let pattern = try ignoreFile(in: parent)?.decision(bytes[begin...], isFolder: isFolder) {
-        return (pattern, Self.ignoreFilePath(in: parent), false)
+  private func decideByFiles(
+    _ path: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>, _ isFolder: Bool
+  ) throws -> Decision? {
+    for placed in try lists(above: path[..<max(name.startIndex - 1, 0)]) {
+      if let pattern = placed.list.decision(path[placed.begin...], name: name, isFolder: isFolder) {
+        return (pattern, placed.file, false)
       }
-      guard let last = end else { break }
-      end = bytes[..<last].lastIndex(of: UInt8(ascii: "/"))
     }
-    let name = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...]
     guard !isFolder, name.elementsEqual(IgnoreRules.ignoreFileName.utf8) else { return nil }
     return IgnorePattern(IgnoreRules.ignoreFileName).map { ($0, nil, false) }
+  }
+
+  /// A list of a folder that leads to a path.
+  private struct PlacedList {
+    let list: IgnoreList
+    let file: String
+
+    /// Where the path relative to the folder begins.
+    let begin: Int
+  }
+
+  /// Those of a folder and all above it, the innermost first. What lies in one folder comes together mostly.
+  private func lists(above parent: ArraySlice<UInt8>) throws -> [PlacedList] {
+    if let latest, latest.parent.elementsEqual(parent) { return latest.lists }
+    var lists: [PlacedList] = [], folder = parent
+    while true {
+      let name = String(decoding: folder, as: UTF8.self)
+      if let list = try ignoreFile(in: name) {
+        let begin = folder.isEmpty ? 0 : folder.endIndex + 1
+        lists.append(PlacedList(list: list, file: Self.ignoreFilePath(in: name), begin: begin))
+      }
+      guard !folder.isEmpty else { break }
+      folder = folder[..<(folder.lastIndex(of: UInt8(ascii: "/")) ?? 0)]
+    }
+    latest = (Array(parent), lists)
+    return lists
   }
 
   private static func ignoreFilePath(in folder: String) -> String {
