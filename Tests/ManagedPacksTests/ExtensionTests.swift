@@ -14,6 +14,24 @@ import Testing
 @Suite struct ExtensionTests {
   static let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
 
+  #if os(Linux)
+    /// What other libraries of this process have open, and an exec does not close, is not open in the program.
+    @Test func itGetsNoOtherFiles() throws {
+      var ends: [CInt] = [-1, -1]
+      #expect(pipe(&ends) == 0)
+      defer { for end in ends { close(end) } }
+      let child = try ChildProcess(
+        "/bin/cat", [], environment: ["PATH": "/bin"], dataByteCountLimit: nil, processorSeconds: 60)
+      defer { child.kill() }
+      func link(_ process: String, _ name: String) -> String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(name)")
+      }
+      let ours = try #require(link("self", "\(ends[1])"))
+      let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.number)/fd")
+      #expect(names.contains("0") && !names.contains { link("\(child.number)", $0) == ours })
+    }
+  #endif
+
   /// A group with an app that has an extension: a script whose standard input is the socket.
   private func setUp(_ script: String) throws -> AgentTests.Setup {
     let setup = try AgentTests.Setup(

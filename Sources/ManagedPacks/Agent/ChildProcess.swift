@@ -61,6 +61,7 @@ final class ChildProcess: Sendable {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, standardInput, 0)
     posix_spawn_file_actions_adddup2(&actions, 2, 1)
+    closeOthers(&actions)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -86,6 +87,17 @@ final class ChildProcess: Sendable {
       throw PackStoreError(.ioError, "cannot start a program", file: path, systemError: Errno(rawValue: status))
     }
     return number
+  }
+
+  /// Files that other libraries of this process have open, and that an exec does not close, such as ends of pipes, would stay open
+  /// for as long as the program runs. One that is opened meanwhile may.
+  private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) {
+    #if os(Linux)
+      for name in (try? namesInFolder(FilePath("/proc/self/fd"))) ?? [] {
+        guard let number = CInt(name), number > 2 else { continue }
+        posix_spawn_file_actions_addclose(&actions, number)
+      }
+    #endif
   }
 
   /// Ends the program and what it has started, unless it has ended.
