@@ -65,7 +65,8 @@ public final class Site: Sendable {
 
   /// Opens a publisher's copy of a site, or makes one.
   ///
-  /// - Parameter elsewhere: files that the site has where it is served: those that are for clients need not be in the copy.
+  /// - Parameter elsewhere: the files that the site has where it is served. Of these, frame tables, change lists, deltas and
+  ///   segments with data need not be in the copy.
   package convenience init(copyAt path: FilePath, elsewhere: Set<SitePath>) throws {
     var folder = SiteFolder(path: path)
     folder.elsewhere = elsewhere

@@ -134,8 +134,8 @@ struct SiteFolder: Sendable {
     }
   }
 
-  /// Whether a file that is not here is where the site is served. Of what is served, all is there that signed files lead to; but
-  /// frame tables are fetched from there, and missed where they are lost.
+  /// Whether a file that is not here is known to be where the site is served. A copy of what is served has no change lists, but the
+  /// frame tables: those count as lost where they are not here.
   func isElsewhere(_ file: SitePath) -> Bool {
     if isServedCopy, case .changes = file { return true }
     return elsewhere.contains(file)
