@@ -62,32 +62,28 @@ extension Snapshot {
     defer { pks_change_lister_close(lister) }
     let opened = lister!
     return from.map { from in
-      Result {
-        let sink = Sink<UInt8>(limit)
-        try attempt {
-          pks_change_lister_list(
-            opened, from,
-            { context, bytes, count in
-              let sink = Unmanaged<Sink<UInt8>>.fromOpaque(context!).takeUnretainedValue()
-              sink.taken += UnsafeRawBufferPointer(start: bytes, count: count)
-              return sink.goesOn()
-            }, Unmanaged.passUnretained(sink).toOpaque(), $0)
-        }
-        return sink.taken
-      }
+      Result { try written(stopAfter: limit) { pks_change_lister_list(opened, from, $0, $1, $2) } }
     }
   }
 
   func frameTable(of id: [UInt8], stopAfter limit: Int = .max) throws -> [UInt8] {
+    try written(stopAfter: limit) { pks_snapshot_frame_table(raw, id, $0, $1, $2) }
+  }
+
+  private typealias Write = @convention(c) (UnsafeMutableRawPointer?, UnsafeRawPointer, Int) -> Bool
+
+  /// What a function hands to its `write`, which goes on until `limit` bytes have come.
+  private func written(
+    stopAfter limit: Int, _ body: (Write, UnsafeMutableRawPointer?, UnsafeMutablePointer<pks_error>?) -> pks_status
+  ) throws -> [UInt8] {
     let sink = Sink<UInt8>(limit)
-    try attempt {
-      pks_snapshot_frame_table(
-        raw, id,
+    try attempt { error in
+      body(
         { context, bytes, count in
           let sink = Unmanaged<Sink<UInt8>>.fromOpaque(context!).takeUnretainedValue()
           sink.taken += UnsafeRawBufferPointer(start: bytes, count: count)
           return sink.goesOn()
-        }, Unmanaged.passUnretained(sink).toOpaque(), $0)
+        }, Unmanaged.passUnretained(sink).toOpaque(), error)
     }
     return sink.taken
   }
