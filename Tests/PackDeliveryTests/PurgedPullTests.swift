@@ -47,6 +47,21 @@
       try handle.close()
     }
 
+    /// Purges all that there is, and says how much went. What is open elsewhere is deferred; a process that another test is just
+    /// starting has for a moment what this one has open.
+    @discardableResult
+    private func purgeAll(_ store: Store) async throws -> Int {
+      var byteCount = 0
+      for _ in 0..<10_000 {
+        let result = try await store.purge(bytes: Int.max)
+        byteCount += result.freedByteCount
+        guard result.deferredByteCount > 0 else { return byteCount }
+        await Task.yield()
+      }
+      Issue.record("something stays open")
+      return byteCount
+    }
+
     private func missing(_ store: Store) throws -> Int {
       try store.read { snapshot in
         try snapshot.availability(of: #require(snapshot.pack("Game")).version).missingByteCount
@@ -125,7 +140,7 @@
     @Test func whatAPurgeTookIsLeftUnlessItIsAskedFor() async throws {
       let (server, store) = try await preparePurgeable()
       for way in ["named", "refetch"] {
-        #expect(try await store.purge(bytes: Int.max).freedByteCount > 1_600_000)
+        #expect(try await purgeAll(store) > 1_600_000)
         let generation = try store.makeSnapshot().generation
         let plain = try await store.pull(from: server.url, options: options)
         #expect(plain.packs[0].outcome == .purged && plain.packs[0].missingByteCount > 1_600_000)
@@ -142,7 +157,7 @@
     /// Nothing changes before all of it is there, the mark among it; the next pull brings it.
     @Test func aHealThatIsCutChangesNothing() async throws {
       let (server, store) = try await preparePurgeable()
-      try await store.purge(bytes: Int.max)
+      try await purgeAll(store)
       let isOver = Mutex(false)
       server.replaceFault { request, reply in
         guard request.path.hasPrefix("site/segments/") else { return }
@@ -174,7 +189,7 @@
     /// What came before the cut comes from `incoming/`, and is not asked for again.
     @Test func aHealThatWasCutGoesOn() async throws {
       let (server, store) = try await preparePurgeable()
-      try await store.purge(bytes: Int.max)
+      try await purgeAll(store)
       var options = options
       options.fetchLimits.requestCount = 1
       options.fetchLimits.requestByteCount = 1 << 18
