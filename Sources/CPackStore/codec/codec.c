@@ -6,13 +6,15 @@
 // one frame, never correctness. Decision 0031 has the measurements.
 //
 // Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
-// decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing.
+// decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing; or, with
+// a dictionary, behind that (`take_room`), from where what came out whole is copied.
 
 // Custom memory, and of a dictionary the parameters that go with it and whether it is attached; nothing else of the unstable
 // interface, whose structs change size.
 #define ZSTD_STATIC_LINKING_ONLY
 #include "codec/codec.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -37,9 +39,17 @@ struct pks__encoding_dictionary {
   bool is_attached;          // its tables are searched where they are, whatever the frame's length
 };
 
+/// Its content lies before a room for frames: one that is decoded there goes on behind the dictionary without a seam, as its own
+/// bytes do. Elsewhere libzstd would take apart each match that begins in the dictionary.
 struct pks__decoding_dictionary {
-  ZSTD_DDict *tables;
+  uint8_t *content;
+  size_t length;
+  ZSTD_DDict *tables;   // of `content`
+  atomic_flag is_used;  // the room
 };
+
+/// Small assets' frames are no longer.
+enum { DICTIONARY_ROOM = 64 * 1024 };
 
 // MARK: Memory
 
@@ -307,34 +317,41 @@ void pks__encoding_dictionary_destroy(pks__encoding_dictionary *dictionary) {
   pks__free(dictionary);
 }
 
-static ZSTD_DDict *make_tables(const void *bytes, size_t byte_count, ZSTD_dictContentType_e type) {
-  return ZSTD_createDDict_advanced(bytes, byte_count, ZSTD_dlm_byCopy, type, counted_memory);
+static ZSTD_DDict *make_tables(const pks__decoding_dictionary *dictionary, ZSTD_dictContentType_e type) {
+  return ZSTD_createDDict_advanced(dictionary->content, dictionary->length, ZSTD_dlm_byRef, type, counted_memory);
 }
 
 pks__decoding_dictionary *pks__decoding_dictionary_create(const void *bytes, size_t byte_count, bool *is_bad) {
   *is_bad = byte_count < PKS__DICTIONARY_RAW_MIN || byte_count > PKS__DICTIONARY_RAW_MAX;
-  pks__decoding_dictionary *dictionary = *is_bad ? NULL : pks__allocate(sizeof *dictionary);
+  pks__decoding_dictionary *dictionary = *is_bad ? NULL : pks__allocate_zeroed(1, sizeof *dictionary);
   if (!dictionary) { return NULL; }
-  dictionary->tables = make_tables(bytes, byte_count, ZSTD_dct_auto);
-  if (dictionary->tables) { return dictionary; }
-  // Any bytes will do as raw content: if these do, memory was not what was short, or it is not any more.
-  ZSTD_DDict *plain = make_tables(bytes, byte_count, ZSTD_dct_rawContent);
-  if (plain) { dictionary->tables = make_tables(bytes, byte_count, ZSTD_dct_auto); }
-  ZSTD_freeDDict(plain);
-  if (dictionary->tables) { return dictionary; }
-  *is_bad = plain != NULL;
-  pks__free(dictionary);
+  atomic_flag_clear(&dictionary->is_used);
+  dictionary->length = byte_count;
+  dictionary->content = pks__allocate(byte_count + DICTIONARY_ROOM);
+  if (dictionary->content) {
+    memcpy(dictionary->content, bytes, byte_count);
+    dictionary->tables = make_tables(dictionary, ZSTD_dct_auto);
+    if (dictionary->tables) { return dictionary; }
+    // Any bytes will do as raw content: if these do, memory was not what was short, or it is not any more.
+    ZSTD_DDict *plain = make_tables(dictionary, ZSTD_dct_rawContent);
+    if (plain) { dictionary->tables = make_tables(dictionary, ZSTD_dct_auto); }
+    ZSTD_freeDDict(plain);
+    if (dictionary->tables) { return dictionary; }
+    *is_bad = plain != NULL;
+  }
+  pks__decoding_dictionary_destroy(dictionary);
   return NULL;
 }
 
 void pks__decoding_dictionary_destroy(pks__decoding_dictionary *dictionary) {
   if (!dictionary) { return; }
   ZSTD_freeDDict(dictionary->tables);
+  pks__free(dictionary->content);
   pks__free(dictionary);
 }
 
 size_t pks__decoding_dictionary_size(const pks__decoding_dictionary *dictionary) {
-  return sizeof *dictionary + ZSTD_sizeof_DDict(dictionary->tables);
+  return sizeof *dictionary + dictionary->length + DICTIONARY_ROOM + ZSTD_sizeof_DDict(dictionary->tables);
 }
 
 // MARK: Decoding
@@ -382,14 +399,26 @@ bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_leng
   return pks__decode_after(decoder, NULL, 0, encoded, encoded_length, out, raw_length);
 }
 
+/// Whether the frame is to be decoded behind the dictionary. One thread at a time can; the others need not wait for it.
+static bool take_room(pks__decoding_dictionary *dictionary, size_t raw_length) {
+  return raw_length <= DICTIONARY_ROOM
+    && !atomic_flag_test_and_set_explicit(&dictionary->is_used, memory_order_acquire);
+}
+
 bool pks__decode_with(
-  pks__decoder *decoder, const pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length,
-  void *out, size_t raw_length
+  pks__decoder *decoder, pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length, void *out,
+  size_t raw_length
 ) {
   if (raw_length == 0 || raw_length > PKS__FRAME_RAW_MAX) { return false; }
   if (!is_expected_frame(encoded, encoded_length, raw_length)) { return false; }
+  bool has_room = take_room(dictionary, raw_length);
+  void *target = has_room ? dictionary->content + dictionary->length : out;
   size_t got =
-    ZSTD_decompress_usingDDict(decoder->context, out, raw_length, encoded, encoded_length, dictionary->tables);
+    ZSTD_decompress_usingDDict(decoder->context, target, raw_length, encoded, encoded_length, dictionary->tables);
+  if (has_room) {
+    if (got == raw_length) { memcpy(out, target, raw_length); }
+    atomic_flag_clear_explicit(&dictionary->is_used, memory_order_release);
+  }
   return got == raw_length;
 }
 

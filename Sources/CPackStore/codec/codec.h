@@ -70,10 +70,10 @@ size_t pks__encode_with(
   pks__encoder *encoder, const pks__encoding_dictionary *dictionary, const void *raw, size_t raw_length, void *out,
   size_t capacity
 );
-/// `pks__decode` with a dictionary.
+/// `pks__decode` with a dictionary. Any number of threads at once; of frames up to 64 KiB, it is fastest for one of them.
 bool pks__decode_with(
-  pks__decoder *decoder, const pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length,
-  void *out, size_t raw_length
+  pks__decoder *decoder, pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length, void *out,
+  size_t raw_length
 );
 
 /// Decodes one whole zstd frame into exactly `raw_length` bytes of `out`; false when the bytes are not such a frame.

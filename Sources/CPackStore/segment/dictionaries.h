@@ -20,7 +20,7 @@
 #include "segment/segment.h"
 
 enum {
-  PKS__DICTIONARIES_BYTES = 8 * 1024 * 1024,  ///< of tables and content, in a process
+  PKS__DICTIONARIES_BYTES = 8 * 1024 * 1024,  ///< of content, rooms to decode to, and tables, in a process
   PKS__DICTIONARIES_REMEMBERED = 64,          ///< by a pool
 };
 

@@ -1,5 +1,7 @@
 import CPackStore
 import CPackStoreTesting
+import Dispatch
+import Synchronization
 import Testing
 
 extension Core {
@@ -113,6 +115,57 @@ extension Core {
           if tables == nil { #expect(Self.decode(encoded, raw.count) == raw) }
         }
       }
+    }
+
+    /// One thread decodes behind the dictionary, the others elsewhere; so do frames that are too long for the room.
+    @Test(arguments: [-7, 3] as [Int32]) func oneDictionaryForManyThreads(level: Int32) throws {
+      let dictionary = SampleDictionary.text.bytes
+      var isBad = false
+      let encoding = try #require(
+        pks__encoding_dictionary_create(dictionary.baseAddress, dictionary.count, level, &isBad))
+      let decoding = try #require(
+        pks__decoding_dictionary_create(dictionary.baseAddress, dictionary.count, &isBad))
+      let encoder = try #require(pks__encoder_create(level))
+      defer {
+        pks__encoder_destroy(encoder)
+        pks__encoding_dictionary_destroy(encoding)
+        pks__decoding_dictionary_destroy(decoding)
+      }
+      let frames = [60, 3_000, 40_000, 65_536, 65_537, 150_000].map { count in
+        // What the dictionary has, too, so that frames refer to it.
+        let raw = Array((Array(dictionary.suffix(count / 2)) + Self.text(count)).prefix(count))
+        let room = pks__encode_capacity(count)
+        let encoded = [UInt8](unsafeUninitializedCapacity: room) { buffer, length in
+          length = pks__encode_with(encoder, encoding, raw, raw.count, buffer.baseAddress, room)
+        }
+        return (raw, encoded)
+      }
+      #expect(frames.allSatisfy { !$0.1.isEmpty })
+      let shared = SharedDictionary(pointer: decoding)
+      let wrong = Mutex(0)
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        let decoder = pks__decoder_create()
+        defer { pks__decoder_destroy(decoder) }
+        for round in 0..<300 {
+          let (raw, encoded) = frames[round % frames.count]
+          var out = [UInt8](repeating: 0xA5, count: raw.count)
+          let isGood = pks__decode_with(decoder, shared.pointer, encoded, encoded.count, &out, raw.count)
+          if !isGood || out != raw { wrong.withLock { $0 += 1 } }
+        }
+      }
+      #expect(wrong.withLock { $0 } == 0)
+      let (raw, encoded) = frames[2]
+      var out = [UInt8](repeating: 0, count: raw.count)
+      let decoder = try #require(pks__decoder_create())
+      defer { pks__decoder_destroy(decoder) }
+      var damaged = encoded
+      for index in damaged.indices where index % 97 == 5 { damaged[index] ^= 0x40 }
+      _ = pks__decode_with(decoder, decoding, damaged, damaged.count, &out, raw.count)
+      #expect(pks__decode_with(decoder, decoding, encoded, encoded.count, &out, raw.count) && out == raw)
+    }
+
+    private struct SharedDictionary: @unchecked Sendable {
+      let pointer: OpaquePointer
     }
 
     @Test func tooLittleRoomIsStoredRaw() {

@@ -5,7 +5,7 @@
 #include "../fuzzing.h"
 
 static void check_round_trip(
-  const uint8_t *bytes, size_t length, const pks__decoding_dictionary *tables, const uint8_t *raw, size_t raw_length
+  const uint8_t *bytes, size_t length, pks__decoding_dictionary *tables, const uint8_t *raw, size_t raw_length
 ) {
   static pks__encoder *encoder;
   static pks__decoder *decoder;
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   static pks__decoder *decoder;
   if (!decoder) { decoder = pks__decoder_create(); }
   fuzz_input input = {bytes, byte_count};
-  size_t asked = (size_t)fuzz_take(&input, 2), raw_length = (size_t)fuzz_take(&input, 3) % 65536, length;
+  size_t asked = (size_t)fuzz_take(&input, 2), raw_length = (size_t)fuzz_take(&input, 3) % (3 * 65536), length;
   const uint8_t *front = fuzz_take_bytes(&input, asked, &length);
   uint8_t *dictionary = fuzz_copy(front, length), *encoded = fuzz_copy(input.next, input.left);
   uint8_t *out = malloc(raw_length > 0 ? raw_length : 1);
