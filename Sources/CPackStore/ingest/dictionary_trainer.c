@@ -18,6 +18,7 @@ enum {
   DICTIONARY_MAX = 112 * 1024,
   ROWS_OF_A_FRAME = 24 + 32 + 48,  // bytes: in a segment, a run and a frame table
   STORED_LEVEL = 12,               // of the dictionary itself
+  TRIAL_FRAME_MAX = 2 * PKS__LARGE_ASSET,
 };
 
 /// Files that were read: back to back, each with its length.
@@ -47,8 +48,6 @@ typedef struct trainer {
   counted_name names[NAMES_MAX];  ///< those for which there is no place are counted with all others
   uint32_t name_count, last_name;
   kind kinds[PKS__KINDS_MAX + 1];
-  pks__encoder *encoder;
-  pks__scratch encoded;
 } trainer;
 
 // MARK: - Kinds
@@ -158,22 +157,34 @@ static pks_status sample_file(void *context, const pks__training_file *file, pks
 
 // MARK: - Whether it pays
 
+/// A dictionary on trial. Kinds are tried at the same time, each by one thread.
+typedef struct trial {
+  pks__task task;
+  const pks__ingest *ingest;
+  const kind *kind;
+  pks__frame_dictionary *dictionary;  ///< to be filled in if it pays
+  uint8_t *bytes;                     ///< of the dictionary
+  size_t length;
+  pks__encoder *encoder;
+  uint8_t *encoded;  ///< room for a frame of TRIAL_FRAME_MAX bytes
+  pks_status status;
+  pks_error error;
+} trial;
+
 /// Adds what a frame takes in a store, rows included. False when memory is short.
 static bool add_frame(
-  trainer *trainer, const pks__encoding_dictionary *tables, const uint8_t *raw, size_t length, uint64_t *total
+  trial *trial, const pks__encoding_dictionary *tables, const uint8_t *raw, size_t length, uint64_t *total
 ) {
-  uint8_t *out = trainer->encoded.bytes;
-  size_t capacity = (size_t)trainer->encoded.length;
-  size_t stored = tables ? pks__encode_with(trainer->encoder, tables, raw, length, out, capacity)
-                         : pks__encode(trainer->encoder, raw, length, out, capacity);
+  size_t capacity = pks__encode_capacity(TRIAL_FRAME_MAX);
+  size_t stored = tables ? pks__encode_with(trial->encoder, tables, raw, length, trial->encoded, capacity)
+                         : pks__encode(trial->encoder, raw, length, trial->encoded, capacity);
   *total += ROWS_OF_A_FRAME + (stored ? stored : length);
   return stored != SIZE_MAX;
 }
 
 /// What the files that were kept apart take: with tables in frames of their own, without in shared ones.
-static pks_status measure(
-  trainer *trainer, const sample *sample, const pks__encoding_dictionary *tables, uint64_t *total, pks_error *error
-) {
+static pks_status measure(trial *trial, const pks__encoding_dictionary *tables, uint64_t *total) {
+  const sample *sample = &trial->kind->apart;
   const uint64_t *stretches = PKS__SCRATCH_AT(&sample->stretches, const uint64_t, 0);
   size_t begin = 0, length = 0;
   bool has_memory = true;
@@ -182,25 +193,17 @@ static pks_status measure(
     size_t next = length_at(sample, i);
     bool follows = length > 0 && stretches[i] == stretches[i - 1];
     bool fits = tables ? length < PKS__ALONE_FROM && next < PKS__ALONE_FROM
-                       : length + next <= trainer->ingest->frames.shared_target;
+                       : length + next <= trial->ingest->frames.shared_target;
     if (length > 0 && !(follows && fits)) {
-      has_memory = add_frame(trainer, tables, sample->bytes.bytes + begin, length, total);
+      has_memory = add_frame(trial, tables, sample->bytes.bytes + begin, length, total);
       begin += length;
       length = 0;
     }
     length += next;
   }
-  if (has_memory && length > 0) { has_memory = add_frame(trainer, tables, sample->bytes.bytes + begin, length, total); }
-  return has_memory ? PKS_OK : pks__fail_memory(error);
+  if (has_memory && length > 0) { has_memory = add_frame(trial, tables, sample->bytes.bytes + begin, length, total); }
+  return has_memory ? PKS_OK : pks__fail_memory(&trial->error);
 }
-
-/// A dictionary on trial.
-typedef struct trial {
-  const kind *kind;
-  const uint8_t *bytes;
-  size_t length;
-  pks__frame_dictionary *dictionary;
-} trial;
 
 static uint64_t sampled_bytes(const kind *kind) { return kind->trained.bytes.length + kind->apart.bytes.length; }
 
@@ -218,13 +221,13 @@ static uint64_t extrapolate(const kind *kind, uint64_t total) {
 }
 
 /// Takes the dictionary if what is new of the kind is `allowed` bytes long at most with it.
-static pks_status try_dictionary(trainer *trainer, const trial *trial, uint64_t allowed, pks_error *error) {
+static pks_status try_dictionary(trial *trial, uint64_t allowed) {
   bool is_bad;
-  int level = trainer->ingest->frames.level;
+  int level = trial->ingest->frames.level;
   pks__encoding_dictionary *tables = pks__encoding_dictionary_create(trial->bytes, trial->length, level, &is_bad);
-  if (!tables) { return is_bad ? PKS_OK : pks__fail_memory(error); }
+  if (!tables) { return is_bad ? PKS_OK : pks__fail_memory(&trial->error); }
   uint64_t total;
-  pks_status status = measure(trainer, &trial->kind->apart, tables, &total, error);
+  pks_status status = measure(trial, tables, &total);
   if (!status && extrapolate(trial->kind, total) + trial->dictionary->stored.stored_length <= allowed) {
     trial->dictionary->tables = tables;
   } else {
@@ -260,16 +263,14 @@ static pks_status store_dictionary(
 }
 
 /// Gives the kind the dictionary if it pays.
-static pks_status judge(trainer *trainer, const trial *trial, pks_error *error) {
-  pks__frame_dictionary *dictionary = trial->dictionary;
+static pks_status judge(trial *trial) {
   uint64_t shared;
-  pks_status status = store_dictionary(trainer->ingest, trial->bytes, trial->length, &dictionary->stored, error);
-  if (!status) { status = measure(trainer, &trial->kind->apart, NULL, &shared, error); }
+  pks_status status =
+    store_dictionary(trial->ingest, trial->bytes, trial->length, &trial->dictionary->stored, &trial->error);
+  if (!status) { status = measure(trial, NULL, &shared); }
   if (status) { return status; }
   uint64_t without = extrapolate(trial->kind, shared);
-  status = try_dictionary(trainer, trial, without + without / 200, error);
-  if (dictionary->tables) { trainer->out->stored_bytes += dictionary->stored.stored_length; }
-  return status;
+  return try_dictionary(trial, without + without / 200);
 }
 
 /// Whether enough of the kind is new, and enough was read of it to know.
@@ -278,24 +279,55 @@ static bool is_worth_training(const kind *kind) {
   return is_known && new_kib_of(kind) >= KIND_BYTES_MIN / 1024;
 }
 
-static pks_status train_kind(trainer *trainer, uint32_t number, pks_error *error) {
-  const kind *kind = &trainer->kinds[number];
-  if (!is_worth_training(kind)) { return PKS_OK; }
-  uint64_t capacity = pks__min64(pks__max64(kind->bytes / 128, DICTIONARY_MIN), DICTIONARY_MAX);
-  uint8_t *bytes = pks__allocate((size_t)capacity);
-  if (!bytes) { return pks__fail_memory(error); }
+static pks_status train_kind(trial *trial) {
+  const kind *kind = trial->kind;
+  size_t capacity = (size_t)pks__min64(pks__max64(kind->bytes / 128, DICTIONARY_MIN), DICTIONARY_MAX);
+  trial->bytes = pks__allocate(capacity);
+  trial->encoded = pks__allocate(pks__encode_capacity(TRIAL_FRAME_MAX));
+  trial->encoder = pks__encoder_create(trial->ingest->frames.level);
+  if (!trial->bytes || !trial->encoded || !trial->encoder) { return pks__fail_memory(&trial->error); }
   const sample *sample = &kind->trained;
-  trial trial = {
-    .kind = kind,
-    .bytes = bytes,
-    .dictionary = &trainer->out->kinds[number].dictionary,
-  };
-  trial.length = pks__train_dictionary(
+  trial->length = pks__train_dictionary(
     sample->bytes.bytes, PKS__SCRATCH_AT(&sample->lengths, const size_t, 0), count_of(sample),
-    trainer->ingest->frames.level, bytes, (size_t)capacity
+    trial->ingest->frames.level, trial->bytes, capacity
   );
-  pks_status status = trial.length >= PKS__DICTIONARY_RAW_MIN ? judge(trainer, &trial, error) : PKS_OK;
-  pks__free(bytes);
+  return trial->length >= PKS__DICTIONARY_RAW_MIN ? judge(trial) : PKS_OK;
+}
+
+static void run_trial(pks__task *task, uint32_t worker) {
+  (void)worker;
+  trial *trial = (struct trial *)(void *)task;
+  trial->status = train_kind(trial);
+  pks__encoder_destroy(trial->encoder);
+  pks__free(trial->encoded);
+  pks__free(trial->bytes);
+}
+
+/// Tries a dictionary for each kind for which it may pay.
+static pks_status train_kinds(trainer *trainer, pks_error *error) {
+  const pks__ingest *ingest = trainer->ingest;
+  trial *trials = pks__allocate_zeroed(PKS__KINDS_MAX + 1, sizeof *trials);
+  if (!trials) { return pks__fail_memory(error); }
+  uint32_t count = 0;
+  for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) {
+    if (!is_worth_training(&trainer->kinds[i])) { continue; }
+    trial *trial = &trials[count++];
+    trial->task.run = run_trial;
+    trial->ingest = ingest;
+    trial->kind = &trainer->kinds[i];
+    trial->dictionary = &trainer->out->kinds[i].dictionary;
+    pks__pool_submit(ingest->pool, &trial->task);
+  }
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; i < count; i++) {
+    const trial *trial = &trials[i];
+    pks__pool_finish(ingest->pool, &trials[i].task);
+    if (trial->dictionary->tables) { trainer->out->stored_bytes += trial->dictionary->stored.stored_length; }
+    if (status || !trial->status) { continue; }
+    status = trial->status;
+    if (error) { *error = trial->error; }
+  }
+  pks__free(trials);
   return status;
 }
 
@@ -324,11 +356,7 @@ static trainer *make_trainer(pks__ingest *ingest, const pks__training_source *so
     init_sample(&trainer->kinds[i].trained, home);
     init_sample(&trainer->kinds[i].apart, home);
   }
-  pks__scratch_init(&trainer->encoded, home);
-  trainer->encoder = pks__encoder_create(ingest->frames.level);
-  if (trainer->encoder) { return trainer; }
-  pks__free(trainer);
-  return NULL;
+  return trainer;
 }
 
 static void free_trainer(trainer *trainer) {
@@ -336,14 +364,11 @@ static void free_trainer(trainer *trainer) {
     free_sample(&trainer->kinds[i].trained);
     free_sample(&trainer->kinds[i].apart);
   }
-  pks__scratch_free(&trainer->encoded);
-  pks__encoder_destroy(trainer->encoder);
   pks__free(trainer);
 }
 
 static pks_status train(trainer *trainer, pks_error *error) {
   const pks__training_source *source = trainer->source;
-  size_t room = pks__encode_capacity(2 * PKS__LARGE_ASSET);
   pks_status status = source->walk(source->context, count_name, trainer, error);
   choose_kinds(trainer);
   bool any = false;
@@ -353,9 +378,7 @@ static pks_status train(trainer *trainer, pks_error *error) {
   }
   if (status || !any) { return status; }
   status = source->walk(source->context, sample_file, trainer, error);
-  if (!status) { status = pks__scratch_append(&trainer->encoded, NULL, room, error); }
-  for (uint32_t i = 0; !status && i <= PKS__KINDS_MAX; i++) { status = train_kind(trainer, i, error); }
-  return status;
+  return status ? status : train_kinds(trainer, error);
 }
 
 /// Only with the layout for reading at random: in the others, small assets share frames for the sake of size.

@@ -13,7 +13,7 @@
 ///
 /// Deterministic: a function of the folder, of the request, of libzstd's version and of what the store held before. Memory: the
 /// samples, in scratch memory, of at most twice PKS__TRAINING_SAMPLE_MAX for each kind; and what `codec/dictionary_training.h`
-/// says.
+/// says, for each thread, as kinds are trained at the same time.
 #ifndef PKS_INGEST_DICTIONARY_TRAINER_H
 #define PKS_INGEST_DICTIONARY_TRAINER_H
 

@@ -33,6 +33,7 @@ typedef struct scan {
   pks__source_probe *probe;
   const pks_vfs_info *own;
   pks__scratch names, entries, levels;
+  pks_vfs_file folder;           ///< the one that is being listed
   char path[PKS__PATH_MAX + 3];  ///< room for "/."
   size_t path_length;
   pks_status status;
@@ -82,6 +83,9 @@ static bool visit_name(void *context, const char *name, size_t length, pks_vfs_k
 /// Finds out what the entry is. A link is what it points to with PKS_LINKS_FOLLOW. False when it is to be left out.
 static bool examine(scan *scan, listed *entry) {
   pks__source_place place = place_of(scan);
+  // One step instead of one for each folder on the way.
+  place.folder = scan->folder;
+  place.name = scan->path + scan->path_length - entry->length;
   pks_vfs_info info;
   bool followed;
   if (!pks__source_probe_examine(scan->probe, &place, &info, &followed)) { return false; }
@@ -204,13 +208,14 @@ static pks_status enter_folder(scan *scan) {
   if (!failure) {
     failure = pks__vfs_info_of(source->vfs, folder, &info);
     if (!failure) { failure = pks__vfs_list(source->vfs, folder, visit_name, scan); }
+    scan->folder = folder;
+    if (!scan->status) { examine_all(scan, here.entries_begin); }
     pks__vfs_close(source->vfs, folder);
   }
   if (scan->status) { return scan->status; }
   if (failure) { notice(scan, PKS_NOTICE_UNREADABLE, failure); }
   here.device = info.device;
   here.inode = info.inode;
-  examine_all(scan, here.entries_begin);
   uint64_t end = PKS__SCRATCH_COUNT(&scan->entries, listed);
   listed *entries = PKS__SCRATCH_AT(&scan->entries, listed, here.entries_begin);
   pks__sort(entries, end - here.entries_begin, sizeof *entries, comes_before, scan);

@@ -88,11 +88,9 @@ final class IgnoreWalk {
   private let lists: [IgnoreList]
   private let standard: IgnoreList?
 
-  /// Of folders that were entered: nil where there is no file.
-  private var ignoreFiles: [String: IgnoreList?] = [:]
-
-  /// The lists that count in the folder that was asked for last.
-  private var latest: (parent: [UInt8], lists: [PlacedList])?
+  /// The path of the folder that was asked for last, and it and all above it, the outermost first.
+  private var parent: [UInt8] = []
+  private var levels: [Level] = []
 
   /// What was left out, as far as ``recordLimit`` goes.
   private(set) var ignored: [IgnoredPath] = []
@@ -140,53 +138,55 @@ final class IgnoreWalk {
   private func decideByFiles(
     _ path: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>, _ isFolder: Bool
   ) throws -> Decision? {
-    for placed in try lists(above: path[..<max(name.startIndex - 1, 0)]) {
-      if let pattern = placed.list.decision(path[placed.begin...], name: name, isFolder: isFolder) {
-        return (pattern, placed.file, false)
+    try enter(path[..<max(name.startIndex - 1, 0)])
+    for level in levels.reversed() {
+      guard let list = level.list else { continue }
+      if let pattern = list.decision(path[level.begin...], name: name, isFolder: isFolder) {
+        return (pattern, Self.ignoreFilePath(in: parent[..<level.end]), false)
       }
     }
     guard !isFolder, name.elementsEqual(IgnoreRules.ignoreFileName.utf8) else { return nil }
     return IgnorePattern(IgnoreRules.ignoreFileName).map { ($0, nil, false) }
   }
 
-  /// A list of a folder that leads to a path.
-  private struct PlacedList {
-    let list: IgnoreList
-    let file: String
+  /// A folder that leads to a path: its own path ends at `end` of it, the one relative to it begins at `begin`.
+  private struct Level {
+    let end: Int
+    let list: IgnoreList?
 
-    /// Where the path relative to the folder begins.
-    let begin: Int
+    var begin: Int { end == 0 ? 0 : end + 1 }
   }
 
-  /// Those of a folder and all above it, the innermost first. What lies in one folder comes together mostly.
-  private func lists(above parent: ArraySlice<UInt8>) throws -> [PlacedList] {
-    if let latest, latest.parent.elementsEqual(parent) { return latest.lists }
-    var lists: [PlacedList] = [], folder = parent
-    while true {
-      let name = String(decoding: folder, as: UTF8.self)
-      if let list = try ignoreFile(in: name) {
-        let begin = folder.isEmpty ? 0 : folder.endIndex + 1
-        lists.append(PlacedList(list: list, file: Self.ignoreFilePath(in: name), begin: begin))
-      }
-      guard !folder.isEmpty else { break }
-      folder = folder[..<(folder.lastIndex(of: UInt8(ascii: "/")) ?? 0)]
-    }
-    latest = (Array(parent), lists)
-    return lists
-  }
-
-  private static func ignoreFilePath(in folder: String) -> String {
-    folder.isEmpty ? IgnoreRules.ignoreFileName : "\(folder)/\(IgnoreRules.ignoreFileName)"
-  }
-
-  /// The list in a folder, which is read once.
+  /// Makes the levels those of a folder. What lies in one comes together mostly, and folders in order: lists of those that lead to
+  /// the one before are kept.
   ///
-  /// - Throws: `refused` for one that is too long or is no UTF-8; `ioError`, `wrongKind`.
-  private func ignoreFile(in parent: String) throws -> IgnoreList? {
-    if let known = ignoreFiles[parent] { return known }
-    let list = try read(Self.ignoreFilePath(in: parent))
-    ignoreFiles[parent] = .some(list)
-    return list
+  /// - Throws: `refused` for a list that is too long or is no UTF-8; `ioError`, `wrongKind`.
+  private func enter(_ folder: ArraySlice<UInt8>) throws {
+    guard levels.isEmpty || !areEqual(parent[...], folder) else { return }
+    while let last = levels.last, !areEqual(parent[..<last.end], folder.prefix(last.end)) || !isPart(last.end, folder) {
+      levels.removeLast()
+    }
+    parent = Array(folder)
+    if levels.isEmpty { levels.append(Level(end: 0, list: try read(Self.ignoreFilePath(in: [])))) }
+    while let begin = levels.last?.begin, begin < parent.count {
+      let end = parent[begin...].firstIndex(of: UInt8(ascii: "/")) ?? parent.count
+      levels.append(Level(end: end, list: try read(Self.ignoreFilePath(in: parent[..<end]))))
+    }
+  }
+
+  /// Whether the first `end` bytes of a path are all of some parts of it.
+  private func isPart(_ end: Int, _ path: ArraySlice<UInt8>) -> Bool {
+    end == 0 || end == path.count || (end < path.count && path[path.startIndex + end] == UInt8(ascii: "/"))
+  }
+
+  private func areEqual(_ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>) -> Bool {
+    one.count == other.count
+      && one.withUnsafeBytes { one in other.withUnsafeBytes { other in one.elementsEqual(other) } }
+  }
+
+  private static func ignoreFilePath(in folder: ArraySlice<UInt8>) -> String {
+    let name = IgnoreRules.ignoreFileName
+    return folder.isEmpty ? name : "\(String(decoding: folder, as: UTF8.self))/\(name)"
   }
 
   private func read(_ name: String) throws -> IgnoreList? {
