@@ -20,6 +20,9 @@ enum { PKS__WRITE_BLOCK = 512 * 1024 };
 /// The same for what follows the first `PKS__LONG_FILE` bytes of a file that `grows`.
 enum { PKS__LONG_WRITE_BLOCK = 2 * 1024 * 1024, PKS__LONG_FILE = 2 * PKS__LONG_WRITE_BLOCK };
 
+/// For files whose layout in the kernel's cache matters less than memory.
+enum { PKS__SHORT_WRITE_BLOCK = 64 * 1024 };
+
 typedef struct pks__file_writer {
   const pks_vfs *vfs;
   pks_vfs_file file;
@@ -27,7 +30,7 @@ typedef struct pks__file_writer {
   uint64_t length;  ///< bytes appended
   uint8_t *buffer;  ///< what of the present block is not written
   size_t buffered;
-  size_t block;  ///< bytes of one
+  size_t block;  ///< bytes of one; may be made shorter before the first is begun
   bool grows;    ///< blocks become longer when the file is long
 } pks__file_writer;
 

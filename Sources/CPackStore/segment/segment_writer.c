@@ -15,6 +15,8 @@ static pks_status begin(
   pks__scratch_init(&writer->ids, home);
   pks__scratch_init(&writer->ends, home);
   pks__scratch_init(&writer->dictionaries, home);
+  // Pages are read one by one: in how long pieces the kernel keeps them matters little.
+  if (writer->kind == PKS__SEGMENT_METADATA) { writer->file.block = PKS__SHORT_WRITE_BLOCK; }
   pks__segment_header header = {.version = pks__put32(PKS__FORMAT), .kind = pks__put32((uint32_t)writer->kind)};
   memcpy(header.magic, PKS__SEGMENT_MAGIC, sizeof header.magic);
   pks_status status = pks__file_writer_append(&writer->file, &header, sizeof header, error);
