@@ -68,8 +68,8 @@ struct Publication {
     guard options.deltaCount >= 0 else {
       throw PackStoreError(.invalidArgument, "deltaCount is \(options.deltaCount), and cannot be negative")
     }
-    guard (1...22).contains(options.encodingLevel) else {
-      throw PackStoreError(.invalidArgument, "level is \(options.encodingLevel), but goes from 1 to 22")
+    guard Store.CompressionLevel.exists(options.encodingLevel) else {
+      throw PackStoreError(.invalidArgument, "level \(Store.CompressionLevel.rule), and is \(options.encodingLevel)")
     }
     guard (0...100).contains(options.collectionPercent) else {
       throw PackStoreError(

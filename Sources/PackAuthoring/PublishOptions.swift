@@ -3,7 +3,7 @@ public import PackStore
 extension Site {
   /// How versions are published.
   public struct PublishOptions: Hashable, Sendable {
-    /// The zstd level of what the site does not have yet, 1 to 22. It is paid once, and saved with every download. Nil: what
+    /// The `Store.CompressionLevel` of what the site does not have yet. It is paid once, and saved with every download. Nil: what
     /// a manifest says that is published, or ``standardLevel``. What archives hold is not compressed again.
     public var level: Int32?
 

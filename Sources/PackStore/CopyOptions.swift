@@ -14,7 +14,7 @@ extension Store {
     /// The pack becomes the store's own, wherever it comes from: what a publisher publishes.
     package var isOwn = false
 
-    /// The zstd level of what is new here, 1 to 22. Nil: 3, 4 with the sequential layout, 6 with the compact one.
+    /// The ``Store/CompressionLevel`` of what is new here. Nil: 3, 4 with the sequential layout, 6 with the compact one.
     public var level: Int32?
 
     /// How what is new here is read later.

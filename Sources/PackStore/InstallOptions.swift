@@ -36,8 +36,8 @@ extension Store {
     /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
     public var adopts = false
 
-    /// The zstd level, 1 to 22. Higher is smaller and slower to install, and no slower to read. Nil: 3, 4 with
-    /// the sequential layout, and 6 with the compact one.
+    /// The ``Store/CompressionLevel``. From 1 to 22 higher is smaller and slower to install; -1 to -7 are larger and faster to read.
+    /// Nil: 3, 4 with the sequential layout, and 6 with the compact one.
     public var level: Int32?
 
     /// How assets are read later.

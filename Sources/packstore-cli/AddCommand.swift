@@ -41,7 +41,8 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var pack: PackID
 
   @Option(
-    help: .init("Compression, from 1 (fast) to 22 (small). (default: 3; sequential: 4, compact: 6)", valueName: "n"))
+    parsing: .unconditional,
+    help: .init("\(levelHelp) (default: 3; sequential: 4, compact: 6).", valueName: "n"))
   var level: Int32?
 
   @Option(help: "\(layoutHelp).")
@@ -123,7 +124,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    if let level, !(1...22).contains(level) { throw ValidationError("--level goes from 1 to 22, not \(level)") }
+    try validate(level: level)
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
       throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
     }

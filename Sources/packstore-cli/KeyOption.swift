@@ -211,23 +211,31 @@ struct ExpiryOptions: ParsableArguments {
   }
 }
 
+let levelHelp = "Compression, from 1 (fast) to 22 (small), or from -1 to -7 (larger, faster to read)"
+
+extension ParsableArguments {
+  /// Refuses a `--level` that there is none.
+  func validate(level: Int32?) throws {
+    guard let level, !Store.CompressionLevel.exists(level) else { return }
+    throw ValidationError("--level \(Store.CompressionLevel.rule), not \(level)")
+  }
+}
+
 /// How what a store has is encoded in an archive.
 struct ArchiveEncodingOptions: ParsableArguments {
-  @Option(help: .init("Compression, from 1 (fast) to 22 (small) (default: 12).", valueName: "n"))
+  @Option(
+    parsing: .unconditional, help: .init("\(levelHelp) (default: 12).", valueName: "n"))
   var level: Int32?
 
   @Option(help: "\(layoutHelp) (default: random).")
   var layout: Store.InstallOptions.Layout?
 
-  func validate() throws {
-    guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
-  }
+  func validate() throws { try validate(level: level) }
 }
 
 /// How what a manifest may say is encoded.
 struct ManifestEncodingOptions: ParsableArguments {
-  @Option(
-    help: .init("Compression, from 1 (fast) to 22 (small) (default: a manifest's, or 12).", valueName: "n"))
+  @Option(parsing: .unconditional, help: .init("\(levelHelp) (default: a manifest's, or 12).", valueName: "n"))
   var level: Int32?
 
   @Option(help: "\(layoutHelp) (default: a manifest's, or random).")
@@ -249,7 +257,7 @@ struct ManifestEncodingOptions: ParsableArguments {
   var publishNotes = false
 
   func validate() throws {
-    guard (1...22).contains(level ?? 1) else { throw ValidationError("--level goes from 1 to 22, not \(level ?? 0)") }
+    try validate(level: level)
     guard note == nil || publishNotes else {
       throw ValidationError(
         "archives and sites have no place for a note that is not public: say --publish-notes, or keep it with 'packstore add'"

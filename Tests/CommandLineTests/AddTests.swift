@@ -152,6 +152,21 @@ import Testing
     #expect((pack["versions"] as? [NSDictionary])?.first?["version"] as? Int == 7)
   }
 
+  /// Levels below 0 give up space for time, and content is what it was.
+  @Test func levelsBelowZero() throws {
+    let lines = (0..<20_000).map { "line \($0): \(($0 &* 7919) % 1000) \(($0 &* 104_729) % 77)\n" }
+    try playground.write(lines.joined(), to: "folder/text")
+    var stored: [Int] = []
+    for level in ["3", "-1", "-7"] {
+      let run = try playground.packstore("add", "store\(level)", "folder", "--pack", "A", "--level", level, "--json")
+      stored.append(try #require(try run.json["new_stored_bytes"] as? Int))
+      #expect(try playground.packstore("verify", "store\(level)", "--deep").status == 0)
+      #expect(try playground.packstore("cat", "store\(level)", "text").output == lines.joined())
+    }
+    #expect(stored == stored.sorted() && stored[0] < stored[2], "\(stored)")
+    #expect(stored[2] < lines.joined().utf8.count / 2)
+  }
+
   /// Small assets share larger frames where they are read rarely.
   @Test func layoutsForSize() throws {
     for number in 0..<200 {

@@ -90,7 +90,7 @@ import Testing
 
   @Test func usage() throws {
     let value = try fail("add", "store", "folder", "--pack", "P", "--level", "77", status: .usage, code: "usage")
-    #expect(value["message"] as? String == "--level goes from 1 to 22, not 77")
+    #expect(value["message"] as? String == "--level goes from 1 to 22, or from -1 to -7, not 77")
     #expect((value["remedy"] as? String)?.hasPrefix("Usage: packstore add ") == true)
     try fail("add", "store", status: .usage, code: "usage")
     try fail("frobnicate", status: .usage, code: "usage")

@@ -287,8 +287,8 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
     request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
     text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
-  } else if (request->level < 0 || request->level > 22) {
-    text = "the level is not in 1 ... 22";
+  } else if (request->level < PKS_LEVEL_MIN || request->level > PKS_LEVEL_MAX) {
+    text = "the level is not in -7 ... 22";
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
     text = "the frame size is not in 65536 ... 16777216";
   }

@@ -56,6 +56,13 @@ typedef enum pks_links {
   PKS_LINKS_REFUSE,  ///< any link is a refusal
 } pks_links;
 
+/// Levels of compression are zstd's: 1 to 22, where higher is smaller and slower to store; and below 0, where lower is larger and
+/// faster to read, as bytes that repeat nothing are not coded. 0 stands for a default.
+enum {
+  PKS_LEVEL_MIN = -7,
+  PKS_LEVEL_MAX = 22,
+};
+
 /// Where what is stored for a pack lies.
 typedef enum pks_placement {
   PKS_PLACE_KEEP = 0,   ///< as the pack is placed; a new one is durable
@@ -126,8 +133,9 @@ typedef struct pks_add_request {
   /// What the version says of its placement, which counts unless a user placed the pack (`pks_txn_set_placement`). The core does
   /// not read it from the attributes.
   pks_placement placement;
-  bool adopt;     ///< takes over a pack that is not local, as `pks_provenance.adopt`
-  int32_t level;  ///< zstd level, 1 to 22; 0: 3, 4 with PKS_LAYOUT_SEQUENTIAL, 6 with PKS_LAYOUT_COMPACT
+  bool adopt;  ///< takes over a pack that is not local, as `pks_provenance.adopt`
+  int32_t
+    level;  ///< a zstd level in [PKS_LEVEL_MIN, PKS_LEVEL_MAX]; 0: 3, 4 with PKS_LAYOUT_SEQUENTIAL, 6 with PKS_LAYOUT_COMPACT
   pks_layout layout;
   uint32_t frame_size;  ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
   /// Raw bytes up to which small assets share a frame; 0: as the layout says, and with PKS_LAYOUT_RANDOM none but the smallest do

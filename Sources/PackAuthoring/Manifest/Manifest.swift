@@ -15,7 +15,7 @@ public struct Manifest: Sendable {
   /// The folder of the assets, relative to the manifest's; nil: the current one.
   public let sourceRoot: String?
 
-  /// How assets are compressed, from 1 to 22; nil: as the command that packs them says.
+  /// How assets are compressed, a `Store.CompressionLevel`; nil: as the command that packs them says.
   public let level: Int32?
 
   /// How assets will be read; nil: as the command that packs them says.

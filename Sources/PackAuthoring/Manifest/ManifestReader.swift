@@ -289,9 +289,10 @@ struct ManifestReader {
       case "priority":
         extras.priority = expect(value.integer(), value, "priority", "an integer from -2147483648 to 2147483647") ?? 0
       case "level":
-        guard let level = value.integer(Int32.self), 1...22 ~= level else {
+        guard let level = value.integer(Int32.self), Store.CompressionLevel.exists(level) else {
           reading.problems.error(
-            value.position, "'level' must be an integer from 1 to 22", remedy: "1 is fast, 22 is small")
+            value.position, "'level' must be an integer from 1 to 22, or from -1 to -7",
+            remedy: "1 is fast, 22 is small, -7 is fast to read")
           continue
         }
         extras.level = level

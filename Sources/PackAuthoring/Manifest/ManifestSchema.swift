@@ -61,7 +61,10 @@ extension Manifest {
               "type": "array",
               "items": { "$ref": "#/$defs/pattern" }
             },
-            "level": { "type": "integer", "minimum": 1, "maximum": 22, "description": "of compression" },
+            "level": {
+              "type": "integer", "minimum": -7, "maximum": 22, "not": { "const": 0 },
+              "description": "of compression: from 1 (fast) to 22 (small); -1 to -7: larger, and faster to read"
+            },
             "layout": { "enum": ["random", "sequential", "compact"], "description": "how assets will be read" },
             "appVersions": {
               "type": "string",

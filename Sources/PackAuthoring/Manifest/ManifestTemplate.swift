@@ -45,7 +45,7 @@ extension Manifest {
       //   "placement": "purgeable",      // or "durable": whether a device may drop the pack when its disk is full
       //   "priority": 0,                 // which pack wins where several have the same path: the highest
       //   "map": [ "*.mesh" ],           // files to store raw and in one piece, so that apps can map them
-      //   "level": 12,                   // compression, from 1 (fast) to 22 (small)
+      //   "level": 12,                   // compression, from 1 (fast) to 22 (small); -1 to -7: larger, faster to read
       //   "layout": "random",            // or "sequential", "compact": smaller, slower at random
       //   "appVersions": "2.0..<3"       // the versions of the app that the pack is for; also "2.0..." and "..<3"
       // },

@@ -26,7 +26,7 @@ extension Manifest {
     /// What the pack belongs to; nil: what the previous archive says, or `Store.Product.standard`.
     public var product: Store.Product?
 
-    /// The zstd level, 1 to 22; nil: what the manifest says, or ``standardLevel``.
+    /// The `Store.CompressionLevel`; nil: what the manifest says, or ``standardLevel``.
     public var level: Int32?
 
     /// How apps will read the assets; nil: as the manifest says.

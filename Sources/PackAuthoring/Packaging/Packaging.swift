@@ -79,8 +79,8 @@ struct Packaging {
     guard !overflows, date >= 0, date <= nanosecondsSince1970().addingClamped(SiteRoot.clockTolerance) else {
       throw PackStoreError(.invalidArgument, "the date \(options.date) is in the future, or before 1970")
     }
-    guard (1...22).contains(options.level ?? 1) else {
-      throw PackStoreError(.invalidArgument, "the level is \(options.level ?? 0), but goes from 1 to 22")
+    if let level = options.level, !Store.CompressionLevel.exists(level) {
+      throw PackStoreError(.invalidArgument, "the level \(Store.CompressionLevel.rule), and is \(level)")
     }
   }
 

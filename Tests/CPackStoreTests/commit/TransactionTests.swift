@@ -61,6 +61,7 @@ extension Core {
         #expect(try status { try transaction.add(name, "/one") } == PKS_INVALID_ARGUMENT, "\(name)")
       }
       #expect(try status { try transaction.add("p", "/one") { $0.level = 23 } } == PKS_INVALID_ARGUMENT)
+      #expect(try status { try transaction.add("p", "/one") { $0.level = -8 } } == PKS_INVALID_ARGUMENT)
       #expect(try status { try transaction.add("p", "/one") { $0.frame_size = 1_000 } } == PKS_INVALID_ARGUMENT)
       #expect(try status { try transaction.add("p", "/none") } == PKS_NOT_FOUND)
       #expect(try status { try transaction.add("p", "") } == PKS_INVALID_ARGUMENT)

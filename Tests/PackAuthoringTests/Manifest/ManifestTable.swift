@@ -6,6 +6,9 @@ enum ManifestTable {
     accepted.map { ($0, []) } + ids + policies + platforms
     + roots + languages + extras + selectors + paths
 
+  private static let levelError =
+    "error: 'level' must be an integer from 1 to 22, or from -1 to -7: 1 is fast, 22 is small, -7 is fast to read"
+
   static let accepted = [
     "", #""assetPackID":"Tutorial""#, #""assetPackID":"level-1""#, #""assetPackID":"9""#,
     #""downloadPolicy":{"onDemand":{}}"#,
@@ -15,7 +18,7 @@ enum ManifestTable {
     #""sourceRoot":"../../Assets""#, #""language":"en""#, #""language":"zh-hant-tw""#, #""userInfo":null"#,
     #""userInfo":{"a":[1e400,"é",null]}"#, #""userInfo":"text""#, #""toolsVersion":"2.0""#, #""packstore":{}"#,
     #""packstore":{"placement":"purgeable","priority":-3,"map":["*.mesh"],"level":22,"layout":"sequential","appVersions":"2.0..<3"}"#,
-    #""packstore":{"placement":"durable","priority":2147483647,"map":[],"level":1,"layout":"random","appVersions":"..<3"}"#,
+    #""packstore":{"placement":"durable","priority":2147483647,"map":[],"level":-7,"layout":"random","appVersions":"..<3"}"#,
     #""fileSelectors":[{"file":"Videos/Introduction.m4v"},{"directory":"Textures"},{"directory":"Shaders/"}]"#,
     #""fileSelectors":[{"filePattern":"**/*.[mM]4v"},{"fileExclusion":"*.psd"}]"#,
     #""fileSelectors":[{"fileSource":"a","fileDestination":"b/c"},{"directoryDestination":".","directorySource":"d"}]"#,
@@ -269,10 +272,11 @@ enum ManifestTable {
       #""packstore":{"priority":§2147483648}"#,
       ["error: 'priority' must be an integer from -2147483648 to 2147483647, not a number"]
     ),
-    (#""packstore":{"level":§0}"#, ["error: 'level' must be an integer from 1 to 22: 1 is fast, 22 is small"]),
-    (#""packstore":{"level":§23}"#, ["error: 'level' must be an integer from 1 to 22: 1 is fast, 22 is small"]),
-    (#""packstore":{"level":§"12"}"#, ["error: 'level' must be an integer from 1 to 22: 1 is fast, 22 is small"]),
-    (#""packstore":{"level":§1e1}"#, ["error: 'level' must be an integer from 1 to 22: 1 is fast, 22 is small"]),
+    (#""packstore":{"level":§0}"#, [levelError]),
+    (#""packstore":{"level":§-8}"#, [levelError]),
+    (#""packstore":{"level":§23}"#, [levelError]),
+    (#""packstore":{"level":§"12"}"#, [levelError]),
+    (#""packstore":{"level":§1e1}"#, [levelError]),
     (#""packstore":{"map":§"*.mesh"}"#, ["error: 'map' must be a list, not a string"]),
     (#""packstore":{"map":[§1]}"#, ["error: 'an entry of map' must be a string, not a number"]),
     (#""packstore":{"map":[§""]}"#, ["error: a pattern has 1 to 1024 bytes"]),
