@@ -37,9 +37,9 @@ import Testing
     #expect(large.reduce(0) { $0 + $1.byteCount } == 300 * megabyte)
     #expect(large.allSatisfy { $0.byteCount >= 1 << 20 })
 
-    let small = AssetPlans.small(kind, byteCount: 10 * megabyte, seed: 5)
-    #expect(small == AssetPlans.small(kind, byteCount: 10 * megabyte, seed: 5))
-    #expect(small != AssetPlans.small(kind, byteCount: 10 * megabyte, seed: 6))
+    let small = AssetPlans.small(kind.contents, byteCount: 10 * megabyte, seed: 5)
+    #expect(small == AssetPlans.small(kind.contents, byteCount: 10 * megabyte, seed: 5))
+    #expect(small != AssetPlans.small(kind.contents, byteCount: 10 * megabyte, seed: 6))
     #expect(small.reduce(0) { $0 + $1.byteCount } == 10 * megabyte)
     #expect(small.allSatisfy { 1...64 << 10 ~= $0.byteCount })
     #expect(8_000...12_000 ~= 10 * megabyte / small.count)

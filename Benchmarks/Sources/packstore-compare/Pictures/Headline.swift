@@ -66,6 +66,9 @@ private struct Question {
       title: "Small compressible assets, 10 KB", comparison: "Compressible, small assets copied out",
       participants: ["PackStore", "LMDB", "SQLite", "plain files"]),
     Question(
+      title: "Small text assets, 10 KB", comparison: "Text, small assets copied out",
+      participants: ["PackStore", "LMDB", "SQLite", "plain files"]),
+    Question(
       title: "Small incompressible assets, 10 KB", comparison: "Incompressible, small assets copied out",
       participants: ["PackStore", "LMDB", "SQLite", "plain files"]),
     Question(title: "Look-up among 20,000 assets", comparison: "Look-up, 20,000 assets"),

@@ -63,16 +63,16 @@ struct PackStoreUpdate: UpdateParticipant {
       try FileManager.default.copyItem(atPath: client, toPath: store)
       let updated = Client(packstore, store: store)
       let before = try FolderState(store)
-      let (answer, applied) = try packstore.measure([
-        "apply", store, file, "--trust", publisher.publicKey(), "--quiet", "--json",
-      ])
+      let apply = ["apply", store, file, "--trust", try publisher.publicKey(), "--quiet", "--json"]
+      let (answer, applied) = try packstore.measure(apply)
       let kept = try FolderState(store).byteCountWritten(since: before)
+      let idle = try packstore.measure(apply).usage
       try updated.check(against: publisher)
       report(
         UpdateRow(
           key: "packstore-delta-\(level)", name: "packstore, delta, \(level)", byteCount: try fileByteCount(file),
           publishedByteCount: try fileByteCount(file), build: built, apply: applied, keptByteCount: kept,
-          newStoredByteCount: Self.newStoredByteCount(in: answer)))
+          newStoredByteCount: Self.newStoredByteCount(in: answer), idlePrivateByteCount: idle.privateByteCount))
       try FileManager.default.removeItem(atPath: store)
     }
   }

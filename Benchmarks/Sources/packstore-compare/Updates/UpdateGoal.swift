@@ -89,11 +89,14 @@ extension UpdateGoal {
     if let memory = ranges?.apply?.privateByteCount, let idle = ranges?.idlePrivateByteCount {
       goals.append(
         Self(
-          title: "pull, private memory", value: mebibytes(memory - idle), limit: 8,
+          title: "pull, private memory", value: mebibytes(memory - idle), limit: 4,
           reference: "MiB above a client that finds nothing new"))
     }
-    if let memory = delta?.apply?.privateByteCount {
-      goals.append(Self(title: "apply, private memory", value: mebibytes(memory), limit: 16, reference: "MiB"))
+    if let memory = delta?.apply?.privateByteCount, let idle = delta?.idlePrivateByteCount {
+      goals.append(
+        Self(
+          title: "apply, private memory", value: mebibytes(memory - idle), limit: 8,
+          reference: "MiB above a client that has the new version"))
     }
     if let applied = delta?.apply {
       goals.append(

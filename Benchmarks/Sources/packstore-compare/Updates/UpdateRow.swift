@@ -21,7 +21,7 @@ struct UpdateRow: Codable, Equatable {
   var keptByteCount: Int?
   /// Bytes of the chunks that the client did not have, as it stores them.
   var newStoredByteCount: Int?
-  /// Private memory of a client that is connected and finds nothing new.
+  /// Private memory of a client that is connected and finds nothing new, or that has what a delta leads to.
   var idlePrivateByteCount: Int?
 }
 

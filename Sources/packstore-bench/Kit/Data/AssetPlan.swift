@@ -9,7 +9,7 @@ struct AssetPlan: Equatable {
 enum DataKind: String, CaseIterable, Codable {
   case compressible, incompressible, mixed, game
 
-  /// Whether half of it, or all, has one of these contents.
+  /// Its contents, each with as many bytes.
   var contents: [Content] {
     switch self {
     case .compressible: [.compressible]
@@ -32,12 +32,12 @@ enum AssetPlans {
     }
   }
 
-  /// Small assets, 10 KB in the mean, from 200 bytes to 64 KB, most of them shorter than the mean.
-  static func small(_ kind: DataKind, byteCount: Int, seed: UInt64) -> [AssetPlan] {
+  /// Small assets, 10 KB in the mean, from 200 bytes to 64 KB, most of them shorter than the mean. As many bytes of each content.
+  static func small(_ contents: [Content], byteCount: Int, seed: UInt64) -> [AssetPlan] {
     var generator = SeededGenerator(seed: seed)
-    return kind.contents.flatMap { content in
+    return contents.flatMap { content in
       var plans: [AssetPlan] = []
-      var left = byteCount / kind.contents.count
+      var left = byteCount / contents.count
       while left > 0 {
         let length = min(smallLength(&generator), left)
         let path = "Small/\(content)/\(padded(plans.count / 256, 4))/\(padded(plans.count % 256, 3)).bin"
@@ -53,7 +53,7 @@ enum AssetPlans {
     switch kind {
     case .game: game(byteCount: byteCount, seed: seed)
     default:
-      large(kind, byteCount: byteCount / 4 * 3) + small(kind, byteCount: byteCount / 4, seed: seed)
+      large(kind, byteCount: byteCount / 4 * 3) + small(kind.contents, byteCount: byteCount / 4, seed: seed)
     }
   }
 

@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 /// What libzstd alone makes of the very frames that a store holds, laid ready in memory: no store that decodes them can
-/// be faster. It neither reads files nor checks sums.
+/// be faster, unless they have a dictionary, behind which a store may decode them: here it lies apart. It neither reads files nor
+/// checks sums.
 final class FrameLimit: Sendable {
   let frames: StoreFrames
   private let encoded: EncodedFrames
@@ -48,7 +49,11 @@ final class FrameLimit: Sendable {
     let frame = frames.frames[index]
     let out = UnsafeMutableRawBufferPointer(start: memory, count: frame.rawLength)
     let stored = encoded.bytes(of: index)
-    if frame.isRaw { out.copyMemory(from: stored) } else { try decoder.decode(stored, into: out) }
+    if frame.isRaw {
+      out.copyMemory(from: stored)
+    } else {
+      try decoder.decode(stored, into: out, with: frame.dictionary)
+    }
   }
 }
 

@@ -49,7 +49,7 @@ final class PackedFile {
 }
 
 /// Small assets in the very frames that a store holds: `pread` of the frame, libzstd, and a copy of the asset's part.
-final class SharedFrameLimit {
+final class StoredFrameLimit {
   private let frames: StoreFrames
   private let files: [FileHandle]
   private let path = AssetPaths(["segment"])
@@ -61,19 +61,41 @@ final class SharedFrameLimit {
   private let lengths: [Int]
 
   init(_ dataSet: DataSet, ofStoreAt path: String) throws {
-    frames = try StoreFrames(ofStoreAt: path)
+    let limit = try FrameLimit(ofStoreAt: path)
+    frames = limit.frames
     files = try frames.files.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }
     stored = Buffer(byteCount: frames.frames.map(\.storedLength).max() ?? 0)
     raw = Buffer(byteCount: frames.frames.map(\.rawLength).max() ?? 0)
     lengths = dataSet.assets.map(\.byteCount)
-    // Assets are stored in order of paths. With duplicates the place is not the asset's own, but one as good.
-    var next = 0
-    var positions: [Int] = []
-    for length in lengths {
-      positions.append(next % max(frames.rawByteCount, 1))
-      next += length
+    positions = try Self.positions(of: dataSet, in: limit)
+  }
+
+  /// An asset lies where a chunk begins, and its bytes follow. One of which parts lie elsewhere, as it has them in common with
+  /// others, is read where its beginning is: as many bytes.
+  private static func positions(of dataSet: DataSet, in limit: FrameLimit) throws -> [Int] {
+    let all = Buffer(byteCount: max(limit.frames.rawByteCount, 1))
+    _ = try limit.decodeAll(into: all.bytes, with: FrameDecoders(threadCount: 1))
+    let begins = limit.frames.frames.flatMap(\.chunkBegins)
+    var places: [UInt64: [Int]] = [:]
+    for (begin, end) in zip(begins, begins.dropFirst() + [limit.frames.rawByteCount]) {
+      places[key(UnsafeRawBufferPointer(rebasing: all.bytes[begin..<end])), default: []].append(begin)
     }
-    self.positions = positions
+    let folder = try FileFolder(dataSet.folder)
+    return try dataSet.paths.map { path in
+      try MappedFile(path, in: folder).withBytes { raw in
+        let candidates = places[key(raw)] ?? [0]
+        let place = candidates.first { begin in
+          begin + raw.count <= all.bytes.count
+            && memcmp(all.bytes.baseAddress! + begin, raw.baseAddress!, raw.count) == 0
+        }
+        return place ?? candidates[0]
+      }
+    }
+  }
+
+  /// The first chunk of an asset is as long as that, or all of it.
+  private static func key(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    Checksums.sum(UnsafeRawBufferPointer(rebasing: bytes.prefix(1024)))
   }
 
   func read(_ asset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
@@ -95,7 +117,7 @@ final class SharedFrameLimit {
     try readFully(files[frame.file].fileDescriptor, at: frame.offset, into: target, path[0])
     if frame.isRaw { return target }
     let out = UnsafeMutableRawBufferPointer(rebasing: raw.bytes[..<frame.rawLength])
-    try decoder.decode(UnsafeRawBufferPointer(target), into: out)
+    try decoder.decode(UnsafeRawBufferPointer(target), into: out, with: frame.dictionary)
     return out
   }
 }

@@ -8,6 +8,9 @@ struct StoreFrames {
     let storedLength: Int
     let rawLength: Int
     let isRaw: Bool
+    let dictionary: ZstdDictionary?
+    /// Where its chunks begin in the raw bytes of all frames.
+    let chunkBegins: [Int]
     /// Raw bytes of all frames before.
     let rawOffset: Int
   }
@@ -17,25 +20,46 @@ struct StoreFrames {
 
   var rawByteCount: Int { frames.last.map { $0.rawOffset + $0.rawLength } ?? 0 }
 
-  /// Reads the tables of the data segments of the store at `path`.
+  /// Reads the tables of the data segments of the store at `path`, in the order in which they were written.
   init(ofStoreAt path: String) throws {
     var files: [String] = []
     var frames: [Frame] = []
-    for name in try FileManager.default.contentsOfDirectory(atPath: path + "/segments").sorted() {
-      let file = path + "/segments/" + name
+    for file in try Self.segments(ofStoreAt: path) {
       let segment = try SegmentTable(ofFileAt: file)
       guard !segment.isMetadata else { continue }
+      let dictionaries = try (0..<segment.dictionaryCount).map { index in
+        let row = segment.dictionary(index)
+        return try ZstdDictionary(
+          row.isRaw ? segment.bytes(of: row) : Self.decoded(segment.bytes(of: row), row.rawLength))
+      }
       for frame in (0..<segment.frameCount).map(segment.frame) {
         let before = frames.last.map { $0.rawOffset + $0.rawLength } ?? 0
         frames.append(
           Frame(
             file: files.count, offset: frame.offset, storedLength: frame.storedLength,
-            rawLength: frame.rawLength, isRaw: frame.isRaw, rawOffset: before))
+            rawLength: frame.rawLength, isRaw: frame.isRaw, dictionary: frame.dictionary.map { dictionaries[$0] },
+            chunkBegins: ([0] + frame.chunkEnds.dropLast()).map { before + $0 }, rawOffset: before))
       }
       files.append(file)
     }
     self.files = files
     self.frames = frames
+  }
+
+  private static func segments(ofStoreAt path: String) throws -> [String] {
+    let folder = path + "/segments"
+    let dated = try FileManager.default.contentsOfDirectory(atPath: folder).map { name in
+      let file = "\(folder)/\(name)"
+      let attributes = try FileManager.default.attributesOfItem(atPath: file)
+      return (attributes[.modificationDate] as? Date ?? .distantPast, file)
+    }
+    return dated.sorted { $0 < $1 }.map(\.1)
+  }
+
+  private static func decoded(_ stored: Data, _ rawLength: Int) throws -> Data {
+    var raw = Data(count: rawLength)
+    try raw.withUnsafeMutableBytes { out in try stored.withUnsafeBytes { try ZstdDecoder().decode($0, into: out) } }
+    return raw
   }
 
   /// The frame that holds the raw byte `offset`, counted over all frames.

@@ -46,8 +46,25 @@ final class ZstdDecoder {
 
   deinit { ZSTD_freeDCtx(context) }
 
-  func decode(_ encoded: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) throws {
+  func decode(
+    _ encoded: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, with dictionary: ZstdDictionary? = nil
+  ) throws {
     _ = try ZstdError.check(
-      ZSTD_decompressDCtx(context, out.baseAddress, out.count, encoded.baseAddress, encoded.count))
+      ZSTD_decompress_usingDDict(
+        context, out.baseAddress, out.count, encoded.baseAddress, encoded.count, dictionary?.tables))
   }
+}
+
+/// A dictionary as decoding takes it, by any number of threads.
+final class ZstdDictionary: @unchecked Sendable {
+  fileprivate let tables: OpaquePointer
+
+  init(_ bytes: Data) throws {
+    guard let tables = bytes.withUnsafeBytes({ ZSTD_createDDict($0.baseAddress, $0.count) }) else {
+      throw ZstdError(description: "zstd: a dictionary cannot be used")
+    }
+    self.tables = tables
+  }
+
+  deinit { ZSTD_freeDDict(tables) }
 }

@@ -7,6 +7,10 @@ struct SegmentTable {
     let storedLength: Int
     let rawLength: Int
     let isRaw: Bool
+    /// The number in this segment of the dictionary that it is decoded with.
+    var dictionary: Int?
+    /// Where the frame's chunks end in its raw bytes.
+    var chunkEnds: [Int] = []
   }
 
   /// Of the whole file.
@@ -14,11 +18,13 @@ struct SegmentTable {
   let isMetadata: Bool
   let frameCount: Int
   let chunkCount: Int
+  let dictionaryCount: Int
   /// Where the frames end and the table begins.
   let framesEnd: Int
   private let file: Data
   private let rows: Int
   private let ends: Int
+  private let dictionaryRows: Int
 
   init(ofFileAt path: String) throws {
     let file = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
@@ -34,18 +40,37 @@ struct SegmentTable {
     rows = body + file.number(UInt64.self, at: body + 16)
     ends = body + file.number(UInt64.self, at: body + 32)
     framesEnd = file.number(UInt64.self, at: body + 40)
+    dictionaryRows = body + file.number(UInt64.self, at: body + 48)
+    dictionaryCount = file.number(UInt32.self, at: body + 56)
   }
 
   func frame(_ index: Int) -> Frame {
     let row = rows + index * 24
+    let first = file.number(UInt32.self, at: row + 12)
     let next = index + 1 < frameCount ? file.number(UInt32.self, at: row + 24 + 12) : chunkCount
+    let chunkEnds = (first..<max(first, next)).map { file.number(UInt32.self, at: ends + $0 * 4) }
+    let codec = codec(at: row)
     return Frame(
-      offset: file.number(UInt32.self, at: row) | file.number(UInt16.self, at: row + 4) << 32
-        | file.number(UInt8.self, at: row + 6) << 48,
-      storedLength: file.number(UInt32.self, at: row + 8),
-      rawLength: file.number(UInt32.self, at: ends + (next - 1) * 4),
-      isRaw: file[file.startIndex + row + 7] == 0
-    )
+      offset: offset(at: row), storedLength: file.number(UInt32.self, at: row + 8),
+      rawLength: chunkEnds.last ?? 0, isRaw: codec == 0, dictionary: codec >= 2 ? codec - 2 : nil, chunkEnds: chunkEnds)
+  }
+
+  /// A dictionary as it is stored, like a frame.
+  func dictionary(_ index: Int) -> Frame {
+    let row = dictionaryRows + index * 56
+    return Frame(
+      offset: offset(at: row), storedLength: file.number(UInt32.self, at: row + 8),
+      rawLength: file.number(UInt32.self, at: row + 12), isRaw: codec(at: row) == 0)
+  }
+
+  /// What is stored of a frame or dictionary.
+  func bytes(of frame: Frame) -> Data { file.dropFirst(frame.offset).prefix(frame.storedLength) }
+
+  private func codec(at row: Int) -> Int { file.number(UInt8.self, at: row + 7) }
+
+  private func offset(at row: Int) -> Int {
+    file.number(UInt32.self, at: row) | file.number(UInt16.self, at: row + 4) << 32
+      | file.number(UInt8.self, at: row + 6) << 48
   }
 }
 

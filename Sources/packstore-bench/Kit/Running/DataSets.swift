@@ -18,10 +18,11 @@ final class DataSets {
     return try make("large assets, \(content)", plans, gathering: content) { $0 >= 1 << 20 }
   }
 
-  /// Small assets of one content. Nil when there are none.
+  /// Small assets of one content. Nil when there are none. Text is made where there is compressible data.
   func small(_ content: Content, defaultSize: Int) throws -> DataSet? {
-    let plans = AssetPlans.small(generatedKind, byteCount: byteCount(defaultSize), seed: options.seed)
-      .filter { $0.content == content }
+    let share = byteCount(defaultSize) / generatedKind.contents.count
+    let isMade = generatedKind.contents.contains(content == .text ? .compressible : content)
+    let plans = isMade ? AssetPlans.small([content], byteCount: share, seed: options.seed) : []
     return try make("small assets, \(content)", plans, gathering: content) { 1...64 << 10 ~= $0 }
   }
 

@@ -8,7 +8,8 @@ struct ReadSmallCommand: ParsableCommand {
     abstract: "Read small assets in random order.",
     discussion: """
       Assets of 10 KB in the mean are found by path and copied out, one after another in random order. Compressible and incompressible ones \
-      are measured apart. With --threads as many threads read side by side, each with a reader of its own.
+      are measured apart. Of made data there are two compressible kinds, measured apart as well: assets that have nothing in common, and texts \
+      of the same words. With --threads as many threads read side by side, each with a reader of its own.
 
         packstore-bench read-small --threads all
       """
@@ -25,7 +26,10 @@ struct ReadSmall: Workload {
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     var isAnyThere = false
-    for content in [Content.compressible, .incompressible] {
+    // Of a folder text is among what is compressible.
+    let contents: [Content] =
+      session.options.folder == nil ? [.compressible, .text, .incompressible] : [.compressible, .incompressible]
+    for content in contents {
       guard let dataSet = try session.dataSets.small(content, defaultSize: 80) else {
         session.omit("\(title): there are no \(content) files from 1 byte to 64 KiB")
         continue
@@ -58,7 +62,7 @@ private struct SmallReads {
 
   private var threadCount: Int { session.threadsForSmall }
 
-  private var name: String { content == .incompressible ? "Incompressible" : "Compressible" }
+  private var name: String { "\(content)".capitalized }
 
   private func explanation(_ operationCount: Int) -> String {
     let mean = decimals(Double(dataSet.byteCount) / Double(dataSet.assets.count) / 1e3, 1)
@@ -149,11 +153,11 @@ private struct SmallReads {
     guard content != .incompressible else { return [copy, read] }
     let compressed = try PackedFile(dataSet, compressing: true, at: session.newFolder() + "/packed")
     let form = try session.forms.form(PackStoreContestant.swift, dataSet)
-    let frames = try SharedFrameLimit(dataSet, ofStoreAt: PackStoreContestant.store(in: form.folder))
+    let frames = try StoredFrameLimit(dataSet, ofStoreAt: PackStoreContestant.store(in: form.folder))
     return [
       copy, read,
       turn("pread() + libzstd, each asset by itself") { try compressed.read($0, into: memory.bytes) },
-      turn("pread() + libzstd, PackStore's shared frames") { try frames.read($0, into: memory.bytes) },
+      turn("pread() + libzstd, PackStore's frames") { try frames.read($0, into: memory.bytes) },
     ]
   }
 }
