@@ -37,6 +37,11 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
 
+  @Option(
+    parsing: .unconditional,
+    help: .init("\(levelHelp) of what is new (default: 3, whatever the publisher chose).", valueName: "n"))
+  var level: Int32?
+
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
@@ -47,6 +52,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
+    try validate(level: level)
     guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
     guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
     guard trust == nil || !allowUnsigned else {
@@ -102,7 +108,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private var applyOptions: Store.ApplyOptions {
-    .init(adopts: adopt, allowsDowngrade: downgrade)
+    .init(adopts: adopt, allowsDowngrade: downgrade, level: level)
   }
 
   private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {

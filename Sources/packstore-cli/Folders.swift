@@ -86,7 +86,8 @@ private func realPath(_ path: String) -> String? {
 
 /// Says what of `folder` could not be stored, when that is the error; returns the error to throw.
 func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool = false, quiet: Bool) -> any Error {
-  guard error.code == .refused else { return error }
+  // A list of patterns may be refused, too, before anything of the folder is.
+  guard error.code == .refused, !error.notices.isEmpty else { return error }
   for notice in error.notices {
     let isRefusal = !notice.kind.isWarning && (notice.kind != .twin || portable)
     if isRefusal {

@@ -43,6 +43,23 @@ import Testing
     #expect(again.output == "P is at version 2 already\n")
   }
 
+  /// What a delta brings is encoded here, at the level that is said here.
+  @Test func levelsOfWhatIsApplied() throws {
+    try playground.write((0..<40_000).map { "line \($0 &* 7919 % 1000)\n" }.joined(), to: "folder/text")
+    try playground.succeed("add", "store", "folder", "--pack", "P", "--keep", "3", "-q")
+    try playground.succeed("delta", "store", "P@1", "@3", "-o", "file.delta", "--unsigned", "-q")
+    var stored: [Int] = []
+    for level in ["12", "-7"] {
+      _ = try playground.shell("cp -r client client\(level)")
+      let run = try playground.succeed(
+        "apply", "client\(level)", "file.delta", "--allow-unsigned", "--adopt", "--level", level, "--json")
+      stored.append(try #require(try run.json["new_stored_bytes"] as? Int))
+      #expect(try playground.packstore("verify", "client\(level)", "--deep").status == 0)
+    }
+    #expect(stored[0] < stored[1], "\(stored)")
+    #expect(try playground.packstore("apply", "client", "file.delta", "--level", "0").status == 2)
+  }
+
   @Test func json() throws {
     let made = try makeDelta("--json").json
     #expect(made["pack"] as? String == "P" && made["from"] as? Int == 1 && made["to"] as? Int == 2)

@@ -34,6 +34,15 @@ import Testing
     #expect(json["skipped_count"] as? Int == 5 && (json["skipped"] as? [NSDictionary])?.count == 5)
   }
 
+  /// Such a list is named: nothing else would show what was refused.
+  @Test(arguments: [false, true]) func listsThatCannotBeRead(isTooLong: Bool) throws {
+    let content: [UInt8] = isTooLong ? .init(repeating: 0x61, count: (1 << 20) + 1) : [0x61, 0xe9]
+    try playground.write(content, to: "source/art/.packignore")
+    let run = try add()
+    #expect(run.status == 1 && run.errors.contains("art/.packignore"), "\(run.errors)")
+    #expect(!run.errors.contains("what is listed"), "\(run.errors)")
+  }
+
   /// What systems leave behind is left out, and said.
   @Test func defaults() throws {
     let run = try add()
