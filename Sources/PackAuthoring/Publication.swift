@@ -69,7 +69,8 @@ struct Publication {
       throw PackStoreError(.invalidArgument, "deltaCount is \(options.deltaCount), and cannot be negative")
     }
     guard Store.CompressionLevel.exists(options.encodingLevel) else {
-      throw PackStoreError(.invalidArgument, "level \(Store.CompressionLevel.rule), and is \(options.encodingLevel)")
+      throw PackStoreError(
+        .invalidArgument, "level is \(options.encodingLevel), but goes \(Store.CompressionLevel.range)")
     }
     guard (0...100).contains(options.collectionPercent) else {
       throw PackStoreError(

@@ -13,7 +13,7 @@ extension Store {
     /// Whether there is such a level. 0 is none: elsewhere it stands for a program's own choice.
     public static func exists(_ level: Int32) -> Bool { level != 0 && lowest...highest ~= level }
 
-    /// For messages that end with what was said instead.
-    package static let rule = "goes from 1 to \(highest), or from -1 to \(lowest)"
+    /// Which there are, for messages.
+    package static let range = "from 1 to \(highest), or from -1 to \(lowest)"
   }
 }

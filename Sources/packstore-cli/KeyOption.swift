@@ -214,10 +214,10 @@ struct ExpiryOptions: ParsableArguments {
 let levelHelp = "Compression, from 1 (fast) to 22 (small), or from -1 to -7 (larger, faster to read)"
 
 extension ParsableArguments {
-  /// Refuses a `--level` that there is none.
+  /// Refuses a `--level` that does not exist.
   func validate(level: Int32?) throws {
     guard let level, !Store.CompressionLevel.exists(level) else { return }
-    throw ValidationError("--level \(Store.CompressionLevel.rule), not \(level)")
+    throw ValidationError("--level goes \(Store.CompressionLevel.range), not \(level)")
   }
 }
 

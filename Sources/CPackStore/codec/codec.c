@@ -6,8 +6,8 @@
 // one frame, never correctness. Decision 0031 has the measurements.
 //
 // Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
-// decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing; or, with
-// a dictionary, behind that (`take_room`), from where what came out whole is copied.
+// decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing. A frame
+// with a dictionary may be decoded to a room behind the dictionary instead, and is copied from there when all of it came out.
 
 // Custom memory, and of a dictionary the parameters that go with it and whether it is attached; nothing else of the unstable
 // interface, whose structs change size.
@@ -48,7 +48,7 @@ struct pks__decoding_dictionary {
   atomic_flag is_used;  // the room
 };
 
-/// Small assets' frames are no longer.
+/// Bytes of the longest frame that is decoded there; frames of small assets are at most as long.
 enum { DICTIONARY_ROOM = 64 * 1024 };
 
 // MARK: Memory

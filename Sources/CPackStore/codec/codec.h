@@ -70,7 +70,7 @@ size_t pks__encode_with(
   pks__encoder *encoder, const pks__encoding_dictionary *dictionary, const void *raw, size_t raw_length, void *out,
   size_t capacity
 );
-/// `pks__decode` with a dictionary. Any number of threads at once; of frames up to 64 KiB, it is fastest for one of them.
+/// `pks__decode` with a dictionary. Any number of threads at once; one of them at a time decodes frames of up to 64 KiB faster.
 bool pks__decode_with(
   pks__decoder *decoder, pks__decoding_dictionary *dictionary, const void *encoded, size_t encoded_length, void *out,
   size_t raw_length

@@ -291,7 +291,7 @@ struct ManifestReader {
       case "level":
         guard let level = value.integer(Int32.self), Store.CompressionLevel.exists(level) else {
           reading.problems.error(
-            value.position, "'level' must be an integer from 1 to 22, or from -1 to -7",
+            value.position, "'level' must be an integer \(Store.CompressionLevel.range)",
             remedy: "1 is fast, 22 is small, -7 is fast to read")
           continue
         }

@@ -80,7 +80,7 @@ struct Packaging {
       throw PackStoreError(.invalidArgument, "the date \(options.date) is in the future, or before 1970")
     }
     if let level = options.level, !Store.CompressionLevel.exists(level) {
-      throw PackStoreError(.invalidArgument, "the level \(Store.CompressionLevel.rule), and is \(level)")
+      throw PackStoreError(.invalidArgument, "the level is \(level), but goes \(Store.CompressionLevel.range)")
     }
   }
 

@@ -168,8 +168,9 @@ final class IgnoreWalk {
     }
     parent = Array(folder)
     if levels.isEmpty { levels.append(Level(end: 0, list: try read(Self.ignoreFilePath(in: [])))) }
-    while let begin = levels.last?.begin, begin < parent.count {
-      let end = parent[begin...].firstIndex(of: UInt8(ascii: "/")) ?? parent.count
+    while let last = levels.last, last.end < parent.count {
+      // A part has a byte at least: each level ends behind the one above, whatever the path.
+      let end = parent[(last.end + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? parent.count
       levels.append(Level(end: end, list: try read(Self.ignoreFilePath(in: parent[..<end]))))
     }
   }

@@ -67,11 +67,7 @@ final class FrameFetch: Sendable {
           }
           if way.isChecked { Sink.shared.take(Int(truncatingIfNeeded: XXH3_64bits(stored.baseAddress, stored.count))) }
           let out = UnsafeMutableRawBufferPointer(start: target.bytes.baseAddress! + next, count: frame.rawLength)
-          if frame.isRaw {
-            out.copyMemory(from: stored)
-          } else {
-            try decoder.decode(stored, into: out, with: frame.dictionary)
-          }
+          try frame.decode(stored, into: out, with: decoder)
           next += frame.rawLength
         }
       }

@@ -49,11 +49,7 @@ final class FrameLimit: Sendable {
     let frame = frames.frames[index]
     let out = UnsafeMutableRawBufferPointer(start: memory, count: frame.rawLength)
     let stored = encoded.bytes(of: index)
-    if frame.isRaw {
-      out.copyMemory(from: stored)
-    } else {
-      try decoder.decode(stored, into: out, with: frame.dictionary)
-    }
+    try frame.decode(stored, into: out, with: decoder)
   }
 }
 

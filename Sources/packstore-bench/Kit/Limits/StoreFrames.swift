@@ -13,6 +13,13 @@ struct StoreFrames {
     let chunkBegins: [Int]
     /// Raw bytes of all frames before.
     let rawOffset: Int
+
+    /// Makes raw bytes of what is stored of the frame.
+    func decode(
+      _ stored: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, with decoder: ZstdDecoder
+    ) throws {
+      if isRaw { out.copyMemory(from: stored) } else { try decoder.decode(stored, into: out, with: dictionary) }
+    }
   }
 
   let files: [String]
