@@ -74,8 +74,8 @@ extension Store {
     public var frameByteCount: Int?
 
     /// Up to how many raw bytes small assets share a frame. By default as the layout says: with
-    /// ``Store/InstallOptions/Layout/random``, only the smallest do, where a dictionary of what assets of their kind have in
-    /// common makes up for it.
+    /// ``Store/InstallOptions/Layout/random``, only the smallest do, where frames of their own cost less than a hundredth, with or
+    /// without a dictionary of what assets of their kind have in common.
     public var sharedFrameByteCount: Int?
 
     public init(

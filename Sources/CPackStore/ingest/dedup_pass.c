@@ -312,10 +312,10 @@ void pks__dedup_pass_begin(pks__dedup_pass *pass, const pks__item *item) {
   pass->asset = (pks__ingest_asset){.first_span = PKS__SCRATCH_COUNT(&ingest->spans, pks__chunk_span)};
   pass->is_searching = item->mapped;
   pass->passed.length = 0;
-  const pks__frame_dictionary *dictionary = pks__kind_dictionaries_for(
-    &ingest->dictionaries, pks__entry_list_path(&ingest->listing, item), item->path_length, item->size, item->mapped
+  const pks__frame_form *form = pks__kind_forms_for(
+    &ingest->forms, pks__entry_list_path(&ingest->listing, item), item->path_length, item->size, item->mapped
   );
-  pks__frame_pipeline_begin_asset(&ingest->frames, item->size, item->mapped, dictionary);
+  pks__frame_pipeline_begin_asset(&ingest->frames, item->size, item->mapped, form);
 }
 
 pks_status pks__dedup_pass_end(pks__dedup_pass *pass, pks_error *error) {

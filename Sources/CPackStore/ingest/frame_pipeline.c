@@ -13,8 +13,8 @@ struct pks__pipeline_frame {
   uint32_t raw_length;
   uint8_t *encoded;
   size_t encoded_capacity;
-  size_t encoded_length;                    ///< 0: stored raw; SIZE_MAX: memory was short
-  const pks__frame_dictionary *dictionary;  ///< NULL: none
+  size_t encoded_length;  ///< 0: stored raw; SIZE_MAX: memory was short
+  pks__frame_form form;
   pks__id *ids;
   uint32_t *ends;
   uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
@@ -223,7 +223,7 @@ static pks_status retire_oldest(pks__frame_pipeline *pipeline, pks_error *error)
       .stored = frame->encoded,
       .stored_length = (uint32_t)frame->encoded_length,
       .codec = PKS__CODEC_ZSTD,
-      .dictionary = frame->dictionary ? &frame->dictionary->stored : NULL,
+      .dictionary = frame->form.dictionary ? &frame->form.dictionary->stored : NULL,
       .alignment = 1,
       .ids = frame->ids,
       .ends = frame->ends,
@@ -293,9 +293,10 @@ static void encode_frame(pks__task *task, uint32_t worker) {
   frame->encoded_length = 0;
   if (frame->stays_raw) { return; }
   pks__encoder *encoder = frame->pipeline->encoders[worker];
-  frame->encoded_length = frame->dictionary
+  const pks__frame_dictionary *dictionary = frame->form.dictionary;
+  frame->encoded_length = dictionary
     ? pks__encode_with(
-      encoder, frame->dictionary->tables, frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
+      encoder, dictionary->tables, frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity
     )
     : pks__encode(encoder, frame->raw, frame->raw_length, frame->encoded, frame->encoded_capacity);
 }
@@ -331,18 +332,18 @@ static pks_status open_frame(pks__frame_pipeline *pipeline, pks_error *error) {
   frame->chunk_count = 0;
   frame->stays_raw = pipeline->asset_is_mapped;
   frame->is_scattered = false;
-  frame->dictionary = pipeline->asset_dictionary;
+  frame->form = pipeline->asset_form;
   pipeline->open = frame;
   return PKS_OK;
 }
 
 void pks__frame_pipeline_begin_asset(
-  pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_dictionary *dictionary
+  pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_form *form
 ) {
-  PKS_ASSERT(!dictionary || (size < PKS__LARGE_ASSET && !mapped));
+  PKS_ASSERT(!form || (size < PKS__LARGE_ASSET && !mapped));
   pipeline->asset_size = size;
   pipeline->asset_is_mapped = mapped;
-  pipeline->asset_dictionary = dictionary;
+  pipeline->asset_form = form ? *form : (pks__frame_form){0};
   pipeline->asset_begins = true;
   pipeline->follows_gap = false;
 }
@@ -358,11 +359,13 @@ static bool is_large(const pks__frame_pipeline *pipeline) {
 static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length, bool at_start) {
   const pks__pipeline_frame *open = pipeline->open;
   if (at_start && is_large(pipeline)) { return true; }
-  if (open->dictionary != pipeline->asset_dictionary || open->chunk_count == PKS__FRAME_CHUNKS_MAX) { return true; }
-  if (open->dictionary) {
-    bool is_alone = pipeline->asset_begins && pipeline->asset_size >= PKS__ALONE_FROM;
+  const pks__frame_form *form = &pipeline->asset_form;
+  bool is_other = open->form.is_alone != form->is_alone || open->form.dictionary != form->dictionary;
+  if (is_other || open->chunk_count == PKS__FRAME_CHUNKS_MAX) { return true; }
+  if (form->is_alone) {
+    bool begins = pipeline->asset_begins && pipeline->asset_size >= PKS__ALONE_FROM;
     // A catalog may say less of an asset than its chunks are: that is found when they were all added.
-    return is_alone || open->raw_length + length > PKS__LARGE_ASSET + PKS__ALONE_FROM;
+    return begins || open->raw_length + length > PKS__LARGE_ASSET + PKS__ALONE_FROM;
   }
   uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
   bool is_scattered = open->is_scattered || pipeline->follows_gap;
@@ -409,7 +412,7 @@ pks_status pks__frame_pipeline_add(
 /// A large asset keeps its frames to itself, so that it stays in one piece if it is raw whatever comes next.
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
   const pks__pipeline_frame *open = pipeline->open;
-  bool is_whole = open && open->raw_length >= (open->dictionary ? PKS__ALONE_FROM : pipeline->shared_target);
+  bool is_whole = open && open->raw_length >= (open->form.is_alone ? PKS__ALONE_FROM : pipeline->shared_target);
   pipeline->asset_begins = true;
   if (is_whole || pipeline->asset_is_alone) { close_frame(pipeline, true); }
   pipeline->asset_is_alone = false;

@@ -11,8 +11,8 @@
 /// can be checked and mapped alone; neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is
 /// large, to 8 bytes otherwise.
 ///
-/// Small assets of a kind for which there is a dictionary have frames of their own, from `PKS__ALONE_FROM` bytes on; shorter
-/// ones share frames up to that length. All of a frame are encoded with the same dictionary.
+/// Small assets of a kind for which that pays stay *alone*: they have frames of their own, from `PKS__ALONE_FROM` bytes on;
+/// shorter ones share frames up to that length. There may be a dictionary for them; all of a frame are encoded with the same one.
 ///
 /// Bytes that were *lent* are not copied: a frame of which all chunks lie back to back in them is encoded, and written if it
 /// is raw, from where they are.
@@ -38,6 +38,12 @@ typedef struct pks__frame_dictionary {
   pks__stored_dictionary stored;
   pks__encoding_dictionary *tables;
 } pks__frame_dictionary;
+
+/// How a small asset is put into frames; zeroed: it shares them with any others.
+typedef struct pks__frame_form {
+  bool is_alone;
+  const pks__frame_dictionary *dictionary;  ///< of one that stays alone; NULL: none
+} pks__frame_form;
 
 /// Where a new chunk came to lie.
 typedef struct pks__new_place {
@@ -69,8 +75,8 @@ typedef struct pks__frame_pipeline {
   pks__scratch frames;       ///< pks__frame_ref of every frame that was written, by position in the series
   pks__scratch frame_bases;  ///< uint64_t by segment: position of its first frame in `frames`
   uint64_t asset_size;
-  const pks__frame_dictionary *asset_dictionary;  ///< NULL: none
-  const uint8_t *lent;                            ///< NULL: nothing is
+  pks__frame_form asset_form;
+  const uint8_t *lent;  ///< NULL: nothing is
   size_t lent_length;
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
@@ -98,10 +104,10 @@ pks_status pks__frame_pipeline_take_back(
 /// Nothing is read any more of what was lent; after a failure, when the pipeline is only to be closed.
 void pks__frame_pipeline_wait(pks__frame_pipeline *pipeline);
 
-/// `dictionary`, which lives as long as the pipeline, is for an asset of less than PKS__LARGE_ASSET bytes that is not mapped; NULL:
-/// none.
+/// `form` says how an asset of less than PKS__LARGE_ASSET bytes that is not mapped is put into frames; NULL: it shares them. The
+/// form's dictionary lives as long as the pipeline.
 void pks__frame_pipeline_begin_asset(
-  pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_dictionary *dictionary
+  pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_form *form
 );
 /// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
 /// that it is the asset's first.

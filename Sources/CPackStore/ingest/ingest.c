@@ -193,7 +193,7 @@ void pks__ingest_close(pks__ingest *ingest) {
   if (!ingest->staging) { return; }
   pks__run_writer_free(&ingest->run);
   pks__frame_pipeline_close(&ingest->frames);
-  pks__kind_dictionaries_free(&ingest->dictionaries);
+  pks__kind_forms_free(&ingest->forms);
   if (ingest->pages.base) { pks__page_writer_close(&ingest->pages); }
   pks__pool_destroy(ingest->pool);
   pks__scratch *all[] = {&ingest->assets,  &ingest->spans,   &ingest->old_segments,

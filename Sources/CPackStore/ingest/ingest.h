@@ -23,7 +23,7 @@
 #include "catalog/entry_list.h"
 #include "codec/chunker.h"
 #include "index/run_writer.h"
-#include "ingest/kind_dictionaries.h"
+#include "ingest/kind_forms.h"
 #include "ingest/map_search.h"
 #include "ingest/page_writer.h"
 #include "ingest/reliance.h"
@@ -105,7 +105,7 @@ typedef struct pks__ingest {
   bool saves_memory;  ///< of `frames`: set it before the parts are opened
   pks__pool *pool;
   pks__page_writer pages;
-  pks__kind_dictionaries dictionaries;
+  pks__kind_forms forms;
   pks__frame_pipeline frames;
   pks__scratch assets;            ///< pks__ingest_asset by item
   pks__scratch spans;             ///< pks__chunk_span

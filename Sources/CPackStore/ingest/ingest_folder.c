@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "ingest/dedup_pass.h"
-#include "ingest/dictionary_trainer.h"
+#include "ingest/form_choice.h"
 #include "ingest/read_batch.h"
 
 static pks_status consume_chunks(
@@ -182,7 +182,7 @@ static bool read_for_training(void *context, const pks__training_file *file, uin
 
 static pks_status train(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
   pks__training_source files = {.context = (void *)(uintptr_t)source, .walk = walk_folder, .read = read_for_training};
-  return pks__dictionary_trainer_run(ingest, &files, error);
+  return pks__form_choice_run(ingest, &files, error);
 }
 
 // MARK: - Ingest

@@ -6,7 +6,7 @@
 #include "catalog/map_flags.h"
 #include "catalog/tree_cursor.h"
 #include "ingest/dedup_pass.h"
-#include "ingest/dictionary_trainer.h"
+#include "ingest/form_choice.h"
 #include "store/chunk_lookup.h"
 
 typedef struct version_walk {
@@ -230,7 +230,7 @@ static bool read_for_training(void *context, const pks__training_file *file, uin
 static pks_status train(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
   pks__training_source files = {
     .context = (void *)(uintptr_t)request, .walk = walk_for_training, .read = read_for_training};
-  return request->trains ? pks__dictionary_trainer_run(ingest, &files, error) : PKS_OK;
+  return request->trains ? pks__form_choice_run(ingest, &files, error) : PKS_OK;
 }
 
 // MARK: - Ingest

@@ -3,7 +3,8 @@ import CPackStoreTesting
 import Testing
 
 extension Core {
-  /// Frames that are encoded with dictionaries: what stores make of them, and what becomes of them when they move, rot or vanish.
+  /// Frames of small assets, alone and with dictionaries: what stores make of them, and what becomes of them when they move, rot
+  /// or vanish.
   @Suite struct DictionaryTests {
     /// Small texts, of which all have much in common; and what has nothing to do with them.
     private static func texts(_ count: Int, seed: UInt64 = 5, length: Int = 900) -> Folder {
@@ -30,10 +31,10 @@ extension Core {
       return (disk, store)
     }
 
-    /// Segments by name, with their dictionaries' ids and the number of frames that need one.
+    /// Segments by name, with their dictionaries' ids, the number of frames that need one, and that of other compressed frames.
     private struct Survey: Equatable {
       var dictionaries: [String: Set<[UInt8]>] = [:]
-      var frames = 0
+      var frames = 0, plainFrames = 0
 
       init(_ store: Store, pack: UInt32 = 0) throws {
         let snapshot = try store.snapshot(), version = snapshot.packs[Int(pack)].current.number
@@ -46,6 +47,7 @@ extension Core {
               (0..<table.dictionary_count).map { pks__frame_table_dictionary(&table, $0).id.array })
             let codecs = (0..<table.frame_count).map { pks__frame_table_at(&table, $0).codec }
             frames += codecs.count { pks__codec_has_dictionary($0) }
+            plainFrames += codecs.count { $0 == PKS__CODEC_ZSTD.rawValue }
           }
         }
       }
@@ -144,6 +146,29 @@ extension Core {
       #expect(results[2].survey.ids.isEmpty && results[2].survey.frames == 0)
       #expect(results[0].survey == results[1].survey, "the same segments, by name")
       #expect(results[0].stored <= results[2].stored + results[2].stored / 100)
+    }
+
+    /// Files of a few byte values each, which are other values in each of them: no dictionary has anything for them.
+    @Test func whatHasNothingInCommonStaysAlone() throws {
+      var folder: Folder = [:], random = Random(31)
+      for index in 0..<400 {
+        let values = random.bytes(24)
+        folder["meshes/\(index).mesh"] = .file((0..<6_000 + random.below(12_000)).map { _ in random.pick(values) })
+      }
+      func store(sharing size: UInt32) throws -> (survey: Survey, stored: UInt64) {
+        let disk = Disk(seed: 3)
+        disk.put(folder, at: "/one")
+        let store = try Store(disk, create: true)
+        var stored: UInt64 = 0
+        try store.commit { stored = try $0.add("p", "/one") { $0.shared_frame_size = size }.new_stored_bytes }
+        #expect(try store.state()["p"]?.content == folder)
+        #expect(try store.snapshot().faults(deep: true) == [])
+        return (try Survey(store), stored)
+      }
+      let alone = try store(sharing: 0), shared = try store(sharing: 32 * 1024)
+      #expect(alone.survey.ids.isEmpty && alone.survey.plainFrames == folder.count, "\(alone.survey)")
+      #expect(shared.survey.plainFrames < folder.count / 2, "\(shared.survey)")
+      #expect(alone.stored <= shared.stored + shared.stored / 100)
     }
 
     /// An update of which little is new trains nothing; a copy to another store does, as an add there would.

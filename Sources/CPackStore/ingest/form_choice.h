@@ -1,11 +1,12 @@
-/// Training the dictionaries of an add (`ingest/kind_dictionaries.h`) before its first pass.
+/// Choosing how small assets of each kind are put into frames (`ingest/kind_forms.h`), before the first pass of an add: shared,
+/// alone, or alone with a dictionary that is trained for them.
 ///
 /// Definitions
 ///   stretch  neighbours of a kind, in order of paths, of about one shared frame together.
 ///   sample   stretches of a kind, at equal distances: a sixteenth of its bytes, from 256 KiB to 2 MiB. Every fourth stretch
-///            is kept apart: the others are trained with, these tell whether the dictionary pays.
-///   pays     what is kept apart, extrapolated to what is new of the kind, takes at most half a percent more with the
-///            dictionary than in shared frames, the dictionary itself included.
+///            is kept apart: the others are trained with, these tell what pays.
+///   pays     what is kept apart, extrapolated to what is new of the kind, takes at most a hundredth more than in shared
+///            frames, the dictionary itself included. Of what pays, what takes least is chosen.
 ///
 /// Whether content is new is asked of the sample: in an update of which little is new, little could be gained, and a dictionary of
 /// which each segment has a copy would cost. Frames that are stored keep the dictionary they have; what is new gets one of its own
@@ -14,8 +15,8 @@
 /// Deterministic: a function of the folder, of the request, of libzstd's version and of what the store held before. Memory: the
 /// samples, in scratch memory, of at most twice PKS__TRAINING_SAMPLE_MAX for each kind; and what `codec/dictionary_training.h`
 /// says, for each thread, as kinds are trained at the same time.
-#ifndef PKS_INGEST_DICTIONARY_TRAINER_H
-#define PKS_INGEST_DICTIONARY_TRAINER_H
+#ifndef PKS_INGEST_FORM_CHOICE_H
+#define PKS_INGEST_FORM_CHOICE_H
 
 #include "ingest/ingest.h"
 
@@ -39,8 +40,8 @@ typedef struct pks__training_source {
   bool (*read)(void *context, const pks__training_file *file, uint8_t *out);
 } pks__training_source;
 
-/// Fills in `ingest->dictionaries`, once the ingest's parts are open: with the one that the request brings, or those that pay. A
-/// file that cannot be read is not sampled: the first pass says so. Errors: those of the walk, of the store, and of memory.
-pks_status pks__dictionary_trainer_run(pks__ingest *ingest, const pks__training_source *source, pks_error *error);
+/// Fills in `ingest->forms`, once the ingest's parts are open: with the dictionary that the request brings for all kinds, or with
+/// what pays. A file that cannot be read is not sampled: the first pass says so. Errors: of the walk, the store, and memory.
+pks_status pks__form_choice_run(pks__ingest *ingest, const pks__training_source *source, pks_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "ingest/dictionary_trainer.h"
+#include "ingest/form_choice.h"
 
 #include <string.h>
 
@@ -16,6 +16,7 @@ enum {
   APART = 4,  // every so many stretches, one is kept apart
   DICTIONARY_MIN = 16 * 1024,
   DICTIONARY_MAX = 112 * 1024,
+  ALLOWED_PART = 100,              // of what shared frames take, so much more is allowed
   ROWS_OF_A_FRAME = 24 + 32 + 48,  // bytes: in a segment, a run and a frame table
   STORED_LEVEL = 12,               // of the dictionary itself
   TRIAL_FRAME_MAX = 2 * PKS__LARGE_ASSET,
@@ -41,14 +42,14 @@ typedef struct counted_name {
   uint64_t bytes;
 } counted_name;
 
-typedef struct trainer {
+typedef struct chooser {
   pks__ingest *ingest;
   const pks__training_source *source;
-  pks__kind_dictionaries *out;
+  pks__kind_forms *out;
   counted_name names[NAMES_MAX];  ///< those for which there is no place are counted with all others
   uint32_t name_count, last_name;
   kind kinds[PKS__KINDS_MAX + 1];
-} trainer;
+} chooser;
 
 // MARK: - Kinds
 
@@ -56,36 +57,36 @@ static bool is_small(const pks__training_file *file) { return !file->is_mapped &
 
 static pks_status count_name(void *context, const pks__training_file *file, pks_error *error) {
   (void)error;
-  trainer *trainer = context;
+  chooser *chooser = context;
   if (!is_small(file)) { return PKS_OK; }
   pks__kind_name name = pks__kind_name_of(file->path, file->path_length);
-  counted_name *names = trainer->names;
-  trainer->kinds[PKS__KINDS_MAX].bytes += file->size;
+  counted_name *names = chooser->names;
+  chooser->kinds[PKS__KINDS_MAX].bytes += file->size;
   // Neighbours are often alike.
-  uint32_t count = trainer->name_count, at = trainer->last_name;
+  uint32_t count = chooser->name_count, at = chooser->last_name;
   bool is_last = at < count && memcmp(&names[at].name, &name, sizeof name) == 0;
   if (!is_last) {
     for (at = 0; at < count && memcmp(&names[at].name, &name, sizeof name) != 0;) { at++; }
   }
   if (at == NAMES_MAX) { return PKS_OK; }
-  if (at == count) { names[trainer->name_count++] = (counted_name){.name = name}; }
+  if (at == count) { names[chooser->name_count++] = (counted_name){.name = name}; }
   names[at].bytes += file->size;
-  trainer->last_name = at;
+  chooser->last_name = at;
   return PKS_OK;
 }
 
 /// Makes kinds of the names with most bytes. What they leave is the kind of all others.
-static void choose_kinds(trainer *trainer) {
-  pks__kind_dictionaries *out = trainer->out;
-  uint64_t *left = &trainer->kinds[PKS__KINDS_MAX].bytes;
+static void choose_kinds(chooser *chooser) {
+  pks__kind_forms *out = chooser->out;
+  uint64_t *left = &chooser->kinds[PKS__KINDS_MAX].bytes;
   while (out->count < PKS__KINDS_MAX) {
     counted_name *most = NULL;
-    for (uint32_t i = 0; i < trainer->name_count; i++) {
-      if (!most || trainer->names[i].bytes > most->bytes) { most = &trainer->names[i]; }
+    for (uint32_t i = 0; i < chooser->name_count; i++) {
+      if (!most || chooser->names[i].bytes > most->bytes) { most = &chooser->names[i]; }
     }
     if (!most || most->bytes < KIND_BYTES_MIN) { break; }
     out->kinds[out->count].name = most->name;
-    trainer->kinds[out->count++].bytes = most->bytes;
+    chooser->kinds[out->count++].bytes = most->bytes;
     *left -= most->bytes;
     most->bytes = 0;
   }
@@ -100,8 +101,8 @@ static size_t length_at(const sample *sample, unsigned index) {
 }
 
 /// Counts what of a file lies in chunks that the store has not.
-static pks_status count_new(trainer *trainer, kind *kind, const uint8_t *bytes, size_t length, pks_error *error) {
-  pks__ingest *ingest = trainer->ingest;
+static pks_status count_new(chooser *chooser, kind *kind, const uint8_t *bytes, size_t length, pks_error *error) {
+  pks__ingest *ingest = chooser->ingest;
   pks_status status = PKS_OK;
   for (size_t at = 0; !status && at < length;) {
     size_t chunk = pks__chunker_cut(&ingest->chunker, bytes + at, length - at);
@@ -117,7 +118,7 @@ static pks_status count_new(trainer *trainer, kind *kind, const uint8_t *bytes, 
 }
 
 static pks_status add_file(
-  trainer *trainer, kind *kind, const pks__training_file *file, uint64_t stretch, pks_error *error
+  chooser *chooser, kind *kind, const pks__training_file *file, uint64_t stretch, pks_error *error
 ) {
   sample *sample = stretch % APART == APART - 1 ? &kind->apart : &kind->trained;
   size_t length = (size_t)file->size;
@@ -126,13 +127,13 @@ static pks_status add_file(
   pks_status status = pks__scratch_append(&sample->bytes, NULL, length, error);
   if (status) { return status; }
   uint8_t *bytes = sample->bytes.bytes + begin;
-  if (!trainer->source->read(trainer->source->context, file, bytes)) {
+  if (!chooser->source->read(chooser->source->context, file, bytes)) {
     sample->bytes.length = begin;
     return PKS_OK;
   }
   status = pks__scratch_append(&sample->lengths, &length, sizeof length, error);
   if (!status) { status = pks__scratch_append(&sample->stretches, &stretch, sizeof stretch, error); }
-  return status ? status : count_new(trainer, kind, bytes, length, error);
+  return status ? status : count_new(chooser, kind, bytes, length, error);
 }
 
 /// How far stretches of a kind are apart, in bytes of the kind.
@@ -145,25 +146,25 @@ static uint64_t period_of(uint64_t kind_bytes) {
 
 /// Samples a file that begins in the first part of a period.
 static pks_status sample_file(void *context, const pks__training_file *file, pks_error *error) {
-  trainer *trainer = context;
+  chooser *chooser = context;
   if (!is_small(file)) { return PKS_OK; }
   pks__kind_name name = pks__kind_name_of(file->path, file->path_length);
-  kind *kind = &trainer->kinds[pks__kind_dictionaries_find(trainer->out, &name)];
+  kind *kind = &chooser->kinds[pks__kind_forms_find(chooser->out, &name)];
   uint64_t position = kind->position;
   kind->position += file->size;
   if (kind->period == 0 || position % kind->period >= STRETCH) { return PKS_OK; }
-  return add_file(trainer, kind, file, position / kind->period, error);
+  return add_file(chooser, kind, file, position / kind->period, error);
 }
 
 // MARK: - Whether it pays
 
-/// A dictionary on trial. Kinds are tried at the same time, each by one thread.
+/// The forms of a kind on trial. Kinds are tried at the same time, each by one thread.
 typedef struct trial {
   pks__task task;
   const pks__ingest *ingest;
   const kind *kind;
-  pks__frame_dictionary *dictionary;  ///< to be filled in if it pays
-  uint8_t *bytes;                     ///< of the dictionary
+  pks__kind_form *out;
+  uint8_t *bytes;  ///< of a dictionary
   size_t length;
   pks__encoder *encoder;
   uint8_t *encoded;  ///< room for a frame of TRIAL_FRAME_MAX bytes
@@ -182,8 +183,8 @@ static bool add_frame(
   return stored != SIZE_MAX;
 }
 
-/// What the files that were kept apart take: with tables in frames of their own, without in shared ones.
-static pks_status measure(trial *trial, const pks__encoding_dictionary *tables, uint64_t *total) {
+/// What the files that were kept apart take, alone or in shared frames.
+static pks_status measure(trial *trial, bool is_alone, const pks__encoding_dictionary *tables, uint64_t *total) {
   const sample *sample = &trial->kind->apart;
   const uint64_t *stretches = PKS__SCRATCH_AT(&sample->stretches, const uint64_t, 0);
   size_t begin = 0, length = 0;
@@ -192,8 +193,8 @@ static pks_status measure(trial *trial, const pks__encoding_dictionary *tables, 
   for (unsigned i = 0; has_memory && i < count_of(sample); i++) {
     size_t next = length_at(sample, i);
     bool follows = length > 0 && stretches[i] == stretches[i - 1];
-    bool fits = tables ? length < PKS__ALONE_FROM && next < PKS__ALONE_FROM
-                       : length + next <= trial->ingest->frames.shared_target;
+    bool fits = is_alone ? length < PKS__ALONE_FROM && next < PKS__ALONE_FROM
+                         : length + next <= trial->ingest->frames.shared_target;
     if (length > 0 && !(follows && fits)) {
       has_memory = add_frame(trial, tables, sample->bytes.bytes + begin, length, total);
       begin += length;
@@ -220,19 +221,11 @@ static uint64_t extrapolate(const kind *kind, uint64_t total) {
   return kib / kind->apart.bytes.length * 1024;
 }
 
-/// Takes the dictionary if what is new of the kind is `allowed` bytes long at most with it.
-static pks_status try_dictionary(trial *trial, uint64_t allowed) {
-  bool is_bad;
-  int level = trial->ingest->frames.level;
-  pks__encoding_dictionary *tables = pks__encoding_dictionary_create(trial->bytes, trial->length, level, &is_bad);
-  if (!tables) { return is_bad ? PKS_OK : pks__fail_memory(&trial->error); }
+/// Bytes that what is new of the kind takes in a form.
+static pks_status try_form(trial *trial, bool is_alone, const pks__encoding_dictionary *tables, uint64_t *bytes) {
   uint64_t total;
-  pks_status status = measure(trial, tables, &total);
-  if (!status && extrapolate(trial->kind, total) + trial->dictionary->stored.stored_length <= allowed) {
-    trial->dictionary->tables = tables;
-  } else {
-    pks__encoding_dictionary_destroy(tables);
-  }
+  pks_status status = measure(trial, is_alone, tables, &total);
+  if (!status) { *bytes = extrapolate(trial->kind, total); }
   return status;
 }
 
@@ -262,24 +255,39 @@ static pks_status store_dictionary(
   return PKS_OK;
 }
 
-/// Gives the kind the dictionary if it pays.
-static pks_status judge(trial *trial) {
-  uint64_t shared;
-  pks_status status =
-    store_dictionary(trial->ingest, trial->bytes, trial->length, &trial->dictionary->stored, &trial->error);
-  if (!status) { status = measure(trial, NULL, &shared); }
+/// Gives the kind its dictionary if what is new of it takes at most so many bytes with it.
+static pks_status try_dictionary(trial *trial, uint64_t allowed) {
+  pks__frame_dictionary *dictionary = &trial->out->dictionary;
+  pks_status status = store_dictionary(trial->ingest, trial->bytes, trial->length, &dictionary->stored, &trial->error);
   if (status) { return status; }
-  uint64_t without = extrapolate(trial->kind, shared);
-  return try_dictionary(trial, without + without / 200);
+  bool is_bad;
+  int level = trial->ingest->frames.level;
+  dictionary->tables = pks__encoding_dictionary_create(trial->bytes, trial->length, level, &is_bad);
+  if (!dictionary->tables) { return is_bad ? PKS_OK : pks__fail_memory(&trial->error); }
+  uint64_t bytes;
+  status = try_form(trial, true, dictionary->tables, &bytes);
+  bool pays = !status && bytes + dictionary->stored.stored_length <= allowed;
+  if (pays) { trial->out->form = (pks__frame_form){.is_alone = true, .dictionary = dictionary}; }
+  return status;
+}
+
+static pks_status choose_form(trial *trial) {
+  uint64_t shared, alone;
+  pks_status status = try_form(trial, false, NULL, &shared);
+  if (!status) { status = try_form(trial, true, NULL, &alone); }
+  if (status) { return status; }
+  uint64_t allowed = shared + shared / ALLOWED_PART;
+  trial->out->form.is_alone = alone <= allowed;
+  return trial->length >= PKS__DICTIONARY_RAW_MIN ? try_dictionary(trial, pks__min64(alone, allowed)) : PKS_OK;
 }
 
 /// Whether enough of the kind is new, and enough was read of it to know.
-static bool is_worth_training(const kind *kind) {
+static bool is_worth_trying(const kind *kind) {
   bool is_known = count_of(&kind->trained) >= 8 && count_of(&kind->apart) >= 2;
   return is_known && new_kib_of(kind) >= KIND_BYTES_MIN / 1024;
 }
 
-static pks_status train_kind(trial *trial) {
+static pks_status try_kind(trial *trial) {
   const kind *kind = trial->kind;
   size_t capacity = (size_t)pks__min64(pks__max64(kind->bytes / 128, DICTIONARY_MIN), DICTIONARY_MAX);
   trial->bytes = pks__allocate(capacity);
@@ -291,38 +299,38 @@ static pks_status train_kind(trial *trial) {
     sample->bytes.bytes, PKS__SCRATCH_AT(&sample->lengths, const size_t, 0), count_of(sample),
     trial->ingest->frames.level, trial->bytes, capacity
   );
-  return trial->length >= PKS__DICTIONARY_RAW_MIN ? judge(trial) : PKS_OK;
+  return choose_form(trial);
 }
 
 static void run_trial(pks__task *task, uint32_t worker) {
   (void)worker;
   trial *trial = (struct trial *)(void *)task;
-  trial->status = train_kind(trial);
+  trial->status = try_kind(trial);
   pks__encoder_destroy(trial->encoder);
   pks__free(trial->encoded);
   pks__free(trial->bytes);
 }
 
-/// Tries a dictionary for each kind for which it may pay.
-static pks_status train_kinds(trainer *trainer, pks_error *error) {
-  const pks__ingest *ingest = trainer->ingest;
+/// Tries the forms of each kind of which enough is there.
+static pks_status try_kinds(chooser *chooser, pks_error *error) {
+  const pks__ingest *ingest = chooser->ingest;
   trial *trials = pks__allocate_zeroed(PKS__KINDS_MAX + 1, sizeof *trials);
   if (!trials) { return pks__fail_memory(error); }
   uint32_t count = 0;
   for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) {
-    if (!is_worth_training(&trainer->kinds[i])) { continue; }
+    if (!is_worth_trying(&chooser->kinds[i])) { continue; }
     trial *trial = &trials[count++];
     trial->task.run = run_trial;
     trial->ingest = ingest;
-    trial->kind = &trainer->kinds[i];
-    trial->dictionary = &trainer->out->kinds[i].dictionary;
+    trial->kind = &chooser->kinds[i];
+    trial->out = &chooser->out->kinds[i];
     pks__pool_submit(ingest->pool, &trial->task);
   }
   pks_status status = PKS_OK;
   for (uint32_t i = 0; i < count; i++) {
     const trial *trial = &trials[i];
     pks__pool_finish(ingest->pool, &trials[i].task);
-    if (trial->dictionary->tables) { trainer->out->stored_bytes += trial->dictionary->stored.stored_length; }
+    chooser->out->any_is_alone = chooser->out->any_is_alone || trial->out->form.is_alone;
     if (status || !trial->status) { continue; }
     status = trial->status;
     if (error) { *error = trial->error; }
@@ -345,40 +353,40 @@ static void free_sample(sample *sample) {
   pks__scratch_free(&sample->stretches);
 }
 
-static trainer *make_trainer(pks__ingest *ingest, const pks__training_source *source) {
-  trainer *trainer = pks__allocate_zeroed(1, sizeof *trainer);
-  if (!trainer) { return NULL; }
-  trainer->ingest = ingest;
-  trainer->source = source;
-  trainer->out = &ingest->dictionaries;
+static chooser *make_chooser(pks__ingest *ingest, const pks__training_source *source) {
+  chooser *chooser = pks__allocate_zeroed(1, sizeof *chooser);
+  if (!chooser) { return NULL; }
+  chooser->ingest = ingest;
+  chooser->source = source;
+  chooser->out = &ingest->forms;
   pks__scratch_folder *home = &ingest->staging->scratch;
-  for (size_t i = 0; i < PKS_COUNT_OF(trainer->kinds); i++) {
-    init_sample(&trainer->kinds[i].trained, home);
-    init_sample(&trainer->kinds[i].apart, home);
+  for (size_t i = 0; i < PKS_COUNT_OF(chooser->kinds); i++) {
+    init_sample(&chooser->kinds[i].trained, home);
+    init_sample(&chooser->kinds[i].apart, home);
   }
-  return trainer;
+  return chooser;
 }
 
-static void free_trainer(trainer *trainer) {
-  for (size_t i = 0; i < PKS_COUNT_OF(trainer->kinds); i++) {
-    free_sample(&trainer->kinds[i].trained);
-    free_sample(&trainer->kinds[i].apart);
+static void free_chooser(chooser *chooser) {
+  for (size_t i = 0; i < PKS_COUNT_OF(chooser->kinds); i++) {
+    free_sample(&chooser->kinds[i].trained);
+    free_sample(&chooser->kinds[i].apart);
   }
-  pks__free(trainer);
+  pks__free(chooser);
 }
 
-static pks_status train(trainer *trainer, pks_error *error) {
-  const pks__training_source *source = trainer->source;
-  pks_status status = source->walk(source->context, count_name, trainer, error);
-  choose_kinds(trainer);
+static pks_status choose(chooser *chooser, pks_error *error) {
+  const pks__training_source *source = chooser->source;
+  pks_status status = source->walk(source->context, count_name, chooser, error);
+  choose_kinds(chooser);
   bool any = false;
   for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) {
-    trainer->kinds[i].period = period_of(trainer->kinds[i].bytes);
-    any = any || trainer->kinds[i].period > 0;
+    chooser->kinds[i].period = period_of(chooser->kinds[i].bytes);
+    any = any || chooser->kinds[i].period > 0;
   }
   if (status || !any) { return status; }
-  status = source->walk(source->context, sample_file, trainer, error);
-  return status ? status : train_kinds(trainer, error);
+  status = source->walk(source->context, sample_file, chooser, error);
+  return status ? status : try_kinds(chooser, error);
 }
 
 /// Only with the layout for reading at random: in the others, small assets share frames for the sake of size.
@@ -391,8 +399,9 @@ static bool is_wanted(const pks__ingest *ingest) {
 /// Takes the dictionary that the request brings for all kinds.
 static pks_status take_given(pks__ingest *ingest, pks_error *error) {
   const pks_add_request *request = &ingest->request;
-  pks__kind_dictionaries *out = &ingest->dictionaries;
-  pks__frame_dictionary *dictionary = &out->kinds[PKS__KINDS_MAX].dictionary;
+  pks__kind_forms *out = &ingest->forms;
+  pks__kind_form *all = &out->kinds[PKS__KINDS_MAX];
+  pks__frame_dictionary *dictionary = &all->dictionary;
   size_t length = request->dictionary_byte_count;
   pks_status status = store_dictionary(ingest, request->dictionary, length, &dictionary->stored, error);
   if (status) { return status; }
@@ -400,7 +409,8 @@ static pks_status take_given(pks__ingest *ingest, pks_error *error) {
   dictionary->tables = pks__encoding_dictionary_create(request->dictionary, length, ingest->frames.level, &is_bad);
   // What is bad was refused before (`pks__txn_check_encoding`).
   if (!dictionary->tables) { return pks__fail_memory(error); }
-  out->stored_bytes = dictionary->stored.stored_length;
+  all->form = (pks__frame_form){.is_alone = true, .dictionary = dictionary};
+  out->any_is_alone = true;
   return PKS_OK;
 }
 
@@ -437,17 +447,17 @@ static pks_status has_room(const pks__ingest *ingest, bool *has, pks_error *erro
   return status;
 }
 
-static pks_status train_all(pks__ingest *ingest, const pks__training_source *source, pks_error *error) {
+static pks_status choose_all(pks__ingest *ingest, const pks__training_source *source, pks_error *error) {
   bool has = false;
   pks_status status = is_wanted(ingest) ? has_room(ingest, &has, error) : PKS_OK;
   if (status || !has) { return status; }
-  trainer *trainer = make_trainer(ingest, source);
-  if (!trainer) { return pks__fail_memory(error); }
-  status = train(trainer, error);
-  free_trainer(trainer);
+  chooser *chooser = make_chooser(ingest, source);
+  if (!chooser) { return pks__fail_memory(error); }
+  status = choose(chooser, error);
+  free_chooser(chooser);
   return status;
 }
 
-pks_status pks__dictionary_trainer_run(pks__ingest *ingest, const pks__training_source *source, pks_error *error) {
-  return ingest->request.dictionary ? take_given(ingest, error) : train_all(ingest, source, error);
+pks_status pks__form_choice_run(pks__ingest *ingest, const pks__training_source *source, pks_error *error) {
+  return ingest->request.dictionary ? take_given(ingest, error) : choose_all(ingest, source, error);
 }
