@@ -8,7 +8,7 @@
 enum { GROUPS_MAX = 16 * 1024 * 1024 };
 
 /// Frames of version A that are remembered.
-static const pks__frame_cache_limits cache_limits = {.least_count = 8, .most_count = 8, .frame_bytes = 160 * 1024};
+static const pks__frame_cache_limits cache_limits = {.least_count = 4, .most_count = 4, .frame_bytes = 160 * 1024};
 
 typedef struct group_chunk {
   uint32_t offset;  ///< in the group

@@ -86,7 +86,9 @@ pks_status pks__frame_pipeline_open(
   ){.pool = pool, .target = sizes.frame, .shared_target = sizes.shared_frame, .level = sizes.level};
   // A reader does not remember longer ones (`frame_cache.h`).
   out->scattered_target = out->shared_target / 2 < PKS__FRAME_RANDOM ? out->shared_target / 2 : PKS__FRAME_RANDOM;
-  out->ring_size = saves_memory || out->target > PKS__FRAME_RANDOM ? threads * 2 + 1 : threads * SMALL_FRAMES_AHEAD;
+  out->ring_size = saves_memory       ? threads + 1
+    : out->target > PKS__FRAME_RANDOM ? threads * 2 + 1
+                                      : threads * SMALL_FRAMES_AHEAD;
   // A single thread encodes when it retires: there is nothing to gather ahead.
   if (threads == 1) { out->ring_size = 1; }
   pks__segment_series_init(&out->series, staging, sink, PKS__SEGMENT_DATA, sync);
