@@ -62,8 +62,10 @@ struct Abilities: OptionSet, Sendable {
 
   init(rawValue: UInt32) { self.rawValue = rawValue }
 
+  /// ``AssetReader/read(_:into:)`` of small assets, where what it is set up for makes no difference to large ones.
+  static let readSmall = Self(rawValue: 1 << 11)
   /// ``AssetReader/read(_:into:)``
-  static let read = Self(rawValue: 1 << 0)
+  static let read: Self = [Self(rawValue: 1 << 0), .readSmall]
   /// ``AssetReader/read(_:at:into:)``
   static let readRange = Self(rawValue: 1 << 1)
   /// ``AssetReader/borrow(_:_:)``

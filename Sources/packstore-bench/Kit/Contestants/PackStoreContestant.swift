@@ -13,6 +13,9 @@ struct PackStoreContestant: Contestant {
   static let c = Self(name: "PackStore, C", interface: .c, layout: .random)
   /// A level below 0: more space, and less time to read.
   static let fast = Self(name: "PackStore, level -1", interface: .swift, layout: .random, level: -1)
+  /// Small assets share frames, instead of each having one with a dictionary.
+  static let shared = Self(
+    name: "PackStore, shared frames", interface: .swift, layout: .random, sharedFrameByteCount: 32 * 1024)
   /// Larger frames, for assets that are read from front to back.
   static let sequential = Self(name: "PackStore, sequential", interface: .swift, layout: .sequential)
 
@@ -21,28 +24,33 @@ struct PackStoreContestant: Contestant {
   let layout: Store.InstallOptions.Layout
   /// Nil: as the layout has it.
   var level: Int32?
+  /// Nil: likewise.
+  var sharedFrameByteCount: Int?
 
   private var levelInUse: Int32 { level ?? (layout == .random ? 3 : 4) }
 
-  var form: String? { "PackStore, \(layout) layout, level \(levelInUse)" }
+  private var frames: String { sharedFrameByteCount.map { ", small assets share frames of \($0 / 1024) KiB" } ?? "" }
+
+  var form: String? { "PackStore, \(layout) layout, level \(levelInUse)\(frames)" }
 
   var note: String {
     let access = interface == .swift ? "Swift" : "C"
     return
-      "\(layout) layout, zstd level \(levelInUse), checksums verified when reading, chunks named by SHA-256, "
+      "\(layout) layout, zstd level \(levelInUse)\(frames), checksums verified when reading, chunks named by SHA-256, "
       + "durable commit; through \(access)"
   }
 
   var abilities: Abilities {
     if layout == .sequential { return [.ingest, .scan, .extract] }
     if level != nil { return .read }
+    if sharedFrameByteCount != nil { return .readSmall }
     return interface == .swift ? .all : [.read, .readRange, .borrow, .lookUp, .list, .scan, .open]
   }
 
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws {
     var storeOptions = Store.Options.createIfMissing
     storeOptions.threadCount = threadCount
-    let options = Store.InstallOptions(level: level, layout: layout)
+    let options = Store.InstallOptions(level: level, layout: layout, sharedFrameByteCount: sharedFrameByteCount)
     let store = try Store(at: FilePath(Self.store(in: workspace)), options: storeOptions)
     try store.write { [options] in
       _ = try $0.install(folder: FilePath(dataSet.folder), as: "Benchmark", options: options)

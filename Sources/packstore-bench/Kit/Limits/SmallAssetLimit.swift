@@ -113,11 +113,12 @@ final class StoredFrameLimit {
   }
 
   private func decoded(_ frame: StoreFrames.Frame) throws -> UnsafeMutableRawBufferPointer {
-    let target = UnsafeMutableRawBufferPointer(rebasing: (frame.isRaw ? raw : stored).bytes[..<frame.storedLength])
+    let target = UnsafeMutableRawBufferPointer(rebasing: stored.bytes[..<frame.storedLength])
     try readFully(files[frame.file].fileDescriptor, at: frame.offset, into: target, path[0])
+    // Raw ones are used where they were read to: a copy would be no limit.
     if frame.isRaw { return target }
     let out = UnsafeMutableRawBufferPointer(rebasing: raw.bytes[..<frame.rawLength])
-    try decoder.decode(UnsafeRawBufferPointer(target), into: out, with: frame.dictionary)
+    try frame.decode(UnsafeRawBufferPointer(target), into: out, with: decoder)
     return out
   }
 }

@@ -75,7 +75,7 @@ private struct SmallReads {
     var comparison = Comparison(
       title: "\(name), small assets copied out", explanation: explanation(order.count * threadCount),
       quantity: .timePerOperation)
-    let forms = session.forms(of: dataSet, needing: .read, &comparison)
+    let forms = session.forms(of: dataSet, needing: .readSmall, &comparison)
     let limits = try limits()
     comparison.limit = limits.last?.name
     comparison.take(forms.map { form in turn(form, order) } + limits, session.repetitions)
@@ -88,7 +88,7 @@ private struct SmallReads {
       title: "\(name), small assets copied out, cold",
       explanation: explanation(few.count * threadCount) + " The page cache was emptied before each repetition.",
       quantity: .timePerOperation)
-    let forms = session.forms(of: dataSet, needing: .read, &comparison)
+    let forms = session.forms(of: dataSet, needing: .readSmall, &comparison)
     let turns = forms.map { form in
       Turn(name: form.contestant.name) {
         try session.dropPageCache()
