@@ -53,7 +53,9 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "Replace the file if it is there.")
   var force = false
 
-  @Option(help: .init("How small: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+  @Option(
+    parsing: .unconditional,
+    help: .init("How small: fast, default, best, or a number from 1 to 22.", valueName: "level"))
   var level: DeltaLevel?
 
   @Flag(help: "Sign nothing, and need no key: it is applied with --allow-unsigned.")

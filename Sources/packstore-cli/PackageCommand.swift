@@ -168,7 +168,9 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func warnAll(_ result: Manifest.PackageResult) {
     // The evaluation has told of patterns that match nothing.
-    for notice in result.notices where notice.kind != .unusedPattern { warn(escaped(notice.description)) }
+    // Of these the manifest's own problems say more, and where.
+    let isSaidBefore: Set<Store.InstallNotice.Kind> = [.unusedPattern, .twin]
+    for notice in result.notices where !isSaidBefore.contains(notice.kind) { warn(escaped(notice.description)) }
     if let before = result.previousZstdVersion, before != result.zstdVersion {
       warn(
         "libzstd \(before) compressed the previous archive, and \(result.zstdVersion) is here: the same input would not"
