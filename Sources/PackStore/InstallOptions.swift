@@ -74,8 +74,8 @@ extension Store {
     public var frameByteCount: Int?
 
     /// Up to how many raw bytes small assets share a frame. By default as the layout says: with
-    /// ``Store/InstallOptions/Layout/random``, only the smallest do, where frames of their own cost less than a hundredth, with or
-    /// without a dictionary of what assets of their kind have in common.
+    /// ``Store/InstallOptions/Layout/random``, only the smallest do, where frames of their own take at most a hundredth more, with
+    /// or without a dictionary of what assets of their kind have in common. That is tried for kinds of 2 MiB or more.
     public var sharedFrameByteCount: Int?
 
     public init(

@@ -147,7 +147,7 @@ pks_status pks_txn_copy_version(
     .catalog = version->catalog,
     .layout = version->layout,
     .needs_layout = true,
-    .trains = true,
+    .tries_forms = true,
     .attributes = version->attributes,
     .pages = pks__snapshot_pages(source.snapshot),
     .fetch = {.context = &source, .fetch = fetch_chunk},

@@ -7,8 +7,10 @@
 /// What groups on their way may take together, bytes of scratch memory.
 enum { GROUPS_MAX = 16 * 1024 * 1024 };
 
-/// Frames of version A that are remembered.
-static const pks__frame_cache_limits cache_limits = {.least_count = 4, .most_count = 4, .frame_bytes = 160 * 1024};
+/// Frames of version A that are remembered: what each thread reads from, and those that the next group mostly begins with.
+static pks__frame_cache_limits cache_limits(uint32_t threads) {
+  return (pks__frame_cache_limits){.least_count = threads + 2, .most_count = threads + 2, .frame_bytes = 160 * 1024};
+}
 
 typedef struct group_chunk {
   uint32_t offset;  ///< in the group
@@ -237,7 +239,8 @@ pks_status pks__delta_literals_open(
     if (stored_length > out->stored_max) { out->stored_max = stored_length; }
   }
   if (header->group_count == 0) { return PKS_OK; }
-  pks_status status = pks__frame_cache_open(&out->cache, &cache_limits, error);
+  pks__frame_cache_limits limits = cache_limits(pks__pool_thread_count(pool));
+  pks_status status = pks__frame_cache_open(&out->cache, &limits, error);
   if (status) { return status; }
   out->ring_size = choose_ring_size(out);
   out->groups = pks__allocate_zeroed(out->ring_size, sizeof *out->groups);

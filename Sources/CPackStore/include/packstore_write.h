@@ -139,7 +139,8 @@ typedef struct pks_add_request {
   pks_layout layout;
   uint32_t frame_size;  ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
   /// Raw bytes up to which small assets share a frame; 0: as the layout says, and with PKS_LAYOUT_RANDOM none but the smallest do
-  /// where a dictionary of what assets of their kind have in common makes up for it.
+  /// where frames of their own take at most a hundredth more, with or without a dictionary of what assets of their kind have in
+  /// common. That is tried for kinds of 2 MiB or more.
   uint32_t shared_frame_size;
   /// A dictionary for all small assets, of 8 to 131072 bytes, as `zstd --train` makes it or any bytes that they have in common,
   /// read during the call; NULL: one is trained for each kind of them where it pays.

@@ -4,29 +4,28 @@
 
 #include "base/memory.h"
 #include "codec/dictionary_training.h"
+#include "ingest/form_cost.h"
 #include "store/chunk_lookup.h"
 #include "store/version_dictionaries.h"
 
 enum {
   NAMES_MAX = 64,                    // names that are counted apart
-  KIND_BYTES_MIN = 2 * 1024 * 1024,  // below, a dictionary cannot pay
+  KIND_BYTES_MIN = 2 * 1024 * 1024,  // below, a dictionary cannot pay, and a sample tells little
   STRETCH = 32 * 1024,
   SAMPLE_MIN = 256 * 1024,
   SAMPLE_MAX = 2 * 1024 * 1024,
   APART = 4,  // every so many stretches, one is kept apart
   DICTIONARY_MIN = 16 * 1024,
   DICTIONARY_MAX = 112 * 1024,
-  ALLOWED_PART = 100,              // of what shared frames take, so much more is allowed
-  ROWS_OF_A_FRAME = 24 + 32 + 48,  // bytes: in a segment, a run and a frame table
-  STORED_LEVEL = 12,               // of the dictionary itself
-  TRIAL_FRAME_MAX = 2 * PKS__LARGE_ASSET,
+  ALLOWED_PART = 100,            // of what shared frames take, so much more is allowed
+  MIXTURE_STRETCH = 128 * 1024,  // long enough for neighbours of several kinds
+  STORED_LEVEL = 12,             // of the dictionary itself
 };
 
 /// Files that were read: back to back, each with its length.
 typedef struct sample {
   pks__scratch bytes;
-  pks__scratch lengths;    ///< size_t
-  pks__scratch stretches;  ///< uint64_t: number of the stretch of each file
+  pks__scratch lengths;  ///< size_t
 } sample;
 
 typedef struct kind {
@@ -37,6 +36,13 @@ typedef struct kind {
   sample trained, apart;
 } kind;
 
+/// Small files of all kinds, as they follow each other.
+typedef struct mixture {
+  uint64_t period, position;  ///< as of a kind
+  sample sample;
+  pks__scratch kinds;  ///< uint32_t: the kind of each file
+} mixture;
+
 typedef struct counted_name {
   pks__kind_name name;
   uint64_t bytes;
@@ -44,18 +50,19 @@ typedef struct counted_name {
 
 typedef struct chooser {
   pks__ingest *ingest;
-  const pks__training_source *source;
+  const pks__sample_source *source;
   pks__kind_forms *out;
   counted_name names[NAMES_MAX];  ///< those for which there is no place are counted with all others
   uint32_t name_count, last_name;
   kind kinds[PKS__KINDS_MAX + 1];
+  mixture mixture;
 } chooser;
 
 // MARK: - Kinds
 
-static bool is_small(const pks__training_file *file) { return !file->is_mapped && file->size < PKS__LARGE_ASSET; }
+static bool is_small(const pks__sample_file *file) { return !file->is_mapped && file->size < PKS__LARGE_ASSET; }
 
-static pks_status count_name(void *context, const pks__training_file *file, pks_error *error) {
+static pks_status count_name(void *context, const pks__sample_file *file, pks_error *error) {
   (void)error;
   chooser *chooser = context;
   if (!is_small(file)) { return PKS_OK; }
@@ -117,35 +124,30 @@ static pks_status count_new(chooser *chooser, kind *kind, const uint8_t *bytes, 
   return status;
 }
 
-static pks_status add_file(
-  chooser *chooser, kind *kind, const pks__training_file *file, uint64_t stretch, pks_error *error
+/// Adds a file to a sample, unless that is full, or the file cannot be read.
+static pks_status read_file(
+  const chooser *chooser, sample *out, const pks__sample_file *file, bool *is_read, pks_error *error
 ) {
-  sample *sample = stretch % APART == APART - 1 ? &kind->apart : &kind->trained;
   size_t length = (size_t)file->size;
-  if (sample->bytes.length + length > PKS__TRAINING_SAMPLE_MAX) { return PKS_OK; }
-  uint64_t begin = sample->bytes.length;
-  pks_status status = pks__scratch_append(&sample->bytes, NULL, length, error);
+  uint64_t begin = out->bytes.length;
+  *is_read = false;
+  if (begin + length > PKS__TRAINING_SAMPLE_MAX) { return PKS_OK; }
+  pks_status status = pks__scratch_append(&out->bytes, NULL, length, error);
   if (status) { return status; }
-  uint8_t *bytes = sample->bytes.bytes + begin;
-  if (!chooser->source->read(chooser->source->context, file, bytes)) {
-    sample->bytes.length = begin;
-    return PKS_OK;
-  }
-  status = pks__scratch_append(&sample->lengths, &length, sizeof length, error);
-  if (!status) { status = pks__scratch_append(&sample->stretches, &stretch, sizeof stretch, error); }
-  return status ? status : count_new(chooser, kind, bytes, length, error);
+  *is_read = chooser->source->read(chooser->source->context, file, out->bytes.bytes + begin);
+  if (!*is_read) { out->bytes.length = begin; }
+  return *is_read ? pks__scratch_append(&out->lengths, &length, sizeof length, error) : PKS_OK;
 }
 
-/// How far stretches of a kind are apart, in bytes of the kind.
-static uint64_t period_of(uint64_t kind_bytes) {
-  uint64_t wanted = kind_bytes / 16;
-  if (kind_bytes < KIND_BYTES_MIN) { return 0; }
-  wanted = wanted < SAMPLE_MIN ? SAMPLE_MIN : wanted < SAMPLE_MAX ? wanted : SAMPLE_MAX;
-  return kind_bytes / (wanted / STRETCH);
+/// How far stretches of files are apart, in bytes of all of them.
+static uint64_t period_of(uint64_t bytes, uint64_t stretch) {
+  if (bytes < KIND_BYTES_MIN) { return 0; }
+  uint64_t wanted = pks__min64(pks__max64(bytes / 16, SAMPLE_MIN), SAMPLE_MAX);
+  return bytes / (wanted / stretch);
 }
 
 /// Samples a file that begins in the first part of a period.
-static pks_status sample_file(void *context, const pks__training_file *file, pks_error *error) {
+static pks_status sample_file(void *context, const pks__sample_file *file, pks_error *error) {
   chooser *chooser = context;
   if (!is_small(file)) { return PKS_OK; }
   pks__kind_name name = pks__kind_name_of(file->path, file->path_length);
@@ -153,58 +155,15 @@ static pks_status sample_file(void *context, const pks__training_file *file, pks
   uint64_t position = kind->position;
   kind->position += file->size;
   if (kind->period == 0 || position % kind->period >= STRETCH) { return PKS_OK; }
-  return add_file(chooser, kind, file, position / kind->period, error);
+  bool is_apart = position / kind->period % APART == APART - 1, is_read;
+  sample *sample = is_apart ? &kind->apart : &kind->trained;
+  pks_status status = read_file(chooser, sample, file, &is_read, error);
+  if (status || !is_read) { return status; }
+  size_t length = (size_t)file->size;
+  return count_new(chooser, kind, sample->bytes.bytes + sample->bytes.length - length, length, error);
 }
 
-// MARK: - Whether it pays
-
-/// The forms of a kind on trial. Kinds are tried at the same time, each by one thread.
-typedef struct trial {
-  pks__task task;
-  const pks__ingest *ingest;
-  const kind *kind;
-  pks__kind_form *out;
-  uint8_t *bytes;  ///< of a dictionary
-  size_t length;
-  pks__encoder *encoder;
-  uint8_t *encoded;  ///< room for a frame of TRIAL_FRAME_MAX bytes
-  pks_status status;
-  pks_error error;
-} trial;
-
-/// Adds what a frame takes in a store, rows included. False when memory is short.
-static bool add_frame(
-  trial *trial, const pks__encoding_dictionary *tables, const uint8_t *raw, size_t length, uint64_t *total
-) {
-  size_t capacity = pks__encode_capacity(TRIAL_FRAME_MAX);
-  size_t stored = tables ? pks__encode_with(trial->encoder, tables, raw, length, trial->encoded, capacity)
-                         : pks__encode(trial->encoder, raw, length, trial->encoded, capacity);
-  *total += ROWS_OF_A_FRAME + (stored ? stored : length);
-  return stored != SIZE_MAX;
-}
-
-/// What the files that were kept apart take, alone or in shared frames.
-static pks_status measure(trial *trial, bool is_alone, const pks__encoding_dictionary *tables, uint64_t *total) {
-  const sample *sample = &trial->kind->apart;
-  const uint64_t *stretches = PKS__SCRATCH_AT(&sample->stretches, const uint64_t, 0);
-  size_t begin = 0, length = 0;
-  bool has_memory = true;
-  *total = 0;
-  for (unsigned i = 0; has_memory && i < count_of(sample); i++) {
-    size_t next = length_at(sample, i);
-    bool follows = length > 0 && stretches[i] == stretches[i - 1];
-    bool fits = is_alone ? length < PKS__ALONE_FROM && next < PKS__ALONE_FROM
-                         : length + next <= trial->ingest->frames.shared_target;
-    if (length > 0 && !(follows && fits)) {
-      has_memory = add_frame(trial, tables, sample->bytes.bytes + begin, length, total);
-      begin += length;
-      length = 0;
-    }
-    length += next;
-  }
-  if (has_memory && length > 0) { has_memory = add_frame(trial, tables, sample->bytes.bytes + begin, length, total); }
-  return has_memory ? PKS_OK : pks__fail_memory(&trial->error);
-}
+// MARK: - What pays
 
 static uint64_t sampled_bytes(const kind *kind) { return kind->trained.bytes.length + kind->apart.bytes.length; }
 
@@ -221,15 +180,36 @@ static uint64_t extrapolate(const kind *kind, uint64_t total) {
   return kib / kind->apart.bytes.length * 1024;
 }
 
+/// With so much more, frames of their own still pay.
+static uint64_t allowed_beside(uint64_t shared) { return shared + shared / ALLOWED_PART; }
+
+/// The forms of a kind on trial. Kinds are tried at the same time, each by one thread.
+typedef struct trial {
+  pks__task task;
+  const pks__ingest *ingest;
+  const kind *kind;
+  bool may_train;  ///< there is room for one more dictionary
+  pks__kind_form *out;
+  pks__form_cost cost;
+  pks_status status;
+  pks_error error;
+} trial;
+
 /// Bytes that what is new of the kind takes in a form.
-static pks_status try_form(trial *trial, bool is_alone, const pks__encoding_dictionary *tables, uint64_t *bytes) {
+static pks_status try_form(trial *trial, const pks__frame_form *form, uint64_t *bytes) {
+  const sample *sample = &trial->kind->apart;
+  pks__form_cost_begin(&trial->cost);
+  const uint8_t *at = sample->bytes.bytes;
+  for (unsigned i = 0; i < count_of(sample); at += length_at(sample, i++)) {
+    pks__form_cost_add(&trial->cost, form, at, length_at(sample, i));
+  }
   uint64_t total;
-  pks_status status = measure(trial, is_alone, tables, &total);
-  if (!status) { *bytes = extrapolate(trial->kind, total); }
-  return status;
+  if (!pks__form_cost_end(&trial->cost, &total)) { return pks__fail_memory(&trial->error); }
+  *bytes = extrapolate(trial->kind, total);
+  return PKS_OK;
 }
 
-// MARK: - Training
+// MARK: - Dictionaries
 
 /// The form in which segments have a dictionary.
 static pks_status store_dictionary(
@@ -255,30 +235,55 @@ static pks_status store_dictionary(
   return PKS_OK;
 }
 
-/// Gives the kind its dictionary if what is new of it takes at most so many bytes with it.
+/// Trains a dictionary for the kind. Zeroed: there is none to be had.
+static pks_status train(trial *trial, pks__frame_dictionary *out) {
+  const sample *sample = &trial->kind->trained;
+  size_t capacity = (size_t)pks__min64(pks__max64(trial->kind->bytes / 128, DICTIONARY_MIN), DICTIONARY_MAX);
+  int level = trial->ingest->frames.level;
+  uint8_t *bytes = pks__allocate(capacity);
+  if (!bytes) { return pks__fail_memory(&trial->error); }
+  size_t length = pks__train_dictionary(
+    sample->bytes.bytes, PKS__SCRATCH_AT(&sample->lengths, const size_t, 0), count_of(sample), level, bytes, capacity
+  );
+  pks_status status = PKS_OK;
+  if (length >= PKS__DICTIONARY_RAW_MIN) {
+    status = store_dictionary(trial->ingest, bytes, length, &out->stored, &trial->error);
+    bool is_bad = false;
+    if (!status) { out->tables = pks__encoding_dictionary_create(bytes, length, level, &is_bad); }
+    if (!status && !out->tables && !is_bad) { status = pks__fail_memory(&trial->error); }
+  }
+  pks__free(bytes);
+  return status;
+}
+
+/// Gives the kind a dictionary of its own if what is new of it takes at most so many bytes with it.
 static pks_status try_dictionary(trial *trial, uint64_t allowed) {
   pks__frame_dictionary *dictionary = &trial->out->dictionary;
-  pks_status status = store_dictionary(trial->ingest, trial->bytes, trial->length, &dictionary->stored, &trial->error);
-  if (status) { return status; }
-  bool is_bad;
-  int level = trial->ingest->frames.level;
-  dictionary->tables = pks__encoding_dictionary_create(trial->bytes, trial->length, level, &is_bad);
-  if (!dictionary->tables) { return is_bad ? PKS_OK : pks__fail_memory(&trial->error); }
-  uint64_t bytes;
-  status = try_form(trial, true, dictionary->tables, &bytes);
-  bool pays = !status && bytes + dictionary->stored.stored_length <= allowed;
-  if (pays) { trial->out->form = (pks__frame_form){.is_alone = true, .dictionary = dictionary}; }
+  pks__frame_form form = {.is_alone = true, .dictionary = dictionary};
+  uint64_t bytes = UINT64_MAX / 2;
+  pks_status status = train(trial, dictionary);
+  if (!status && dictionary->tables) { status = try_form(trial, &form, &bytes); }
+  if (!status && bytes + dictionary->stored.stored_length <= allowed) {
+    trial->out->form = form;
+  } else {
+    pks__frame_dictionary_free(dictionary);
+  }
   return status;
 }
 
 static pks_status choose_form(trial *trial) {
+  const kind *kind = trial->kind;
   uint64_t shared, alone;
-  pks_status status = try_form(trial, false, NULL, &shared);
-  if (!status) { status = try_form(trial, true, NULL, &alone); }
+  pks_status status = try_form(trial, &(pks__frame_form){0}, &shared);
+  if (!status) { status = try_form(trial, &(pks__frame_form){.is_alone = true}, &alone); }
   if (status) { return status; }
-  uint64_t allowed = shared + shared / ALLOWED_PART;
-  trial->out->form.is_alone = alone <= allowed;
-  return trial->length >= PKS__DICTIONARY_RAW_MIN ? try_dictionary(trial, pks__min64(alone, allowed)) : PKS_OK;
+  // A few new chunks of a file compress better among those of others.
+  bool is_mostly_new = kind->new_bytes > sampled_bytes(kind) / 4 * 3;
+  trial->out->form.is_alone = is_mostly_new && alone <= allowed_beside(shared);
+  if (!trial->may_train) { return PKS_OK; }
+  // Copies in several segments take up to a 128th.
+  uint64_t less = trial->out->form.is_alone ? alone - alone / 128 : UINT64_MAX;
+  return try_dictionary(trial, pks__min64(less, allowed_beside(shared)));
 }
 
 /// Whether enough of the kind is new, and enough was read of it to know.
@@ -287,32 +292,20 @@ static bool is_worth_trying(const kind *kind) {
   return is_known && new_kib_of(kind) >= KIND_BYTES_MIN / 1024;
 }
 
-static pks_status try_kind(trial *trial) {
-  const kind *kind = trial->kind;
-  size_t capacity = (size_t)pks__min64(pks__max64(kind->bytes / 128, DICTIONARY_MIN), DICTIONARY_MAX);
-  trial->bytes = pks__allocate(capacity);
-  trial->encoded = pks__allocate(pks__encode_capacity(TRIAL_FRAME_MAX));
-  trial->encoder = pks__encoder_create(trial->ingest->frames.level);
-  if (!trial->bytes || !trial->encoded || !trial->encoder) { return pks__fail_memory(&trial->error); }
-  const sample *sample = &kind->trained;
-  trial->length = pks__train_dictionary(
-    sample->bytes.bytes, PKS__SCRATCH_AT(&sample->lengths, const size_t, 0), count_of(sample),
-    trial->ingest->frames.level, trial->bytes, capacity
-  );
-  return choose_form(trial);
+static bool open_cost(pks__form_cost *out, const pks__ingest *ingest) {
+  return pks__form_cost_open(out, ingest->frames.level, &ingest->chunker, ingest->frames.shared_target);
 }
 
 static void run_trial(pks__task *task, uint32_t worker) {
   (void)worker;
   trial *trial = (struct trial *)(void *)task;
-  trial->status = try_kind(trial);
-  pks__encoder_destroy(trial->encoder);
-  pks__free(trial->encoded);
-  pks__free(trial->bytes);
+  bool has_memory = open_cost(&trial->cost, trial->ingest);
+  trial->status = has_memory ? choose_form(trial) : pks__fail_memory(&trial->error);
+  pks__form_cost_close(&trial->cost);
 }
 
 /// Tries the forms of each kind of which enough is there.
-static pks_status try_kinds(chooser *chooser, pks_error *error) {
+static pks_status try_kinds(chooser *chooser, bool may_train, pks_error *error) {
   const pks__ingest *ingest = chooser->ingest;
   trial *trials = pks__allocate_zeroed(PKS__KINDS_MAX + 1, sizeof *trials);
   if (!trials) { return pks__fail_memory(error); }
@@ -323,6 +316,7 @@ static pks_status try_kinds(chooser *chooser, pks_error *error) {
     trial->task.run = run_trial;
     trial->ingest = ingest;
     trial->kind = &chooser->kinds[i];
+    trial->may_train = may_train;
     trial->out = &chooser->out->kinds[i];
     pks__pool_submit(ingest->pool, &trial->task);
   }
@@ -339,21 +333,89 @@ static pks_status try_kinds(chooser *chooser, pks_error *error) {
   return status;
 }
 
+// MARK: - The mixture
+
+// Each asset that stays alone ends the frame that those before it share. So what kinds take by themselves is not what they take
+// among each other, and that is tried as well.
+
+/// Samples a file of any kind, and notes of which.
+static pks_status sample_mixture(void *context, const pks__sample_file *file, pks_error *error) {
+  chooser *chooser = context;
+  mixture *mixture = &chooser->mixture;
+  if (!is_small(file)) { return PKS_OK; }
+  uint64_t position = mixture->position;
+  mixture->position += file->size;
+  if (position % mixture->period >= MIXTURE_STRETCH) { return PKS_OK; }
+  bool is_read;
+  pks_status status = read_file(chooser, &mixture->sample, file, &is_read, error);
+  if (status || !is_read) { return status; }
+  pks__kind_name name = pks__kind_name_of(file->path, file->path_length);
+  uint32_t kind = pks__kind_forms_find(chooser->out, &name);
+  return pks__scratch_append(&mixture->kinds, &kind, sizeof kind, error);
+}
+
+/// Which kinds stay alone.
+typedef enum alone { ALONE_AS_CHOSEN, ALONE_WITH_DICTIONARY, ALONE_NONE } alone;
+
+static pks__frame_form form_with(const pks__frame_form *chosen, alone alone) {
+  bool stays = alone == ALONE_AS_CHOSEN || (alone == ALONE_WITH_DICTIONARY && chosen->dictionary);
+  return stays ? *chosen : (pks__frame_form){0};
+}
+
+static bool measure_mixture(const chooser *chooser, pks__form_cost *cost, alone alone, uint64_t *total) {
+  const mixture *mixture = &chooser->mixture;
+  pks__form_cost_begin(cost);
+  const uint8_t *at = mixture->sample.bytes.bytes;
+  for (unsigned i = 0; i < count_of(&mixture->sample); at += length_at(&mixture->sample, i++)) {
+    uint32_t kind = *PKS__SCRATCH_AT(&mixture->kinds, const uint32_t, i);
+    pks__frame_form form = form_with(&chooser->out->kinds[kind].form, alone);
+    pks__form_cost_add(cost, &form, at, length_at(&mixture->sample, i));
+  }
+  return pks__form_cost_end(cost, total);
+}
+
+/// As many kinds as pay among each other.
+static pks_status measure(const chooser *chooser, alone *out, pks_error *error) {
+  pks__form_cost cost;
+  uint64_t shared, total;
+  bool has_memory = open_cost(&cost, chooser->ingest) && measure_mixture(chooser, &cost, ALONE_NONE, &shared);
+  for (*out = ALONE_AS_CHOSEN; has_memory && *out < ALONE_NONE; (*out)++) {
+    has_memory = measure_mixture(chooser, &cost, *out, &total);
+    if (has_memory && total <= allowed_beside(shared)) { break; }
+  }
+  pks__form_cost_close(&cost);
+  return has_memory ? PKS_OK : pks__fail_memory(error);
+}
+
+static pks_status try_mixture(chooser *chooser, pks_error *error) {
+  if (!chooser->out->any_is_alone) { return PKS_OK; }
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) { bytes += chooser->kinds[i].bytes; }
+  chooser->mixture.period = period_of(bytes, MIXTURE_STRETCH);
+  pks_status status = chooser->source->walk(chooser->source->context, sample_mixture, chooser, error);
+  alone alone;
+  if (!status) { status = measure(chooser, &alone, error); }
+  if (status) { return status; }
+  for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) {
+    pks__frame_form *form = &chooser->out->kinds[i].form;
+    *form = form_with(form, alone);
+  }
+  return PKS_OK;
+}
+
 // MARK: - Life
 
 static void init_sample(sample *sample, pks__scratch_folder *home) {
   pks__scratch_init(&sample->bytes, home);
   pks__scratch_init(&sample->lengths, home);
-  pks__scratch_init(&sample->stretches, home);
 }
 
 static void free_sample(sample *sample) {
   pks__scratch_free(&sample->bytes);
   pks__scratch_free(&sample->lengths);
-  pks__scratch_free(&sample->stretches);
 }
 
-static chooser *make_chooser(pks__ingest *ingest, const pks__training_source *source) {
+static chooser *make_chooser(pks__ingest *ingest, const pks__sample_source *source) {
   chooser *chooser = pks__allocate_zeroed(1, sizeof *chooser);
   if (!chooser) { return NULL; }
   chooser->ingest = ingest;
@@ -364,6 +426,8 @@ static chooser *make_chooser(pks__ingest *ingest, const pks__training_source *so
     init_sample(&chooser->kinds[i].trained, home);
     init_sample(&chooser->kinds[i].apart, home);
   }
+  init_sample(&chooser->mixture.sample, home);
+  pks__scratch_init(&chooser->mixture.kinds, home);
   return chooser;
 }
 
@@ -372,21 +436,24 @@ static void free_chooser(chooser *chooser) {
     free_sample(&chooser->kinds[i].trained);
     free_sample(&chooser->kinds[i].apart);
   }
+  free_sample(&chooser->mixture.sample);
+  pks__scratch_free(&chooser->mixture.kinds);
   pks__free(chooser);
 }
 
-static pks_status choose(chooser *chooser, pks_error *error) {
-  const pks__training_source *source = chooser->source;
+static pks_status choose(chooser *chooser, bool may_train, pks_error *error) {
+  const pks__sample_source *source = chooser->source;
   pks_status status = source->walk(source->context, count_name, chooser, error);
   choose_kinds(chooser);
   bool any = false;
   for (uint32_t i = 0; i <= PKS__KINDS_MAX; i++) {
-    chooser->kinds[i].period = period_of(chooser->kinds[i].bytes);
+    chooser->kinds[i].period = period_of(chooser->kinds[i].bytes, STRETCH);
     any = any || chooser->kinds[i].period > 0;
   }
   if (status || !any) { return status; }
   status = source->walk(source->context, sample_file, chooser, error);
-  return status ? status : try_kinds(chooser, error);
+  if (!status) { status = try_kinds(chooser, may_train, error); }
+  return status ? status : try_mixture(chooser, error);
 }
 
 /// Only with the layout for reading at random: in the others, small assets share frames for the sake of size.
@@ -447,17 +514,18 @@ static pks_status has_room(const pks__ingest *ingest, bool *has, pks_error *erro
   return status;
 }
 
-static pks_status choose_all(pks__ingest *ingest, const pks__training_source *source, pks_error *error) {
-  bool has = false;
-  pks_status status = is_wanted(ingest) ? has_room(ingest, &has, error) : PKS_OK;
-  if (status || !has) { return status; }
+static pks_status choose_all(pks__ingest *ingest, const pks__sample_source *source, pks_error *error) {
+  if (!is_wanted(ingest)) { return PKS_OK; }
+  bool may_train;
+  pks_status status = has_room(ingest, &may_train, error);
+  if (status) { return status; }
   chooser *chooser = make_chooser(ingest, source);
   if (!chooser) { return pks__fail_memory(error); }
-  status = choose(chooser, error);
+  status = choose(chooser, may_train, error);
   free_chooser(chooser);
   return status;
 }
 
-pks_status pks__form_choice_run(pks__ingest *ingest, const pks__training_source *source, pks_error *error) {
+pks_status pks__form_choice_run(pks__ingest *ingest, const pks__sample_source *source, pks_error *error) {
   return ingest->request.dictionary ? take_given(ingest, error) : choose_all(ingest, source, error);
 }

@@ -5,8 +5,14 @@
 ///   stretch  neighbours of a kind, in order of paths, of about one shared frame together.
 ///   sample   stretches of a kind, at equal distances: a sixteenth of its bytes, from 256 KiB to 2 MiB. Every fourth stretch
 ///            is kept apart: the others are trained with, these tell what pays.
+///   mixture  stretches of all small assets, of 128 KiB, sampled likewise.
 ///   pays     what is kept apart, extrapolated to what is new of the kind, takes at most a hundredth more than in shared
-///            frames, the dictionary itself included. Of what pays, what takes least is chosen.
+///            frames (`ingest/form_cost.h`), dictionary and rows included. A kind stays alone if that pays, with a dictionary if
+///            it takes less with one.
+///
+/// An asset that stays alone ends the frame that those before it share. So the mixture is tried as well: if it takes more than
+/// a hundredth more than in shared frames, only the kinds that have dictionaries stay alone, or none. Without a dictionary a kind
+/// stays alone only if most of its sample is new, for a few new chunks of an asset are worth no frame.
 ///
 /// Whether content is new is asked of the sample: in an update of which little is new, little could be gained, and a dictionary of
 /// which each segment has a copy would cost. Frames that are stored keep the dictionary they have; what is new gets one of its own
@@ -21,27 +27,27 @@
 #include "ingest/ingest.h"
 
 /// A file of what is added.
-typedef struct pks__training_file {
+typedef struct pks__sample_file {
   const char *path;  ///< not NUL-terminated
   size_t path_length;
   uint64_t size;
   bool is_mapped;        ///< it is to be a map asset
   const void *identity;  ///< the source's
-} pks__training_file;
+} pks__sample_file;
 
 /// What is added, before the first pass.
-typedef struct pks__training_source {
+typedef struct pks__sample_source {
   void *context;
   /// Visits all files that have bytes, in bytewise order of paths; ends with what `visit` returns if that is an error.
   pks_status (*walk
-  )(void *context, pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor,
+  )(void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
     pks_error *error);
   /// Reads a file that is being visited to `out`. False when it cannot be read, or is not what it was.
-  bool (*read)(void *context, const pks__training_file *file, uint8_t *out);
-} pks__training_source;
+  bool (*read)(void *context, const pks__sample_file *file, uint8_t *out);
+} pks__sample_source;
 
 /// Fills in `ingest->forms`, once the ingest's parts are open: with the dictionary that the request brings for all kinds, or with
 /// what pays. A file that cannot be read is not sampled: the first pass says so. Errors: of the walk, the store, and memory.
-pks_status pks__form_choice_run(pks__ingest *ingest, const pks__training_source *source, pks_error *error);
+pks_status pks__form_choice_run(pks__ingest *ingest, const pks__sample_source *source, pks_error *error);
 
 #endif

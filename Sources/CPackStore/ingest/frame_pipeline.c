@@ -367,7 +367,7 @@ static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length
   if (form->is_alone) {
     bool begins = pipeline->asset_begins && pipeline->asset_size >= PKS__ALONE_FROM;
     // A catalog may say less of an asset than its chunks are: that is found when they were all added.
-    return begins || open->raw_length + length > PKS__LARGE_ASSET + PKS__ALONE_FROM;
+    return begins || open->raw_length + length > PKS__LARGE_ASSET;
   }
   uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
   bool is_scattered = open->is_scattered || pipeline->follows_gap;
@@ -398,7 +398,7 @@ pks_status pks__frame_pipeline_add(
     if (status) { return status; }
   }
   pks__pipeline_frame *frame = pipeline->open;
-  if (at_start && is_large(pipeline)) { pipeline->asset_is_alone = true; }
+  if (at_start && is_large(pipeline)) { pipeline->asset_owns_frame = true; }
   uint16_t alignment = is_large(pipeline) ? PKS__PAGE : 8;
   frame->is_scattered = frame->is_scattered || (frame->chunk_count > 0 && pipeline->follows_gap);
   pipeline->follows_gap = false;
@@ -416,8 +416,8 @@ void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
   const pks__pipeline_frame *open = pipeline->open;
   bool is_whole = open && open->raw_length >= (open->form.is_alone ? PKS__ALONE_FROM : pipeline->shared_target);
   pipeline->asset_begins = true;
-  if (is_whole || pipeline->asset_is_alone) { close_frame(pipeline, true); }
-  pipeline->asset_is_alone = false;
+  if (is_whole || pipeline->asset_owns_frame) { close_frame(pipeline, true); }
+  pipeline->asset_owns_frame = false;
 }
 
 pks_status pks__frame_pipeline_flush(pks__frame_pipeline *pipeline, pks_error *error) {

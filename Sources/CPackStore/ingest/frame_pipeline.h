@@ -81,7 +81,7 @@ typedef struct pks__frame_pipeline {
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
   bool follows_gap;              ///< what lies between the next chunk and the one before it was skipped
-  bool asset_is_alone;           ///< the open frame belongs to a large asset whose beginning is new
+  bool asset_owns_frame;         ///< the open frame belongs to a large asset whose beginning is new
   bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
   pks__frame_observer *observe;  ///< the ingest's, while it is given chunks before its first pass; NULL: none
   void *observer;

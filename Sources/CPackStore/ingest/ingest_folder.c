@@ -145,12 +145,12 @@ static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t
   return pks__id_equal(&id, want->id) ? PKS_OK : pks__folder_scan_changed(rereader->source, want->item, error);
 }
 
-// MARK: - Training
+// MARK: - Samples
 
-// The folder is what dictionaries are trained with.
+// The folder is what forms are tried with.
 
 static pks_status walk_folder(
-  void *context, pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor,
+  void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
   pks_error *error
 ) {
   const pks__entry_list *listing = ((const pks__folder_scan *)context)->listing;
@@ -158,7 +158,7 @@ static pks_status walk_folder(
   for (uint64_t i = 0; !status && i < pks__entry_list_count(listing); i++) {
     const pks__item *item = pks__entry_list_at(listing, i);
     if (item->kind != PKS__RECORD_FILE || item->size == 0) { continue; }
-    pks__training_file file = {
+    pks__sample_file file = {
       .path = pks__entry_list_path(listing, item),
       .path_length = item->path_length,
       .size = item->size,
@@ -170,7 +170,7 @@ static pks_status walk_folder(
   return status;
 }
 
-static bool read_for_training(void *context, const pks__training_file *file, uint8_t *out) {
+static bool read_for_sample(void *context, const pks__sample_file *file, uint8_t *out) {
   const pks__folder_scan *source = context;
   const pks__item *item = file->identity;
   pks_vfs_file opened;
@@ -180,8 +180,8 @@ static bool read_for_training(void *context, const pks__training_file *file, uin
   return is_read;
 }
 
-static pks_status train(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
-  pks__training_source files = {.context = (void *)(uintptr_t)source, .walk = walk_folder, .read = read_for_training};
+static pks_status choose_forms(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
+  pks__sample_source files = {.context = (void *)(uintptr_t)source, .walk = walk_folder, .read = read_for_sample};
   return pks__form_choice_run(ingest, &files, error);
 }
 
@@ -260,7 +260,7 @@ pks_status pks__ingest_folder(
   if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { out->frames.series.has_long_blocks = true; }
-  if (!status) { status = train(out, &source, error); }
+  if (!status) { status = choose_forms(out, &source, error); }
   if (!status) { status = store_source(out, &source, error); }
   if (status && source.vfs) { status = explain(out, &source, status, error); }
   pks__folder_scan_close(&source);

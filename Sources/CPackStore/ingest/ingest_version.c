@@ -163,16 +163,16 @@ static pks_status take_attributes(pks__ingest *ingest, const pks__version_reques
   return PKS_OK;
 }
 
-// MARK: - Training
+// MARK: - Samples
 
-// The version is what dictionaries are trained with.
+// The version is what forms are tried with.
 
 static pks_status visit_entry(
   const pks__catalog_entry *entry, version_walk *walk,
-  pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor, pks_error *error
+  pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor, pks_error *error
 ) {
   if (entry->kind != PKS__RECORD_FILE || entry->size == 0) { return PKS_OK; }
-  pks__training_file file = {
+  pks__sample_file file = {
     .path = entry->path,
     .path_length = entry->path_length,
     .size = entry->size,
@@ -182,8 +182,8 @@ static pks_status visit_entry(
   return visit(visitor, &file, error);
 }
 
-static pks_status walk_for_training(
-  void *context, pks_status (*visit)(void *visitor, const pks__training_file *file, pks_error *error), void *visitor,
+static pks_status walk_for_sample(
+  void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
   pks_error *error
 ) {
   const pks__version_request *request = context;
@@ -206,7 +206,7 @@ static pks_status walk_for_training(
   return status;
 }
 
-static bool read_for_training(void *context, const pks__training_file *file, uint8_t *out) {
+static bool read_for_sample(void *context, const pks__sample_file *file, uint8_t *out) {
   const pks__version_request *request = context;
   const pks__catalog_entry *entry = file->identity;
   pks__chunk_cursor chunks;
@@ -227,10 +227,9 @@ static bool read_for_training(void *context, const pks__training_file *file, uin
   return !status && want.offset == entry->size;
 }
 
-static pks_status train(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
-  pks__training_source files = {
-    .context = (void *)(uintptr_t)request, .walk = walk_for_training, .read = read_for_training};
-  return request->trains ? pks__form_choice_run(ingest, &files, error) : PKS_OK;
+static pks_status choose_forms(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
+  pks__sample_source files = {.context = (void *)(uintptr_t)request, .walk = walk_for_sample, .read = read_for_sample};
+  return request->tries_forms ? pks__form_choice_run(ingest, &files, error) : PKS_OK;
 }
 
 // MARK: - Ingest
@@ -307,6 +306,6 @@ pks_status pks__ingest_version(
   pks_error *error
 ) {
   pks_status status = pks__ingest_version_open(out, staging, base, request, staging->store->thread_count, sync, error);
-  if (!status) { status = train(out, request, error); }
+  if (!status) { status = choose_forms(out, request, error); }
   return status ? status : pks__ingest_version_walk(out, request, error);
 }

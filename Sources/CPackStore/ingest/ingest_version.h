@@ -29,8 +29,8 @@ typedef struct pks__version_request {
   /// pack's placement forbids.
   bool relays;
   const pks__segment_set *avoided;
-  /// small assets get dictionaries where these pay, as with a folder: `fetch` has all chunks that the base has not
-  bool trains;
+  /// it is tried how small assets are put into frames, as with a folder: `fetch` has all chunks that the base has not
+  bool tries_forms;
   bool keeps_missing;   ///< as in `pks__reliance`
   bool stores_durably;  ///< what is stored again goes among the store's files, though the pack be purgeable
   /// keeps the frames, and notes those that are written before the walk; outlives the ingest. NULL: the staging

@@ -4,6 +4,12 @@
 
 #include "base/memory.h"
 
+void pks__frame_dictionary_free(pks__frame_dictionary *dictionary) {
+  pks__encoding_dictionary_destroy(dictionary->tables);
+  pks__free((void *)(uintptr_t)dictionary->stored.stored);
+  *dictionary = (pks__frame_dictionary){0};
+}
+
 pks__kind_name pks__kind_name_of(const char *path, size_t path_length) {
   pks__kind_name name = {{0}};
   size_t begin = path_length;
@@ -34,10 +40,6 @@ const pks__frame_form *pks__kind_forms_for(
 }
 
 void pks__kind_forms_free(pks__kind_forms *forms) {
-  for (size_t i = 0; i < PKS_COUNT_OF(forms->kinds); i++) {
-    pks__frame_dictionary *dictionary = &forms->kinds[i].dictionary;
-    pks__encoding_dictionary_destroy(dictionary->tables);
-    pks__free((void *)(uintptr_t)dictionary->stored.stored);
-  }
+  for (size_t i = 0; i < PKS_COUNT_OF(forms->kinds); i++) { pks__frame_dictionary_free(&forms->kinds[i].dictionary); }
   *forms = (pks__kind_forms){0};
 }

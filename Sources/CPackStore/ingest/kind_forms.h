@@ -35,6 +35,8 @@ typedef struct pks__kind_forms {
   bool any_is_alone;
 } pks__kind_forms;
 
+void pks__frame_dictionary_free(pks__frame_dictionary *dictionary);  ///< leaves it zeroed; a zeroed one is fine
+
 pks__kind_name pks__kind_name_of(const char *path, size_t path_length);
 
 /// The kind that a name belongs to: an index in `kinds`.

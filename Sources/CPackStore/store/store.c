@@ -12,9 +12,9 @@
 #include "store/snapshot.h"
 #include "store/store_creation.h"
 
-// Frames in decoded form. Small assets share frames of 32 KiB, and what an update changes in many places of larger ones lies in
-// frames of 16 KiB. In a store that was updated often, reading in order of paths comes back to a frame of each update, for one
-// asset after another and within large ones. 3 and 2 MiB at most.
+// Frames in decoded form. Those that small assets share have 32 KiB, and what an update changes in many places of larger ones
+// lies in frames of 16 KiB. In a store that was updated often, reading in order of paths comes back to a frame of each update,
+// for one asset after another and within large ones. 3 and 2 MiB at most.
 static const pks__frame_cache_limits short_frames = {.least_count = 4, .most_count = 96, .frame_bytes = 32 * 1024};
 static const pks__frame_cache_limits long_frames = {.least_count = 2, .most_count = 16, .frame_bytes = 128 * 1024};
 

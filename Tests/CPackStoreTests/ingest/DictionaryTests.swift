@@ -148,6 +148,18 @@ extension Core {
       #expect(results[0].stored <= results[2].stored + results[2].stored / 100)
     }
 
+    /// What a store makes of a folder, and what it takes; of small assets, 0: as it chooses.
+    private static func added(_ folder: Folder, sharing size: UInt32) throws -> (survey: Survey, stored: UInt64) {
+      let disk = Disk(seed: 3)
+      disk.put(folder, at: "/one")
+      let store = try Store(disk, create: true)
+      var stored: UInt64 = 0
+      try store.commit { stored = try $0.add("p", "/one") { $0.shared_frame_size = size }.new_stored_bytes }
+      #expect(try store.state()["p"]?.content == folder)
+      #expect(try store.snapshot().faults(deep: true) == [])
+      return (try Survey(store), stored)
+    }
+
     /// Files of a few byte values each, which are other values in each of them: no dictionary has anything for them.
     @Test func whatHasNothingInCommonStaysAlone() throws {
       var folder: Folder = [:], random = Random(31)
@@ -155,20 +167,26 @@ extension Core {
         let values = random.bytes(24)
         folder["meshes/\(index).mesh"] = .file((0..<6_000 + random.below(12_000)).map { _ in random.pick(values) })
       }
-      func store(sharing size: UInt32) throws -> (survey: Survey, stored: UInt64) {
-        let disk = Disk(seed: 3)
-        disk.put(folder, at: "/one")
-        let store = try Store(disk, create: true)
-        var stored: UInt64 = 0
-        try store.commit { stored = try $0.add("p", "/one") { $0.shared_frame_size = size }.new_stored_bytes }
-        #expect(try store.state()["p"]?.content == folder)
-        #expect(try store.snapshot().faults(deep: true) == [])
-        return (try Survey(store), stored)
-      }
-      let alone = try store(sharing: 0), shared = try store(sharing: 32 * 1024)
+      let alone = try Self.added(folder, sharing: 0), shared = try Self.added(folder, sharing: 32 * 1024)
       #expect(alone.survey.ids.isEmpty && alone.survey.plainFrames == folder.count, "\(alone.survey)")
       #expect(shared.survey.plainFrames < folder.count / 2, "\(shared.survey)")
       #expect(alone.stored <= shared.stored + shared.stored / 100)
+    }
+
+    /// Files that cost little alone, with a text after each that is much like the next one's: they would end the frames that those
+    /// share.
+    @Test func whatEndsTheFramesOfOthersSharesThem() throws {
+      var random = Random(32), folder: Folder = [:]
+      let values = Array(UInt8(0)..<128), form = random.text(1_500)
+      for index in 1_000..<1_300 {
+        folder["models/\(index).mesh"] = .file((0..<12_000).map { _ in random.pick(values) })
+      }
+      #expect(try Self.added(folder, sharing: 0).survey.plainFrames == folder.count)
+      for index in 1_000..<1_300 {
+        folder["models/\(index).mesh.meta"] = .file(form + Array(hex(random.bytes(16)).utf8))
+      }
+      let chosen = try Self.added(folder, sharing: 0), shared = try Self.added(folder, sharing: 32 * 1024)
+      #expect(chosen.survey == shared.survey, "\(chosen.stored) and \(shared.stored) bytes")
     }
 
     /// An update of which little is new trains nothing; a copy to another store does, as an add there would.
