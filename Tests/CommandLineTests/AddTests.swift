@@ -192,6 +192,7 @@ import Testing
     let listed = try playground.packstore("ls", "store", "-lR").lines.map(\.maskedSizes)
     #expect(
       listed == ["file      <size>  zstd         <size>  A  b", "file      <size>  zstd         <size>  A  sub/a.map"])
+    #expect(try playground.packstore("ls", "store", "-0").output == "b\0sub/\0")
 
     let run = try playground.packstore("add", "store", "folder", "--pack", "A", "--map", "*.map", "--map", "*.mpa")
     #expect(

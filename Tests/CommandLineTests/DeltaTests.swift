@@ -114,6 +114,7 @@ import Testing
     (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "of the same pack"),
     (["delta", "store", "P@1", "@2"], 2, "--output"),
     (["delta", "store", "P@1", "@2", "-o", "f", "--level", "23"], 2, "level"),
+    (["delta", "store", "P@1", "@2", "-o", "f", "--level", "-1"], 2, "'-1'"),
     (["delta", "nowhere", "P@1", "@2", "-o", "f"], 1, "nowhere"),
     (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
     (["apply", "client", "folder/large", "--allow-unsigned"], 1, "'folder/large' is not a delta"),

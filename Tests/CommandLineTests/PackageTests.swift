@@ -63,6 +63,13 @@ import Testing
     #expect(try playground.packstore("pull", "other", "site", "-q").status == 0)
   }
 
+  @Test func pathsThatDifferByCaseAreToldOnce() throws {
+    try playground.write("other", to: "assets/texts/Seven")
+    try playground.write("one more", to: "assets/texts/seven")
+    let run = try pack("-o", "P.pack")
+    #expect(run.status == 0 && run.errors.components(separatedBy: "case only").count == 2, "\(run.errors)")
+  }
+
   /// Two very different environments: another folder, another order of names in it, other times and modes, another zone,
   /// language, mask, number of threads and, where this one may, another user. Also of a second version.
   @Test func environmentsDoNotShow() throws {
