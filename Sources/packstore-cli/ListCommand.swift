@@ -79,6 +79,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
       try output.json(EntryReport(asset.entry, target: target, storage, origins))
     } else if null {
       try output.write(asset.path.utf8)
+      if asset.kind == .folder { try output.write("/".utf8) }
       try output.write(CollectionOfOne(0))
     } else {
       let name = escaped(asset.path) + (asset.kind == .folder ? "/" : "")

@@ -13,7 +13,7 @@ struct PackStoreContestant: Contestant {
   static let c = Self(name: "PackStore, C", interface: .c, layout: .random)
   /// A level below 0: more space, and less time to read.
   static let fast = Self(name: "PackStore, level -1", interface: .swift, layout: .random, level: -1)
-  /// Small assets share frames, instead of each having one with a dictionary.
+  /// Small assets share frames, instead of each having one, with a dictionary or without.
   static let shared = Self(
     name: "PackStore, shared frames", interface: .swift, layout: .random, sharedFrameByteCount: 32 * 1024)
   /// Larger frames, for assets that are read from front to back.
