@@ -31,7 +31,10 @@ import Testing
     let section = try measure(ReadSmall(), "--threads", threads)
     #expect(section.comparisons.count == 3)
     for comparison in section.comparisons {
-      #expect(names(comparison) == ["PackStore", "PackStore, C", "PackStore, level -1", "PackStore, shared frames", "plain files"])
+      #expect(
+        names(comparison) == [
+          "PackStore", "PackStore, C", "PackStore, level -1", "PackStore, shared frames", "plain files",
+        ])
       #expect(comparison.entries.allSatisfy { $0.latencies != nil })
       #expect(comparison.limit != nil)
     }

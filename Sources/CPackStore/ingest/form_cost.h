@@ -1,4 +1,4 @@
-/// What files take in a form (`pks__frame_form`): they are put into frames as the pipeline would, of which only the lengths are kept.
+/// What files take in a form (`pks__frame_form`): they are put into frames as the pipeline would, and only the lengths are kept.
 #ifndef PKS_INGEST_FORM_COST_H
 #define PKS_INGEST_FORM_COST_H
 
@@ -24,7 +24,7 @@ PKS_NODISCARD bool pks__form_cost_open(
 );
 void pks__form_cost_close(pks__form_cost *cost);  ///< a zeroed one is fine
 
-/// Begins anew.
+/// Begins again, with no file.
 void pks__form_cost_begin(pks__form_cost *cost);
 /// Adds a file of `length` bytes, more than none and fewer than PKS__LARGE_ASSET. They lie right behind those of the file before.
 void pks__form_cost_add(pks__form_cost *cost, const pks__frame_form *form, const uint8_t *bytes, size_t length);
