@@ -17,7 +17,9 @@ enum {
   APART = 4,  // every so many stretches, one is kept apart
   DICTIONARY_MIN = 16 * 1024,
   DICTIONARY_MAX = 112 * 1024,
-  ALLOWED_PART = 100,            // of what shared frames take, so much more is allowed
+  // Of what shared frames take, such parts more are allowed: for a kind, of which little is tried, and for all together.
+  ALLOWED_PART_OF_KIND = 64,
+  ALLOWED_PART = 100,
   MIXTURE_STRETCH = 128 * 1024,  // long enough for neighbours of several kinds
   STORED_LEVEL = 12,             // of the dictionary itself
 };
@@ -180,9 +182,6 @@ static uint64_t extrapolate(const kind *kind, uint64_t total) {
   return kib / kind->apart.bytes.length * 1024;
 }
 
-/// With so much more, frames of their own still pay.
-static uint64_t allowed_beside(uint64_t shared) { return shared + shared / ALLOWED_PART; }
-
 /// The forms of a kind on trial. Kinds are tried at the same time, each by one thread.
 typedef struct trial {
   pks__task task;
@@ -273,17 +272,18 @@ static pks_status try_dictionary(trial *trial, uint64_t allowed) {
 
 static pks_status choose_form(trial *trial) {
   const kind *kind = trial->kind;
-  uint64_t shared, alone;
+  uint64_t shared, alone, allowed;
   pks_status status = try_form(trial, &(pks__frame_form){0}, &shared);
   if (!status) { status = try_form(trial, &(pks__frame_form){.is_alone = true}, &alone); }
   if (status) { return status; }
+  allowed = shared + shared / ALLOWED_PART_OF_KIND;
   // A few new chunks of a file compress better among those of others.
   bool is_mostly_new = kind->new_bytes > sampled_bytes(kind) / 4 * 3;
-  trial->out->form.is_alone = is_mostly_new && alone <= allowed_beside(shared);
+  trial->out->form.is_alone = is_mostly_new && alone <= allowed;
   if (!trial->may_train) { return PKS_OK; }
   // Copies in several segments take up to a 128th.
   uint64_t less = trial->out->form.is_alone ? alone - alone / 128 : UINT64_MAX;
-  return try_dictionary(trial, pks__min64(less, allowed_beside(shared)));
+  return try_dictionary(trial, pks__min64(less, allowed));
 }
 
 /// Whether enough of the kind is new, and enough was read of it to know.
@@ -381,7 +381,7 @@ static pks_status measure(const chooser *chooser, alone *out, pks_error *error) 
   bool has_memory = open_cost(&cost, chooser->ingest) && measure_mixture(chooser, &cost, ALONE_NONE, &shared);
   for (*out = ALONE_AS_CHOSEN; has_memory && *out < ALONE_NONE; (*out)++) {
     has_memory = measure_mixture(chooser, &cost, *out, &total);
-    if (has_memory && total <= allowed_beside(shared)) { break; }
+    if (has_memory && total <= shared + shared / ALLOWED_PART) { break; }
   }
   pks__form_cost_close(&cost);
   return has_memory ? PKS_OK : pks__fail_memory(error);

@@ -6,9 +6,9 @@
 ///   sample   stretches of a kind, at equal distances: a sixteenth of its bytes, from 256 KiB to 2 MiB. Every fourth stretch
 ///            is kept apart: the others are trained with, these tell what pays.
 ///   mixture  stretches of all small assets, of 128 KiB, sampled likewise.
-///   pays     what is kept apart, extrapolated to what is new of the kind, takes at most a hundredth more than in shared
-///            frames (`ingest/form_cost.h`), dictionary and rows included. A kind stays alone if that pays, with a dictionary if
-///            it takes less with one.
+///   pays     what is kept apart, extrapolated to what is new of the kind, takes at most a 64th more than in shared frames
+///            (`ingest/form_cost.h`), dictionary and rows included. A kind stays alone if that pays, with a dictionary if it
+///            takes less with one.
 ///
 /// An asset that stays alone ends the frame that those before it share. So the mixture is tried as well: if it takes more than
 /// a hundredth more than in shared frames, only the kinds that have dictionaries stay alone, or none. Without a dictionary a kind
