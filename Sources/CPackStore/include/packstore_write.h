@@ -134,8 +134,8 @@ typedef struct pks_add_request {
   /// not read it from the attributes.
   pks_placement placement;
   bool adopt;  ///< takes over a pack that is not local, as `pks_provenance.adopt`
-  int32_t
-    level;  ///< a zstd level in [PKS_LEVEL_MIN, PKS_LEVEL_MAX]; 0: 3, 4 with PKS_LAYOUT_SEQUENTIAL, 6 with PKS_LAYOUT_COMPACT
+  /// A zstd level in [PKS_LEVEL_MIN, PKS_LEVEL_MAX]; 0: 3, 4 with PKS_LAYOUT_SEQUENTIAL, 6 with PKS_LAYOUT_COMPACT.
+  int32_t level;
   pks_layout layout;
   uint32_t frame_size;  ///< raw bytes of a frame, in [65536, 16 MiB]; 0: as the layout says
   /// Raw bytes up to which small assets share a frame; 0: as the layout says, and with PKS_LAYOUT_RANDOM none but the smallest do

@@ -19,8 +19,8 @@
 /// where it pays, as long as the pack's current version has so few that all stay within PKS__DICTIONARIES_MAX.
 ///
 /// Deterministic: a function of the folder, of the request, of libzstd's version and of what the store held before. Memory: the
-/// samples, in scratch memory, of at most twice PKS__TRAINING_SAMPLE_MAX for each kind; and what `codec/dictionary_training.h`
-/// says, for each thread, as kinds are trained at the same time.
+/// samples, in scratch memory, of at most twice PKS__TRAINING_SAMPLE_MAX for each kind and once for the mixture; and what
+/// `codec/dictionary_training.h` says, for each thread, as kinds are tried at the same time.
 #ifndef PKS_INGEST_FORM_CHOICE_H
 #define PKS_INGEST_FORM_CHOICE_H
 

@@ -38,21 +38,13 @@ static void close_frame(pks__form_cost *cost) {
   cost->length = 0;
 }
 
-/// As `needs_new_frame` of the pipeline.
-static bool fits(
-  const pks__form_cost *cost, const pks__frame_form *form, bool begins, size_t file_length, size_t chunk_length
-) {
-  bool is_same = cost->form.is_alone == form->is_alone && cost->form.dictionary == form->dictionary;
-  if (cost->length == 0 || !is_same) { return false; }
-  if (!form->is_alone) { return cost->length + chunk_length <= cost->shared_target; }
-  return !(begins && file_length >= PKS__ALONE_FROM) && cost->length + chunk_length <= PKS__LARGE_ASSET;
-}
-
 void pks__form_cost_add(pks__form_cost *cost, const pks__frame_form *form, const uint8_t *bytes, size_t length) {
   PKS_ASSERT(length > 0 && length < PKS__LARGE_ASSET && cost->shared_target <= FRAME_MAX);
   for (size_t at = 0; at < length;) {
     size_t chunk = pks__chunker_cut(cost->chunker, bytes + at, length - at);
-    if (!fits(cost, form, at == 0, length, chunk)) {
+    bool begins = !pks__frame_form_equal(&cost->form, form)
+      || pks__frame_form_parts(form, cost->shared_target, at == 0, length, cost->length, chunk);
+    if (cost->length == 0 || begins) {
       close_frame(cost);
       cost->bytes = bytes + at;
       cost->form = *form;
@@ -60,7 +52,7 @@ void pks__form_cost_add(pks__form_cost *cost, const pks__frame_form *form, const
     cost->length += chunk;
     at += chunk;
   }
-  if (cost->length >= (form->is_alone ? PKS__ALONE_FROM : cost->shared_target)) { close_frame(cost); }
+  if (pks__frame_form_is_whole(form, cost->shared_target, cost->length)) { close_frame(cost); }
 }
 
 bool pks__form_cost_end(pks__form_cost *cost, uint64_t *total) {

@@ -362,18 +362,12 @@ static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length
   const pks__pipeline_frame *open = pipeline->open;
   if (at_start && is_large(pipeline)) { return true; }
   const pks__frame_form *form = &pipeline->asset_form;
-  bool is_other = open->form.is_alone != form->is_alone || open->form.dictionary != form->dictionary;
-  if (is_other || open->chunk_count == PKS__FRAME_CHUNKS_MAX) { return true; }
-  if (form->is_alone) {
-    bool begins = pipeline->asset_begins && pipeline->asset_size >= PKS__ALONE_FROM;
-    // A catalog may say less of an asset than its chunks are: that is found when they were all added.
-    return begins || open->raw_length + length > PKS__LARGE_ASSET;
-  }
+  if (!pks__frame_form_equal(&open->form, form) || open->chunk_count == PKS__FRAME_CHUNKS_MAX) { return true; }
   uint32_t limit = is_large(pipeline) ? pipeline->target : pipeline->shared_target;
   bool is_scattered = open->is_scattered || pipeline->follows_gap;
   bool is_limited = is_scattered && !pipeline->asset_is_mapped && limit > pipeline->scattered_target;
   if (is_limited) { limit = pipeline->scattered_target; }
-  return open->raw_length + length > limit;
+  return pks__frame_form_parts(form, limit, pipeline->asset_begins, pipeline->asset_size, open->raw_length, length);
 }
 
 /// Adds bytes to what the frame has: by reference as long as all of it is lent and lies in one piece.
@@ -414,7 +408,7 @@ pks_status pks__frame_pipeline_add(
 /// A large asset keeps its frames to itself, so that it stays in one piece if it is raw whatever comes next.
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
   const pks__pipeline_frame *open = pipeline->open;
-  bool is_whole = open && open->raw_length >= (open->form.is_alone ? PKS__ALONE_FROM : pipeline->shared_target);
+  bool is_whole = open && pks__frame_form_is_whole(&open->form, pipeline->shared_target, open->raw_length);
   pipeline->asset_begins = true;
   if (is_whole || pipeline->asset_owns_frame) { close_frame(pipeline, true); }
   pipeline->asset_owns_frame = false;

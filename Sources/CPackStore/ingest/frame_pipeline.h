@@ -45,6 +45,25 @@ typedef struct pks__frame_form {
   const pks__frame_dictionary *dictionary;  ///< of one that stays alone; NULL: none
 } pks__frame_form;
 
+static inline bool pks__frame_form_equal(const pks__frame_form *a, const pks__frame_form *b) {
+  return a->is_alone == b->is_alone && a->dictionary == b->dictionary;
+}
+
+/// Whether a chunk begins another frame than the one of this form that has `frame_length` raw bytes. `limit`: of shared frames.
+static inline bool pks__frame_form_parts(
+  const pks__frame_form *form, size_t limit, bool asset_begins, uint64_t asset_size, size_t frame_length,
+  size_t chunk_length
+) {
+  if (!form->is_alone) { return frame_length + chunk_length > limit; }
+  // A catalog may say less of an asset than its chunks are: that is found when they were all added.
+  return (asset_begins && asset_size >= PKS__ALONE_FROM) || frame_length + chunk_length > PKS__LARGE_ASSET;
+}
+
+/// Whether a frame ends with an asset that ends after `frame_length` raw bytes.
+static inline bool pks__frame_form_is_whole(const pks__frame_form *form, size_t limit, size_t frame_length) {
+  return frame_length >= (form->is_alone ? PKS__ALONE_FROM : limit);
+}
+
 /// Where a new chunk came to lie.
 typedef struct pks__new_place {
   uint32_t segment;  ///< in the series
