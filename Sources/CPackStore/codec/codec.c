@@ -25,6 +25,7 @@
 struct pks__encoder {
   ZSTD_CCtx *context;
   int level;
+  int table_log;           // of the tables for what is not binary; 0: as the level says
   bool is_set_for_binary;  // by `set_tables`
 };
 
@@ -219,7 +220,17 @@ static bool set_up_for(pks__encoder *encoder, content content, size_t raw_length
   if (is_binary == encoder->is_set_for_binary) { return true; }
   encoder->is_set_for_binary = is_binary;
   return is_binary ? set_tables(encoder->context, TABLE_LOG, TABLE_LOG, MATCH_MIN)
-                   : set_tables(encoder->context, 0, 0, 0);  // 0: as the level says
+                   : set_tables(encoder->context, encoder->table_log, encoder->table_log, 0);
+}
+
+pks__encoder *pks__encoder_create_small(int level) {
+  enum { TABLE_LOG = 14 };  // of 4 bytes each
+  pks__encoder *encoder = pks__encoder_create(level);
+  if (!encoder) { return NULL; }
+  encoder->table_log = TABLE_LOG;
+  if (set_tables(encoder->context, TABLE_LOG, TABLE_LOG, 0)) { return encoder; }
+  pks__encoder_destroy(encoder);
+  return NULL;
 }
 
 /// Encodes as the context is set up. 0: better stored raw.

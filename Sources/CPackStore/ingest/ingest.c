@@ -91,16 +91,16 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 }
 
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error) {
-  pks_status status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, sync, error);
-  if (status) { return status; }
-  ingest->pages.reliance = &ingest->reliance;
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }
-  status = pks__frame_pipeline_open(
+  pks_status status = pks__frame_pipeline_open(
     &ingest->frames, ingest->staging, sink, ingest->pool, &ingest->request, ingest->chunker.maximum,
     ingest->saves_memory, sync, error
   );
+  if (status) { return status; }
   if (!ingest->staging->is_for_site) { ingest->frames.series.target = pks__segment_target(ingest->bytes_expected); }
+  status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, ingest->frames.level, sync, error);
+  ingest->pages.reliance = &ingest->reliance;
   return status;
 }
 

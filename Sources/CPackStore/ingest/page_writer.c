@@ -3,13 +3,14 @@
 #include "base/memory.h"
 #include "store/chunk_lookup.h"
 
-/// Pages are small and read by writers alone; a level above the default costs nothing that anyone would notice.
-enum { PAGE_LEVEL = 9 };
+/// Pages take the level of the pack's frames, within these. Ids hardly compress: nothing is smaller above, or faster below.
+enum { PAGE_LEVEL_MIN = 1, PAGE_LEVEL_MAX = 9 };
 
 pks_status pks__page_writer_open(
-  pks__page_writer *out, pks__staging *staging, pks_snapshot *base, bool sync, pks_error *error
+  pks__page_writer *out, pks__staging *staging, pks_snapshot *base, int level, bool sync, pks_error *error
 ) {
-  *out = (pks__page_writer){.base = base, .encoder = pks__encoder_create(PAGE_LEVEL)};
+  level = level < PAGE_LEVEL_MIN ? PAGE_LEVEL_MIN : level > PAGE_LEVEL_MAX ? PAGE_LEVEL_MAX : level;
+  *out = (pks__page_writer){.base = base, .encoder = pks__encoder_create_small(level)};
   pks__segment_series_init(&out->series, staging, NULL, PKS__SEGMENT_METADATA, sync);
   pks__scratch_init(&out->ids, &staging->scratch);
   pks__hash_map_init(&out->by_id, &staging->scratch);

@@ -19,8 +19,9 @@ typedef struct pks__page_writer {
   pks__scratch encoded;
 } pks__page_writer;
 
+/// `level` is that of the pack's frames.
 pks_status pks__page_writer_open(
-  pks__page_writer *out, pks__staging *staging, pks_snapshot *base, bool sync, pks_error *error
+  pks__page_writer *out, pks__staging *staging, pks_snapshot *base, int level, bool sync, pks_error *error
 );
 void pks__page_writer_close(pks__page_writer *pages);
 /// The sink; its context is the page store, which must not move while it is used.
