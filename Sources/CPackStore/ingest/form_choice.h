@@ -24,27 +24,7 @@
 #ifndef PKS_INGEST_FORM_CHOICE_H
 #define PKS_INGEST_FORM_CHOICE_H
 
-#include "ingest/ingest.h"
-
-/// A file of what is added.
-typedef struct pks__sample_file {
-  const char *path;  ///< not NUL-terminated
-  size_t path_length;
-  uint64_t size;
-  bool is_mapped;        ///< it is to be a map asset
-  const void *identity;  ///< the source's
-} pks__sample_file;
-
-/// What is added, before the first pass.
-typedef struct pks__sample_source {
-  void *context;
-  /// Visits all files that have bytes, in bytewise order of paths; ends with what `visit` returns if that is an error.
-  pks_status (*walk
-  )(void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
-    pks_error *error);
-  /// Reads a file that is being visited to `out`. False when it cannot be read, or is not what it was.
-  bool (*read)(void *context, const pks__sample_file *file, uint8_t *out);
-} pks__sample_source;
+#include "ingest/form_samples.h"
 
 /// Fills in `ingest->forms`, once the ingest's parts are open: with the dictionary that the request brings for all kinds, or with
 /// what pays. A file that cannot be read is not sampled: the first pass says so. Errors: of the walk, the store, and memory.

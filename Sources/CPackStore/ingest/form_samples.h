@@ -1,0 +1,95 @@
+/// What small files of a folder are like: kinds by the ends of their names, and samples of each, read before the first pass of an
+/// add (`ingest/form_choice.h` has the words).
+///
+/// States: zeroed; then kinds are found, then samples are read, then, where it is wanted, the mixture. Belongs to one thread
+/// until samples are read; from then on any number may look at them.
+#ifndef PKS_INGEST_FORM_SAMPLES_H
+#define PKS_INGEST_FORM_SAMPLES_H
+
+#include "ingest/ingest.h"
+
+/// A file of what is added.
+typedef struct pks__sample_file {
+  const char *path;  ///< not NUL-terminated
+  size_t path_length;
+  uint64_t size;
+  bool is_mapped;        ///< it is to be a map asset
+  const void *identity;  ///< the source's
+} pks__sample_file;
+
+/// What is added, before the first pass.
+typedef struct pks__sample_source {
+  void *context;
+  /// Visits all files that have bytes, in bytewise order of paths; ends with what `visit` returns if that is an error.
+  pks_status (*walk
+  )(void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
+    pks_error *error);
+  /// Reads a file that is being visited to `out`. False when it cannot be read, or is not what it was.
+  bool (*read)(void *context, const pks__sample_file *file, uint8_t *out);
+} pks__sample_source;
+
+/// Files that were read: back to back, each with its length.
+typedef struct pks__sample {
+  pks__scratch bytes;
+  pks__scratch lengths;  ///< size_t
+} pks__sample;
+
+static inline unsigned pks__sample_count(const pks__sample *sample) {
+  return (unsigned)PKS__SCRATCH_COUNT(&sample->lengths, size_t);
+}
+static inline size_t pks__sample_length(const pks__sample *sample, unsigned index) {
+  return *PKS__SCRATCH_AT(&sample->lengths, const size_t, index);
+}
+
+typedef struct pks__kind_samples {
+  uint64_t bytes;      ///< of all files of the kind
+  uint64_t period;     ///< of its bytes, at the beginning of which a stretch lies; 0: it is not sampled
+  uint64_t position;   ///< of the next file among its bytes
+  uint64_t new_bytes;  ///< of the samples, in chunks that the store has not
+  pks__sample trained, apart;
+} pks__kind_samples;
+
+/// Small files of all kinds, as they follow each other.
+typedef struct pks__mixture {
+  uint64_t period, position;  ///< as of a kind
+  pks__sample sample;
+  pks__scratch kinds;  ///< uint32_t: the kind of each file
+} pks__mixture;
+
+enum {
+  PKS__COUNTED_NAMES = 64,                // that are counted apart
+  PKS__KIND_BYTES_MIN = 2 * 1024 * 1024,  // of a kind: below, a dictionary cannot pay, and a sample tells little
+};
+
+typedef struct pks__counted_name {
+  pks__kind_name name;
+  uint64_t bytes;
+} pks__counted_name;
+
+typedef struct pks__form_samples {
+  pks__ingest *ingest;
+  const pks__sample_source *source;
+  pks__kind_forms *forms;                       ///< the ingest's: their names are filled in
+  pks__counted_name names[PKS__COUNTED_NAMES];  ///< those for which there is no place are counted with all others
+  uint32_t name_count, last_name;
+  pks__kind_samples kinds[PKS__KINDS_MAX + 1];
+  pks__mixture mixture;
+} pks__form_samples;
+
+void pks__form_samples_init(pks__form_samples *out, pks__ingest *ingest, const pks__sample_source *source);
+void pks__form_samples_free(pks__form_samples *samples);
+
+/// Walks twice: makes kinds of the names with most bytes, and reads samples of those that have enough. `any`: one has.
+pks_status pks__form_samples_read(pks__form_samples *samples, bool *any, pks_error *error);
+/// Walks once more.
+pks_status pks__form_samples_read_mixture(pks__form_samples *samples, pks_error *error);
+
+static inline uint64_t pks__kind_sampled_bytes(const pks__kind_samples *kind) {
+  return kind->trained.bytes.length + kind->apart.bytes.length;
+}
+/// KiB of the kind that are new, if the samples are like all of it.
+uint64_t pks__kind_new_kib(const pks__kind_samples *kind);
+/// Whether enough of the kind is new, and enough was read of it to know.
+bool pks__kind_is_worth_trying(const pks__kind_samples *kind);
+
+#endif
