@@ -16,11 +16,12 @@ struct Conflicts: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store) }
 
-  func run() async throws { try await store.place.read(.first, report) { try show($0) } }
+  func run() async throws { try await store.place(look).read(.first, report) { try show($0) } }
 
   private func show(_ store: Store) throws {
     let conflicts = try store.conflicts()

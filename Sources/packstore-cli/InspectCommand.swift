@@ -23,6 +23,7 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var source: LookArgument
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
 
   @Argument(help: "The pack (default: all packs, as one namespace).", transform: parsePackID)
   var pack: PackID?
@@ -58,15 +59,15 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     if let html { _ = try outputFile(html, force: force) }  // before there is any work
-    guard try !delta || source.place.hasContent else {
+    guard try !delta || source.place(look).hasContent else {
       throw Failure(
         .invalidArgument,
         "a delta takes the content of both versions, and none is fetched of '\(escaped(source.store))'",
         remedy: "leave out --delta, or pull the versions into a store")
     }
     let scope = from == nil ? SitePreview.Scope.first : .all
-    let hasContent = try source.place.hasContent
-    try await source.place.read(scope, of: pack.map { [$0] }, report) {
+    let hasContent = try source.place(look).hasContent
+    try await source.place(look).read(scope, of: pack.map { [$0] }, report) {
       try show($0.makeSnapshot(), hasContent: hasContent)
     }
   }

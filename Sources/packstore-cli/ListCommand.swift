@@ -23,6 +23,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
 
   @Argument(help: "What to list: a folder or an asset (default: everything).")
   var path: String = ""
@@ -47,7 +48,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
   func run() async throws {
-    try await store.place.read(.first, of: pack.pack.map { [$0] }, report) { try list($0.makeSnapshot()) }
+    try await store.place(look).read(.first, of: pack.pack.map { [$0] }, report) { try list($0.makeSnapshot()) }
   }
 
   private func list(_ snapshot: Snapshot) throws {

@@ -22,6 +22,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
 
   @Argument(help: "The pack (default: all packs).", transform: parsePackID)
   var pack: PackID?
@@ -31,8 +32,8 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    let isHere = try store.place.hasContent
-    try await store.place.read(.all, of: pack.map { [$0] }, report) { store in
+    let isHere = try store.place(look).hasContent
+    try await store.place(look).read(.all, of: pack.map { [$0] }, report) { store in
       try show(store.makeSnapshot(), isHere ? installations(in: store) : .init())
     }
   }

@@ -30,6 +30,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
+  @OptionGroup(title: "Sites and archives") var look: LookOptions
   @Flag(help: "Show the same by kind of file: by the extensions of their names, the largest first.")
   var byExtension = false
 
@@ -47,7 +48,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   }
 
   func run() async throws {
-    var place = store.place
+    var place = store.place(look)
     place.storeOptions.usesMappedMode = true
     try await place.read(.first, report) { try show($0) }
   }
