@@ -93,17 +93,28 @@ final class DownloadScheduler: Sendable {
     }
   }
 
+  /// What came of asking for several packs.
+  struct Requested {
+    /// Those that were not asked for before.
+    var new: Set<String> = []
+    /// How far each of them is; a download that has ended since is gone from here, but not its progress.
+    var progress: [String: Progress] = [:]
+  }
+
   /// Asks for several packs before one of them starts.
   ///
   /// - Parameter paused: the new ones of these wait until they are resumed.
-  /// - Returns: those that were not asked for before.
   @discardableResult
-  func request(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String> = []) -> Set<String> {
+  func request(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String> = []) -> Requested {
     state.withLock { state in
-      let new = packs.filter { add($0.pack, $0.urgency, isStanding: true, to: &state) }
-      for entry in new where paused.contains(entry.pack.id) { pause(entry.pack.id, in: &state) }
+      var requested = Requested()
+      for (pack, urgency) in packs {
+        if add(pack, urgency, isStanding: true, to: &state) { requested.new.insert(pack.id) }
+        requested.progress[pack.id] = state.downloads[pack.id]?.progress
+      }
+      for id in requested.new where paused.contains(id) { pause(id, in: &state) }
       startReady(in: &state)
-      return Set(new.map(\.pack.id))
+      return requested
     }
   }
 

@@ -67,11 +67,14 @@ final class InstallationProgress: Progress, @unchecked Sendable {
   }
 
   /// Says of which downloads it is made from now on, and what each is expected to take.
-  func set(parts: [String: (progress: Progress, byteCount: Int)]) {
+  ///
+  /// - Parameter keepsOthers: of those that it was made of until now as well, unless their packs were asked for again.
+  func set(parts: [String: (progress: Progress, byteCount: Int)], keepsOthers: Bool = false) {
     let added = state.withLock { state in
       var kept: [String: Part] = [:], added: [Part] = []
       for (id, part) in state.parts ?? [:] {
-        guard parts[id]?.progress !== part.progress else {
+        let isKept = parts[id].map { $0.progress === part.progress } ?? keepsOthers
+        guard !isKept else {
           kept[id] = part
           continue
         }

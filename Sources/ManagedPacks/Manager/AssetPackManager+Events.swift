@@ -46,13 +46,23 @@ extension AssetPackManager {
   private func request(
     _ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String>, _ core: ManagedCore
   ) -> Set<String> {
-    let held = essentialProgress.isPaused ? packs.filter { $0.urgency == .essential }.map(\.pack.id) : []
-    let new = core.scheduler.request(packs, pausing: paused.union(held))
+    let essential = packs.filter { $0.urgency == .essential }.map(\.pack)
+    let held = essentialProgress.isPaused ? essential.map(\.id) : []
+    let requested = core.scheduler.request(packs, pausing: paused.union(held))
+    // Now: they may have ended before the installation asks for them again.
+    count(essential, requested.progress)
     // What was pressed meanwhile found no download.
     if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
     // By a person: a task that was cancelled otherwise takes back nothing that a policy wants.
     if Task.isCancelled, essentialProgress.isCancelled { core.scheduler.controlEssential(.cancel) }
-    return new
+    return requested.new
+  }
+
+  private func count(_ packs: [AssetPack], _ progress: [String: Progress]) {
+    guard !packs.isEmpty, let installation = essentialProgress as? InstallationProgress else { return }
+    var parts: [String: (progress: Progress, byteCount: Int)] = [:]
+    for pack in packs { parts[pack.id] = progress[pack.id].map { ($0, pack.downloadSize) } }
+    installation.set(parts: parts, keepsOthers: true)
   }
 
   /// Handles what happened since the journal was written: the app is new or has another version, or the user prefers another
@@ -121,15 +131,11 @@ extension AssetPackManager {
     }
     let answer = await core.wanted(required, for: .install)
     let missing = required.filter { answer.wanted.contains($0.id) }
-    var parts: [String: (progress: Progress, byteCount: Int)] = [:]
     try Task.checkCancellation()
-    _ = request(missing.map { ($0, .essential) }, pausing: [], core)
-    for pack in missing {
-      guard let progress = core.scheduler.progress(of: pack.id) else { continue }  // it is here already
-      parts[pack.id] = (progress, pack.downloadSize)
-    }
     let progress = essentialProgress as? InstallationProgress
-    progress?.set(parts: parts)
+    // From here on it is known of what it is made, if only of nothing.
+    progress?.set(parts: [:], keepsOthers: true)
+    _ = request(missing.map { ($0, .essential) }, pausing: [], core)
     // An app whose extension crashed starts at once; what was asked for goes on.
     guard !answer.hasCrashed else { return }
     try await ensureAll(Set(missing)) { try await self.ensure($0, urgency: .essential, isLatest: false) }
