@@ -34,7 +34,8 @@ import Testing
     #expect(try playground.packstore("ls", "store", "run").output == "run\n")
     #expect(try playground.packstore("ls", "store", "Videos", "--pack", "Tutorial").output == "Videos/intro.m4v\n")
     #expect(try playground.packstore("ls", "store", "-R").output == "Videos/intro.m4v\nVideos/level.m4v\nempty/\nrun\n")
-    #expect(try playground.packstore("ls", "store", "-R0").output == "Videos/intro.m4v\0Videos/level.m4v\0empty/\0run\0")
+    #expect(
+      try playground.packstore("ls", "store", "-R0").output == "Videos/intro.m4v\0Videos/level.m4v\0empty/\0run\0")
   }
 
   @Test func longListing() throws {

@@ -157,7 +157,7 @@ final class TestDelegate: BADownloadManagerDelegate, Sendable {
   }
   func download(_ download: BADownload, finishedWithFileURL fileURL: URL) {
     let size = (try? Data(contentsOf: fileURL).count) ?? -1
-    log.append("finished \(download) \(size)")
     take(download, fileURL)
+    log.append("finished \(download) \(size)")  // Tests go on with it.
   }
 }
