@@ -146,6 +146,61 @@ import Testing
     gate.open()
     try await waiting.value
     #expect(progress.totalUnitCount == 800 && progress.completedUnitCount == 800 && progress.isFinished)
+    #expect(progress.fractionCompleted == 1)
+  }
+
+  /// What was registered may be here before it is known of what the installation is made.
+  @Test func whatCameBeforeTheQuestionCounts() {
+    let installation = InstallationProgress(estimate: 5000) { _ in }
+    let come = DownloadProgress(estimate: 300) { _ in }, open = DownloadProgress(estimate: 100) { _ in }
+    let cancelled = DownloadProgress(estimate: 200) { _ in }
+    installation.note(["Come": (come, 300), "Cancelled": (cancelled, 200)])
+    #expect(installation.totalUnitCount == 5000, "the sum is not known yet")
+    come.record(completed: 300, total: 300)
+    come.finish()
+    installation.set(parts: ["Open": (open, 100)])
+    #expect(installation.totalUnitCount == 400 && installation.completedUnitCount == 300)
+    #expect(abs(installation.fractionCompleted - 0.75) < 0.001 && !installation.isFinished)
+    // Asked again: nothing falls, and nothing counts twice.
+    installation.set(parts: ["Open": (open, 100)])
+    #expect(installation.totalUnitCount == 400 && abs(installation.fractionCompleted - 0.75) < 0.001)
+    open.record(completed: 50, total: 100)
+    #expect(abs(installation.fractionCompleted - 0.875) < 0.001)
+    open.finish()
+    installation.finish()
+    #expect(installation.completedUnitCount == 350 && installation.totalUnitCount == 350)
+    #expect(installation.fractionCompleted == 1 && installation.isFinished)
+  }
+
+  /// A download that is asked for again takes the place of the one before, which counts no more, whatever becomes of it.
+  @Test func whatIsAskedForAgainCountsOnce() {
+    let installation = InstallationProgress(estimate: 0) { _ in }
+    let first = DownloadProgress(estimate: 100) { _ in }, second = DownloadProgress(estimate: 100) { _ in }
+    installation.set(parts: ["A": (first, 100)])
+    first.record(completed: 50, total: 100)
+    installation.set(parts: ["A": (second, 100)])
+    #expect(installation.totalUnitCount == 150 && installation.completedUnitCount == 50)
+    first.finish()
+    #expect(abs(installation.fractionCompleted - 0.5) < 0.001)
+    second.record(completed: 50, total: 100)
+    #expect(abs(installation.fractionCompleted - 0.75) < 0.001)
+  }
+
+  /// A pack that did not come, and was then fetched by itself, leaves no part that never ends.
+  @Test func whatFailedAndCameOtherwiseIsNoPart() async throws {
+    let setup = try setUp()
+    setup.site.state.withLock { state in
+      state.fractions = [(0, 100), (40, 100)]
+      state.failures["B"] = Array(repeating: DeliveryError(.corrupt, "damaged"), count: 20)
+    }
+    let manager = try setup.manager(), progress = manager.essentialProgress
+    await #expect(throws: AssetPackManager.LocalAvailabilityError.self) { try await manager.ensureEssential() }
+    #expect(!progress.isFinished && progress.fractionCompleted < 1)
+    setup.site.state.withLock { $0.failures = [:] }
+    try await manager.ensureLocalAvailability(of: pack("B"))
+    try await manager.ensureEssential()
+    #expect(progress.isFinished && progress.fractionCompleted == 1)
+    #expect(progress.completedUnitCount == progress.totalUnitCount)
   }
 
   /// Where a person cancels or pauses.
@@ -219,6 +274,8 @@ import Testing
     try await stop.manager.ensureEssential()
     #expect(stop.manager.assetPackIsAvailableLocally(withID: "A"))
     #expect(stop.manager.assetPackIsAvailableLocally(withID: "B") && !progress.isCancelled)
+    #expect(progress.isFinished && progress.fractionCompleted == 1)
+    #expect(progress.completedUnitCount == progress.totalUnitCount)
   }
 
   /// A pause holds the installation at each point, with all that is behind it, until it is resumed.

@@ -110,7 +110,9 @@ import Testing
     #expect(progress.completedUnitCount == progress.totalUnitCount)
     // Without a network, what is here is enough.
     setup.site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
-    try await setup.manager().ensureEssential()
+    let offline = try setup.manager()
+    try await offline.ensureEssential()
+    #expect(offline.essentialProgress.isFinished && offline.essentialProgress.fractionCompleted == 1)
     try await setup.store.remove("A")
     await #expect(throws: DeliveryError.self) { try await setup.manager().ensureEssential() }
   }

@@ -158,6 +158,6 @@ final class TestDelegate: BADownloadManagerDelegate, Sendable {
   func download(_ download: BADownload, finishedWithFileURL fileURL: URL) {
     let size = (try? Data(contentsOf: fileURL).count) ?? -1
     take(download, fileURL)
-    log.append("finished \(download) \(size)")  // Tests go on with it.
+    log.append("finished \(download) \(size)")  // Last: tests wait for this line.
   }
 }

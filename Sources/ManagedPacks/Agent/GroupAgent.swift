@@ -325,7 +325,7 @@ package actor GroupAgent {
       // An app that the agent knows nothing of may have sites of its own.
       let isAlone = try journal.read().registrations.count <= 1
       let taken = try app.core.takeUp(now.filter { missing[$0.key] != nil }, catalog, forgetsUnlisted: isAlone)
-      missing = now.filter { missing[$0.key] != nil && !taken.contains($0.key) }
+      missing = now.filter { missing[$0.key] != nil && !taken.requests.contains($0.key) }
     }
   }
 

@@ -12,6 +12,7 @@ final class DownloadProgress: Progress, @unchecked Sendable {
     var isFinished = false
     var isCancelled = false
     var isPaused = false
+    var tell: (@Sendable () -> Void)?
   }
 
   private let counts: Mutex<Counts>
@@ -35,27 +36,37 @@ final class DownloadProgress: Progress, @unchecked Sendable {
 
   private func show(_ fraction: Double) { super.completedUnitCount = Int64(fraction * Double(Self.scale)) }
 
+  /// Has this called whenever counts have changed, with no lock of this held. One at a time.
+  func observe(_ tell: @escaping @Sendable () -> Void) { counts.withLock { $0.tell = tell } }
+
+  /// From 0 to 1; what Foundation shows as ``fractionCompleted``.
+  var fraction: Double { counts.withLock { $0.fraction } }
+
   func record(completed: Int, total: Int) {
-    counts.withLock { counts in
-      guard !counts.isFinished else { return }
+    let tell: (@Sendable () -> Void)? = counts.withLock { counts in
+      guard !counts.isFinished else { return nil }
       counts.total = max(Int64(clamping: total), counts.completed)
       counts.completed = max(counts.completed, min(Int64(clamping: completed), counts.total))
       if counts.total > 0 {
         counts.fraction = max(counts.fraction, Double(counts.completed) / Double(counts.total))
         show(counts.fraction)
       }
+      return counts.tell
     }
+    tell?()
   }
 
   /// All that is needed is here.
   func finish() {
-    counts.withLock { counts in
+    let tell = counts.withLock { counts in
       // What was estimated and not needed does not count.
       counts.total = counts.completed
       counts.fraction = 1
       counts.isFinished = true
       show(1)
+      return counts.tell
     }
+    tell?()
   }
 
   func set(isPaused: Bool) { counts.withLock { $0.isPaused = isPaused } }

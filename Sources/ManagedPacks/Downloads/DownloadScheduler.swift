@@ -87,7 +87,7 @@ final class DownloadScheduler: Sendable {
   func request(_ pack: AssetPack, _ urgency: Urgency, isPaused: Bool = false) -> Bool {
     state.withLock { state in
       let isNew = add(pack, urgency, isStanding: true, to: &state)
-      if isNew, isPaused { pause(pack.id, in: &state) }
+      if isNew, isPaused { hold(pack.id, in: &state) }
       startReady(in: &state)
       return isNew
     }
@@ -97,22 +97,24 @@ final class DownloadScheduler: Sendable {
   struct Requested {
     /// Those that were not asked for before.
     var new: Set<String> = []
-    /// How far each of them is; a download that has ended since is gone from here, but not its progress.
-    var progress: [String: Progress] = [:]
+    /// The downloads of all of them, new or not. One that has ended since is gone from the scheduler, but not from here.
+    var downloads: [String: InstallationProgress.Counted] = [:]
   }
 
   /// Asks for several packs before one of them starts.
   ///
   /// - Parameter paused: the new ones of these wait until they are resumed.
-  @discardableResult
   func request(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String> = []) -> Requested {
     state.withLock { state in
       var requested = Requested()
       for (pack, urgency) in packs {
-        if add(pack, urgency, isStanding: true, to: &state) { requested.new.insert(pack.id) }
-        requested.progress[pack.id] = state.downloads[pack.id]?.progress
+        if add(pack, urgency, isStanding: true, to: &state) {
+          requested.new.insert(pack.id)
+          if paused.contains(pack.id) { hold(pack.id, in: &state) }
+        }
+        let download = state.successors[pack.id] ?? state.downloads[pack.id]
+        requested.downloads[pack.id] = download.map { ($0.progress, pack.downloadSize) }
       }
-      for id in requested.new where paused.contains(id) { pause(id, in: &state) }
       startReady(in: &state)
       return requested
     }
@@ -244,6 +246,12 @@ final class DownloadScheduler: Sendable {
   }
 
   private func pause(_ id: String, in state: inout State) {
+    hold(id, in: &state)
+    startReady(in: &state)
+  }
+
+  /// A pause that starts no other one in its place.
+  private func hold(_ id: String, in state: inout State) {
     guard let open = state.downloads[id], !open.isCancelled else { return }
     switch open.phase {
     case .paused: return
@@ -255,7 +263,6 @@ final class DownloadScheduler: Sendable {
     state.downloads[id]?.phase = .paused
     onPause(open.pack, true)
     if open.hasBegun { hub.publish(.paused(open.pack)) }
-    startReady(in: &state)
   }
 
   private func resume(_ id: String, in state: inout State) {

@@ -9,21 +9,32 @@ import Synchronization
 /// Before a site was asked, the total is what the app's property list estimates; then the sum of what the packs take. Bytes and
 /// fraction never fall: what came counts also where a pack failed, and is asked for again. What a person does before the sum is known
 /// counts for the packs when it is: a pause holds them, a cancel ends the question.
+///
+/// The downloads are no children of it: Foundation's trees have no lock, and cannot let go of a download that is not waited for any
+/// more. Each tells when its counts have changed. Locks are taken in this order: the scheduler's, this one's, a download's.
 final class InstallationProgress: Progress, @unchecked Sendable {
+  /// The download of a pack, and what it is expected to take, in bytes.
+  typealias Counted = (progress: DownloadProgress, byteCount: Int)
+
   private struct Part {
-    let progress: Progress
-    /// Its share of the whole, in steps of ``scale``.
-    let share: Int64
+    let progress: DownloadProgress
+    /// Of the whole.
+    let share: Double
   }
 
   private struct State {
     var estimate: Int64
     /// Nil: it is not known yet of what it is made.
     var parts: [String: Part]?
-    /// Bytes of downloads that ended, and whose packs were asked for again.
+    /// Those that may be parts of it.
+    var noted: [String: Counted] = [:]
+    /// What came by downloads that are no parts any more: bytes, and of the whole.
     var byteCount: Int64 = 0
+    var fraction = 0.0
     /// What of the whole is no part's yet.
-    var shareLeft = InstallationProgress.scale
+    var shareLeft = 1.0
+    /// The fraction that was shown last.
+    var shown = 0.0
     var isFinished = false
     var isPaused = false
     var isCancelled = false
@@ -66,53 +77,57 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     }
   }
 
-  /// Says of which downloads it is made from now on, and what each is expected to take.
-  ///
-  /// - Parameter keepsOthers: of those that it was made of until now as well, unless their packs were asked for again.
-  func set(parts: [String: (progress: Progress, byteCount: Int)], keepsOthers: Bool = false) {
-    let added = state.withLock { state in
-      var kept: [String: Part] = [:], added: [Part] = []
-      for (id, part) in state.parts ?? [:] {
-        let isKept = parts[id].map { $0.progress === part.progress } ?? keepsOthers
-        guard !isKept else {
-          kept[id] = part
-          continue
-        }
-        state.byteCount = state.byteCount.addingClamped(part.progress.completedUnitCount)
-        let done = Int64((part.progress.fractionCompleted * Double(part.share)).rounded(.up))
-        state.shareLeft += max(part.share - done, 0)
+  /// Remembers downloads that were registered: they may have ended when it is known of what this is made.
+  func note(_ downloads: [String: Counted]) {
+    state.withLock { $0.noted.merge(downloads) { _, new in new } }
+  }
+
+  /// Says of which downloads it is made from now on, and what each is expected to take. What was noted and has come counts as well.
+  func set(parts: [String: Counted]) {
+    let new = state.withLock { state in
+      let parts = parts.merging(state.noted.filter { $0.value.progress.isFinished }) { part, _ in part }
+      state.noted = [:]
+      var kept = state.parts ?? [:]
+      for (id, part) in kept where parts[id]?.progress !== part.progress {
+        kept[id] = nil
+        Self.letGo(part, in: &state)
       }
       let new = parts.filter { kept[$0.key] == nil }
       let sum = new.values.reduce(0.0) { $0 + Double(max($1.byteCount, 1)) }
-      let whole = Double(state.shareLeft)
-      for (id, part) in new {
-        let share = min(Int64(whole * Double(max(part.byteCount, 1)) / sum), state.shareLeft)
-        state.shareLeft -= share
-        let part = Part(progress: part.progress, share: share)
-        kept[id] = part
-        added.append(part)
+      for (id, download) in new {
+        let share = state.shareLeft * Double(max(download.byteCount, 1)) / sum
+        kept[id] = Part(progress: download.progress, share: share)
       }
+      if !new.isEmpty { state.shareLeft = 0 }
       state.parts = kept
-      return added
+      return new.values.map(\.progress)
     }
-    for part in added { addChild(part.progress, withPendingUnitCount: part.share) }
+    for progress in new { progress.observe { [weak self] in self?.show() } }
+    show()
+  }
+
+  /// Of a download that is not waited for any more, what came counts; the rest of its share is free.
+  private static func letGo(_ part: Part, in state: inout State) {
+    let done = part.progress.fraction * part.share
+    state.byteCount = state.byteCount.addingClamped(part.progress.completedUnitCount)
+    state.fraction += done
+    state.shareLeft += part.share - done
+  }
+
+  private func show() {
+    state.withLock { state in
+      let sum = (state.parts ?? [:]).values.reduce(state.fraction) { $0 + $1.progress.fraction * $1.share }
+      // Sums of shares are rounded.
+      state.shown = state.isFinished ? 1 : max(state.shown, min(sum, 1))
+      super.completedUnitCount = Int64(state.shown * Double(Self.scale))
+    }
   }
 
   /// All packs are here.
   func finish() {
-    let share = state.withLock { state in
-      state.isFinished = true
-      defer { state.shareLeft = 0 }
-      return state.shareLeft
-    }
-    guard share > 0 else { return }
-    // What was rounded away, and what is not needed any more.
-    let rest = Progress(totalUnitCount: 1)
-    addChild(rest, withPendingUnitCount: share)
-    rest.completedUnitCount = 1
+    state.withLock { $0.isFinished = true }
+    show()
   }
-
-  private var parts: [Progress] { state.withLock { $0.parts.map { $0.values.map(\.progress) } ?? [] } }
 
   override var totalUnitCount: Int64 {
     get {

@@ -33,36 +33,30 @@ extension AssetPackManager {
     let paused = try core.note(event, catalog, language, requesting: chosen)
     var applied = AppliedEvent(hasCrashed: answer.hasCrashed)
     // All at once: what is not essential must not start before what is.
-    applied.registered = request(chosen, pausing: paused, core)
+    applied.registered = request(chosen, pausing: paused, core).new
     applied.essential = Set(chosen.filter { $0.urgency == .essential }.map(\.pack.id))
     if event == .periodic { applied.registered.formUnion(try await checkForUpdates().updatingIDs) }
     core.explain(event, catalog, answer.wanted, applied.registered, local, journal, language)
     return applied
   }
 
+  private nonisolated var installation: InstallationProgress? { essentialProgress as? InstallationProgress }
+
   /// Registers downloads, of which the essential ones wait while a person holds the installation up.
   ///
   /// - Parameter paused: those that a person has paused one by one.
   private func request(
     _ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String>, _ core: ManagedCore
-  ) -> Set<String> {
-    let essential = packs.filter { $0.urgency == .essential }.map(\.pack)
-    let held = essentialProgress.isPaused ? essential.map(\.id) : []
-    let requested = core.scheduler.request(packs, pausing: paused.union(held))
-    // Now: they may have ended before the installation asks for them again.
-    count(essential, requested.progress)
+  ) -> DownloadScheduler.Requested {
+    let essential = Set(packs.filter { $0.urgency == .essential }.map(\.pack.id))
+    let requested = core.scheduler.request(
+      packs, pausing: essentialProgress.isPaused ? paused.union(essential) : paused)
+    installation?.note(requested.downloads.filter { essential.contains($0.key) })
     // What was pressed meanwhile found no download.
     if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
     // By a person: a task that was cancelled otherwise takes back nothing that a policy wants.
     if Task.isCancelled, essentialProgress.isCancelled { core.scheduler.controlEssential(.cancel) }
-    return requested.new
-  }
-
-  private func count(_ packs: [AssetPack], _ progress: [String: Progress]) {
-    guard !packs.isEmpty, let installation = essentialProgress as? InstallationProgress else { return }
-    var parts: [String: (progress: Progress, byteCount: Int)] = [:]
-    for pack in packs { parts[pack.id] = progress[pack.id].map { ($0, pack.downloadSize) } }
-    installation.set(parts: parts, keepsOthers: true)
+    return requested
   }
 
   /// Handles what happened since the journal was written: the app is new or has another version, or the user prefers another
@@ -89,7 +83,9 @@ extension AssetPackManager {
     let requests = journal.requests.filter { !core.scheduler.isOpen($0.key.name) }
     guard !requests.isEmpty else { return }
     // What other apps of the group asked for may be on their sites.
-    try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
+    let taken = try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
+    installation?.note(taken.essential)
+    if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
   }
 
   /// Returns when all packs are here without which the app does not start. Call it before anything else that needs them.
@@ -101,8 +97,8 @@ extension AssetPackManager {
   ///
   /// - Throws: ``LocalAvailabilityError``; what keeps the sites from answering; `CancellationError`.
   public func ensureEssential() async throws {
-    guard let progress = essentialProgress as? InstallationProgress else { return }
-    try await progress.run { try await self.bringEssential() }
+    guard let installation else { return }
+    try await installation.run { try await self.bringEssential() }
   }
 
   private func bringEssential() async throws {
@@ -118,6 +114,8 @@ extension AssetPackManager {
       guard journal.apps[core.configuration.appID] != nil,
         try journal.essential.allSatisfy({ try core.packs.isWhole($0.name) })
       else { throw error }
+      installation?.set(parts: [:])
+      installation?.finish()
       return
     }
     try await fetchEssential(catalog)
@@ -132,14 +130,12 @@ extension AssetPackManager {
     let answer = await core.wanted(required, for: .install)
     let missing = required.filter { answer.wanted.contains($0.id) }
     try Task.checkCancellation()
-    let progress = essentialProgress as? InstallationProgress
-    // From here on it is known of what it is made, if only of nothing.
-    progress?.set(parts: [:], keepsOthers: true)
-    _ = request(missing.map { ($0, .essential) }, pausing: [], core)
+    let requested = request(missing.map { ($0, .essential) }, pausing: [], core)
+    installation?.set(parts: requested.downloads)
     // An app whose extension crashed starts at once; what was asked for goes on.
     guard !answer.hasCrashed else { return }
     try await ensureAll(Set(missing)) { try await self.ensure($0, urgency: .essential, isLatest: false) }
-    progress?.finish()
+    installation?.finish()
   }
 
   /// Fetches the packs in the language that the user prefers now.
@@ -150,27 +146,35 @@ extension ManagedCore {
   /// The version of the app, as the journal has it.
   var appVersionText: String { configuration.appVersion?.description ?? "" }
 
+  /// What came of going on with requests.
+  struct TakenUp {
+    /// The requests that were dealt with.
+    var requests: Set<PackID> = []
+    /// The downloads of the essential ones.
+    var essential: [String: InstallationProgress.Counted] = [:]
+  }
+
   /// Goes on with requests of packs that are offered.
   ///
   /// - Parameter forgetsUnlisted: what no site lists is not asked for any more.
-  /// - Returns: the requests that were dealt with.
-  @discardableResult
   func takeUp(
     _ requests: [PackID: Journal.Request], _ catalog: PackCatalog, forgetsUnlisted: Bool
-  ) throws -> Set<PackID> {
-    var taken: Set<PackID> = [], arrived: [PackID: Journal.Source] = [:], withdrawn: Set<PackID> = []
+  ) throws -> TakenUp {
+    var taken = TakenUp(), arrived: [PackID: Journal.Source] = [:], withdrawn: Set<PackID> = []
     for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
       guard let pack = catalog.pack(id.name) else {
         if forgetsUnlisted, !catalog.isListed(id.name), catalog.errors.isEmpty { withdrawn.insert(id) }
         continue
       }
-      taken.insert(id)
+      taken.requests.insert(id)
       if try state(of: id.name, catalog).status.contains(.upToDate) {
         arrived[id] = catalog.source(of: pack)
       } else {
-        scheduler.request(pack, request.urgency, isPaused: request.isPaused)
+        let requested = scheduler.request([(pack, request.urgency)], pausing: request.isPaused ? [id.name] : [])
+        if request.urgency == .essential { taken.essential.merge(requested.downloads) { _, new in new } }
       }
     }
+    taken.requests.formUnion(withdrawn)
     guard !arrived.isEmpty || !withdrawn.isEmpty else { return taken }
     // The process that fetched them ended before it could say so.
     try journalQueue.sync {
@@ -182,7 +186,7 @@ extension ManagedCore {
         for id in withdrawn { journal.requests[id] = nil }
       }
     }
-    return taken.union(withdrawn)
+    return taken
   }
 
   /// Which of the packs to fetch that an event calls for.
