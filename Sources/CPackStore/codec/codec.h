@@ -30,7 +30,7 @@ typedef struct pks__decoder pks__decoder;
 /// NULL when memory is short. Level as in zstd, clamped to its range; at level 3, frames that are no text get smaller tables than
 /// zstd's.
 PKS_NODISCARD pks__encoder *pks__encoder_create(int level);
-/// The same for many frames of about 8 KiB that should take little memory: tables of 64 KiB each, whatever the level and the frame.
+/// The same for many frames of about 8 KiB that should take little memory: tables of at most 64 KiB each, whatever the level.
 PKS_NODISCARD pks__encoder *pks__encoder_create_small(int level);
 void pks__encoder_destroy(pks__encoder *encoder);
 PKS_NODISCARD pks__decoder *pks__decoder_create(void);

@@ -222,7 +222,7 @@ static pks_status choose_alone(const pks__form_samples *samples, alone *out, pks
   for (uint32_t i = 0; i <= ALONE_NONE; i++) {
     all[i] = (measurement){.task.run = run_measurement, .samples = samples, .alone = (alone)i};
   }
-  // The third is seldom asked for.
+  // Whether fewer kinds pay is seldom asked.
   pks__pool_submit(pool, &all[ALONE_NONE].task);
   pks__pool_submit(pool, &all[ALONE_AS_CHOSEN].task);
   pks__pool_finish(pool, &all[ALONE_NONE].task);

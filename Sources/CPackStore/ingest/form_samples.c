@@ -134,13 +134,11 @@ static pks_status sample_mixture(void *context, const pks__sample_file *file, pk
 
 // MARK: - Results
 
-/// KiB of the kind that are new, if the sample is like all of it. Whole numbers, which are the same on every processor.
 uint64_t pks__kind_new_kib(const pks__kind_samples *kind) {
   uint64_t per_mille = kind->new_bytes * 1000 / pks__kind_sampled_bytes(kind);
   return kind->bytes / 1024 * per_mille / 1000;
 }
 
-/// Whether enough of the kind is new, and enough was read of it to know.
 bool pks__kind_is_worth_trying(const pks__kind_samples *kind) {
   bool is_known = pks__sample_count(&kind->trained) >= 8 && pks__sample_count(&kind->apart) >= 2;
   return is_known && pks__kind_new_kib(kind) >= PKS__KIND_BYTES_MIN / 1024;

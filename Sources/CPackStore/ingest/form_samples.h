@@ -1,8 +1,8 @@
 /// What small files of a folder are like: kinds by the ends of their names, and samples of each, read before the first pass of an
 /// add (`ingest/form_choice.h` has the words).
 ///
-/// States: zeroed; then kinds are found, then samples are read, then, where it is wanted, the mixture. Belongs to one thread
-/// until samples are read; from then on any number may look at them.
+/// States: initialized; then kinds are found and samples read; then, where it is wanted, the mixture. Reading belongs to one
+/// thread; between and after, any number may look at what was read.
 #ifndef PKS_INGEST_FORM_SAMPLES_H
 #define PKS_INGEST_FORM_SAMPLES_H
 
@@ -87,7 +87,7 @@ pks_status pks__form_samples_read_mixture(pks__form_samples *samples, pks_error 
 static inline uint64_t pks__kind_sampled_bytes(const pks__kind_samples *kind) {
   return kind->trained.bytes.length + kind->apart.bytes.length;
 }
-/// KiB of the kind that are new, if the samples are like all of it.
+/// KiB of a kind that was sampled that are new, if the samples are like all of it. Whole numbers: the same on every processor.
 uint64_t pks__kind_new_kib(const pks__kind_samples *kind);
 /// Whether enough of the kind is new, and enough was read of it to know.
 bool pks__kind_is_worth_trying(const pks__kind_samples *kind);

@@ -8,7 +8,7 @@
 /// A pack's texts, textures and scripts have little in common with each other and much among themselves; so the ending of the
 /// name is a good guess, and costs nothing.
 ///
-/// `ingest/form_choice.h` fills them in; from then on they only are read.
+/// `ingest/form_samples.h` finds the kinds, `ingest/form_choice.h` their forms; from then on they only are read.
 #ifndef PKS_INGEST_KIND_FORMS_H
 #define PKS_INGEST_KIND_FORMS_H
 
