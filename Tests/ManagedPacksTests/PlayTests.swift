@@ -210,7 +210,7 @@ import Testing
     let world = try await World()
     try world.addExtension(
       "echo started >>'\(world.folder)/starts'; \(ExtensionTests.answer("Base", true)); exec cat <&0 >/dev/null")
-    let (crash, notes) = try await world.play(.install, "latency=50ms") { $0.crashesExtension = true }
+    let (crash, notes) = try await world.play(.install, "latency=2s") { $0.crashesExtension = true }
     #expect(crash.finished == ["Base", "Extra"])
     let launch = try #require(notes.first { $0.kind == .launchable })
     #expect(launch.text == "the app can start: its extension ended before it had answered, Base will come")
