@@ -85,12 +85,7 @@ final class DownloadScheduler: Sendable {
   /// Asks for a pack; false: it was asked for before.
   @discardableResult
   func request(_ pack: AssetPack, _ urgency: Urgency, isPaused: Bool = false) -> Bool {
-    state.withLock { state in
-      let isNew = add(pack, urgency, isStanding: true, to: &state)
-      if isNew, isPaused { hold(pack.id, in: &state) }
-      startReady(in: &state)
-      return isNew
-    }
+    request([(pack, urgency)], pausing: isPaused ? [pack.id] : []).new.contains(pack.id)
   }
 
   /// What came of asking for several packs.
