@@ -50,6 +50,21 @@ struct Packstore: ParsableCommand {
 extension Packstore {
   static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
+  /// The command that the arguments ask for. Whether there is one of that name is looked up when there seems to be none: to name all
+  /// commands takes as long as to parse one.
+  fileprivate static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
+    do {
+      try requireKnownShortOptions(arguments)
+      let command = try parseAsRoot()
+      // ArgumentParser makes the program itself, or help, of a word that it does not know.
+      if !configuration.subcommands.contains(where: { $0 == type(of: command) }) { try requireKnownCommand(arguments) }
+      return command
+    } catch {
+      try requireKnownCommand(arguments)
+      throw error
+    }
+  }
+
   /// Fails when the first word is no command: ArgumentParser would complain of the command's options instead.
   fileprivate static func requireKnownCommand(_ arguments: ArraySlice<String>) throws {
     let words = arguments.first == "help" ? arguments.dropFirst() : arguments
@@ -103,9 +118,7 @@ enum Main {
       try Packstore.requireUTF8()
       // Not left to ArgumentParser, which would take 'add --version N' for it.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
-      try Packstore.requireKnownCommand(CommandLine.arguments.dropFirst())
-      try Packstore.requireKnownShortOptions(CommandLine.arguments.dropFirst())
-      var command = try Packstore.parseAsRoot()
+      var command = try Packstore.command(CommandLine.arguments.dropFirst())
       do {
         try BuildLog.begin(for: command, arguments: Array(CommandLine.arguments.dropFirst()))
         if var command = command as? any AsyncParsableCommand {

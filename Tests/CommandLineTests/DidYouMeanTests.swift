@@ -122,6 +122,7 @@ import Testing
       let says = "there is no command '\(word)': \(remedy)"
       try expect([word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
       try expect(["help", word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
+      try expect([word, "--help"], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
     }
   }
 

@@ -183,11 +183,18 @@ let packstoreURL: URL = {
 
 /// Bytes that do not compress, the same each time.
 func noise(_ count: Int, seed: UInt64 = 0) -> [UInt8] {
+  // Words, and no closure: programs that are not optimized take long for each step.
+  var words = ContiguousArray<UInt64>(repeating: 0, count: (count + 7) / 8)
   var state: UInt64 = 0x9e37_79b9_7f4a_7c15 &+ seed &* 0xbf58_476d_1ce4_e5b9
-  return (0..<count).map { _ in
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return UInt8(truncatingIfNeeded: state >> 56)
+  words.withUnsafeMutableBufferPointer { words in
+    var place = 0
+    while place < words.count {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      words[place] = state ^ state >> 32
+      place &+= 1
+    }
   }
+  return words.withUnsafeBytes { Array($0.prefix(count)) }
 }
 
 // MARK: - What differs from run to run
