@@ -13,11 +13,6 @@ let cSettings: [CSetting] = [
   .enableWarning("strict-prototypes"),
 ]
 
-/// `make test` sets PACKSTORE_OPTIMIZE: its campaigns run the core some million times, twice as fast with -O1. A package
-/// that depends on this one never sees these flags, which would keep it from building.
-let optimization: [CSetting] =
-  Context.environment["PACKSTORE_OPTIMIZE"] != nil ? [.unsafeFlags(["-O1"], .when(configuration: .debug))] : []
-
 let swiftSettings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
@@ -100,7 +95,7 @@ let package = Package(
       name: "CPackStore",
       dependencies: ["CZstd", "CXXHash"],
       // Files name each other from here: "index/run.h".
-      cSettings: cSettings + optimization + [.headerSearchPath(".")]
+      cSettings: cSettings + [.headerSearchPath(".")]
     ),
     .target(
       name: "PackStore",
@@ -117,7 +112,7 @@ let package = Package(
       name: "CPackArchives",
       dependencies: ["CZlib", "CZstd"],
       exclude: ["README.md"],
-      cSettings: cSettings + optimization
+      cSettings: cSettings
     ),
     .target(
       name: "PackAuthoring",
@@ -198,7 +193,7 @@ let package = Package(
       name: "CPackStoreTesting",
       dependencies: ["CPackStore"],
       path: "Tests/CPackStoreTesting",
-      cSettings: cSettings + optimization + [.headerSearchPath("../../Sources/CPackStore")]
+      cSettings: cSettings + [.headerSearchPath("../../Sources/CPackStore")]
     ),
     // Started as processes by the suites, and at length by `make torture`.
     .executableTarget(
