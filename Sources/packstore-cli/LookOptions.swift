@@ -21,7 +21,7 @@ struct LookOptions: ParsableArguments {
 }
 
 /// What a command looks at. ``LookOptions``, which say how that is reached, are beside it and not in it: in debug builds,
-/// ArgumentParser checks groups of groups again at each level, which took a quarter of a second of each run.
+/// ArgumentParser checks groups of groups again at each level, which takes a quarter of a second of each run.
 struct LookArgument: ParsableArguments {
   @Argument(
     help: "A store; or a site: a folder, a URL or s3://bucket/prefix; or an archive of a pack.", completion: .file())

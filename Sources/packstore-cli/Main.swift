@@ -50,13 +50,13 @@ struct Packstore: ParsableCommand {
 extension Packstore {
   static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
-  /// The command that the arguments ask for. Whether there is one of that name is looked up when there seems to be none: to name all
-  /// commands takes as long as to parse one.
+  /// The command that the arguments ask for. Whether their first word names one is checked only when parsing failed or gave help: making
+  /// the names of all commands takes as long as parsing one.
   fileprivate static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
     do {
       try requireKnownShortOptions(arguments)
       let command = try parseAsRoot()
-      // ArgumentParser makes the program itself, or help, of a word that it does not know.
+      // Of 'WORD --help' and 'help WORD' ArgumentParser makes its own command for help, also if there is no command WORD.
       if !configuration.subcommands.contains(where: { $0 == type(of: command) }) { try requireKnownCommand(arguments) }
       return command
     } catch {
