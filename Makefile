@@ -209,3 +209,4 @@ golden: build  ## Write the golden files again after a change of the format.
 
 clean:  ## Remove what was built.
 	$(SWIFT) package clean
+	$(SWIFT) package --scratch-path $(BUILD)/tests clean

@@ -53,16 +53,16 @@ extension Packstore {
   /// The command that the arguments ask for. Whether their first word names one is checked only when parsing failed or gave help: making
   /// the names of all commands takes as long as parsing one.
   fileprivate static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
-    do {
+    let parsed = Result {
       try requireKnownShortOptions(arguments)
-      let command = try parseAsRoot()
-      // Of 'WORD --help' and 'help WORD' ArgumentParser makes its own command for help, also if there is no command WORD.
-      if !configuration.subcommands.contains(where: { $0 == type(of: command) }) { try requireKnownCommand(arguments) }
-      return command
-    } catch {
-      try requireKnownCommand(arguments)
-      throw error
+      return try parseAsRoot()
     }
+    // Of 'WORD --help' and 'help WORD' ArgumentParser makes its own command for help, also if there is no command WORD.
+    if case .success(let command) = parsed, configuration.subcommands.contains(where: { $0 == type(of: command) }) {
+      return command
+    }
+    try requireKnownCommand(arguments)
+    return try parsed.get()
   }
 
   /// Fails when the first word is no command: ArgumentParser would complain of the command's options instead.
