@@ -97,6 +97,8 @@ let package = Package(
       // Files name each other from here: "index/run.h".
       cSettings: cSettings + [.headerSearchPath(".")]
     ),
+    // SHA-256, with no dependency but the C library.
+    .target(name: "CPackHash", exclude: ["README.md"], cSettings: cSettings),
     .target(
       name: "PackStore",
       dependencies: [

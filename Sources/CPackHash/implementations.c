@@ -1,0 +1,42 @@
+// The implementations of this architecture, and the choice among them.
+//
+// The order of the table is the order of preference, slowest first: the last implementation that the processor supports is used.
+// The order and the values of `active_min` are measured: Docs/Decisions/0037-sha-256-is-our-own.md.
+
+#include "cpu.h"
+#include "kernels.h"
+
+#if defined(__x86_64__)
+  #define SHA_X2(minimum)                                                                                              \
+    { .kernel = pkh__lanes_x86_sha_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = (minimum) }
+#endif
+
+static const pkh_implementation table[] = {
+  {.name = "portable", .stream = pkh__stream_portable},
+#if defined(__x86_64__)
+  {.name = "sha", .required_features = PKH__CPU_X86_SHA, .stream = pkh__stream_x86_sha},
+  {.name = "sha-x2", .required_features = PKH__CPU_X86_SHA, .stream = pkh__stream_x86_sha, .levels = {SHA_X2(2)}},
+#endif
+};
+
+enum { TABLE_COUNT = sizeof table / sizeof table[0] };
+
+const pkh_implementation *pkh_implementation_at(size_t index) { return index < TABLE_COUNT ? &table[index] : NULL; }
+
+const char *pkh_implementation_name(const pkh_implementation *implementation) { return implementation->name; }
+
+bool pkh_implementation_is_supported(const pkh_implementation *implementation) {
+  return (implementation->required_features & ~pkh__cpu_features()) == 0;
+}
+
+size_t pkh_implementation_lane_count(const pkh_implementation *implementation) {
+  return implementation->levels[0].kernel != NULL ? implementation->levels[0].lane_count : 1;
+}
+
+const pkh_implementation *pkh_implementation_selected(void) {
+  size_t index = TABLE_COUNT - 1;
+  while (index > 0 && !pkh_implementation_is_supported(&table[index])) { index--; }
+  return &table[index];
+}
+
+bool pkh_processor_has_sha256(void) { return (pkh__cpu_features() & (PKH__CPU_X86_SHA | PKH__CPU_ARM_SHA2)) != 0; }
