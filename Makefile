@@ -14,7 +14,7 @@ RAW := $(BUILD)/bench
 TESTED := -c release --scratch-path $(BUILD)/tests --enable-index-store -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
-PACKAGES := libzstd-dev libxxhash-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3 python3-venv
+PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3 python3-venv
 # A check that is skipped without it: systemd-analyze.
 OPTIONAL_PACKAGES := systemd
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
@@ -27,11 +27,11 @@ SERVE_PEERS := nginx-light wrk nghttp2-client
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
 SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
 
-# Suites that try very many states, and say nothing new under a sanitizer; and those in which threads meet.
-LONG := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
+# Suites that try very many states, and prove nothing new under a sanitizer; and those in which threads meet.
+CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo record-release demo-app demo-delivery test build suite release install setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo check embedding-time record-release demo-app demo-delivery test build suite release install setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -49,27 +49,30 @@ suite:  ## Run what FILTER names of the tests: FILTER=ReadTests, FILTER='^PackSt
 	for others in '^(?!CPackStoreTests\.)' '^CPackStoreTests\.'; do SWIFT_BACKTRACE=enable=no \
 	  $(SWIFT) test --skip-build $(TESTED) $(SERVING) --filter '$(value FILTER)' --skip "$$others" || exit 1; done
 
+check: setup  ## Build and test one part, and check formatting: AREA=PackDelivery; without AREA, what changed since BASE.
+	@TESTED='$(TESTED) $(SERVING)' CAMPAIGNS='$(CAMPAIGNS)' BASE='$(BASE)' Scripts/check $(BUILD) $(AREA)
+
 release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release $(SERVING) --product packstore
 	$(SWIFT) build -c release $(SERVING) --product packstore-bench
 
-demo:  ## Store a real folder, publish it, change it, update a device, and show what was saved.
-	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev
+demo:  ## Build the program, store real files, publish a change, and update a device in three ways.
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev
 	@Scripts/build-demo $(BUILD)/demo
-	@Scripts/demo $(BUILD)/demo/release/packstore
+	@Scripts/demo $(BUILD)/demo/release/packstore $(BUILD)/update.svg
 
 record-release: release  ## Record the release of Docs/Publishing.md: Docs/release.cast and Docs/release.txt.
 	@Tests/Storage/setup $(BUILD)/storage
 	@Scripts/record-release $(BUILD)/release/packstore
 
 demo-app:  ## Run the sample app by itself against a site of this machine: install, play, update, lose files, go offline.
-	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev nginx-light python3
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev nginx-light python3
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product packstore
 	@Scripts/demo-app $(BUILD)/tour/release/packstore $(BUILD)/tour/release/tour
 
 demo-delivery:  ## Run server, agent and sample app on loopback: install, update while it plays; with what each step cost.
-	@Scripts/setup libzstd-dev libxxhash-dev zlib1g-dev python3
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev python3
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release $(SERVING) --product packstore
 	@Scripts/demo-delivery $(BUILD)/release/packstore $(BUILD)/tour/release/tour
@@ -159,6 +162,11 @@ bench-sweep: compare  ## Measure what sizes were chosen by, which takes hours: F
 	  --json $(RAW)/sweep.json >/dev/null
 	Benchmarks/summarize $(RAW)/sweep.json
 
+embedding-time:  ## Measure how long a package that embeds PackStore builds; on an idle machine. Refreshes the README's figure.
+	@Scripts/setup libzstd-dev libxxhash-dev
+	@mkdir -p $(BUILD)
+	@Scripts/embedding-time $(BUILD) && Scripts/readme-figures
+
 bench-test: setup  ## Run the tests of the package that compares.
 	$(SWIFT) build --build-tests --package-path Benchmarks --scratch-path $(BUILD)/compare
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build --package-path Benchmarks --scratch-path $(BUILD)/compare
@@ -167,7 +175,7 @@ sanitize: setup  ## The suites under the address and thread sanitizers, without 
 	# The undefined-behaviour sanitizer is in the fuzz targets: Swift's linker driver does not know it here.
 	$(SWIFT) build --build-tests --sanitize address --scratch-path $(BUILD)/address
 	ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
-	  --sanitize address --scratch-path $(BUILD)/address --filter '^C?PackStoreTests\.' --skip '$(LONG)'
+	  --sanitize address --scratch-path $(BUILD)/address --filter '^C?PackStoreTests\.' --skip '$(CAMPAIGNS)'
 	$(SWIFT) build --build-tests --sanitize thread --scratch-path $(BUILD)/thread
 	TSAN_OPTIONS=suppressions=Tests/Sanitizers/thread.suppressions SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
 	  --sanitize thread --scratch-path $(BUILD)/thread --filter '$(THREADED)'

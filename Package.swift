@@ -52,6 +52,7 @@ let package = Package(
   products: [
     .library(name: "CPackStore", targets: ["CPackStore"]),
     .library(name: "PackStore", targets: ["PackStore"]),
+    .library(name: "PackFormats", targets: ["PackFormats"]),
     .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
     .library(name: "PackPublishing", targets: ["PackPublishing"]),
@@ -90,6 +91,8 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
       name: "CPackStore",
@@ -102,10 +105,15 @@ let package = Package(
     .target(
       name: "PackStore",
       dependencies: [
-        "CPackStore",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CPackStore", "CPackHash", .product(name: "SystemPackage", package: "swift-system"),
       ],
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
+    // The signed files of sites, archives and deltas.
+    .target(
+      name: "PackFormats",
+      dependencies: ["PackStore", "CPackStore", .target(name: "CSodium", condition: .when(platforms: [.linux]))],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
@@ -118,16 +126,16 @@ let package = Package(
     ),
     .target(
       name: "PackAuthoring",
-      dependencies: ["PackStore", "CPackArchives", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: [
+        "PackStore", "PackFormats", "CPackArchives", .product(name: "SystemPackage", package: "swift-system"),
+      ],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "PackDelivery",
       dependencies: [
-        "PackStore", "CPackStore",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "SystemPackage", package: "swift-system"),
+        "PackStore", "PackFormats", "CPackStore", .product(name: "SystemPackage", package: "swift-system"),
       ] + http,
       exclude: ["README.md"],
       swiftSettings: swiftSettings
@@ -136,8 +144,7 @@ let package = Package(
     .target(
       name: "PackPublishing",
       dependencies: [
-        "PackStore", "PackAuthoring", "PackDelivery", "CPackArchives",
-        .product(name: "Crypto", package: "swift-crypto"),
+        "PackStore", "PackFormats", "PackAuthoring", "PackDelivery", "CPackArchives", "CPackHash",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + http,
       exclude: ["README.md"],
@@ -147,8 +154,7 @@ let package = Package(
     .target(
       name: "PackServing",
       dependencies: [
-        "PackStore", "PackAuthoring",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "PackStore", "PackFormats", "PackAuthoring", .product(name: "SystemPackage", package: "swift-system"),
       ] + serving,
       exclude: ["README.md"],
       swiftSettings: swiftSettings
@@ -157,8 +163,7 @@ let package = Package(
     .target(
       name: "ManagedPacks",
       dependencies: [
-        "PackStore", "PackDelivery",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "PackStore", "PackFormats", "PackDelivery", .product(name: "SystemPackage", package: "swift-system"),
       ],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
@@ -174,7 +179,7 @@ let package = Package(
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
-        "PackStore", "PackAuthoring", "PackDelivery", "PackPublishing", "ManagedPacks",
+        "PackStore", "PackFormats", "PackAuthoring", "PackDelivery", "PackPublishing", "ManagedPacks",
         .target(name: "PackServing", condition: .when(traits: ["Serving"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
@@ -208,7 +213,7 @@ let package = Package(
     ),
     .testTarget(
       name: "CPackStoreTests",
-      dependencies: ["CPackStore", "CPackStoreTesting", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["CPackStore", "CPackHash", "CPackStoreTesting"],
       // For the headers of the core, which CPackStoreTesting shows to Swift.
       cSettings: [.headerSearchPath("../../Sources/CPackStore")],
       swiftSettings: swiftSettings
@@ -219,14 +224,24 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
+      name: "PackFormatsTests",
+      dependencies: [
+        "PackFormats", "PackStore",
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Serving"])),
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
       name: "PackAuthoringTests",
-      dependencies: ["PackAuthoring", "PackStore", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: [
+        "PackAuthoring", "PackFormats", "PackStore", .product(name: "SystemPackage", package: "swift-system"),
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "PackDeliveryTests",
       dependencies: [
-        "PackDelivery", "PackAuthoring", "PackStore",
+        "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + http,
       swiftSettings: swiftSettings
@@ -237,7 +252,7 @@ let package = Package(
     .testTarget(
       name: "PackPublishingTests",
       dependencies: [
-        "PackPublishing", "PackDelivery", "PackAuthoring", "PackStore",
+        "PackPublishing", "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       exclude: ["Vectors"],
@@ -246,7 +261,7 @@ let package = Package(
     .testTarget(
       name: "ManagedPacksTests",
       dependencies: [
-        "managed-c", "ManagedPacks", "PackDelivery", "PackAuthoring", "PackStore",
+        "managed-c", "ManagedPacks", "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
@@ -254,18 +269,20 @@ let package = Package(
     .testTarget(
       name: "PackServingTests",
       dependencies: [
-        "PackServing", "PackAuthoring", "PackStore",
+        "PackServing", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Serving"])),
       ] + serving,
       swiftSettings: swiftSettings
     ),
     // The API as its users see it: nothing here is `@testable`.
     .testTarget(
-      name: "PublicSurfaceTests", dependencies: ["PackStore", "PackAuthoring", "PackDelivery"],
+      name: "PublicSurfaceTests", dependencies: ["PackStore", "PackFormats", "PackAuthoring", "PackDelivery"],
       swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]),
     // `packstore-bench update` runs the program `packstore`.
     .testTarget(name: "BenchTests", dependencies: ["packstore-bench", "packstore-cli"], swiftSettings: swiftSettings),
-    .testTarget(name: "CommandLineTests", dependencies: ["packstore-cli", "PackStore"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "CommandLineTests", dependencies: ["packstore-cli", "PackFormats", "PackStore"],
+      swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11
 )
@@ -285,7 +302,14 @@ let package = Package(
       path: "Tests/SnippetDownloads"),
     .testTarget(
       name: "Snippets",
-      dependencies: ["BackgroundAssets", "PackAuthoring", "PackStore", "snippet-extension", "snippet-downloads"],
+      dependencies: [
+        "BackgroundAssets", "PackAuthoring", "PackFormats", "PackStore", "snippet-extension", "snippet-downloads",
+      ],
       path: "Tests/Snippets", exclude: ["AppleNames.txt"]),
   ]
 #endif
+
+// `make check` builds the test targets of an area alone: PACKSTORE_TESTS has their names, separated by spaces.
+if let names = Context.environment["PACKSTORE_TESTS"]?.split(separator: " ") {
+  package.targets.removeAll { $0.type == .test && !names.contains(Substring($0.name)) }
+}

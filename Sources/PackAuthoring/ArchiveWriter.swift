@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Writes one version of a site as an archive: its files one after another, those first that a client wants first.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// One change of what a channel offers: the edit of one small signed file. Nothing of the site's store changes.

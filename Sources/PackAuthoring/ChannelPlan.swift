@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What a channel of a site is to offer: which versions of each pack, and for which devices, in the order in which clients

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What a publisher knows of one channel of a site, and what it is to become.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Which deltas the root of a channel names for a pack.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Which part of all devices something is for, in hundredths of a per cent.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// The deltas that a site has, as its roots name them.

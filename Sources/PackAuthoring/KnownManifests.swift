@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// The manifests that lie in a site's folder, whatever leads to them, and the frame tables that were seen there: so that each

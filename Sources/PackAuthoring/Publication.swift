@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// One publication, from the publisher's lock to the root. What keeps the site whole meanwhile is said at

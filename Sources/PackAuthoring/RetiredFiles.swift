@@ -1,4 +1,5 @@
-package import PackStore
+package import PackFormats
+import PackStore
 
 /// Files that a root of the site named once and the present one does not: clients may be in the middle of fetching
 /// them. They stay until their grace period is over.

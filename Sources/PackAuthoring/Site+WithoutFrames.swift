@@ -1,3 +1,4 @@
+package import PackFormats
 public import PackStore
 
 extension Site {

@@ -1,3 +1,4 @@
+public import PackFormats
 public import PackStore
 
 /// A folder from which any web server, or none at all, gives clients the packs of a store: a store of its own, made for

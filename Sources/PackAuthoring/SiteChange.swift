@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What all that changes a site has in common: how its store, its roots and its files come to agree. The publisher's lock is

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What a site says of the versions that its store keeps, and the files that it takes: also for those that no channel offers,

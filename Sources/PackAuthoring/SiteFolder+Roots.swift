@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 // Which roots a site has, and who may sign the next ones.

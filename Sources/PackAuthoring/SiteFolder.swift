@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// The files that a site has beside those of its store. They are made under another name, synced and renamed; a file

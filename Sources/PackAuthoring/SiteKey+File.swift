@@ -1,4 +1,5 @@
-public import PackStore
+public import PackFormats
+import PackStore
 
 extension SiteKey {
   /// More than any key file has.

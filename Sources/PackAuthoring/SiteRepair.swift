@@ -1,3 +1,4 @@
+public import PackFormats
 public import PackStore
 
 extension Site {

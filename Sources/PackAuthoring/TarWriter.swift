@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Writes a tar file of plain files, from front to back.

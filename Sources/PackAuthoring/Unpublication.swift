@@ -1,3 +1,4 @@
+public import PackFormats
 public import PackStore
 
 /// Takes packs off channels of a site, and off the site where no channel is left that offers them.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// A site in an archive: a tar file of its files.

@@ -1,5 +1,6 @@
 public import PackAuthoring
 package import PackDelivery
+public import PackFormats
 public import PackStore
 import Synchronization
 

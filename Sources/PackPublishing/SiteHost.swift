@@ -1,4 +1,5 @@
 public import PackAuthoring
+public import PackFormats
 public import PackStore
 
 /// The seam between a site and where it is kept: what is done to a site is done in a folder, which is the site itself

@@ -1,4 +1,4 @@
-import Crypto
+internal import CPackHash
 
 /// 32 bytes that name something: what ``ChunkID`` and ``CatalogID`` are made of. Ordered bytewise.
 package struct Digest256: Hashable, Sendable {
@@ -23,9 +23,10 @@ package struct Digest256: Hashable, Sendable {
 
   /// The SHA-256 of `bytes`.
   package init(hashing bytes: UnsafeRawBufferPointer) {
-    var hash = SHA256()
-    hash.update(bufferPointer: bytes)
-    self = hash.finalize().withUnsafeBytes { Self(copying: $0) }
+    self = withUnsafeTemporaryAllocation(byteCount: Self.byteCount, alignment: 8) { digest in
+      pkh_sha256(bytes.baseAddress, bytes.count, digest.bindMemory(to: UInt8.self).baseAddress!)
+      return Self(copying: UnsafeRawBufferPointer(digest))
+    }
   }
 
   /// The SHA-256 of `bytes`.
@@ -58,15 +59,28 @@ extension Digest256: Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 }
 
-/// A SHA-256 of bytes that come piece by piece.
+/// The SHA-256 of bytes that arrive in parts.
 package struct DigestBuilder {
-  private var hash = SHA256()
+  private var state: pkh_sha256_state
 
-  package init() {}
+  package init() {
+    state = withUnsafeTemporaryAllocation(of: pkh_sha256_state.self, capacity: 1) { memory in
+      let state = memory.baseAddress!
+      pkh_sha256_init(state)
+      return state.pointee
+    }
+  }
 
-  package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    pkh_sha256_update(&state, bytes.baseAddress, bytes.count)
+  }
 
-  package func finish() -> Digest256 { hash.finalize().withUnsafeBytes { Digest256(copying: $0) } }
+  package func finish() -> Digest256 {
+    var copy = state
+    var digest = [UInt8](repeating: 0, count: Digest256.byteCount)
+    pkh_sha256_final(&copy, &digest)
+    return digest.withUnsafeBytes { Digest256(copying: $0) }
+  }
 }
 
 extension [UInt8] {

@@ -4,7 +4,7 @@ extension Decoder {
   /// Reads a text and makes a value of it.
   ///
   /// - Throws: `DecodingError` where `make` throws or returns nil.
-  func value<Value>(_ make: (String) throws -> Value?) throws -> Value {
+  package func value<Value>(_ make: (String) throws -> Value?) throws -> Value {
     let container = try singleValueContainer()
     let text = try container.decode(String.self)
     if let value = try? make(text) { return value }
@@ -13,7 +13,7 @@ extension Decoder {
 }
 
 extension Encoder {
-  func encode(text: String) throws {
+  package func encode(text: String) throws {
     var container = singleValueContainer()
     try container.encode(text)
   }

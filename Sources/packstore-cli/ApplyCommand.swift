@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackDelivery
+import PackFormats
 import PackStore
 
 struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
@@ -64,7 +65,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func run() async throws {
     try PackFileKind.require(.delta, at: file, store: store.store, for: "apply")
-    let delta = try DeltaFile(FilePath(file))
+    let delta = try VerifiedDelta(FilePath(file))
     let trust = try chooseTrust(for: delta)
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
@@ -97,7 +98,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   /// Without a word from the user the pack's own publisher must have signed it, which the core compares.
-  private func chooseTrust(for delta: DeltaFile) throws -> DeltaFile.Trust {
+  private func chooseTrust(for delta: VerifiedDelta) throws -> VerifiedDelta.Trust {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }
     guard delta.signer != nil else {

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Whether a file is an archive that `export` made: a tar file that begins with a site's root and goes on with a

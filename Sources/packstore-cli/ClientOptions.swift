@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackDelivery
+import PackFormats
 import PackStore
 
 /// What a client says of itself to a site, and what it takes from it.

@@ -2,6 +2,7 @@
 
 import PackAuthoring
 import PackDelivery
+import PackFormats
 import PackStore
 
 #if canImport(Darwin)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PackAuthoring
 import PackDelivery
+import PackFormats
 import PackStore
 
 struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackFormats
 import PackStore
 
 /// The key that a publisher signs with, which is made if there is none.

@@ -4,6 +4,7 @@ import ArgumentParser
 import PackAuthoring
 import PackDelivery
 import PackPublishing
+import PackFormats
 import PackStore
 
 /// How what lies elsewhere is reached and judged.

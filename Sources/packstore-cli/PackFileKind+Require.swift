@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 extension PackFileKind {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PackAuthoring
 import PackPublishing
+import PackFormats
 import PackStore
 
 struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PackAuthoring
 import PackPublishing
+import PackFormats
 import PackStore
 
 struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {

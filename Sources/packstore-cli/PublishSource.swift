@@ -1,4 +1,5 @@
 import PackAuthoring
+import PackFormats
 import PackStore
 
 /// What the source of a publication turned out to be.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackDelivery
+import PackFormats
 import PackStore
 import Synchronization
 

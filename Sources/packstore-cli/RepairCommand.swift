@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackFormats
 import PackStore
 
 struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {

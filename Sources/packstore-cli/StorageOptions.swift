@@ -2,6 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackDelivery
 import PackPublishing
+import PackFormats
 import PackStore
 import Synchronization
 

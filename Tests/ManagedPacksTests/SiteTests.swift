@@ -1,5 +1,6 @@
 import Foundation
 import PackAuthoring
+import PackFormats
 import PackStore
 import Testing
 

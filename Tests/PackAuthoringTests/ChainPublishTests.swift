@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import PackAuthoring
+import PackFormats
 @testable import PackStore
 
 /// Which deltas the roots of a site name, so that clients find chains of them.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import PackAuthoring
+import PackFormats
 @testable import PackStore
 
 /// The change lists of a site: which there are, and what becomes of them.

@@ -1,5 +1,6 @@
 import Foundation
 import PackAuthoring
+import PackFormats
 import PackStore
 import Synchronization
 import Testing
@@ -33,7 +34,7 @@ import Testing
     let counts = steps.withLock { $0 }
     #expect(!counts.isEmpty && counts == counts.sorted())
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == made.byteCount)
-    let delta = try DeltaFile(FilePath(file))
+    let delta = try VerifiedDelta(FilePath(file))
     #expect(delta.signer == key.publicKey && delta.info == made.info)
     #expect("\(delta.info)" == "P@1 to 2" && made.byteCount < delta.info.newByteCount / 10)
 
@@ -59,7 +60,7 @@ import Testing
     let signed = folder.path("signed"), bare = folder.path("bare"), key = SiteKey()
     _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(signed), signedBy: key)
     _ = try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: FilePath(bare))
-    #expect(try DeltaFile(FilePath(bare)).signer == nil)
+    #expect(try VerifiedDelta(FilePath(bare)).signer == nil)
     for (file, trusted) in [(signed, SiteKey().publicKey), (bare, key.publicKey)] {
       let error = await #expect(throws: PackStoreError.self) {
         try await target.apply(delta: FilePath(file), trusting: .key(trusted))
@@ -67,7 +68,7 @@ import Testing
       #expect(error?.code == .untrusted)
     }
     // By any key: the pack was added here, and belongs to no other origin.
-    for trust in [DeltaFile.Trust.anyone, .packOrigin, .key(key.publicKey)] {
+    for trust in [VerifiedDelta.Trust.anyone, .packOrigin, .key(key.publicKey)] {
       let error = await #expect(throws: PackStoreError.self) {
         try await target.apply(delta: FilePath(signed), trusting: trust)
       }
@@ -98,7 +99,7 @@ import Testing
     ]
     for tail in tails {
       try Data(unsigned + tail).write(to: URL(fileURLWithPath: there))
-      let error = #expect(throws: PackStoreError.self) { try DeltaFile(FilePath(there)) }
+      let error = #expect(throws: PackStoreError.self) { try VerifiedDelta(FilePath(there)) }
       #expect(error?.code == .untrusted, "\(tail.count) bytes")
     }
   }
@@ -107,7 +108,7 @@ import Testing
     let folder = try TemporaryFolder()
     let (source, target) = try await Self.stores(in: folder)
     let file = folder.path("delta")
-    let missing = #expect(throws: PackStoreError.self) { try DeltaFile(FilePath(file)) }
+    let missing = #expect(throws: PackStoreError.self) { try VerifiedDelta(FilePath(file)) }
     let unkept = await #expect(throws: PackStoreError.self) {
       try await source.makeDelta(of: "P", fromVersion: 1, toVersion: 9, file: FilePath(file))
     }

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import PackAuthoring
+import PackFormats
 @testable import PackStore
 
 /// Publications from manifests and archives, and what dry runs say of them.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import PackAuthoring
+import PackFormats
 @testable import PackStore
 
 /// A site as a client sees it, read from its files alone.

@@ -1,4 +1,5 @@
 import Foundation
+import PackFormats
 import PackStore
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import PackDelivery
+import PackFormats
 import PackStore
 import Testing
 

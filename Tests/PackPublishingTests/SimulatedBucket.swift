@@ -1,4 +1,5 @@
 import PackDelivery
+import PackFormats
 import PackStore
 import Synchronization
 import Testing

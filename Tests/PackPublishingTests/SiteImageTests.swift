@@ -1,4 +1,5 @@
 import PackAuthoring
+import PackFormats
 import PackStore
 import Testing
 

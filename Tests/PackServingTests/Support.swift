@@ -1,3 +1,5 @@
+import PackFormats
+
 #if Serving
   import Foundation
   import HTTPTypes

@@ -1,6 +1,7 @@
 import Foundation
 import PackAuthoring
 import PackDelivery
+import PackFormats
 import PackStore
 import Testing
 

@@ -1,6 +1,7 @@
 import BackgroundAssets
 import Foundation
 import PackAuthoring
+import PackFormats
 import PackStore
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import ManagedPacks
 import PackAuthoring
 import PackDelivery
+import PackFormats
 import PackStore
 
 /// Two groups: one has a durable and a purgeable pack of many assets, the other's site has very many packs. All are here.

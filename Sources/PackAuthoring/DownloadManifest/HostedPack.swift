@@ -1,3 +1,4 @@
+import PackFormats
 public import PackStore
 
 /// What a download manifest says of a pack, as its archive says it.

@@ -1,4 +1,5 @@
-package import PackStore
+package import PackFormats
+import PackStore
 
 /// The versions of packs that roots of a site offer, of which nothing else is here.
 public struct KnownVersions: Hashable, Sendable {

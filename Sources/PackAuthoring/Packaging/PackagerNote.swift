@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What an archive says of how it was packed, in lines of text: `Docs/FORMAT.md`, section 22. Nothing vouches for it, and

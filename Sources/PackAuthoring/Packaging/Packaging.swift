@@ -1,4 +1,5 @@
-public import PackStore
+public import PackFormats
+import PackStore
 
 extension ManifestEvaluation {
   /// Writes what the manifest selects as one version of its pack, in one signed file: an archive.

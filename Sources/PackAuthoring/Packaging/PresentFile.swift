@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What lies where an archive is to be written.

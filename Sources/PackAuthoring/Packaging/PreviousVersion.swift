@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// The version before the one that is packed: its segments go into the new archive as they are, as far as that needs them.

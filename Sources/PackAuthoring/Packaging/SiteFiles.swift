@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// The files of a site that a person named, in a folder or in an archive.

@@ -1,4 +1,5 @@
-public import PackStore
+public import PackFormats
+import PackStore
 
 /// Archives of a publisher, whose signatures were checked: `packstore import` would take them.
 public struct ArchivedPacks: Sendable {

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Versions of archives: their frames go to the site as they are, each checked against what was signed.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// An archive of one version of a pack, which is what its signatures say. Whether its signer is anyone to trust is another

@@ -1,3 +1,4 @@
+import PackFormats
 package import PackStore
 
 /// Where a store keeps its ``DeviceID``: the file `device` in its folder, which is made when the id is first asked for.

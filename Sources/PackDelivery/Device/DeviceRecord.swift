@@ -1,3 +1,4 @@
+import PackFormats
 package import PackStore
 
 /// What a store remembers of the device: which id was drawn, and where.

@@ -10,7 +10,7 @@
     return ID128(copying: bytes).hex
   }
 #else
-  package import PackStore
+  import PackStore
 
   private let machineFiles: [FilePath] = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
 

@@ -1,4 +1,4 @@
-package import PackStore
+import PackStore
 
 /// Memory that is being filled. It belongs to one task at a time; the lender of the memory keeps it until the task
 /// ended.

@@ -3,7 +3,7 @@
 
   /// A number of bytes that a header names: at most 10^18 - 1. No file is longer, and sums of two such numbers fit
   /// `Int` and `UInt64`, so that arithmetic on them cannot overflow.
-  private func byteCount(_ digits: some StringProtocol) -> UInt64? {
+  private func parseByteCount(_ digits: some StringProtocol) -> UInt64? {
     guard (1...18).contains(digits.utf8.count), digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
     return UInt64(digits)
   }
@@ -15,9 +15,9 @@
 
     init?(_ text: String) {
       guard let match = text.wholeMatch(of: /bytes (?<first>[0-9]+)-(?<last>[0-9]+)\/(?<total>[0-9]+|\*)/),
-        let first = byteCount(match.first), let last = byteCount(match.last), last >= first
+        let first = parseByteCount(match.first), let last = parseByteCount(match.last), last >= first
       else { return nil }
-      total = byteCount(match.total)
+      total = parseByteCount(match.total)
       guard total != nil || match.total == "*" else { return nil }
       if let total, last >= total { return nil }
       range = first..<last + 1
@@ -69,7 +69,7 @@
 
   extension HTTPHeaders {
     /// The length that the body is said to have, below 10^18.
-    var contentLength: UInt64? { first(name: "Content-Length").flatMap(byteCount) }
+    var contentLength: UInt64? { first(name: "Content-Length").flatMap(parseByteCount) }
 
     /// Whether the body is as it is stored.
     var isIdentity: Bool {

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Finds which of a site's offers is for a client: the first one that fits.

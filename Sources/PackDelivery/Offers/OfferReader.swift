@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Reads what a site offers: root, trust, attributes. Nothing is written.

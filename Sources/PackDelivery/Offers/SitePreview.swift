@@ -1,3 +1,4 @@
+import PackFormats
 package import PackStore
 
 /// Versions of a site in a store that was made for looking at them, without their frames: root, attributes, manifests and pages are

@@ -1,3 +1,4 @@
+import PackFormats
 public import PackStore
 
 extension Store {

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// One pull: root, trust, versions, a delivery for each pack, one commit.
@@ -476,7 +477,7 @@ final class Puller {
   /// Brings deltas here; for a plan, only finds out how much of them is there.
   private func fetch(_ route: DeltaRoute, _ delivery: Delivery, of pack: PackID) async throws {
     do {
-      try delivery.use(route.deltas) { self.show($0, pack) }
+      try delivery.use(route.deltas.map(\.reference)) { self.show($0, pack) }
       guard !isPlan else {
         _ = try delivery.next()  // which looks at what an interrupted pull has left
         return pay(FetchTally(), for: pack, resumed: delivery.totals.resumedByteCount)

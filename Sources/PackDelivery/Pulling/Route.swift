@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Of a delivery, what it takes to know what its frames cost. There it is asked whether it goes on with them.

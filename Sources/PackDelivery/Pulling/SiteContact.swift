@@ -1,3 +1,4 @@
+import PackFormats
 package import PackStore
 
 /// A site whose root was read before there is a store to pull it into: what is refused for its root leaves no trace.

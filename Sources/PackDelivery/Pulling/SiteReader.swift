@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Reads what a site says of its packs: the root of a channel, sheets of attributes, manifests. It reads each once, and

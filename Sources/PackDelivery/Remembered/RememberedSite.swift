@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// What a store remembers of a channel of a site, so that a pull with nothing to do is one short question: the root that

@@ -1,4 +1,4 @@
-package import PackStore
+import PackStore
 
 /// Where a store keeps each ``RememberedSite``: a file for each place of its ``TrustBook`` in the folder `sites`.
 ///

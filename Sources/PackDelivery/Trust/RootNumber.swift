@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Which of two roots of one origin and channel is the newer one: numbers count only under the same delegation.

@@ -1,3 +1,4 @@
+package import PackFormats
 package import PackStore
 
 /// What a root says of itself, as far as trust goes. Its signature was checked.

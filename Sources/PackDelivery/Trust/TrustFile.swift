@@ -1,4 +1,4 @@
-package import PackStore
+import PackStore
 
 /// Where a store keeps its ``TrustBook``: the file `trust` in its folder.
 package struct TrustFile: Sendable {

@@ -1,3 +1,4 @@
+package import PackFormats
 package import PackStore
 
 /// What a site is, to the last byte: the files of its folder, signed. `Docs/ObjectStorage.md` has the format.

@@ -1,3 +1,4 @@
+import PackFormats
 import PackStore
 
 /// Takes a text from outside apart, line by line: each is a word that says what it is, and values with one space between.

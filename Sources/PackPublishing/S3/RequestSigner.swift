@@ -1,4 +1,4 @@
-import Crypto
+import CPackHash
 import PackStore
 
 /// Signs requests by version 4 of the signature of AWS, in a header.
@@ -56,14 +56,17 @@ package struct RequestSigner: Sendable {
     return request
   }
 
-  private func signingKey(_ day: String) -> SymmetricKey {
-    var key = SymmetricKey(data: Array("AWS4\(credentials.secretAccessKey)".utf8))
-    for part in [day, region, Self.service, "aws4_request"] { key = SymmetricKey(data: Self.code(part, key)) }
-    return key
+  private func signingKey(_ day: String) -> [UInt8] {
+    [day, region, Self.service, "aws4_request"].reduce(Array("AWS4\(credentials.secretAccessKey)".utf8)) { key, part in
+      Self.code(part, key)
+    }
   }
 
-  private static func code(_ text: String, _ key: SymmetricKey) -> [UInt8] {
-    Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+  private static func code(_ text: String, _ key: [UInt8]) -> [UInt8] {
+    var code = [UInt8](repeating: 0, count: PKH_SHA256_SIZE)
+    let message = Array(text.utf8)
+    pkh_hmac_sha256(key, key.count, message, message.count, &code)
+    return code
   }
 
   private static func hex(_ bytes: [UInt8]) -> String {

@@ -1,3 +1,5 @@
+import PackFormats
+
 #if Delivery
   import AsyncHTTPClient
   import NIOCore

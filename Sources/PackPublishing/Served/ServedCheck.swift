@@ -1,5 +1,6 @@
 import PackAuthoring
 import PackDelivery
+import PackFormats
 public import PackStore
 
 /// Whether a site is still served as it was when a publication went on from it: asked just before its roots are copied there.

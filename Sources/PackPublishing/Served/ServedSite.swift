@@ -1,4 +1,5 @@
 package import PackDelivery
+package import PackFormats
 package import PackStore
 
 /// A site that is served, as a publisher sees it who has nothing of it: by its signed roots.

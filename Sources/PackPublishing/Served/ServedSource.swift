@@ -1,5 +1,6 @@
 public import PackAuthoring
 import PackDelivery
+public import PackFormats
 public import PackStore
 
 /// Where a site is served from that a publisher reads who has nothing of it: a web server, a folder, or a bucket, which is read from

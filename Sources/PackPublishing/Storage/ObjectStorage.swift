@@ -1,3 +1,4 @@
+package import PackFormats
 package import PackStore
 
 /// The seam between a site and where it is stored: what the protocol of `Docs/ObjectStorage.md` needs of a storage. ``S3Storage``

@@ -1,4 +1,5 @@
 import PackDelivery
+import PackFormats
 import PackStore
 
 /// The steps of the protocol of `Docs/ObjectStorage.md`, from what a job found to the image that it commits.

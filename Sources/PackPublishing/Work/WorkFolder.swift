@@ -1,4 +1,5 @@
 import PackAuthoring
+import PackFormats
 import PackStore
 
 /// A publisher's copy of a site: a site in a folder, on which all that works on sites works, and which is made what an image

@@ -1,3 +1,5 @@
+import PackFormats
+
 #if Serving
   import PackAuthoring
   public import PackStore

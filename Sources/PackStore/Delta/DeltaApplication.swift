@@ -1,32 +1,50 @@
 import CPackStore
 
 extension Transaction {
-  /// Stages the version that a delta leads to as the pack's current version, with its number and its date.
+  /// Stages the version that an unsigned delta leads to as the pack's current version, with its number and date.
   ///
-  /// Of the version that is there nothing is stored again. What comes out is what the delta's header names, or nothing
-  /// is staged. When it fails, the transaction is as it was before the call; nothing is kept of a try that was
-  /// interrupted.
+  /// Assets of the old version are reused. The new version has exactly the content that the delta's header names; otherwise nothing
+  /// is staged. After an error the transaction is as it was before the call, and nothing of the attempt is kept. The new version
+  /// belongs to an unsigned publisher (`Store.Origin.unsigned`).
   ///
   /// - Parameters:
-  ///   - delta: a delta that begins with a version that is kept here.
-  ///   - trust: whose delta is taken.
+  ///   - delta: a delta that starts from a version kept here.
   ///   - options: priority, origin, and how new chunks are compressed.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `untrusted`; `otherOrigin`; `downgrade`; `notFound` when the version that it begins with is not kept
-  ///   here; `exists` when another content has its number; `held`; `CancellationError` when the surrounding task is;
-  ///   `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`, `invalidArgument`.
+  /// - Throws: `untrusted` if a signature follows the delta; `otherOrigin`; `downgrade`; `notFound` if the delta's old version is
+  ///   not kept here; `exists` if other content has the new version's number; `held`; `CancellationError` if the surrounding task
+  ///   is cancelled; `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`, `invalidArgument`.
   @discardableResult
   public mutating func apply(
-    _ delta: DeltaFile, trusting trust: DeltaFile.Trust, options: Store.ApplyOptions = .init(),
-    progress: ((Store.InstallProgress) -> Void)? = nil
+    _ delta: DeltaFile, options: Store.ApplyOptions = .init(), progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
-    try delta.check(trust)
+    guard !delta.isFollowedBySignature else {
+      var error = PackStoreError(
+        .untrusted, "the delta has a signature, which was not checked", file: delta.path.string)
+      error.specificRemedy = "open it as a VerifiedDelta of PackFormats"
+      throw error
+    }
+    let provenance = Provenance(
+      .unsigned(.standard), .delta, serial: 0, sequence: 0, adopts: options.adopts,
+      allowsDowngrade: options.allowsDowngrade)
+    return try apply(delta, by: provenance, signer: nil, options: options, progress: progress)
+  }
+
+  /// Stages the version that a delta leads to, as above.
+  ///
+  /// - Parameters:
+  ///   - provenance: the publisher of the new version, as established by the caller.
+  ///   - signer: the root key for the installation log; `nil` for an unsigned delta.
+  package mutating func apply(
+    _ delta: DeltaFile, by provenance: Provenance, signer: SitePublicKey?, options: Store.ApplyOptions,
+    progress: ((Store.InstallProgress) -> Void)?
+  ) throws -> Store.InstallResult {
     try Task.checkCancellation()
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     do {
       try check { error in
-        withRequest(delta, options, &observer) { pks_txn_apply_delta(&result, pointer, $0, error) }
+        withRequest(delta, provenance, options, &observer) { pks_txn_apply_delta(&result, pointer, $0, error) }
       }
       let version = PackVersion(result.version, of: delta.info.pack)
       try followPlacement(of: version.pack, attributes(of: version))
@@ -35,18 +53,18 @@ extension Transaction {
     }
     hold.noteWhole(delta.info.pack)
     let applied = Store.InstallResult(result, of: delta.info.pack, notices: [])
-    note(applied.version, from: .init(location: delta.path.string, key: delta.signer))
+    note(applied.version, from: .init(location: delta.path.string, key: signer))
     return applied
   }
 }
 
-/// Lends the core's form of what to apply. Stops when the surrounding task is cancelled.
+/// Builds the core's request for the length of `body`. The core stops when the surrounding task is cancelled.
 private func withRequest<Result>(
-  _ delta: DeltaFile, _ options: Store.ApplyOptions, _ observer: inout InstallObserver,
+  _ delta: DeltaFile, _ provenance: Provenance, _ options: Store.ApplyOptions, _ observer: inout InstallObserver,
   _ body: (UnsafePointer<pks_apply_request>) -> Result
 ) -> Result {
   var request = pks_apply_request()
-  request.provenance = delta.provenance(options).core
+  request.provenance = provenance.core
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0
@@ -56,7 +74,7 @@ private func withRequest<Result>(
   return withContext(&observer) { context in
     request.context = context
     return digest.withUnsafeBufferPointer { digest in
-      // What was signed is what is applied, though another process may write to the file meanwhile.
+      // The core refuses a file whose header another process replaced after it was checked here.
       request.header_digest = digest.baseAddress
       return delta.withSource { source in
         request.delta = source

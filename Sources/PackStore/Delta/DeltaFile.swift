@@ -1,64 +1,41 @@
 import CPackStore
 
-/// A delta as a file: what it says of itself, and who signed it.
+/// A delta in a file, open for reading, whose header was checked.
 ///
-/// The file stays open as long as this lives; write nothing to it meanwhile; what was changed is noticed.
+/// A signature may follow the delta. `PackStore` does not read it: `VerifiedDelta` of `PackFormats` does.
+///
+/// The file stays open until the value is released. Nothing may write to it during that time; a change is detected.
 public final class DeltaFile: Sendable {
   private let file: InputFile
-  let path: FilePath
+  package let path: FilePath
 
   public let info: Info
 
-  /// The root key by whose word it is signed. Nil when it is unsigned.
-  public var signer: SitePublicKey? { signature?.authority.rootKey }
+  /// Whether bytes follow the delta: its signature.
+  package let isFollowedBySignature: Bool
 
-  /// By whose word it is signed, with all keys.
-  package var authority: SigningAuthority? { signature?.authority }
-
-  /// By whose word its version comes.
-  public var origin: Store.Origin { signature?.authority.origin ?? .unsigned(.standard) }
-
-  private let signature: DeltaSignature?
-
-  /// Opens a delta and checks its header and its signature.
+  /// Opens a delta and checks its header.
   ///
-  /// - Throws: `notFound`; `corrupt` for what is no delta, or ends too early; `untrusted` for a signature that does not
-  ///   belong to it; `newerFormat`, `ioError`, `outOfMemory`.
+  /// - Throws: `notFound`; `corrupt` if the file is not a delta or ends too early; `newerFormat`, `ioError`, `outOfMemory`.
   public init(_ path: FilePath) throws {
     file = try InputFile(path)
     info = try Self.inspect(file, path)
-    signature = try Self.signature(file, path, info)
     self.path = path
-  }
-
-  /// Refuses what no trusted key signed.
-  func check(_ trust: Trust) throws {
-    if let end = signature?.authority.delegation.endsAt, Double(end) <= Date().timeIntervalSince1970 * 1e9 {
-      var error = PackStoreError(.untrusted, "the key that signed the delta has ended", file: path.string)
-      error.specificRemedy = "get the delta once more from its publisher"
-      throw error
+    let end = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: 2)
+    guard !end.isEmpty else {
+      throw Self.explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
     }
-    let isTrusted =
-      switch trust {
-      case .anyone: true
-      case .packOrigin: signer != nil
-      case .key(let key): signature?.authority.rootKeys.contains(key) ?? false
-      }
-    guard !isTrusted else { return }
-    let reason = signer.map { "the delta is signed by another key, \($0)" } ?? "the delta is not signed"
-    var error = PackStoreError(.untrusted, reason, file: path.string)
-    error.specificRemedy = signer == nil ? "get it from its publisher" : "ask the publisher whose key that is"
-    throw error
+    isFollowedBySignature = end.count > 1
   }
 
-  func provenance(_ options: Store.ApplyOptions) -> Provenance {
-    Provenance(
-      origin, .delta, serial: signature?.authority.delegation.serial ?? 0, sequence: signature?.sequence ?? 0,
-      adopts: options.adopts,
-      allowsDowngrade: options.allowsDowngrade)
+  /// The bytes after the delta: at most `limit` of them.
+  ///
+  /// - Throws: `corrupt` if the file was changed since it was opened; `ioError`, `outOfMemory`.
+  package func trailer(upTo limit: Int) throws -> [UInt8] {
+    try file.bytes(at: UInt64(clamping: info.byteCount), upTo: limit)
   }
 
-  /// What is wrong with a delta is nothing that is wrong with the store.
+  /// Adds the remedy for a damaged delta, which differs from that of a damaged store.
   func explain(_ error: any Error) -> any Error { Self.explain(error, path) }
 
   private static func explain(_ error: any Error, _ path: FilePath) -> any Error {
@@ -116,23 +93,5 @@ extension DeltaFile {
     } catch {
       throw explain(error, path)
     }
-  }
-
-  /// The signature that follows the delta. What follows is a signature of its header, or nothing.
-  private static func signature(
-    _ file: InputFile, _ path: FilePath, _ info: Info
-  ) throws -> DeltaSignature? {
-    let last = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: DeltaSignature.byteCountLimit + 2)
-    guard !last.isEmpty else {
-      throw explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
-    }
-    let rest = Array(last.dropFirst())
-    if rest.isEmpty { return nil }
-    guard let signature = DeltaSignature(rest, of: info.headerDigest) else {
-      var error = PackStoreError(.untrusted, "the delta has a signature that is not right", file: path.string)
-      error.specificRemedy = "get it once more from its publisher"
-      throw error
-    }
-    return signature
   }
 }

@@ -1,6 +1,6 @@
+import CPackHash
 import CPackStore
 import CPackStoreTesting
-import Crypto
 
 /// A folder of a simulated disk where the core's lower layers may write.
 final class ScratchHome {
@@ -50,9 +50,9 @@ extension pks__scratch {
 extension pks__id {
   init(of bytes: UnsafeRawBufferPointer) {
     self.init()
-    var hash = SHA256()
-    hash.update(bufferPointer: bytes)
-    withUnsafeMutableBytes(of: &self) { $0.copyBytes(from: Array(hash.finalize())) }
+    withUnsafeMutableBytes(of: &self) { digest in
+      pkh_sha256(bytes.baseAddress, bytes.count, digest.baseAddress!.assumingMemoryBound(to: UInt8.self))
+    }
   }
 
   init(of bytes: [UInt8]) { self = bytes.withUnsafeBytes { pks__id(of: $0) } }

@@ -1,14 +1,12 @@
+import CPackHash
 import CPackStore
 import CPackStoreTesting
-import Crypto
 import Foundation
 import Testing
 
-/// SHA-256 as the core takes it.
+/// SHA-256 in the form that the core expects.
 let sha256: @convention(c) (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt8>) -> Void = { bytes, count, digest in
-  var hash = SHA256()
-  hash.update(bufferPointer: UnsafeRawBufferPointer(start: bytes, count: count))
-  _ = hash.finalize().withUnsafeBytes { memcpy(digest, $0.baseAddress!, 32) }
+  pkh_sha256(bytes, count, digest)
 }
 
 /// An open store, closed with the last reference; what is taken from it holds it. Used by any number of threads, as the core

@@ -1,6 +1,5 @@
 import CPackStore
 import CPackStoreTesting
-import Crypto
 import Foundation
 import Testing
 
@@ -80,7 +79,7 @@ extension Core {
             asset.kind = "file"
             asset.size = bytes.count
             asset.executable = executable
-            asset.sha256 = hex(Array(SHA256.hash(data: bytes)))
+            asset.sha256 = hex(bytes.withUnsafeBytes { pks__id(of: $0) }.array)
             asset.map = entry.mapped
           case .link(let target):
             asset.kind = "link"

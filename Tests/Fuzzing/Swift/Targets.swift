@@ -1,6 +1,7 @@
 // The decoders of what comes from servers and files, fuzzed: one program, whose name says which.
 import Foundation
 import NIOHTTP1
+import PackFormats
 import PackStore
 
 /// What every target does with its bytes. Whatever they are, nothing may trap.

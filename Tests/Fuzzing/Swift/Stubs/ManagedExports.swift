@@ -1,3 +1,4 @@
-// What the files of ManagedPacks see of other modules, which are one here.
+// The imports of ManagedPacks, whose files are part of one module here.
 @_exported import Foundation
+@_exported import PackFormats
 @_exported import PackStore

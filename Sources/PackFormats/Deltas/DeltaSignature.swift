@@ -1,0 +1,65 @@
+import PackStore
+
+/// What a delta that is handed on as a file ends with: who signed it, by whose word, and as which statement.
+///
+/// A delta on a site has none: there the root has the header's SHA-256, and speaks for it.
+package struct DeltaSignature: Hashable, Sendable {
+  private static let magic = Array("PKSSIGN0".utf8)
+  private static let signedMagic = Array("packstore delta\0".utf8)
+
+  /// More bytes than any signature has in a file.
+  package static let byteCountLimit =
+    magic.count + 4 + 8 + 4 + SigningAuthority.byteCountLimit + SiteKey.signatureByteCount
+
+  package let sequence: UInt64
+  package let authority: SigningAuthority
+  private let signature: [UInt8]
+
+  /// Signs a delta by the SHA-256 of its header.
+  ///
+  /// - Throws: `untrusted` when the key may not sign for the product.
+  package init(of header: Digest256, by key: SiteKey, product: Store.Product, sequence: UInt64) throws {
+    authority = try key.authority(for: product)
+    self.sequence = sequence
+    signature = try key.signature(of: Self.message(header, sequence, authority))
+  }
+
+  /// Reads what follows a delta. Nil for anything but a signature of the delta with this header.
+  package init?(_ bytes: [UInt8], of header: Digest256) {
+    var reader = ByteReader(bytes[...], file: "")
+    guard let magic = try? reader.take(Self.magic.count), magic.elementsEqual(Self.magic),
+      let byteCount = try? reader.integer(UInt32.self), Int(byteCount) == bytes.count,
+      let sequence = try? reader.integer(UInt64.self), let authority = try? Self.authority(from: &reader),
+      reader.remaining == SiteKey.signatureByteCount, let signature = try? reader.take(SiteKey.signatureByteCount),
+      authority.releaseKey.verifies(signature, of: Self.message(header, sequence, authority))
+    else { return nil }
+    self.sequence = sequence
+    self.authority = authority
+    self.signature = Array(signature)
+  }
+
+  private static func authority(from reader: inout ByteReader) throws -> SigningAuthority {
+    let byteCount = Int(try reader.integer(UInt32.self))
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the authority is too long") }
+    var bytes = ByteReader(try reader.take(byteCount), file: reader.file)
+    let authority = try SigningAuthority(from: &bytes)
+    try bytes.end()
+    return authority
+  }
+
+  package var bytes: [UInt8] { Self.magic + Self.fields(sequence, authority) + signature }
+
+  private static func fields(_ sequence: UInt64, _ authority: SigningAuthority) -> [UInt8] {
+    let bytes = authority.bytes
+    var writer = ByteWriter()
+    writer.append(UInt32(magic.count + 4 + 8 + 4 + bytes.count + SiteKey.signatureByteCount))
+    writer.append(sequence)
+    writer.append(UInt32(bytes.count))
+    writer.append(bytes)
+    return writer.bytes
+  }
+
+  private static func message(_ header: Digest256, _ sequence: UInt64, _ authority: SigningAuthority) -> [UInt8] {
+    signedMagic + header.bytes + fields(sequence, authority)
+  }
+}

@@ -1,0 +1,120 @@
+import PackStore
+
+/// A delta in a file whose signature, if it has one, was verified.
+public struct VerifiedDelta: Sendable {
+  package let file: DeltaFile
+  private let signature: DeltaSignature?
+
+  public var info: DeltaFile.Info { file.info }
+
+  /// The root key that signed the delta or delegated signing it; `nil` if the delta is unsigned.
+  public var signer: SitePublicKey? { authority?.rootKey }
+
+  /// The keys that authorize the signature; `nil` if the delta is unsigned.
+  package var authority: SigningAuthority? { signature?.authority }
+
+  /// The publisher of the version that the delta leads to.
+  public var origin: Store.Origin { authority?.origin ?? .unsigned(.standard) }
+
+  /// Opens a delta and checks its header and its signature.
+  ///
+  /// - Throws: `untrusted` if the bytes after the delta are not its signature; the errors of ``DeltaFile/init(_:)``.
+  public init(_ path: FilePath) throws {
+    file = try DeltaFile(path)
+    guard file.isFollowedBySignature else {
+      signature = nil
+      return
+    }
+    let trailer = try file.trailer(upTo: DeltaSignature.byteCountLimit + 1)
+    guard let signature = DeltaSignature(trailer, of: file.info.headerDigest) else {
+      throw Self.untrusted("the signature of the delta is wrong", file, "download it again from its publisher")
+    }
+    self.signature = signature
+  }
+
+  /// The publisher whose deltas are accepted.
+  ///
+  /// Whichever is chosen, the new version has the content that the delta's header names, or nothing is staged. A signature states who
+  /// vouches for that content.
+  public enum Trust: Hashable, Sendable {
+    /// The publisher of the pack, as recorded in the store. A pack that is new to the store accepts any signed delta.
+    case packOrigin
+
+    /// The owner of this root key.
+    case key(SitePublicKey)
+
+    /// Anyone, signed or not: the caller vouches for the file.
+    case anyone
+  }
+
+  /// - Throws: `untrusted` if the delta is not from a trusted publisher, or if the signing key has expired.
+  fileprivate func check(_ trust: Trust) throws {
+    if let end = authority?.delegation.endsAt, Double(end) <= Date().timeIntervalSince1970 * 1e9 {
+      throw Self.untrusted("the key that signed the delta has expired", file, "download it again from its publisher")
+    }
+    switch trust {
+    case .anyone: return
+    case .packOrigin where signer != nil: return
+    case .key(let key) where authority?.rootKeys.contains(key) ?? false: return
+    default: break
+    }
+    guard let signer else { throw Self.untrusted("the delta is unsigned", file, "get a signed one from its publisher") }
+    throw Self.untrusted(
+      "the delta is signed by another key, \(signer)", file, "ask the publisher whether the key is theirs")
+  }
+
+  private static func untrusted(_ reason: String, _ file: DeltaFile, _ remedy: String) -> PackStoreError {
+    var error = PackStoreError(.untrusted, reason, file: file.path.string)
+    error.specificRemedy = remedy
+    return error
+  }
+
+  fileprivate func provenance(_ options: Store.ApplyOptions) -> Provenance {
+    Provenance(
+      origin, .delta, serial: authority?.delegation.serial ?? 0, sequence: signature?.sequence ?? 0,
+      adopts: options.adopts, allowsDowngrade: options.allowsDowngrade)
+  }
+}
+
+// MARK: - Applying
+
+extension Transaction {
+  /// Stages the version that a delta leads to, as ``Transaction/apply(_:options:progress:)`` does, with the delta's publisher.
+  ///
+  /// - Parameters:
+  ///   - delta: a delta that starts from a version kept here.
+  ///   - trust: the publisher whose delta is accepted.
+  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
+  /// - Throws: `untrusted`, and the errors of ``Transaction/apply(_:options:progress:)``.
+  @discardableResult
+  public mutating func apply(
+    _ delta: VerifiedDelta, trusting trust: VerifiedDelta.Trust, options: Store.ApplyOptions = .init(),
+    progress: ((Store.InstallProgress) -> Void)? = nil
+  ) throws -> Store.InstallResult {
+    try delta.check(trust)
+    return try apply(
+      delta.file, by: delta.provenance(options), signer: delta.signer, options: options, progress: progress)
+  }
+}
+
+extension Store {
+  /// Applies a delta: the version that it leads to becomes the pack's current version.
+  ///
+  /// - Parameters:
+  ///   - file: the file that contains the delta.
+  ///   - trust: the publisher whose delta is accepted.
+  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - durability: whether the commit survives a loss of power.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
+  /// - Throws: the errors of ``VerifiedDelta/init(_:)`` and of ``Transaction/apply(_:trusting:options:progress:)``.
+  @discardableResult
+  public func apply(
+    delta file: FilePath, trusting trust: VerifiedDelta.Trust, options: ApplyOptions = .init(),
+    durability: Durability = .durable, progress: (@Sendable (InstallProgress) -> Void)? = nil
+  ) async throws -> InstallResult {
+    try await change(options: .init(durability: durability)) {
+      try $0.apply(VerifiedDelta(file), trusting: trust, options: options, progress: progress)
+    }
+  }
+}

@@ -1,0 +1,3 @@
+// `import PackFormats` includes the store whose versions the formats describe.
+
+@_exported public import PackStore

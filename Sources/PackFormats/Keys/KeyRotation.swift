@@ -1,0 +1,47 @@
+import PackStore
+
+/// One root key follows another: both say so. So neither who steals the old one, nor who makes up a new one, can do it
+/// alone.
+package struct KeyRotation: Hashable, Sendable {
+  package let old: SitePublicKey
+  package let new: SitePublicKey
+  private let signatures: [UInt8]
+
+  package static let byteCount = 2 * SitePublicKey.byteCount + 2 * SiteKey.signatureByteCount
+
+  package init(from old: SiteKey, to new: SiteKey) throws {
+    self.old = old.publicKey
+    self.new = new.publicKey
+    let message = Self.message(self.old, self.new)
+    signatures = try old.signature(of: message) + new.signature(of: message)
+  }
+
+  /// Takes a rotation that both keys signed.
+  ///
+  /// - Throws: `untrusted` for a wrong signature, `corrupt`.
+  package init(from reader: inout ByteReader) throws {
+    let begin = reader.offset
+    guard let old = SitePublicKey(try reader.take(SitePublicKey.byteCount)),
+      let new = SitePublicKey(try reader.take(SitePublicKey.byteCount)), old != new
+    else { throw reader.corrupt("no key follows another like this", at: begin) }
+    let message = Self.message(old, new)
+    let first = try reader.take(SiteKey.signatureByteCount), second = try reader.take(SiteKey.signatureByteCount)
+    guard old.verifies(first, of: message), new.verifies(second, of: message) else {
+      throw PackStoreError(
+        .untrusted, "a root key does not follow the one before: a signature is wrong", file: reader.file)
+    }
+    self.old = old
+    self.new = new
+    signatures = Array(first) + second
+  }
+
+  package func encode(to writer: inout ByteWriter) {
+    writer.append(old.bytes)
+    writer.append(new.bytes)
+    writer.append(signatures)
+  }
+
+  private static func message(_ old: SitePublicKey, _ new: SitePublicKey) -> [UInt8] {
+    Array("packstore rotation\0".utf8) + old.bytes + new.bytes
+  }
+}

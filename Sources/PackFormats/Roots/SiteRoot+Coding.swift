@@ -1,0 +1,305 @@
+import PackStore
+
+/// The bytes of a site's root, and who vouches for them.
+package struct SignedSiteRoot: Hashable, Sendable {
+  package let root: SiteRoot
+
+  /// Who signed it, and by whose word: that was checked, not whether they are trusted. Nil when it is unsigned.
+  package let authority: SigningAuthority?
+
+  /// What clients know the publisher by. Nil when it is unsigned.
+  package var rootKey: SitePublicKey? { authority?.rootKey }
+
+  /// The SHA-256 of the whole file: two roots of one sequence number are the same or one of them is a forgery.
+  package let digest: Digest256
+}
+
+extension SiteRoot {
+  /// The most bytes that a root may have.
+  package static let byteCountLimit = 16 << 20
+
+  /// The most packs, as in a store.
+  package static let packLimit = 65_535
+
+  /// The most offers of a pack, as versions in a store.
+  package static let offerLimit = 1_000
+
+  /// The most sheets of attributes: so that a client has all attributes with three requests.
+  package static let sheetLimit = 2
+
+  /// The most bytes of a language tag.
+  fileprivate static let languageByteCountLimit = 64
+
+  /// The most deltas of a pack.
+  package static let deltaLimit = 10_000
+
+  fileprivate static let magic: StaticString = "PKSROOT0"
+  fileprivate static let authorityOffset = 56
+  fileprivate static let closedFlag: UInt32 = 1
+  fileprivate static let packByteCount = 17
+  fileprivate static let offerByteCount = 128
+  fileprivate static let sheetByteCount = 36
+  fileprivate static let deltaByteCount = 108
+
+  /// The file. Without a key it is unsigned: clients take such a root from a folder or archive only, and only
+  /// when they are told to.
+  ///
+  /// - Throws: `invalidArgument` when there is more than clients would read; `untrusted` when the key may not sign it.
+  package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(Self.magic.withUTF8Buffer(Array.init))
+    writer.append(SiteFormat.current)
+    writer.append(isClosed ? Self.closedFlag : 0)
+    writer.append(sequence)
+    writer.append(madeAt)
+    writer.append(expiresAfter ?? 0)
+    writer.append(site.id.bytes)
+    let authority = try key?.authority(for: product, channel).bytes ?? []
+    writer.append(UInt32(authority.count))
+    writer.append(authority)
+    writer.append(text: product.name)
+    writer.append(text: channel.name)
+    writer.append(text: primaryLanguage?.text ?? "")
+    writer.append(UInt32(clamping: sheets.count))
+    for sheet in sheets {
+      writer.append(sheet.digest.bytes)
+      writer.append(sheet.byteCount)
+    }
+    writer.append(UInt32(clamping: packs.count))
+    for pack in packs { pack.encode(to: &writer) }
+    guard packs.count <= Self.packLimit, sheets.count <= Self.sheetLimit, packs.allSatisfy(\.isWithinLimits),
+      writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
+    else { throw PackStoreError(.invalidArgument, "a site has no room for so many packs or versions") }
+    writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
+    return writer.bytes
+  }
+}
+
+extension SignedSiteRoot {
+  /// Takes apart bytes from outside, of which the signature is right, or which are unsigned.
+  ///
+  /// - Parameter file: what errors name.
+  /// - Throws: `untrusted` for a wrong signature, `corrupt`, `newerFormat`.
+  package init(decoding bytes: [UInt8], file: String) throws {
+    var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
+    guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("the site's root is too long") }
+    try reader.header(SiteRoot.magic)
+    authority = try Self.checkSignature(bytes, file: file)
+    digest = Digest256(hashing: bytes)
+    root = try SiteRoot(from: &reader)
+    try reader.end()
+    try checkAuthority(file)
+  }
+
+  /// The first root key that the bytes of a root name, right or wrong; nil where they end before it.
+  package static func namedKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+    var reader = ByteReader(bytes[...], file: "")
+    guard (try? reader.take(SiteRoot.authorityOffset + 4)) != nil,
+      let rotationCount = try? reader.integer(UInt32.self),
+      (try? reader.take(rotationCount == 0 ? KeyDelegation.rootKeyOffset : 0)) != nil
+    else { return nil }
+    return try? reader.take(SitePublicKey.byteCount)
+  }
+
+  /// By whose word the bytes of a root say that they are signed, be the root itself damaged: it is by the signatures of its
+  /// root keys that the word is known.
+  ///
+  /// - Returns: nil for a root that is not signed.
+  /// - Throws: `untrusted`, `corrupt` when it is the word that is damaged.
+  package static func authority(in bytes: ArraySlice<UInt8>, file: String) throws -> SigningAuthority? {
+    var header = ByteReader(bytes, file: file)
+    try header.header(SiteRoot.magic)
+    var reader = ByteReader(bytes, file: file)
+    _ = try reader.take(SiteRoot.authorityOffset)
+    let byteCount = Int(try reader.integer(UInt32.self))
+    guard byteCount > 0 else { return nil }
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the root's authority is too long") }
+    var authorityReader = ByteReader(try reader.take(byteCount), file: file)
+    let authority = try SigningAuthority(from: &authorityReader)
+    try authorityReader.end()
+    return authority
+  }
+
+  /// Who signed the root. Before anything of it is believed.
+  private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SigningAuthority? {
+    let message = bytes.dropLast(SiteKey.signatureByteCount)
+    let signature = bytes.suffix(SiteKey.signatureByteCount)
+    guard let authority = try authority(in: message, file: file) else {
+      guard signature.allSatisfy({ $0 == 0 }) else { throw wrongSignature(file) }
+      return nil
+    }
+    guard authority.releaseKey.verifies(signature, of: message) else { throw wrongSignature(file) }
+    return authority
+  }
+
+  private static func wrongSignature(_ file: String) -> PackStoreError {
+    PackStoreError(.untrusted, "the root has a wrong signature", file: file)
+  }
+
+  /// Whether the release key may sign this root.
+  private func checkAuthority(_ file: String) throws {
+    guard let delegation = authority?.delegation else { return }
+    guard delegation.product == root.product, delegation.allows(root.channel) else {
+      throw PackStoreError(
+        .untrusted, "the root of '\(root.channel)' is signed by a key that may not sign it", file: file)
+    }
+  }
+}
+
+extension SiteRoot {
+  /// Takes apart all but the signature, from the flags on.
+  fileprivate init(from reader: inout ByteReader) throws {
+    let flags: UInt32 = try reader.integer()
+    guard flags & ~Self.closedFlag == 0 else {
+      throw reader.corrupt("a reserved field is in use", at: reader.offset - 4)
+    }
+    isClosed = flags == Self.closedFlag
+    sequence = try reader.integer()
+    guard sequence > 0 else { throw reader.corrupt("roots are numbered from 1", at: reader.offset - 8) }
+    madeAt = try reader.integer()
+    let expiry: Int64 = try reader.integer()
+    guard expiry >= 0 else { throw reader.corrupt("no root expires before it is made", at: reader.offset - 8) }
+    expiresAfter = expiry == 0 ? nil : expiry
+    site = SiteID(try reader.id128())
+    _ = try reader.take(Int(try reader.integer(UInt32.self)))  // the authority, which was checked
+    product = try reader.product()
+    channel = try reader.channel()
+    primaryLanguage = try reader.text(limit: Self.languageByteCountLimit, "no language has the name") { text in
+      guard !text.isEmpty else { return .some(nil) }
+      return (try? LanguageTag(text)).flatMap { $0.text == text ? .some($0) : nil }
+    }
+    let sheetCount = try reader.count(
+      limit: Self.sheetLimit, byteCount: Self.sheetByteCount, "too many sheets of attributes")
+    sheets = []
+    for _ in 0..<sheetCount { sheets.append(try Sheet(from: &reader)) }
+    let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
+    guard packCount == 0 || !isClosed else { throw reader.corrupt("a closed channel has packs") }
+    packs = []
+    packs.reserveCapacity(packCount)
+    for _ in 0..<packCount {
+      let begin = reader.offset
+      let pack = try Pack(from: &reader)
+      if let last = packs.last, last.id >= pack.id { throw reader.corrupt("packs are out of order", at: begin) }
+      packs.append(pack)
+    }
+  }
+}
+
+extension SiteRoot.Sheet {
+  fileprivate init(from reader: inout ByteReader) throws {
+    let begin = reader.offset
+    digest = try reader.digest()
+    byteCount = try reader.integer()
+    guard AttributeSheet.byteCounts ~= Int(byteCount) else {
+      throw reader.corrupt("no sheet of attributes has this length", at: begin)
+    }
+  }
+}
+
+extension SiteRoot.Pack {
+  fileprivate var isWithinLimits: Bool {
+    1...SiteRoot.offerLimit ~= offers.count && deltas.count <= SiteRoot.deltaLimit
+  }
+
+  fileprivate func encode(to writer: inout ByteWriter) {
+    writer.append(UInt32(id.name.utf8.count))
+    writer.append(id.name.utf8)
+    writer.append(priority)
+    writer.append(UInt32(clamping: offers.count))
+    writer.append(UInt32(clamping: deltas.count))
+    for offer in offers { offer.encode(to: &writer) }
+    for delta in deltas {
+      writer.append(delta.from.bytes)
+      writer.append(delta.to.bytes)
+      writer.append(delta.header.bytes)
+      writer.append(delta.headerByteCount)
+      writer.append(delta.byteCount)
+    }
+  }
+
+  fileprivate init(from reader: inout ByteReader) throws {
+    let begin = reader.offset
+    id = try reader.packID()
+    priority = try reader.integer()
+    let offerCount = try reader.count(
+      limit: SiteRoot.offerLimit, byteCount: SiteRoot.offerByteCount, "too many offers of a pack")
+    guard offerCount > 0 else { throw reader.corrupt("a pack has no offer", at: begin) }
+    let deltaCount = try reader.count(
+      limit: SiteRoot.deltaLimit, byteCount: SiteRoot.deltaByteCount, "too many deltas of a pack")
+    offers = []
+    for _ in 0..<offerCount { offers.append(try SiteRoot.Offer(from: &reader)) }
+    guard Set(offers.map(\.number)).count == offerCount else {
+      throw reader.corrupt("a version of a pack is offered twice", at: begin)
+    }
+    deltas = []
+    for _ in 0..<deltaCount { deltas.append(try SiteRoot.Delta(from: &reader)) }
+  }
+}
+
+extension SiteRoot.Offer {
+  fileprivate func encode(to writer: inout ByteWriter) {
+    writer.append(number)
+    writer.append(catalog.bytes)
+    writer.append(manifest.bytes)
+    writer.append(manifestByteCount)
+    writer.append(attributes: attributes)
+    writer.append(downloadByteCount)
+    writer.append(share)
+    writer.append(text: appVersions?.lowerBound?.description ?? "")
+    writer.append(text: appVersions?.upperBound?.description ?? "")
+  }
+
+  fileprivate init(from reader: inout ByteReader) throws {
+    let begin = reader.offset
+    number = try reader.integer()
+    catalog = CatalogID(digest: try reader.digest())
+    manifest = try reader.digest()
+    manifestByteCount = try reader.integer()
+    guard 1...PackVersion.lastNumber ~= number else { throw reader.corrupt("no version has this number", at: begin) }
+    guard 1...VersionManifest.byteCountLimit ~= Int(manifestByteCount) else {
+      throw reader.corrupt("no manifest has this length", at: begin)
+    }
+    attributes = try reader.attributes()
+    downloadByteCount = try reader.integer()
+    share = try reader.integer()
+    guard share <= OfferTerms.everyDevice else { throw reader.corrupt("no offer has this share", at: begin) }
+    appVersions = try Self.appVersions(from: &reader)
+  }
+
+  /// Each bound as its version is written, or empty.
+  private static func appVersions(from reader: inout ByteReader) throws -> AppVersionRange? {
+    let begin = reader.offset
+    let lower = try reader.text(limit: AppVersion.byteCountLimit, "no app has this version") { Bound($0) }
+    let upper = try reader.text(limit: AppVersion.byteCountLimit, "no app has this version") { Bound($0) }
+    do {
+      return try AppVersionRange(from: lower.version, upTo: upper.version)
+    } catch { throw reader.corrupt("no app has these versions", at: begin) }
+  }
+
+  /// A bound of a range as it is written, of which there is one way.
+  private struct Bound {
+    let version: AppVersion?
+
+    init?(_ text: String) {
+      version = text.isEmpty ? nil : try? AppVersion(text)
+      guard (version?.description ?? "") == text else { return nil }
+    }
+  }
+}
+
+extension SiteRoot.Delta {
+  /// How many bytes the header of a delta may have: the least has a name of one letter, and no blocks.
+  package static let headerByteCounts = 173...64 << 20
+
+  fileprivate init(from reader: inout ByteReader) throws {
+    let begin = reader.offset
+    from = CatalogID(digest: try reader.digest())
+    to = CatalogID(digest: try reader.digest())
+    header = try reader.digest()
+    headerByteCount = try reader.integer()
+    byteCount = try reader.integer()
+    guard from != to, Self.headerByteCounts ~= Int(headerByteCount),
+      UInt64(headerByteCount)...(1 << 56 - 1) ~= byteCount
+    else { throw reader.corrupt("no delta is like this", at: begin) }
+  }
+}
