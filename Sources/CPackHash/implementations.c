@@ -1,21 +1,47 @@
 // The implementations of this architecture, and the choice among them.
 //
-// The order of the table is the order of preference, slowest first: the last implementation that the processor supports is used.
+// The order of the table is the order of preference, the best last: the last implementation that the processor supports is used.
 // The order and the values of `active_min` are measured: Docs/Decisions/0037-sha-256-is-our-own.md.
 
 #include "cpu.h"
 #include "kernels.h"
 
-#if defined(__x86_64__)
-  #define SHA_X2(minimum)                                                                                              \
-    { .kernel = pkh__lanes_x86_sha_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = (minimum) }
-#endif
-
 static const pkh_implementation table[] = {
   {.name = "portable", .stream = pkh__stream_portable},
 #if defined(__x86_64__)
+  {.name = "avx2", .required_features = PKH__CPU_X86_AVX2, .stream = pkh__stream_avx2},
+  {
+    .name = "avx2-x8",
+    .required_features = PKH__CPU_X86_AVX2,
+    .stream = pkh__stream_avx2,
+    .levels = {{.kernel = pkh__lanes_avx2_x8, .lane_count = 8, .word_stride = 8, .lane_stride = 1, .active_min = 3}},
+  },
+  {
+    .name = "avx512-x16",
+    .required_features = PKH__CPU_X86_AVX2 | PKH__CPU_X86_AVX512,
+    .stream = pkh__stream_avx2,
+    .levels =
+      {
+        {.kernel = pkh__lanes_avx512_x16, .lane_count = 16, .word_stride = 16, .lane_stride = 1, .active_min = 2},
+      },
+  },
   {.name = "sha", .required_features = PKH__CPU_X86_SHA, .stream = pkh__stream_x86_sha},
-  {.name = "sha-x2", .required_features = PKH__CPU_X86_SHA, .stream = pkh__stream_x86_sha, .levels = {SHA_X2(2)}},
+  {
+    .name = "sha-x2",
+    .required_features = PKH__CPU_X86_SHA,
+    .stream = pkh__stream_x86_sha,
+    .levels = {{.kernel = pkh__lanes_x86_sha_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = 2}},
+  },
+  {
+    .name = "avx512-x16+sha-x2",
+    .required_features = PKH__CPU_X86_SHA | PKH__CPU_X86_AVX512,
+    .stream = pkh__stream_x86_sha,
+    .levels =
+      {
+        {.kernel = pkh__lanes_avx512_x16, .lane_count = 16, .word_stride = 16, .lane_stride = 1, .active_min = 6},
+        {.kernel = pkh__lanes_x86_sha_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = 2},
+      },
+  },
 #endif
 };
 

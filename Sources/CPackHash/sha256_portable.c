@@ -1,6 +1,7 @@
 // SHA-256 in portable C, as FIPS 180-4 section 6.2 defines it. The other kernels compute the same.
 
 #include "kernels.h"
+#include "rounds.h"
 
 const uint32_t pkh__initial_words[8] = {
   0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
@@ -18,60 +19,37 @@ _Alignas(64) const uint32_t pkh__round_constants[64] = {
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static inline uint32_t rotate_right(uint32_t x, unsigned bits) { return x >> bits | x << (32 - bits); }
-
 static inline uint32_t load_big_endian(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-// The functions of FIPS 180-4, section 4.1.2.
-static inline uint32_t big_sigma0(uint32_t x) { return rotate_right(x, 2) ^ rotate_right(x, 13) ^ rotate_right(x, 22); }
-static inline uint32_t big_sigma1(uint32_t x) { return rotate_right(x, 6) ^ rotate_right(x, 11) ^ rotate_right(x, 25); }
-static inline uint32_t small_sigma0(uint32_t x) { return rotate_right(x, 7) ^ rotate_right(x, 18) ^ x >> 3; }
-static inline uint32_t small_sigma1(uint32_t x) { return rotate_right(x, 17) ^ rotate_right(x, 19) ^ x >> 10; }
-static inline uint32_t choose(uint32_t x, uint32_t y, uint32_t z) { return z ^ (x & (y ^ z)); }
-static inline uint32_t majority(uint32_t x, uint32_t y, uint32_t z) { return (x & y) | (z & (x | y)); }
-
-/// One round with `input` = K + W. Only d and h change; the caller renames the variables rather than moving them.
-static inline void one_round(
-  uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g, uint32_t *h, uint32_t input
-) {
-  const uint32_t first = *h + big_sigma1(e) + choose(e, f, g) + input;
-  *d += first;
-  *h = first + big_sigma0(a) + majority(a, b, c);
+static inline uint32_t small_sigma0(uint32_t x) { return pkh__rotate_right(x, 7) ^ pkh__rotate_right(x, 18) ^ x >> 3; }
+static inline uint32_t small_sigma1(uint32_t x) {
+  return pkh__rotate_right(x, 17) ^ pkh__rotate_right(x, 19) ^ x >> 10;
 }
 
-/// Eight rounds, after which each variable has its own name again.
-static inline void eight_rounds(uint32_t v[8], const uint32_t *constants, const uint32_t *w) {
-  uint32_t a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
-  one_round(a, b, c, &d, e, f, g, &h, constants[0] + w[0]);
-  one_round(h, a, b, &c, d, e, f, &g, constants[1] + w[1]);
-  one_round(g, h, a, &b, c, d, e, &f, constants[2] + w[2]);
-  one_round(f, g, h, &a, b, c, d, &e, constants[3] + w[3]);
-  one_round(e, f, g, &h, a, b, c, &d, constants[4] + w[4]);
-  one_round(d, e, f, &g, h, a, b, &c, constants[5] + w[5]);
-  one_round(c, d, e, &f, g, h, a, &b, constants[6] + w[6]);
-  one_round(b, c, d, &e, f, g, h, &a, constants[7] + w[7]);
-  v[0] = a, v[1] = b, v[2] = c, v[3] = d, v[4] = e, v[5] = f, v[6] = g, v[7] = h;
+/// Replaces word `i` of the last 16 words of the message schedule by the word 16 places later, and returns that.
+PKH__INLINE uint32_t next_word(uint32_t w[16], unsigned i) {
+  w[i] += small_sigma1(w[(i + 14) % 16]) + w[(i + 9) % 16] + small_sigma0(w[(i + 1) % 16]);
+  return w[i];
 }
 
-/// The next 16 words of the message schedule, in the place of the last 16.
-static inline void next_words(uint32_t w[16]) {
+static inline void one_block(uint32_t words[8], const uint8_t *bytes) {
+  const uint32_t *k = pkh__round_constants;
+  uint32_t w[16];
+  pkh__variables v = pkh__variables_from(words);
+#pragma GCC unroll 16
   for (unsigned i = 0; i < 16; i++) {
-    w[i] += small_sigma1(w[(i + 14) % 16]) + w[(i + 9) % 16] + small_sigma0(w[(i + 1) % 16]);
+    w[i] = load_big_endian(bytes + 4 * i);
+    pkh__round(&v, k[i] + w[i]);
   }
+  for (k += 16; k < pkh__round_constants + 64; k += 16) {
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < 16; i++) { pkh__round(&v, k[i] + next_word(w, i)); }
+  }
+  pkh__add_variables(words, &v);
 }
 
 void pkh__stream_portable(uint32_t words[8], const uint8_t *bytes, size_t block_count) {
-  for (; block_count > 0; block_count--, bytes += PKH__BLOCK_SIZE) {
-    uint32_t w[16], v[8];
-    for (unsigned i = 0; i < 16; i++) { w[i] = load_big_endian(bytes + 4 * i); }
-    for (unsigned i = 0; i < 8; i++) { v[i] = words[i]; }
-    for (unsigned round = 0; round < 64; round += 16) {
-      if (round > 0) { next_words(w); }
-      eight_rounds(v, pkh__round_constants + round, w);
-      eight_rounds(v, pkh__round_constants + round + 8, w + 8);
-    }
-    for (unsigned i = 0; i < 8; i++) { words[i] += v[i]; }
-  }
+  for (; block_count > 0; block_count--, bytes += PKH__BLOCK_SIZE) { one_block(words, bytes); }
 }

@@ -43,11 +43,10 @@ INLINE void four_rounds(digest_words *digest, __m128i w, unsigned round) {
   digest->abef = _mm_sha256rnds2_epu32(digest->abef, digest->cdgh, _mm_shuffle_epi32(input, 0x0e));
 }
 
-/// The next four words of the schedule, in the place of the four oldest, w[i % 4].
-INLINE void next_words(__m128i w[4], unsigned i) {
-  const __m128i w16 = w[i % 4], w12 = w[(i + 1) % 4], w8 = w[(i + 2) % 4], w4 = w[(i + 3) % 4];
+/// Returns the four words of the schedule after the 16 words in `w16` to `w4`; the names count back from the new words.
+INLINE __m128i next_words(__m128i w16, __m128i w12, __m128i w8, __m128i w4) {
   const __m128i w7 = _mm_alignr_epi8(w4, w8, 4);
-  w[i % 4] = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w16, w12), w7), w4);
+  return _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(w16, w12), w7), w4);
 }
 
 INLINE void add(digest_words *digest, digest_words other) {
@@ -62,13 +61,28 @@ TARGET void pkh__stream_x86_sha(uint32_t words[8], const uint8_t *bytes, size_t 
     __m128i w[4];
     load_block(w, bytes);
     for (unsigned i = 0; i < 4; i++) { four_rounds(&digest, w[i], 4 * i); }
-    for (unsigned i = 4; i < 16; i++) {
-      next_words(w, i);
-      four_rounds(&digest, w[i % 4], 4 * i);
+    for (unsigned round = 16; round < 64; round += 16) {
+      w[0] = next_words(w[0], w[1], w[2], w[3]);
+      four_rounds(&digest, w[0], round);
+      w[1] = next_words(w[1], w[2], w[3], w[0]);
+      four_rounds(&digest, w[1], round + 4);
+      w[2] = next_words(w[2], w[3], w[0], w[1]);
+      four_rounds(&digest, w[2], round + 8);
+      w[3] = next_words(w[3], w[0], w[1], w[2]);
+      four_rounds(&digest, w[3], round + 12);
     }
     add(&digest, before);
   }
   store_digest(words, digest);
+}
+
+INLINE void four_rounds_of_two(digest_words *first, __m128i v, digest_words *second, __m128i w, unsigned round) {
+  const __m128i constants = _mm_load_si128((const __m128i *)(pkh__round_constants + round));
+  const __m128i input1 = _mm_add_epi32(v, constants), input2 = _mm_add_epi32(w, constants);
+  first->cdgh = _mm_sha256rnds2_epu32(first->cdgh, first->abef, input1);
+  second->cdgh = _mm_sha256rnds2_epu32(second->cdgh, second->abef, input2);
+  first->abef = _mm_sha256rnds2_epu32(first->abef, first->cdgh, _mm_shuffle_epi32(input1, 0x0e));
+  second->abef = _mm_sha256rnds2_epu32(second->abef, second->cdgh, _mm_shuffle_epi32(input2, 0x0e));
 }
 
 TARGET void pkh__lanes_x86_sha_x2(uint32_t *words, const uint8_t *const *bytes, size_t block_count) {
@@ -78,15 +92,16 @@ TARGET void pkh__lanes_x86_sha_x2(uint32_t *words, const uint8_t *const *bytes, 
     __m128i v[4], w[4];
     load_block(v, bytes[0] + block * PKH__BLOCK_SIZE);
     load_block(w, bytes[1] + block * PKH__BLOCK_SIZE);
-    for (unsigned i = 0; i < 4; i++) {
-      four_rounds(&first, v[i], 4 * i);
-      four_rounds(&second, w[i], 4 * i);
-    }
-    for (unsigned i = 4; i < 16; i++) {
-      next_words(v, i);
-      four_rounds(&first, v[i % 4], 4 * i);
-      next_words(w, i);
-      four_rounds(&second, w[i % 4], 4 * i);
+    for (unsigned i = 0; i < 4; i++) { four_rounds_of_two(&first, v[i], &second, w[i], 4 * i); }
+    for (unsigned round = 16; round < 64; round += 16) {
+      v[0] = next_words(v[0], v[1], v[2], v[3]), w[0] = next_words(w[0], w[1], w[2], w[3]);
+      four_rounds_of_two(&first, v[0], &second, w[0], round);
+      v[1] = next_words(v[1], v[2], v[3], v[0]), w[1] = next_words(w[1], w[2], w[3], w[0]);
+      four_rounds_of_two(&first, v[1], &second, w[1], round + 4);
+      v[2] = next_words(v[2], v[3], v[0], v[1]), w[2] = next_words(w[2], w[3], w[0], w[1]);
+      four_rounds_of_two(&first, v[2], &second, w[2], round + 8);
+      v[3] = next_words(v[3], v[0], v[1], v[2]), w[3] = next_words(w[3], w[0], w[1], w[2]);
+      four_rounds_of_two(&first, v[3], &second, w[3], round + 12);
     }
     add(&first, first_before);
     add(&second, second_before);
