@@ -42,6 +42,15 @@ static const pkh_implementation table[] = {
         {.kernel = pkh__lanes_x86_sha_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = 2},
       },
   },
+#elif PKH__HAS_ARM_SHA2
+  {.name = "sha2", .required_features = PKH__CPU_ARM_SHA2, .stream = pkh__stream_arm_sha2},
+  {
+    .name = "sha2-x2",
+    .required_features = PKH__CPU_ARM_SHA2,
+    .stream = pkh__stream_arm_sha2,
+    .levels =
+      {{.kernel = pkh__lanes_arm_sha2_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = 2}},
+  },
 #endif
 };
 
