@@ -308,6 +308,20 @@ static void put_chunks(void) {
   }
 }
 
+/// Messages that fill the lanes, with lengths around block boundaries, and one that is long.
+static void put_messages(void) {
+  uint64_t state = 6;
+  for (unsigned count = 1; count <= 40; count += 13) {
+    seed seed = {0};
+    append_number(&seed, count, 1);
+    for (unsigned i = 0; i < count; i++) { append_number(&seed, i == 3 ? 3000 : 50 + 9 * i, 2); }
+    append_number(&seed, 3, 1);
+    append(&seed, "\x40\x01\x7f", 3);
+    for (unsigned i = 0; i < 375; i++) { append_number(&seed, sim_next_random(&state), 8); }
+    put(&seed, "hash");
+  }
+}
+
 static void put_cache_files(void) {
   static const uint8_t content[] = "what is in the cache";
   for (unsigned flags = 0; flags < 4; flags++) {
@@ -488,6 +502,7 @@ int main(int count, char **arguments) {
   for (unsigned kind = 0; kind < FUZZ_STORE_KINDS; kind++) { cut_store(kind); }
   put_texts();
   put_chunks();
+  put_messages();
   put_cache_files();
   put_changes();
   put_deltas();
