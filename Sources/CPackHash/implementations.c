@@ -14,7 +14,7 @@ static const pkh_implementation table[] = {
     .name = "avx2-x8",
     .required_features = PKH__CPU_X86_AVX2,
     .stream = pkh__stream_avx2,
-    .levels = {{.kernel = pkh__lanes_avx2_x8, .lane_count = 8, .word_stride = 8, .lane_stride = 1, .active_min = 3}},
+    .levels = {{.kernel = pkh__lanes_avx2_x8, .lane_count = 8, .word_stride = 8, .lane_stride = 1, .active_min = 4}},
   },
   {
     .name = "avx512-x16",
@@ -38,7 +38,7 @@ static const pkh_implementation table[] = {
     .stream = pkh__stream_x86_sha,
     .levels =
       {
-        {.kernel = pkh__lanes_avx512_x16, .lane_count = 16, .word_stride = 16, .lane_stride = 1, .active_min = 6},
+        {.kernel = pkh__lanes_avx512_x16, .lane_count = 16, .word_stride = 16, .lane_stride = 1, .active_min = 7},
         {.kernel = pkh__lanes_x86_sha_x2, .lane_count = 2, .word_stride = 1, .lane_stride = 8, .active_min = 2},
       },
   },

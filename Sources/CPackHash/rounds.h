@@ -38,9 +38,9 @@ PKH__INLINE void pkh__add_variables(uint32_t words[8], const pkh__variables *v) 
 ///
 /// The standard computes t1 = h + big_sigma1(e) + choose(e, f, g) + input, then e = d + t1 and a = t1 + big_sigma0(a) +
 /// majority(a, b, c). Here d + h + input, which is known rounds ahead, comes first: from one e to the next there are four
-/// operations in sequence rather than five. The new a subtracts d again, and adds the terms in the order in which they become
-/// known. Majority is the sum of a & (b ^ c) and b & c, which have no bits in common. Zen 5, clang 21: 0.76 GB/s in the AVX2 kernel,
-/// 0.70 with the standard's order.
+/// operations in sequence rather than five. The new a subtracts d again, and adds its terms in the order in which they become
+/// known. Majority is the sum of a & (b ^ c) and b & c, which have no bits in common. Zen 5, clang 21: the AVX2 kernel computes
+/// 0.76 GB/s, and 0.70 in the standard's order.
 PKH__INLINE void pkh__round(pkh__variables *v, uint32_t input) {
   uint32_t early = v->h + input + v->d;
   __asm__("" : "+r"(early));  // Without this, compilers add d last.

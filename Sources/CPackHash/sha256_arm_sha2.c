@@ -1,5 +1,5 @@
-// SHA-256 by the SHA2 instructions of ARMv8: Arm Architecture Reference Manual, SHA256H, SHA256H2, SHA256SU0 and SHA256SU1. The first two
-// compute four rounds, the others four words of the message schedule.
+// SHA-256 by the SHA2 instructions of ARMv8: Arm Architecture Reference Manual, SHA256H, SHA256H2, SHA256SU0 and SHA256SU1. The
+// first two compute four rounds, the others four words of the message schedule.
 //
 // Each round instruction needs the result of the one before, and most cores can start another while it runs:
 // `pkh__lanes_arm_sha2_x2` runs two streams to fill the gap.

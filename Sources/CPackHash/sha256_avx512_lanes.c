@@ -1,7 +1,7 @@
 // SHA-256 of 16 streams with AVX-512: each register holds the same word of all streams.
 //
-// AVX-512 has rotations (VPRORD), and functions of three operands (VPTERNLOGD): choose, majority and a sum of three rotations modulo 2
-// take one instruction each. The 8 variables and the last 16 words of the schedule fit into the 32 registers.
+// AVX-512 has rotations (VPRORD), and functions of three operands (VPTERNLOGD): choose, majority and the exclusive or of three
+// rotations take one instruction each. The 8 variables and the last 16 words of the schedule fit into the 32 registers.
 
 #include "kernels.h"
 

@@ -84,9 +84,9 @@ void pkh_sha256(const void *PKH_NULLABLE bytes, size_t byte_count, uint8_t diges
 /// A digest in progress. The caller owns it, on the stack or in another struct: it needs no clean-up, and a copy of it continues
 /// independently of the original. The fields are private.
 typedef struct pkh_sha256_state {
-  const pkh_implementation *implementation;
-  uint64_t byte_count;                   // bytes received so far
-  uint32_t words[8];                     // the digest of all whole blocks so far
+  const pkh_implementation *PKH_NULLABLE implementation;  // NULL only before `pkh_sha256_init`, in a zeroed struct
+  uint64_t byte_count;                                    // bytes received so far
+  uint32_t words[8];                                      // the digest of all whole blocks so far
   uint8_t block[PKH_SHA256_BLOCK_SIZE];  // the first byte_count % 64 bytes: received, and not in `words` yet
 } pkh_sha256_state;
 
