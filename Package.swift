@@ -219,6 +219,11 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
+      name: "CPackHashTests",
+      dependencies: ["CPackHash", .product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
       name: "PackStoreTests",
       dependencies: ["PackStore", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: swiftSettings
