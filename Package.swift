@@ -190,7 +190,7 @@ let package = Package(
     .executableTarget(
       name: "packstore-bench",
       dependencies: [
-        "PackStore", "CPackStore", "CZstd", "CXXHash",
+        "PackStore", "CPackHash", "CPackStore", "CZstd", "CXXHash",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["README.md"],

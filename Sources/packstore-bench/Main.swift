@@ -13,7 +13,7 @@ struct Main: AsyncParsableCommand {
     subcommands: [
       AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
       ListCommand.self, ScanCommand.self, IngestCommand.self, SwapCommand.self, UpdateCommand.self,
-      PausesCommand.self, PurgeCommand.self,
+      PausesCommand.self, PurgeCommand.self, HashCommand.self,
     ],
     defaultSubcommand: AllCommand.self
   )

@@ -109,6 +109,17 @@ import Testing
     #expect(stored > 0 && stored < plain)
   }
 
+  @Test func hash() throws {
+    let section = try measure(Hash(lengths: [64, 300]))
+    #expect(section.comparisons.map(\.point?.size) == [64, 64, 300, 300, nil])
+    let supported = HashImplementation.supported
+    for comparison in section.comparisons {
+      let isSingle = comparison.title.hasSuffix("one message at a time")
+      #expect(names(comparison) == supported.filter { !isSingle || $0.laneCount == 1 }.map(\.name))
+      #expect(comparison.explanation.contains("PackStore uses \(HashImplementation.selected.name)."))
+    }
+  }
+
   @Test func aFolderOfTheUsersIsReadAndNotChanged() throws {
     let folder = try TemporaryFolder(in: nil)
     let content = Data(String(repeating: "some text\n", count: 200_000).utf8)
