@@ -40,7 +40,7 @@ struct Hash: Workload {
   }
 
   private static var processor: String {
-    let has = pkh_processor_has_sha256() ? "has" : "has no"
+    let has = pkh_processor_has_sha256() ? "has" : "does not have"
     return "The processor \(has) instructions for SHA-256; PackStore uses \(HashImplementation.selected.name)."
   }
 }
