@@ -1,7 +1,8 @@
 // The implementations of this architecture, and the choice among them.
 //
 // The order of the table is the order of preference, the best last: the last implementation that the processor supports is used.
-// The order and the values of `active_min` are measured: Docs/Decisions/0037-sha-256-is-our-own.md.
+// Builds without optimization skip rows that need it. The order and the values of `active_min` are measured:
+// Docs/Decisions/0037-sha-256-is-our-own.md.
 
 #include "cpu.h"
 #include "kernels.h"
@@ -9,15 +10,17 @@
 static const pkh_implementation table[] = {
   {.name = "portable", .stream = pkh__stream_portable},
 #if defined(__x86_64__)
-  {.name = "avx2", .required_features = PKH__CPU_X86_AVX2, .stream = pkh__stream_avx2},
+  {.name = "avx2", .needs_optimizer = true, .required_features = PKH__CPU_X86_AVX2, .stream = pkh__stream_avx2},
   {
     .name = "avx2-x8",
+    .needs_optimizer = true,
     .required_features = PKH__CPU_X86_AVX2,
     .stream = pkh__stream_avx2,
     .levels = {{.kernel = pkh__lanes_avx2_x8, .lane_count = 8, .word_stride = 8, .lane_stride = 1, .active_min = 4}},
   },
   {
     .name = "avx512-x16",
+    .needs_optimizer = true,
     .required_features = PKH__CPU_X86_AVX2 | PKH__CPU_X86_AVX512,
     .stream = pkh__stream_avx2,
     .levels =
@@ -34,6 +37,7 @@ static const pkh_implementation table[] = {
   },
   {
     .name = "avx512-x16+sha-x2",
+    .needs_optimizer = true,
     .required_features = PKH__CPU_X86_SHA | PKH__CPU_X86_AVX512,
     .stream = pkh__stream_x86_sha,
     .levels =
@@ -68,10 +72,19 @@ size_t pkh_implementation_lane_count(const pkh_implementation *implementation) {
   return implementation->levels[0].kernel != NULL ? implementation->levels[0].lane_count : 1;
 }
 
+#if defined(__OPTIMIZE__)
+enum { IS_OPTIMIZED = true };
+#else
+enum { IS_OPTIMIZED = false };
+#endif
+
 const pkh_implementation *pkh_implementation_selected(void) {
-  size_t index = TABLE_COUNT - 1;
-  while (index > 0 && !pkh_implementation_is_supported(&table[index])) { index--; }
-  return &table[index];
+  for (size_t index = TABLE_COUNT - 1; index > 0; index--) {
+    const pkh_implementation *candidate = &table[index];
+    if (candidate->needs_optimizer && !IS_OPTIMIZED) { continue; }
+    if (pkh_implementation_is_supported(candidate)) { return candidate; }
+  }
+  return &table[0];
 }
 
 bool pkh_processor_has_sha256(void) { return (pkh__cpu_features() & (PKH__CPU_X86_SHA | PKH__CPU_ARM_SHA2)) != 0; }

@@ -35,6 +35,9 @@ typedef struct pkh__lanes {
 struct pkh_implementation {
   const char *name;
   uint32_t required_features;  // of pkh__cpu_feature
+  /// Built without optimization, where every vector operation passes through memory, this is slower than a row before it: 16
+  /// AVX-512 lanes compute 0.07 GB/s, pairs by SHA 0.5
+  bool needs_optimizer;
   pkh__stream_kernel *stream;
   /// For many messages: the widest kernel first. Messages left over at the last level run one by one in `stream`. An absent level
   /// has no kernel and is after all others

@@ -133,7 +133,8 @@ void pkh_hmac_sha256(
 /// The first is portable C, which every processor supports.
 const pkh_implementation *PKH_NULLABLE pkh_implementation_at(size_t index);
 
-/// Returns the implementation that the functions above use on this processor.
+/// Returns the implementation that the functions above use on this processor. It depends on how this library was built, too:
+/// without optimization, implementations that are slow then are not used.
 const pkh_implementation *pkh_implementation_selected(void);
 
 /// Returns a short name, such as "portable" or "avx512-x16+sha-x2".
