@@ -220,7 +220,9 @@ let package = Package(
     ),
     .testTarget(
       name: "CPackHashTests",
-      dependencies: ["CPackHash", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: [
+        "CPackHash", .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Serving"])),
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
