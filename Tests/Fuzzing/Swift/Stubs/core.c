@@ -23,7 +23,9 @@ void pkh_sha256_update(pkh_sha256_state *state, const void *bytes, size_t byte_c
   }
 }
 
-void pkh_sha256_final(pkh_sha256_state *state, uint8_t digest[PKH_SHA256_SIZE]) { memcpy(digest, state->words, PKH_SHA256_SIZE); }
+void pkh_sha256_final(pkh_sha256_state *state, uint8_t digest[PKH_SHA256_SIZE]) {
+  memcpy(digest, state->words, PKH_SHA256_SIZE);
+}
 
 void pkh_sha256(const void *bytes, size_t byte_count, uint8_t digest[PKH_SHA256_SIZE]) {
   pkh_sha256_state state;
