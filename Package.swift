@@ -205,7 +205,7 @@ let package = Package(
     // Started as processes by the suites, and at length by `make torture`.
     .executableTarget(
       name: "packstore-torture",
-      dependencies: ["CPackStore"],
+      dependencies: ["CPackStore", "CPackHash"],
       path: "Tests/Torture",
       cSettings: cSettings + [
         .headerSearchPath("../../Sources/CPackStore"), .define("_GNU_SOURCE", .when(platforms: [.linux])),

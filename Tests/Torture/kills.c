@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "CPackHash.h"
 #include "folder.h"
 #include "killer.h"
 #include "leftovers.h"
-#include "sha256.h"
 #include "step.h"
 
 enum { STEP_MAX = 6, CALL_MAX = 1 << 16, WRITE_PARTS = 3 };
@@ -137,7 +137,7 @@ typedef struct campaign {
 
 static pks_status open_store(pks_store **out, const char *path, bool create, const pks_vfs *vfs, pks_error *error) {
   pks_options options = {
-    .sha256 = sha256, .create = create, .chunk_average = create ? 1024 : 0, .thread_count = 1, .vfs = vfs};
+    .sha256 = pkh_sha256, .create = create, .chunk_average = create ? 1024 : 0, .thread_count = 1, .vfs = vfs};
   return pks_store_open(out, path, &options, error);
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "CPackHash.h"
 #include "killer.h"
-#include "sha256.h"
 #include "store/locks.h"
 #include "storm.h"
 
@@ -183,7 +183,7 @@ bool reader_run(const part *part) {
   while (good && !atomic_load(&part->board->is_over)) {
     // A store with a cache needs SHA-256, and is one that could write.
     pks_options options = {
-      .sha256 = habit->has_cache ? sha256 : NULL,
+      .sha256 = habit->has_cache ? pkh_sha256 : NULL,
       .thread_count = habit->threads,
       .cache = habit->has_cache ? part->cache : NULL,
       .cache_bytes = STORM_CACHE_BYTES,

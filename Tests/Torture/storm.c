@@ -17,9 +17,9 @@
 #endif
 
 #include "check.h"
+#include "CPackHash.h"
 #include "folder.h"
 #include "leftovers.h"
-#include "sha256.h"
 #include "step.h"
 
 /// Opened snapshots and swaps, at most, of all processes together.
@@ -192,7 +192,7 @@ static bool rage(storm *storm) {
 
 static pks_status open_store(const storm *storm, pks_store **out, bool create, pks_error *error) {
   pks_options options = {
-    .sha256 = sha256,
+    .sha256 = pkh_sha256,
     .create = create,
     .chunk_average = create ? STORM_CHUNK_AVERAGE : 0,
     .thread_count = 1,

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "CPackHash.h"
 #include "folder.h"
 #include "killer.h"
-#include "sha256.h"
 #include "step.h"
 #include "storm.h"
 
@@ -139,7 +139,7 @@ bool writer_run(const part *part) {
   killer_arm(&killer);
   writer writer = {.part = part, .random = part->seed, .failure = &part->figures->failure};
   pks_options options = {
-    .sha256 = sha256, .thread_count = 1 + (uint32_t)random_below(&writer.random, 2), .vfs = &killer.vfs};
+    .sha256 = pkh_sha256, .thread_count = 1 + (uint32_t)random_below(&writer.random, 2), .vfs = &killer.vfs};
   pks_error error = {0};
   pks_status status = pks_store_open(&writer.store, part->store, &options, &error);
   bool good = succeeded(writer.failure, "open", status, &error) && take_over(&writer);
