@@ -1,12 +1,12 @@
 import PackStore
 
-/// What a file is that was named for something that reads another kind of file.
+/// The kind of a file, for the error of a command that received a file of another kind.
 package enum PackFileKind: Sendable {
   case archive, delta, other
 
-  /// Looks at the first bytes; what follows may be damaged.
+  /// Detects the kind from the first bytes; later bytes are not checked.
   ///
-  /// - Returns: nil for what cannot be read as a file.
+  /// - Returns: `nil` if the file cannot be read.
   package init?(_ path: FilePath) {
     guard let file = try? InputFile(path), let bytes = try? file.bytes(at: 0, upTo: TarHeader.byteCount) else {
       return nil

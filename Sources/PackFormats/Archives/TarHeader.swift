@@ -1,9 +1,9 @@
 import PackStore
 
-/// The header of a member of a tar file, 512 bytes: as much of the ustar format as archives use.
+/// The header of a member of a tar file, 512 bytes: the part of the ustar format that archives use.
 ///
-/// Every member is a plain file whose name takes at most 100 bytes. Sizes from 8 GiB on, for which the octal digits of
-/// the field do not suffice, are a binary number whose first bit is set, as GNU tar and others read and write them.
+/// Every member is a regular file with a name of at most 100 bytes. A size of 8 GiB or more exceeds the octal digits of its field,
+/// and is stored as a binary number with the first bit set, as in GNU tar.
 package struct TarHeader: Hashable, Sendable {
   package static let byteCount = 512
 
@@ -19,16 +19,16 @@ package struct TarHeader: Hashable, Sendable {
     self.modifiedAt = modifiedAt
   }
 
-  /// The member's bytes and the zeros after them, up to the next header.
+  /// Returns the size of a member with the zeros after it, up to the next header.
   ///
-  /// - Returns: nil when that is more than a file can have.
+  /// - Returns: `nil` if the size overflows.
   package static func paddedByteCount(_ byteCount: UInt64) -> UInt64? {
     let (sum, isTooLarge) = byteCount.addingReportingOverflow(UInt64(Self.byteCount - 1))
     return isTooLarge ? nil : sum & ~UInt64(Self.byteCount - 1)
   }
 }
 
-/// Where the fields lie.
+/// The positions of the fields, in bytes.
 private enum Field {
   static let name = 0..<100
   static let mode = 100..<108
@@ -49,7 +49,7 @@ private enum Field {
 }
 
 extension TarHeader {
-  /// Where "ustar" stands.
+  /// The position of "ustar", in bytes.
   static let magicOffset = Field.magic.lowerBound
 }
 
@@ -77,12 +77,12 @@ extension TarHeader {
     return Array((String(repeating: "0", count: digits - text.count) + text).utf8)
   }
 
-  /// 12 bytes, most significant first, of which the first bit says that they are no text.
+  /// Returns 12 bytes, most significant first. The first bit is set, which marks the field as binary.
   private static func binary(_ number: UInt64) -> [UInt8] {
     [0x80, 0, 0, 0] + withUnsafeBytes(of: number.bigEndian, Array.init)
   }
 
-  /// The sum of the bytes, the field for the sum taken as spaces.
+  /// Returns the sum of the bytes, with spaces in place of the sum's own field.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     bytes.enumerated().reduce(0) { sum, next in
       sum + UInt64(Field.sum.contains(next.offset) ? UInt8(ascii: " ") : next.element)
@@ -91,8 +91,8 @@ extension TarHeader {
 }
 
 extension TarHeader {
-  /// Reads a header from outside. Nil for what no archive has: another kind of member than a plain file, a name that is
-  /// too long for its field, fields that are not filled as the format says, a wrong sum.
+  /// Decodes an untrusted header; `nil` if the member is not a regular file, the name does not fit its field, a field has an
+  /// invalid form, or the sum is wrong.
   package init?(decoding bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.byteCount else { return nil }
     func field(_ range: Range<Int>) -> ArraySlice<UInt8> {
@@ -106,20 +106,20 @@ extension TarHeader {
     self.init(name: name, byteCount: byteCount, modifiedAt: Self.number(field(Field.time)) ?? 0)
   }
 
-  /// Text that ends at the first zero, or fills the field.
+  /// Decodes text that ends at the first zero or fills the field.
   private static func text(_ field: ArraySlice<UInt8>) -> String? {
     let text = field.prefix { $0 != 0 }
     guard !text.isEmpty, field.dropFirst(text.count).allSatisfy({ $0 == 0 }) else { return nil }
     return String(validating: text, as: UTF8.self)
   }
 
-  /// Octal digits, then zeros or spaces up to the end of the field.
+  /// Decodes octal digits that are followed by zeros or spaces up to the end of the field.
   private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
     let digits = field.prefix { UInt8(ascii: "0")...UInt8(ascii: "7") ~= $0 }
     guard !digits.isEmpty, field.dropFirst(digits.count).allSatisfy({ $0 == 0 || $0 == UInt8(ascii: " ") }) else {
       return nil
     }
-    return digits.reduce(0) { $0 << 3 | UInt64($1 - UInt8(ascii: "0")) }  // 12 digits at most: 36 bits
+    return digits.reduce(0) { $0 << 3 | UInt64($1 - UInt8(ascii: "0")) }  // at most 12 digits: 36 bits
   }
 
   private static func size(_ field: ArraySlice<UInt8>) -> UInt64? {
