@@ -1,14 +1,15 @@
 import PackStore
 
-/// The shortest ways by deltas to one content: one delta, or a chain in which each goes on where the one before ends.
+/// The shortest routes to one content. A route is one delta, or a chain of deltas that each start from the previous result.
 ///
-/// A way has at most ``stepLimit`` deltas and comes to no content twice, whatever deltas are named: so those that lead in a circle,
-/// or nowhere, do no harm. The time is linear in the deltas.
+/// A route has at most ``stepLimit`` deltas and never visits a content twice, so cycles and dead ends are harmless.
+///
+/// - Complexity: O(*n*) in the number of deltas.
 package struct DeltaRoutes: Sendable {
-  /// The most deltas of a way: as many as the core applies as one.
+  /// The maximum number of deltas in a route. The core applies at most as many in one step.
   package static let stepLimit = 8
 
-  /// The first delta of a way, and the length of all.
+  /// The first delta of a route, and the size of all its deltas in bytes.
   private struct Way {
     let delta: SiteRoot.Delta
     let byteCount: UInt64
@@ -16,7 +17,8 @@ package struct DeltaRoutes: Sendable {
 
   private let to: CatalogID
 
-  /// By the number of deltas less one: ways that are shorter than all that have fewer deltas.
+  /// Routes by their first content. Entry *i* contains the routes of *i* + 1 deltas that are shorter, in bytes, than every route of
+  /// fewer deltas.
   private var ways: [[CatalogID: Way]] = []
 
   package init(to: CatalogID, by deltas: [SiteRoot.Delta]) {
@@ -37,16 +39,17 @@ package struct DeltaRoutes: Sendable {
     }
   }
 
-  /// How long the way is, with as many deltas as were found last, from where a delta leads to.
+  /// Returns the size of the route from the result of `delta` that the previous round found; `nil` if it found none. In the first
+  /// round the size is 0 if `delta` results in the destination.
   private func rest(behind delta: SiteRoot.Delta) -> UInt64? {
     guard let last = ways.last else { return delta.to == to ? 0 : nil }
     return last[delta.to]?.byteCount
   }
 
-  /// Whence there are ways.
+  /// The contents from which a route exists.
   package var sources: Set<CatalogID> { ways.reduce(into: []) { $0.formUnion($1.keys) } }
 
-  /// The deltas of the shortest way, in the order in which they are applied; nil where there is none.
+  /// Returns the deltas of the shortest route in the order in which they are applied; `nil` if no route exists.
   package func shortest(from: CatalogID) -> [SiteRoot.Delta]? {
     guard var count = ways.lastIndex(where: { $0[from] != nil }) else { return nil }
     var deltas: [SiteRoot.Delta] = [], place = from
@@ -61,6 +64,6 @@ package struct DeltaRoutes: Sendable {
 }
 
 extension Collection<SiteRoot.Delta> {
-  /// How long all are together.
+  /// The total size of the deltas.
   package var byteCount: UInt64 { map(\.byteCount).clampedSum() }
 }

@@ -1,13 +1,13 @@
 import PackStore
 
-/// What a delta that is handed on as a file ends with: who signed it, by whose word, and as which statement.
+/// The signature at the end of a delta file: the signing authority, the sequence number, and the Ed25519 signature.
 ///
-/// A delta on a site has none: there the root has the header's SHA-256, and speaks for it.
+/// A delta on a site has no signature, because the signed root contains the SHA-256 of its header.
 package struct DeltaSignature: Hashable, Sendable {
   private static let magic = Array("PKSSIGN0".utf8)
   private static let signedMagic = Array("packstore delta\0".utf8)
 
-  /// More bytes than any signature has in a file.
+  /// An upper bound for the size of a signature in a file.
   package static let byteCountLimit =
     magic.count + 4 + 8 + 4 + SigningAuthority.byteCountLimit + SiteKey.signatureByteCount
 
@@ -17,14 +17,14 @@ package struct DeltaSignature: Hashable, Sendable {
 
   /// Signs a delta by the SHA-256 of its header.
   ///
-  /// - Throws: `untrusted` when the key may not sign for the product.
+  /// - Throws: `untrusted` if the key may not sign for the product.
   package init(of header: Digest256, by key: SiteKey, product: Store.Product, sequence: UInt64) throws {
     authority = try key.authority(for: product)
     self.sequence = sequence
     signature = try key.signature(of: Self.message(header, sequence, authority))
   }
 
-  /// Reads what follows a delta. Nil for anything but a signature of the delta with this header.
+  /// Decodes and verifies the bytes after a delta; `nil` if they are not a valid signature of the delta with this header.
   package init?(_ bytes: [UInt8], of header: Digest256) {
     var reader = ByteReader(bytes[...], file: "")
     guard let magic = try? reader.take(Self.magic.count), magic.elementsEqual(Self.magic),
@@ -40,7 +40,7 @@ package struct DeltaSignature: Hashable, Sendable {
 
   private static func authority(from reader: inout ByteReader) throws -> SigningAuthority {
     let byteCount = Int(try reader.integer(UInt32.self))
-    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the authority is too long") }
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("signing authority is too long") }
     var bytes = ByteReader(try reader.take(byteCount), file: reader.file)
     let authority = try SigningAuthority(from: &bytes)
     try bytes.end()

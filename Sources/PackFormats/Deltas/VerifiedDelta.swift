@@ -1,6 +1,6 @@
 import PackStore
 
-/// A delta in a file whose signature, if it has one, was verified.
+/// A delta in a file, with a verified signature or without one.
 public struct VerifiedDelta: Sendable {
   package let file: DeltaFile
   private let signature: DeltaSignature?
@@ -13,12 +13,12 @@ public struct VerifiedDelta: Sendable {
   /// The keys that authorize the signature; `nil` if the delta is unsigned.
   package var authority: SigningAuthority? { signature?.authority }
 
-  /// The publisher of the version that the delta leads to.
+  /// The publisher of the delta's new version.
   public var origin: Store.Origin { authority?.origin ?? .unsigned(.standard) }
 
   /// Opens a delta and checks its header and its signature.
   ///
-  /// - Throws: `untrusted` if the bytes after the delta are not its signature; the errors of ``DeltaFile/init(_:)``.
+  /// - Throws: `untrusted` if the bytes after the delta are not a valid signature of it; the errors of ``DeltaFile/init(_:)``.
   public init(_ path: FilePath) throws {
     file = try DeltaFile(path)
     guard file.isFollowedBySignature else {
@@ -34,16 +34,16 @@ public struct VerifiedDelta: Sendable {
 
   /// The publisher whose deltas are accepted.
   ///
-  /// Whichever is chosen, the new version has the content that the delta's header names, or nothing is staged. A signature states who
-  /// vouches for that content.
+  /// In every case the new version has exactly the content that the delta's header specifies; otherwise nothing is staged. A
+  /// signature identifies the publisher of that content.
   public enum Trust: Hashable, Sendable {
-    /// The publisher of the pack, as recorded in the store. A pack that is new to the store accepts any signed delta.
+    /// The publisher of the pack, as recorded in the store. If the pack is new to the store, any signed delta is accepted.
     case packOrigin
 
     /// The owner of this root key.
     case key(SitePublicKey)
 
-    /// Anyone, signed or not: the caller vouches for the file.
+    /// Any publisher, and unsigned deltas: the caller is responsible for trusting the file.
     case anyone
   }
 
@@ -58,9 +58,11 @@ public struct VerifiedDelta: Sendable {
     case .key(let key) where authority?.rootKeys.contains(key) ?? false: return
     default: break
     }
-    guard let signer else { throw Self.untrusted("the delta is unsigned", file, "get a signed one from its publisher") }
+    guard let signer else {
+      throw Self.untrusted("the delta is unsigned", file, "get a signed delta from its publisher")
+    }
     throw Self.untrusted(
-      "the delta is signed by another key, \(signer)", file, "ask the publisher whether the key is theirs")
+      "the delta is signed by another key, \(signer)", file, "ask the publisher whether the key belongs to them")
   }
 
   private static func untrusted(_ reason: String, _ file: DeltaFile, _ remedy: String) -> PackStoreError {
@@ -79,12 +81,12 @@ public struct VerifiedDelta: Sendable {
 // MARK: - Applying
 
 extension Transaction {
-  /// Stages the version that a delta leads to, as ``Transaction/apply(_:options:progress:)`` does, with the delta's publisher.
+  /// Stages the new version of a delta like ``Transaction/apply(_:options:progress:)``, with the delta's publisher as its origin.
   ///
   /// - Parameters:
-  ///   - delta: a delta that starts from a version kept here.
+  ///   - delta: a delta whose old version is kept in the store.
   ///   - trust: the publisher whose delta is accepted.
-  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - options: the priority, the handling of another origin, and the compression of new chunks.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `untrusted`, and the errors of ``Transaction/apply(_:options:progress:)``.
   @discardableResult
@@ -99,14 +101,14 @@ extension Transaction {
 }
 
 extension Store {
-  /// Applies a delta: the version that it leads to becomes the pack's current version.
+  /// Applies a delta: its new version becomes the pack's current version.
   ///
   /// - Parameters:
   ///   - file: the file that contains the delta.
   ///   - trust: the publisher whose delta is accepted.
-  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - options: the priority, the handling of another origin, and the compression of new chunks.
   ///   - durability: whether the commit survives a loss of power.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
+  ///   - progress: called on a thread of the store, at least every 16 MiB or 1,000 files.
   /// - Throws: the errors of ``VerifiedDelta/init(_:)`` and of ``Transaction/apply(_:trusting:options:progress:)``.
   @discardableResult
   public func apply(
