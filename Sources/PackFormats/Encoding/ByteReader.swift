@@ -1,14 +1,14 @@
 import PackStore
 
-/// Takes the bytes of a file from outside apart, from front to back. Integers are little-endian; whatever is not there,
-/// or is not what the format says, is `corrupt`, with the file and the place.
+/// Decodes an untrusted file from front to back. Integers are little-endian. Missing bytes and violations of the format throw
+/// `corrupt` with the file name and the offset.
 package struct ByteReader {
   private let bytes: ArraySlice<UInt8>
 
-  /// What errors name.
+  /// The file name for errors.
   package let file: String
 
-  /// How many bytes were taken.
+  /// The number of decoded bytes.
   package private(set) var offset = 0
 
   package init(_ bytes: ArraySlice<UInt8>, file: String) {
@@ -16,11 +16,11 @@ package struct ByteReader {
     self.file = file
   }
 
-  /// How many bytes are left.
+  /// The number of bytes after ``offset``.
   package var remaining: Int { bytes.count - offset }
 
   package mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
-    guard count >= 0, count <= remaining else { throw corrupt("the file ends too early") }
+    guard count >= 0, count <= remaining else { throw corrupt("unexpected end of file") }
     let begin = bytes.startIndex + offset
     offset += count
     return bytes[begin..<begin + count]
@@ -29,7 +29,7 @@ package struct ByteReader {
   package mutating func integer<Integer: FixedWidthInteger>(
     _ type: Integer.Type = Integer.self
   ) throws -> Integer {
-    // From the most significant byte on, so that widths of any kind need no memory of a certain alignment.
+    // Byte by byte from the most significant one: any width works, at any alignment.
     try take(Integer.bitWidth / 8).reversed().reduce(0) { $0 << 8 | Integer(truncatingIfNeeded: $1) }
   }
 
@@ -37,7 +37,7 @@ package struct ByteReader {
     try take(Digest256.byteCount).withUnsafeBytes { Digest256(copying: $0) }
   }
 
-  /// The SHA-256 of attributes, or zeros for none.
+  /// Reads the SHA-256 of attributes; `nil` if it is all zeros.
   package mutating func attributes() throws -> Digest256? {
     let digest = try digest()
     return digest == .zero ? nil : digest
@@ -45,8 +45,9 @@ package struct ByteReader {
 
   package mutating func id128() throws -> ID128 { ID128(copying: try take(ID128.byteCount)) }
 
-  /// A number of things of which each takes `byteCount` bytes or more: no more than there is room for, nor than
-  /// `limit`.
+  /// Reads a number of elements that each have at least `byteCount` bytes.
+  ///
+  /// - Throws: `corrupt` with `reason` if the number exceeds `limit`, or if the remaining bytes are too few for it.
   package mutating func count(
     limit: Int, byteCount: Int, _ reason: String
   ) throws -> Int {
@@ -56,26 +57,28 @@ package struct ByteReader {
     return count
   }
 
-  /// The name of a pack: its length, then its bytes.
+  /// Reads the name of a pack: its length, then its bytes.
   package mutating func packID() throws -> PackID {
     let begin = offset
     let byteCount = Int(try integer(UInt32.self))
-    guard byteCount <= remaining else { throw corrupt("no pack can have the name", at: begin) }
+    guard byteCount <= remaining else { throw corrupt("invalid pack name", at: begin) }
     let name = String(decoding: try take(byteCount), as: UTF8.self)
-    do { return try PackID(validating: name) } catch { throw corrupt("no pack can have the name", at: begin) }
+    do { return try PackID(validating: name) } catch { throw corrupt("invalid pack name", at: begin) }
   }
 
-  /// The name of a product: its length, then its bytes.
+  /// Reads the name of a product: its length, then its bytes.
   package mutating func product() throws -> Store.Product {
-    try text(limit: Store.Product.byteCountLimit, "no product can have the name") { try? Store.Product($0) }
+    try text(limit: Store.Product.byteCountLimit, "invalid product name") { try? Store.Product($0) }
   }
 
-  /// The name of a channel: its length, then its bytes.
+  /// Reads the name of a channel: its length, then its bytes.
   package mutating func channel() throws -> SiteChannel {
-    try text(limit: SiteChannel.byteCountLimit, "no channel can have the name") { try? SiteChannel($0) }
+    try text(limit: SiteChannel.byteCountLimit, "invalid channel name") { try? SiteChannel($0) }
   }
 
-  /// What a short text says: its length, then its bytes.
+  /// Reads a short text (its length, then its bytes) and converts it with `read`.
+  ///
+  /// - Throws: `corrupt` with `reason` if the text has more than `limit` bytes, or if `read` returns `nil`.
   package mutating func text<Value>(
     limit: Int, _ reason: String, _ read: (String) -> Value?
   ) throws -> Value {
@@ -87,29 +90,29 @@ package struct ByteReader {
     return value
   }
 
-  /// The first 12 bytes of a file: what it is, and its format.
+  /// Reads and checks the first 12 bytes of a file: its magic bytes and its format version.
   package mutating func header(_ magic: StaticString) throws {
     let expected = magic.withUTF8Buffer(Array.init)
     guard remaining >= expected.count, try take(expected.count).elementsEqual(expected) else {
-      throw corrupt("the file is something else", at: 0)
+      throw corrupt("unexpected file type", at: 0)
     }
     try SiteFormat.check(try integer(UInt32.self), file: file)
   }
 
   package mutating func reserved() throws {
     let begin = offset
-    guard try integer(UInt32.self) == 0 else { throw corrupt("a reserved field is in use", at: begin) }
+    guard try integer(UInt32.self) == 0 else { throw corrupt("reserved field is not zero", at: begin) }
   }
 
   package func end() throws {
-    guard remaining == 0 else { throw corrupt("the file goes on too long") }
+    guard remaining == 0 else { throw corrupt("unexpected trailing bytes") }
   }
 
-  /// The error for bytes at `offset`, by default those that come next.
+  /// Returns the error for the bytes at `offset` (default: the next bytes).
   package func corrupt(_ reason: String, at offset: Int? = nil) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
     error.offset = UInt64(offset ?? self.offset)
-    error.specificRemedy = "fetch it again; if it stays so, its publisher has to publish it again"
+    error.specificRemedy = "download it again; if the error persists, its publisher must publish it again"
     return error
   }
 }

@@ -1,6 +1,6 @@
 import PackStore
 
-/// Puts together the bytes of a file whose integers are little-endian.
+/// Encodes a file. Integers are little-endian.
 package struct ByteWriter {
   package private(set) var bytes: [UInt8] = []
 
@@ -10,10 +10,10 @@ package struct ByteWriter {
     withUnsafeBytes(of: integer.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
-  /// The SHA-256 of attributes, or zeros for none.
+  /// Appends the SHA-256 of attributes; zeros if `digest` is `nil`.
   package mutating func append(attributes digest: Digest256?) { append((digest ?? .zero).bytes) }
 
-  /// The length of a text in UTF-8, then its bytes.
+  /// Appends the length of a text in UTF-8, then its bytes.
   package mutating func append(text: String) {
     append(UInt32(text.utf8.count))
     append(text.utf8)
