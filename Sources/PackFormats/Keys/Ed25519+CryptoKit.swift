@@ -3,7 +3,7 @@
   import PackStore
 
   extension Ed25519 {
-    /// A secret key with its public half. CryptoKit adds randomness: two signatures of a message differ, and both are valid.
+    /// A secret key with its public key. CryptoKit adds randomness: two signatures of the same message differ, and both are valid.
     struct PrivateKey: Sendable {
       let seed: [UInt8]
       let publicKey: [UInt8]
@@ -13,7 +13,7 @@
       /// - Throws: `invalidArgument` if the seed has another length.
       init(seed: [UInt8]) throws {
         guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed) else {
-          throw PackStoreError(.invalidArgument, "a secret key has \(Ed25519.seedByteCount) bytes")
+          throw PackStoreError(.invalidArgument, "invalid secret key: use \(Ed25519.seedByteCount) bytes")
         }
         (self.seed, self.publicKey, self.key) = (seed, [UInt8](key.publicKey.rawRepresentation), key)
       }

@@ -3,7 +3,7 @@
   import PackStore
 
   extension Ed25519 {
-    /// A secret key with its public half. Signatures are deterministic: the same key and message give the same bytes.
+    /// A secret key with its public key. Signatures are deterministic: the same key and message give the same bytes.
     struct PrivateKey: Sendable {
       let seed: [UInt8]
       let publicKey: [UInt8]
@@ -14,7 +14,7 @@
       /// - Throws: `invalidArgument` if the seed has another length.
       init(seed: [UInt8]) throws {
         guard seed.count == Ed25519.seedByteCount else {
-          throw PackStoreError(.invalidArgument, "a secret key has \(Ed25519.seedByteCount) bytes")
+          throw PackStoreError(.invalidArgument, "invalid secret key: use \(Ed25519.seedByteCount) bytes")
         }
         Ed25519.prepare
         var publicKey = [UInt8](repeating: 0, count: Ed25519.publicKeyByteCount)
@@ -23,7 +23,7 @@
         (self.seed, self.publicKey, self.expanded) = (seed, publicKey, expanded)
       }
 
-      /// - Throws: never; other libraries can fail here.
+      /// - Throws: never; signing with CryptoKit can fail.
       func signature(of message: [UInt8]) throws -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: Ed25519.signatureByteCount)
         crypto_sign_ed25519_detached(&signature, nil, message, UInt64(message.count), expanded)
@@ -36,7 +36,7 @@
       return crypto_sign_ed25519_verify_detached(signature, message, UInt64(message.count), publicKey) == 0
     }
 
-    /// Selects libsodium's fastest code for this processor, once. Signing and verifying work even if that fails.
+    /// Selects libsodium's fastest code for this processor, once. Signing and verifying work even if the selection fails.
     private static let prepare: Void = { _ = sodium_init() }()
   }
 #endif

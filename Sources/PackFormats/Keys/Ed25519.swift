@@ -2,8 +2,8 @@ import PackStore
 
 /// Ed25519 signatures as in RFC 8032, by CryptoKit on Apple's platforms and by libsodium elsewhere.
 ///
-/// The libraries differ in which degenerate inputs they accept. Section 21 of `FORMAT.md` therefore lists the signatures that are
-/// refused before a library sees them, so that a signature is valid on every platform or on none.
+/// The libraries accept different degenerate inputs. Section 21 of `FORMAT.md` therefore lists signatures that are refused before
+/// the library checks them, so that a signature is valid on every platform or on none.
 enum Ed25519 {
   static let seedByteCount = 32
   static let publicKeyByteCount = 32
@@ -30,8 +30,8 @@ enum Ed25519 {
 
   /// Whether 32 bytes are the canonical encoding of a point whose order is not 1, 2, 4 or 8.
   ///
-  /// An encoding is the y coordinate, little-endian, with the sign of x in the highest bit. Whether a point with this coordinate
-  /// exists is left to the library.
+  /// An encoding is the y coordinate, little-endian, with the sign of x in the highest bit. The library checks whether a point with
+  /// this coordinate exists.
   private static func isAcceptable(point: ArraySlice<UInt8>) -> Bool {
     var y = Array(point)
     y[publicKeyByteCount - 1] &= 0x7f

@@ -1,46 +1,49 @@
 import PackStore
 
-/// A root key's word that another key, the release key, may sign for a product. A publisher revokes a release key by a
-/// delegation of a higher serial.
+/// A root key's signed permission for a release key to sign for a product. A publisher revokes a release key with a delegation of a
+/// higher serial.
 package struct KeyDelegation: Hashable, Sendable {
-  /// Rises with each delegation of the product.
+  /// The serial number, which rises with each delegation of the product.
   package let serial: UInt64
 
-  /// Nanoseconds since 1970.
+  /// The date of the delegation, in nanoseconds since 1970.
   package let madeAt: Int64
 
-  /// Nanoseconds since 1970; nil: without end.
+  /// The end of validity, in nanoseconds since 1970; `nil` if unlimited.
   package let endsAt: Int64?
 
   package let rootKey: SitePublicKey
 
-  /// The one that signs roots, archives and deltas. It may be the root key itself.
+  /// The key that signs roots, archives and deltas. It may be the root key itself.
   package let releaseKey: SitePublicKey
 
   package let product: Store.Product
 
-  /// Which channels it may sign, in order; empty: all.
+  /// The channels that the release key may sign, in bytewise order; empty for all.
   package let channels: [SiteChannel]
 
   private let signature: [UInt8]
 
-  /// The most channels that a delegation names.
+  /// The maximum number of channels in a delegation.
   package static let channelLimit = 64
 
-  /// Where its bytes name the root key.
+  /// The offset of the root key in an encoded delegation, in bytes.
   package static let rootKeyOffset = 24
 
-  /// Of a root key that signs for itself: the first that there is, so that any other revokes it.
+  /// The serial of a root key that signs for itself: the lowest serial, so that any other delegation revokes it.
   package static let ownSerial: UInt64 = 1
 
-  /// - Throws: `invalidArgument` for too many channels.
+  /// Creates and signs a delegation.
+  ///
+  /// - Throws: `invalidArgument` if the channels are too many.
   package init(
     to releaseKey: SitePublicKey, by root: SiteKey, serial: UInt64, madeAt: Int64, endsAt: Int64?,
     product: Store.Product, channels: [SiteChannel]
   ) throws {
     let channels = Set(channels).sorted()
     guard channels.count <= Self.channelLimit else {
-      throw PackStoreError(.invalidArgument, "a key is for at most \(Self.channelLimit) channels, or for all")
+      throw PackStoreError(
+        .invalidArgument, "too many channels for a key: list at most \(Self.channelLimit), or none for all")
     }
     self.serial = serial
     self.madeAt = madeAt
@@ -55,14 +58,14 @@ package struct KeyDelegation: Hashable, Sendable {
 
   package func allows(_ channel: SiteChannel) -> Bool { channels.isEmpty || channels.contains(channel) }
 
-  /// Whether both say the same, whatever their signatures are.
+  /// Whether both delegations have equal fields. Their signatures may differ.
   package func saysTheSame(as other: KeyDelegation) -> Bool { message == other.message }
 
   // MARK: - As bytes
 
-  /// Takes a delegation that its root key signed.
+  /// Decodes a delegation and verifies its root key's signature.
   ///
-  /// - Throws: `untrusted` for a wrong signature, `corrupt`.
+  /// - Throws: `untrusted` if the signature is invalid, `corrupt`.
   package init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     serial = try reader.integer()
@@ -70,22 +73,22 @@ package struct KeyDelegation: Hashable, Sendable {
     let end: Int64 = try reader.integer()
     guard 1...PackVersion.lastNumber ~= serial, end >= 0, let rootKey = SitePublicKey(try reader.take(32)),
       let releaseKey = SitePublicKey(try reader.take(32))
-    else { throw reader.corrupt("no delegation is like this", at: begin) }
+    else { throw reader.corrupt("invalid key delegation", at: begin) }
     endsAt = end == 0 ? nil : end
     self.rootKey = rootKey
     self.releaseKey = releaseKey
     product = try reader.product()
-    let count = try reader.count(limit: Self.channelLimit, byteCount: 5, "a delegation names too many channels")
+    let count = try reader.count(limit: Self.channelLimit, byteCount: 5, "too many channels in a key delegation")
     var channels: [SiteChannel] = []
     for _ in 0..<count { channels.append(try reader.channel()) }
     guard zip(channels, channels.dropFirst()).allSatisfy({ $0 < $1 }) else {
-      throw reader.corrupt("the channels of a delegation are out of order", at: begin)
+      throw reader.corrupt("channels of a key delegation are out of order", at: begin)
     }
     self.channels = channels
     signature = Array(try reader.take(SiteKey.signatureByteCount))
     guard rootKey.verifies(signature, of: message) else {
       throw PackStoreError(
-        .untrusted, "the root key did not sign what the release key may: a signature is wrong", file: reader.file)
+        .untrusted, "the file has a key delegation with an invalid signature", file: reader.file)
     }
   }
 

@@ -1,7 +1,7 @@
 import PackStore
 
-/// One root key follows another: both say so. So neither who steals the old one, nor who makes up a new one, can do it
-/// alone.
+/// The replacement of a root key by a new one. The old key's signature authorizes the replacement, and the new key's signature
+/// proves that its owner agrees: neither signature alone is sufficient.
 package struct KeyRotation: Hashable, Sendable {
   package let old: SitePublicKey
   package let new: SitePublicKey
@@ -16,19 +16,18 @@ package struct KeyRotation: Hashable, Sendable {
     signatures = try old.signature(of: message) + new.signature(of: message)
   }
 
-  /// Takes a rotation that both keys signed.
+  /// Decodes a rotation and verifies both signatures.
   ///
-  /// - Throws: `untrusted` for a wrong signature, `corrupt`.
+  /// - Throws: `untrusted` if a signature is invalid, `corrupt`.
   package init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     guard let old = SitePublicKey(try reader.take(SitePublicKey.byteCount)),
       let new = SitePublicKey(try reader.take(SitePublicKey.byteCount)), old != new
-    else { throw reader.corrupt("no key follows another like this", at: begin) }
+    else { throw reader.corrupt("invalid key rotation", at: begin) }
     let message = Self.message(old, new)
     let first = try reader.take(SiteKey.signatureByteCount), second = try reader.take(SiteKey.signatureByteCount)
     guard old.verifies(first, of: message), new.verifies(second, of: message) else {
-      throw PackStoreError(
-        .untrusted, "a root key does not follow the one before: a signature is wrong", file: reader.file)
+      throw PackStoreError(.untrusted, "the file has a key rotation with an invalid signature", file: reader.file)
     }
     self.old = old
     self.new = new

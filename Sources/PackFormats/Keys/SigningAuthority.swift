@@ -1,59 +1,59 @@
 import PackStore
 
-/// Who may sign for a product, and by whose word: the root keys that followed each other, and what the last of them
-/// delegated.
+/// The chain of keys that authorizes a signature for a product: the rotations of the root key, and the delegation by the last root
+/// key to a release key.
 ///
-/// The first root key is what a publisher is known by: with the product it is the origin of packs, whatever key follows
-/// it.
+/// The first root key identifies the publisher. With the product it is the origin of packs, which rotations do not change.
 package struct SigningAuthority: Hashable, Sendable {
-  /// Each begins with the key to which the one before leads.
+  /// The rotations in order: the old key of each is the new key of the previous one.
   package let rotations: [KeyRotation]
   package let delegation: KeyDelegation
 
-  /// The most rotations that there can be.
+  /// The maximum number of rotations.
   package static let rotationLimit = 63
 
-  /// More bytes than any has.
+  /// An upper bound for the size of an encoded authority in bytes.
   package static let byteCountLimit = 64 << 10
 
   package var firstKey: SitePublicKey { rotations.first?.old ?? delegation.rootKey }
   package var rootKey: SitePublicKey { delegation.rootKey }
   package var releaseKey: SitePublicKey { delegation.releaseKey }
 
-  /// All root keys there were, the first one first.
+  /// All root keys in order, from the first one to the present one.
   package var rootKeys: [SitePublicKey] { rotations.map(\.old) + [rootKey] }
 
-  /// Whether both say the same, though signatures differ: a key may sign the same words otherwise each time.
+  /// Whether both authorities have equal fields. Their signatures may differ, because a key may sign the same bytes differently
+  /// each time.
   package func saysTheSame(as other: SigningAuthority) -> Bool {
     rootKeys == other.rootKeys && delegation.saysTheSame(as: other.delegation)
   }
 
   package var origin: Store.Origin { .signed(firstKey, delegation.product) }
 
-  /// - Throws: `invalidArgument` when the rotations do not lead to the delegation's root key, or are too many.
+  /// - Throws: `invalidArgument` if the last rotation does not end at the delegation's root key, or if the rotations are too many.
   package init(rotations: [KeyRotation], delegation: KeyDelegation) throws {
     guard rotations.count <= Self.rotationLimit else {
-      throw PackStoreError(.invalidArgument, "a root key follows another \(Self.rotationLimit) times at most")
+      throw PackStoreError(.invalidArgument, "too many key rotations: at most \(Self.rotationLimit) are possible")
     }
     guard Self.leads(rotations, to: delegation.rootKey) else {
-      throw PackStoreError(.invalidArgument, "the delegation is not by the root key to which the rotations lead")
+      throw PackStoreError(.invalidArgument, "the delegation is not signed by the last root key of the rotations")
     }
     self.rotations = rotations
     self.delegation = delegation
   }
 
-  /// Takes bytes from outside apart, of which every signature is right.
+  /// Decodes an untrusted authority and verifies every signature in it.
   ///
-  /// - Throws: `untrusted` for a wrong signature, `corrupt`.
+  /// - Throws: `untrusted` if a signature is invalid, `corrupt`.
   package init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     let count = try reader.count(
-      limit: Self.rotationLimit, byteCount: KeyRotation.byteCount, "root keys follow each other too often")
+      limit: Self.rotationLimit, byteCount: KeyRotation.byteCount, "too many key rotations")
     var rotations: [KeyRotation] = []
     for _ in 0..<count { rotations.append(try KeyRotation(from: &reader)) }
     delegation = try KeyDelegation(from: &reader)
     guard Self.leads(rotations, to: delegation.rootKey) else {
-      throw reader.corrupt("the root keys do not lead to the one that delegates", at: begin)
+      throw reader.corrupt("rotations do not end at the root key of the delegation", at: begin)
     }
     self.rotations = rotations
   }

@@ -1,26 +1,26 @@
 import PackStore
 
-/// The secret key that signs sites, archives and deltas. Its owner can publish what clients trust.
+/// The secret key that signs sites, archives and deltas. Clients trust everything that its owner publishes.
 ///
-/// A key is a *root key*, by which clients know its publisher, or a *release key*: then its file says, too, by which root
-/// key's word it signs, until when, for which product and which channels. A root key signs for itself, but need not: it
-/// can be kept apart from the machine that publishes, and is needed to delegate alone. A stolen release key is replaced;
-/// a stolen root key is not.
+/// A key is a *root key*, which identifies its publisher to clients, or a *release key*. The file of a release key also contains
+/// its delegation: the root key, the end of validity, the product and the channels. A root key can sign for itself, but it can also
+/// be stored away from the publishing machine: then only delegation requires it. A stolen release key can be revoked; a stolen root
+/// key cannot.
 ///
-/// It is never printed: its text goes to its file alone.
+/// The key is never printed: its text is written only to its file.
 public struct SiteKey: Sendable {
   package static let signatureByteCount = 64
   package static let firstLine = "packstore secret key 1"
 
   private let key: Ed25519.PrivateKey
 
-  /// The root keys that followed each other up to ``rootKey``.
+  /// The rotations of the root key up to ``rootKey``, in order.
   package private(set) var rotations: [KeyRotation] = []
 
-  /// By what word it signs; nil: it is a root key.
+  /// The delegation to this key; `nil` if it is a root key.
   package private(set) var delegation: KeyDelegation?
 
-  /// The highest serial that this root key, or one that it followed, gave to a release key; nil: none, as far as is known.
+  /// The highest serial that this root key or an earlier one assigned to a release key; `nil` if none is known.
   package private(set) var highestSerial: UInt64?
 
   /// Generates a root key from the system's random numbers.
@@ -28,7 +28,7 @@ public struct SiteKey: Sendable {
     var generator = SystemRandomNumberGenerator()
     let seed = (0..<Ed25519.seedByteCount).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
     guard let key = try? Ed25519.PrivateKey(seed: seed) else {
-      preconditionFailure("every \(Ed25519.seedByteCount) bytes are the seed of a key")
+      preconditionFailure("cannot create a key from \(Ed25519.seedByteCount) bytes, although any such seed is valid")
     }
     self.key = key
   }
@@ -36,46 +36,48 @@ public struct SiteKey: Sendable {
   /// The public half of the key.
   public var publicKey: SitePublicKey {
     guard let publicKey = SitePublicKey(key.publicKey) else {
-      preconditionFailure("the public half of a key is a point, and all zeros are not that of any seed")
+      preconditionFailure("invalid public key: the key of a valid seed is never all zeros")
     }
     return publicKey
   }
 
-  /// What clients are told to trust.
+  /// The public root key, which clients trust.
   public var rootKey: SitePublicKey { delegation?.rootKey ?? publicKey }
 
-  /// What a publisher is known by, whatever root key follows it.
+  /// The first root key, which identifies the publisher and does not change with rotations.
   package var firstKey: SitePublicKey { rotations.first?.old ?? rootKey }
 
   // MARK: - Authority
 
-  /// Until when it may sign; nil: without end.
+  /// The time at which the key may no longer sign; `nil` if unlimited.
   public var endsAt: Date? { delegation?.endsAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) } }
 
+  /// Checks that clients accept signatures of this key at a time.
+  ///
   /// - Parameter time: nanoseconds since 1970.
-  /// - Throws: `untrusted` when clients refuse by then what the key signs.
+  /// - Throws: `untrusted` if the key has expired by then.
   package func requireValid(at time: Int64) throws {
     guard let end = delegation?.endsAt, end <= time, let endsAt else { return }
-    throw refusal("the key could sign until \(endsAt.formatted(.iso8601))")
+    throw refusal("the key expired at \(endsAt.formatted(.iso8601))")
   }
 
-  /// Whether it may sign the roots of a channel, of the product that it signs for.
+  /// Whether the key may sign the root of a channel of its product.
   package func maySign(_ channel: SiteChannel) -> Bool { delegation?.allows(channel) ?? true }
 
-  /// The channel as whose an archive is signed, which its readers do not ask for.
+  /// The channel in the root of an archive that this key signs. Readers of archives ignore it.
   package var archiveChannel: SiteChannel {
     guard let delegation, !delegation.allows(.live), let first = delegation.channels.first else { return .live }
     return first
   }
 
-  /// The same key as a release key, by the word of a root key.
+  /// Returns this key as a release key with a delegation by a root key.
   ///
-  /// - Throws: `invalidArgument` when `root` is a release key itself.
+  /// - Throws: `invalidArgument` if `root` is itself a release key.
   package func delegated(
     by root: SiteKey, serial: UInt64, madeAt: Int64, endsAt: Int64?, product: Store.Product, channels: [SiteChannel]
   ) throws -> SiteKey {
     guard root.delegation == nil else {
-      throw PackStoreError(.invalidArgument, "a release key cannot delegate: that takes the root key \(root.rootKey)")
+      throw PackStoreError(.invalidArgument, "a release key cannot delegate: use the root key \(root.rootKey)")
     }
     var key = self
     key.rotations = root.rotations
@@ -85,9 +87,9 @@ public struct SiteKey: Sendable {
     return key
   }
 
-  /// The same root key, with a serial noted that it gave.
+  /// Returns this root key with a serial recorded that it assigned to a release key.
   ///
-  /// - Precondition: 1 to `PackVersion.lastNumber`.
+  /// - Precondition: this is a root key, and `serial` is from 1 to `PackVersion.lastNumber`.
   package func noting(_ serial: UInt64) -> SiteKey {
     precondition(delegation == nil && 1...PackVersion.lastNumber ~= serial)
     var key = self
@@ -95,16 +97,16 @@ public struct SiteKey: Sendable {
     return key
   }
 
-  /// The same key as the root key that follows another.
+  /// Returns this key as the root key that replaces another.
   ///
-  /// - Throws: `invalidArgument` when one of them is a release key, or root keys followed each other too often.
+  /// - Throws: `invalidArgument` if one of the keys is a release key, or if the rotations would be too many.
   package func following(_ root: SiteKey) throws -> SiteKey {
     guard root.delegation == nil, delegation == nil else {
-      throw PackStoreError(.invalidArgument, "only a root key follows a root key, and one of these is a release key")
+      throw PackStoreError(.invalidArgument, "cannot replace a root key: one of the keys is a release key")
     }
     guard root.rotations.count < SigningAuthority.rotationLimit else {
       throw PackStoreError(
-        .invalidArgument, "a root key follows another \(SigningAuthority.rotationLimit) times at most")
+        .invalidArgument, "too many key rotations: at most \(SigningAuthority.rotationLimit) are possible")
     }
     var key = self
     key.rotations = root.rotations + [try KeyRotation(from: root, to: self)]
@@ -112,35 +114,35 @@ public struct SiteKey: Sendable {
     return key
   }
 
-  /// By whose word it signs for a product.
+  /// Returns the keys that authorize this key's signatures for a product.
   ///
-  /// - Parameter channel: that whose root it is to sign; nil: what is signed is of no channel.
-  /// - Throws: `untrusted` when it may not sign for the product or the channel.
+  /// - Parameter channel: the channel whose root is signed; `nil` if the signed file does not belong to a channel.
+  /// - Throws: `untrusted` if the key may not sign for the product or the channel.
   package func authority(for product: Store.Product, _ channel: SiteChannel? = nil) throws -> SigningAuthority {
     guard let delegation else {
-      // Always the same, so that what is signed depends on nothing but the key and what it signs.
+      // Serial, date and end are constant, so that the signed bytes depend only on the key and the content.
       let own = try KeyDelegation(
         to: publicKey, by: self, serial: KeyDelegation.ownSerial, madeAt: 0, endsAt: nil, product: product, channels: []
       )
       return try SigningAuthority(rotations: rotations, delegation: own)
     }
     guard delegation.product == product else {
-      throw refusal("the key is for the product '\(delegation.product)', and not for '\(product)'")
+      throw refusal("the key is for the product '\(delegation.product)', not for '\(product)'")
     }
     if let channel, !delegation.allows(channel) {
       let channels = delegation.channels.map { "'\($0)'" }.joined(separator: ", ")
-      throw refusal("the key may sign \(channels), and not '\(channel)'")
+      throw refusal("the key may sign only the channels \(channels), not '\(channel)'")
     }
     return try SigningAuthority(rotations: rotations, delegation: delegation)
   }
 
   private func refusal(_ reason: String) -> PackStoreError {
     var error = PackStoreError(.untrusted, reason)
-    error.specificRemedy = "use the key that was made for it, or have the owner of the root key delegate again"
+    error.specificRemedy = "use the right key, or ask the owner of the root key to delegate again"
     return error
   }
 
-  /// Returns the 64-byte signature of `message`. It is deterministic, except on Apple's platforms: CryptoKit adds randomness.
+  /// Returns the 64-byte signature of `message`. It is deterministic except on Apple's platforms, where CryptoKit adds randomness.
   ///
   /// - Throws: `outOfMemory` if CryptoKit fails.
   package func signature(of message: [UInt8]) throws -> [UInt8] { try key.signature(of: message) }
@@ -149,7 +151,8 @@ public struct SiteKey: Sendable {
 // MARK: - As text
 
 extension SiteKey {
-  /// What a key file holds: a line that says what it is, base64 of 32 bytes, and by whose word it signs, or what it gave.
+  /// The text of the key file: a line with the file type, a line with the seed (base64 of 32 bytes), the rotations, and the
+  /// delegation of a release key or the highest serial of a root key.
   package var fileText: String {
     let lines =
       [Self.firstLine, Data(key.seed).base64EncodedString()] + rotations.map { Self.line("rotation", $0.encode) }
@@ -166,7 +169,7 @@ extension SiteKey {
     return "\(word) \(Data(writer.bytes).base64EncodedString())"
   }
 
-  /// Reads what ``fileText`` says. Nil for anything else.
+  /// Parses ``fileText``; `nil` if the text is not exactly of that form.
   package init?(fileText: String) {
     var lines = fileText.split(separator: "\n", omittingEmptySubsequences: false)[...]
     guard lines.popFirst() == Substring(Self.firstLine), lines.popLast() == "", let secret = lines.popFirst(),
@@ -193,7 +196,7 @@ extension SiteKey {
     else { return nil }
   }
 
-  /// What base64 behind a line's first word says.
+  /// Decodes the base64 after a line's first word; `nil` if it is invalid.
   private static func value<Value>(_ line: Substring, _ read: (inout ByteReader) throws -> Value) -> Value? {
     guard let text = line.split(separator: " ", maxSplits: 1).last, let bytes = Data(canonicalBase64: text) else {
       return nil
@@ -205,7 +208,7 @@ extension SiteKey {
 }
 
 extension Data {
-  /// Reads base64 in its one canonical form.
+  /// Decodes base64; `nil` if the text is not in canonical form.
   fileprivate init?(canonicalBase64 text: some StringProtocol) {
     guard let data = Data(base64Encoded: String(text)), data.base64EncodedString() == text else { return nil }
     self = data
