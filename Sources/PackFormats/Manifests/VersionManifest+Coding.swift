@@ -1,16 +1,16 @@
 import PackStore
 
 extension VersionManifest {
-  /// The most bytes that a manifest may have.
+  /// The maximum size of a manifest in bytes.
   package static let byteCountLimit = 64 << 20
 
-  /// The most bytes that a frame table may have.
+  /// The maximum size of a frame table in bytes.
   package static let tableByteCountLimit = 64 << 20
 
-  /// The most change lists of a version.
+  /// The maximum number of change lists of a version.
   package static let changeListLimit = 16
 
-  /// How many bytes a change list may have.
+  /// The valid sizes of a change list in bytes.
   package static let changeListByteCounts = 136...4 << 20
 
   private static let magic: StaticString = "PKSVERS0"
@@ -18,7 +18,9 @@ extension VersionManifest {
   private static let segmentByteCount = 64
   private static let frameTableHeaderByteCount = 48
 
-  /// - Throws: `invalidArgument` for a version of so many segments that no client would read of it.
+  /// Returns the bytes of the manifest file.
+  ///
+  /// - Throws: `invalidArgument` if the version has so many segments that clients would refuse the manifest.
   package func encode() throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
@@ -47,7 +49,7 @@ extension VersionManifest {
     return writer.bytes
   }
 
-  /// Nothing where there are none.
+  /// Appends the change lists; without any, it appends no bytes.
   private func encodeChangeLists(to writer: inout ByteWriter) {
     guard !changeLists.isEmpty else { return }
     writer.append(UInt32(clamping: changeLists.count))
@@ -58,18 +60,18 @@ extension VersionManifest {
     }
   }
 
-  /// Takes apart bytes from outside.
+  /// Decodes an untrusted manifest.
   ///
-  /// - Parameter file: what errors name.
+  /// - Parameter file: the file name for errors.
   /// - Throws: `corrupt`, `newerFormat`.
   package init(decoding bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes[...], file: file)
-    guard bytes.count <= Self.byteCountLimit else { throw reader.corrupt("the manifest is too long") }
+    guard bytes.count <= Self.byteCountLimit else { throw reader.corrupt("manifest is too long") }
     try reader.header(Self.magic)
     let segmentCount = try reader.count(limit: .max, byteCount: Self.segmentByteCount, "too many segments")
     let number: UInt64 = try reader.integer()
     guard 1...PackVersion.lastNumber ~= number else {
-      throw reader.corrupt("no version has this number", at: reader.offset - 8)
+      throw reader.corrupt("invalid version number", at: reader.offset - 8)
     }
     let catalog = CatalogID(digest: try reader.digest())
     let layout = try reader.digest(), attributes = try reader.attributes()
@@ -82,8 +84,8 @@ extension VersionManifest {
     for _ in 0..<segmentCount { segments.append(try Self.segment(from: &reader)) }
     let changeLists = try reader.remaining == 0 ? [] : Self.changeLists(to: catalog, from: &reader)
     try reader.end()
-    guard Set(segments.map(\.id)).count == segmentCount else { throw reader.corrupt("a segment is named twice") }
-    guard segments.contains(where: { $0.kind == .metadata }) else { throw reader.corrupt("no segment has the catalog") }
+    guard Set(segments.map(\.id)).count == segmentCount else { throw reader.corrupt("duplicate segment") }
+    guard segments.contains(where: { $0.kind == .metadata }) else { throw reader.corrupt("missing metadata segment") }
     self.init(
       pack: pack, number: number, catalog: catalog, layout: layout, attributes: attributes, committedAt: committedAt,
       fileCount: fileCount, linkCount: linkCount, folderCount: folderCount, byteCount: byteCount, segments: segments,
@@ -98,12 +100,12 @@ extension VersionManifest {
       let list = ChangeList(
         from: CatalogID(digest: try reader.digest()), digest: try reader.digest(), byteCount: try reader.integer())
       guard changeListByteCounts ~= Int(list.byteCount), list.from != catalog else {
-        throw reader.corrupt("no change list is like this", at: begin)
+        throw reader.corrupt("invalid change list entry", at: begin)
       }
       lists.append(list)
     }
     guard count > 0, Set(lists.map(\.from)).count == count else {
-      throw reader.corrupt("a change list is named twice, or none", at: begin)
+      throw reader.corrupt("empty list of change lists, or a duplicate entry", at: begin)
     }
     return lists
   }
@@ -114,12 +116,12 @@ extension VersionManifest {
     let length: UInt64 = try reader.integer()
     let byteCount = length & (1 << 56 - 1)
     guard let kind = SegmentKind(rawValue: UInt8(length >> 56)), byteCount > 0 else {
-      throw reader.corrupt("no segment is like this", at: begin)
+      throw reader.corrupt("invalid segment entry", at: begin)
     }
     let table = try reader.digest()
     let tableByteCount: UInt32 = try reader.integer()
     guard Self.frameTableHeaderByteCount...Self.tableByteCountLimit ~= Int(tableByteCount) else {
-      throw reader.corrupt("no frame table has this length", at: begin)
+      throw reader.corrupt("invalid length of a frame table", at: begin)
     }
     try reader.reserved()
     return Segment(id: id, kind: kind, byteCount: byteCount, table: table, tableByteCount: tableByteCount)
