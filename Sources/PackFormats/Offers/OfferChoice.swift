@@ -1,17 +1,17 @@
 import PackStore
 
-/// What a client says of itself, by which the offers of a site are chosen.
+/// The properties of a client that decide which offers of a site apply to it.
 package struct SiteClient: Hashable, Sendable {
-  /// The version of its app; nil: it says none, and is offered what is for any range of versions.
+  /// The version of the client's app. If it is `nil`, offers for any range of app versions apply.
   package var appVersion: AppVersion?
 
-  /// Those of other apps that read the same packs: an offer has to be for them, too.
+  /// The versions of other apps that read the same packs. An offer must also apply to them.
   package var otherAppVersions: [AppVersion]
 
-  /// Nil: it says none, and is offered what is for any platform.
+  /// The client's platform. If it is `nil`, offers for any platform apply.
   package var platform: Platform?
 
-  /// Nil: the store's own, which is drawn when a share first decides.
+  /// The id that decides shares of devices. `nil` selects the store's own id, which is generated when a share first decides.
   package var device: DeviceID?
 
   package init(
@@ -25,15 +25,15 @@ package struct SiteClient: Hashable, Sendable {
   }
 }
 
-/// Which clients an offer of a pack version is for.
+/// The conditions for clients to which an offer of a pack version applies.
 package struct OfferTerms: Hashable, Sendable {
-  /// As of the version's attributes; empty: all.
+  /// The platforms in the version's attributes; empty for all.
   package var platforms: Set<Platform>
 
-  /// Of the app; nil: all.
+  /// The versions of the app; `nil` for all.
   package var appVersions: AppVersionRange?
 
-  /// Of how many of 10,000 devices that do not have the version: 0 to ``everyDevice``.
+  /// How many of 10,000 devices without the version the offer is for: 0 to ``everyDevice``.
   package var share: UInt32
 
   package static let everyDevice: UInt32 = 10_000
@@ -47,13 +47,13 @@ package struct OfferTerms: Hashable, Sendable {
   }
 }
 
-/// What a share is of: devices are drawn apart for each version of each pack of a publisher.
+/// The version that a share applies to. Devices are selected independently for each version of each pack of a publisher.
 package struct OfferedVersion: Hashable, Sendable {
   package var pack: PackID
   package var number: UInt64
   package var product: Store.Product
 
-  /// The publisher's first root key; nil: the site is not signed.
+  /// The publisher's first root key; `nil` if the site is unsigned.
   package var firstKey: SitePublicKey?
 
   package init(pack: PackID, number: UInt64, product: Store.Product, firstKey: SitePublicKey?) {
@@ -63,8 +63,9 @@ package struct OfferedVersion: Hashable, Sendable {
     self.firstKey = firstKey
   }
 
-  /// From which share on a device is offered the version, less one: 0 to 9,999. A function of the device and the
-  /// version alone, so that a share which rises only adds devices.
+  /// Returns a number from 0 to 9,999: the version is offered to the device if the share is above it.
+  ///
+  /// The number depends only on the device and the version, so raising a share only adds devices.
   package func draw(for device: DeviceID) -> UInt32 {
     var writer = ByteWriter()
     writer.append("packstore share\0".utf8)
@@ -77,37 +78,37 @@ package struct OfferedVersion: Hashable, Sendable {
   }
 }
 
-/// Why a version that a site offers is not for a client.
+/// The reason why a version that a site offers does not apply to a client.
 public enum OfferObstacle: String, Hashable, Codable, CaseIterable, Sendable {
-  /// It is for other platforms.
+  /// The version is for other platforms.
   case platform
-  /// It is for other versions of the app.
+  /// The version is for other versions of the app.
   case appVersion
-  /// It is for a share of all devices, and this one is not among them; or for none any more, when a release was halted.
+  /// The version is for a share of all devices that does not include this one; a halted release has a share of 0.
   case share
-  /// It is for a share of all devices, and the store has not drawn yet whether it is among them.
+  /// The version is for a share of all devices, and the store has not yet generated the device id that decides.
   case undrawnShare
 }
 
 extension OfferTerms {
-  /// Whether an offer fits a client. It takes the first one that does; where none does, the pack is not offered to it, and
-  /// what it has of the pack stays.
+  /// Whether an offer fits a client. A client uses the first offer that fits. If none fits, the pack is not offered to the client,
+  /// which keeps the versions that it has.
   ///
   /// - Parameters:
-  ///   - isCurrent: the version is the pack's current one in the client's store: the share does not count then, so that
-  ///     one of 0 halts an offer without taking it from those who have it.
-  ///   - storeDevice: asked only where a share decides and the client has no device of its own.
+  ///   - isCurrent: whether the version is the pack's current one in the client's store. The share is then ignored, so that a share
+  ///     of 0 halts a release without withdrawing it from the devices that have it.
+  ///   - storeDevice: called only if the share decides and the client specifies no device.
   package func fits(
     _ client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID
   ) rethrows -> Bool {
     try obstacle(to: client, version, isCurrent: isCurrent, storeDevice: storeDevice) == nil
   }
 
-  /// Why an offer does not fit a client; nil: it does.
+  /// Returns the reason why an offer does not fit a client; `nil` if it fits.
   ///
   /// - Parameters:
-  ///   - isCurrent: as of ``fits(_:_:isCurrent:storeDevice:)``.
-  ///   - storeDevice: nil where the store has none yet.
+  ///   - isCurrent: as in ``fits(_:_:isCurrent:storeDevice:)``.
+  ///   - storeDevice: returns `nil` if the store has no device id yet.
   package func obstacle(
     to client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID?
   ) rethrows -> OfferObstacle? {
