@@ -1,15 +1,15 @@
 import PackStore
 
-/// The attributes of many versions in one file of a site, so that clients need not ask for each: named by its SHA-256, which
-/// the root says.
+/// The attributes of many versions in one file of a site, so that clients need not request each separately. The file name is its
+/// SHA-256, which the root contains.
 package struct AttributeSheet: Sendable {
-  /// In canonical form, by their SHA-256. Taken apart one by one, when they are asked for: a sheet may be long.
+  /// Attributes in canonical form, by their SHA-256. Each is decoded only on request, because a sheet may be long.
   private let texts: [Digest256: ArraySlice<UInt8>]
 
-  /// How many bytes a sheet may have.
+  /// The valid sizes of a sheet in bytes.
   package static let byteCounts = 16...64 << 20
 
-  /// The most attributes on it: as many offers as a root has room for.
+  /// The maximum number of attributes on a sheet: the number of offers for which a root has space.
   package static let countLimit = SiteRoot.byteCountLimit / 128
 
   private static let magic: StaticString = "PKSATTR0"
@@ -18,19 +18,19 @@ package struct AttributeSheet: Sendable {
     texts = Dictionary(attributes.map { ($0.digest, $0.canonicalBytes[...]) }) { first, _ in first }
   }
 
-  /// The SHA-256 of all that are on it.
+  /// The SHA-256 of every entry of the sheet.
   package var digests: Dictionary<Digest256, ArraySlice<UInt8>>.Keys { texts.keys }
 
-  /// Those of a SHA-256; nil when they are not on the sheet.
+  /// Returns the attributes with this SHA-256; `nil` if the sheet does not contain them.
   ///
-  /// - Throws: `corrupt` when these bytes are no attributes.
+  /// - Throws: `corrupt` if the bytes are not valid attributes.
   package func attributes(_ digest: Digest256) throws -> Attributes? {
     try texts[digest].map(Attributes.init(canonical:))
   }
 
-  /// The file: the same for the same attributes.
+  /// Returns the bytes of the file. Equal attributes give equal bytes.
   ///
-  /// - Throws: `invalidArgument` when there is more than clients would read.
+  /// - Throws: `invalidArgument` if the sheet exceeds a limit of clients.
   package func encode() throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
@@ -41,18 +41,18 @@ package struct AttributeSheet: Sendable {
       writer.append(text)
     }
     guard Self.byteCounts ~= writer.bytes.count, texts.count <= Self.countLimit else {
-      throw PackStoreError(.invalidArgument, "a site has no room for the attributes of so many versions")
+      throw PackStoreError(.invalidArgument, "too many versions with attributes for a site")
     }
     return writer.bytes
   }
 
-  /// Takes bytes from outside apart.
+  /// Decodes an untrusted sheet.
   ///
-  /// - Parameter file: what errors name.
+  /// - Parameter file: the file name for errors.
   /// - Throws: `corrupt`, `newerFormat`, `otherDraft`.
   package init(decoding bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes[...], file: file)
-    guard bytes.count <= Self.byteCounts.upperBound else { throw reader.corrupt("the sheet of attributes is too long") }
+    guard bytes.count <= Self.byteCounts.upperBound else { throw reader.corrupt("attribute sheet is too long") }
     try reader.header(Self.magic)
     let count = try reader.count(limit: Self.countLimit, byteCount: 6, "too many attributes")
     var texts: [Digest256: ArraySlice<UInt8>] = [:]
@@ -61,7 +61,7 @@ package struct AttributeSheet: Sendable {
       let begin = reader.offset
       let byteCount = Int(try reader.integer(UInt32.self))
       guard 1...Attributes.byteCountLimit ~= byteCount else {
-        throw reader.corrupt("these are no attributes", at: begin)
+        throw reader.corrupt("invalid length of attributes", at: begin)
       }
       let text = try reader.take(byteCount)
       let digest = Digest256(hashing: Array(text))
@@ -75,13 +75,13 @@ package struct AttributeSheet: Sendable {
 }
 
 extension SiteRoot.Sheet {
-  /// Checks that bytes are the sheet that the root means, and takes them apart.
+  /// Checks the length and SHA-256 of a sheet against the root, and decodes the sheet.
   ///
   /// - Throws: `corrupt`, `newerFormat`, `otherDraft`.
   package func open(_ bytes: [UInt8]) throws -> AttributeSheet {
     let file = SitePath.sheet(digest).description
     guard bytes.count == Int(byteCount), Digest256(hashing: bytes) == digest else {
-      throw ByteReader(bytes[...], file: file).corrupt("the file is not what the site's root names")
+      throw ByteReader(bytes[...], file: file).corrupt("length or checksum mismatch")
     }
     return try AttributeSheet(decoding: bytes, file: file)
   }

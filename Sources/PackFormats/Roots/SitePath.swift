@@ -2,9 +2,9 @@ import PackStore
 
 /// The name of a file that clients fetch from a site: its path, relative to the site, with slashes.
 package enum SitePath: Hashable, Sendable {
-  /// What a channel offers, signed; the only one that changes.
+  /// The signed root of a channel. Only roots change; all other files are immutable.
   case root(SiteChannel)
-  /// A sheet of attributes, by its SHA-256.
+  /// An attribute sheet, by its SHA-256.
   case sheet(Digest256)
   /// The manifest of a version, by its SHA-256.
   case version(Digest256)
@@ -18,8 +18,8 @@ package enum SitePath: Hashable, Sendable {
 
   package var isSegment: Bool { if case .segment = self { true } else { false } }
 
-  /// Whether a publisher's copy of the site can do without the file, if it is no segment with pages: what signed files say of it
-  /// is all that publishing needs.
+  /// Whether a publisher's copy of the site may lack the file, unless it is a metadata segment: publishing needs only the length
+  /// and the hash that signed files contain.
   package var mayBeElsewhere: Bool {
     switch self {
     case .frames, .segment, .delta, .changes: true
@@ -29,16 +29,16 @@ package enum SitePath: Hashable, Sendable {
 
   package var isRoot: Bool { if case .root = self { true } else { false } }
 
-  /// The folders of the files that do not change, beside those of a store.
+  /// The folders of immutable files that a site has in addition to a store's folders.
   package static let folders = ["versions", "frames", "deltas", "changes", "attributes"]
 
-  /// That of the roots of all channels but `live`.
+  /// The folder of the roots of all channels except `live`.
   package static let rootFolder = "roots"
 }
 
 extension SitePath: LosslessStringConvertible {
-  /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
-  /// anywhere else.
+  /// Parses a path exactly as ``description`` writes it; `nil` for anything else, so that an untrusted name cannot refer to a file
+  /// outside the site.
   package init?(_ description: String) {
     let parts = description.split(separator: "/", omittingEmptySubsequences: false)
     guard let path = parts.count == 2 ? Self(parts[0], parts[1]) : .root(.live), path.description == description else {

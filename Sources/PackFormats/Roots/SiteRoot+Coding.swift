@@ -1,36 +1,37 @@
 import PackStore
 
-/// The bytes of a site's root, and who vouches for them.
+/// A decoded root with its verified signing authority.
 package struct SignedSiteRoot: Hashable, Sendable {
   package let root: SiteRoot
 
-  /// Who signed it, and by whose word: that was checked, not whether they are trusted. Nil when it is unsigned.
+  /// The keys that authorize the signature; `nil` if the root is unsigned. All signatures are verified, but not whether the
+  /// keys are trusted.
   package let authority: SigningAuthority?
 
-  /// What clients know the publisher by. Nil when it is unsigned.
+  /// The publisher's present root key; `nil` if the root is unsigned.
   package var rootKey: SitePublicKey? { authority?.rootKey }
 
-  /// The SHA-256 of the whole file: two roots of one sequence number are the same or one of them is a forgery.
+  /// The SHA-256 of the whole file. If two roots with the same sequence number differ in it, one of them is forged.
   package let digest: Digest256
 }
 
 extension SiteRoot {
-  /// The most bytes that a root may have.
+  /// The maximum size of a root in bytes.
   package static let byteCountLimit = 16 << 20
 
-  /// The most packs, as in a store.
+  /// The maximum number of packs, as in a store.
   package static let packLimit = 65_535
 
-  /// The most offers of a pack, as versions in a store.
+  /// The maximum number of offers of a pack. A store has the same limit for the versions of a pack.
   package static let offerLimit = 1_000
 
-  /// The most sheets of attributes: so that a client has all attributes with three requests.
+  /// The maximum number of attribute sheets. With the root, a client has all attributes after three requests.
   package static let sheetLimit = 2
 
-  /// The most bytes of a language tag.
+  /// The maximum size of a language tag in bytes.
   fileprivate static let languageByteCountLimit = 64
 
-  /// The most deltas of a pack.
+  /// The maximum number of deltas of a pack.
   package static let deltaLimit = 10_000
 
   fileprivate static let magic: StaticString = "PKSROOT0"
@@ -41,10 +42,10 @@ extension SiteRoot {
   fileprivate static let sheetByteCount = 36
   fileprivate static let deltaByteCount = 108
 
-  /// The file. Without a key it is unsigned: clients take such a root from a folder or archive only, and only
-  /// when they are told to.
+  /// Returns the bytes of the file. Without a key the root is unsigned: clients accept an unsigned root only from a folder or an
+  /// archive, and only if their user allows it.
   ///
-  /// - Throws: `invalidArgument` when there is more than clients would read; `untrusted` when the key may not sign it.
+  /// - Throws: `invalidArgument` if the root exceeds a limit of clients; `untrusted` if the key may not sign it.
   package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
@@ -69,20 +70,20 @@ extension SiteRoot {
     for pack in packs { pack.encode(to: &writer) }
     guard packs.count <= Self.packLimit, sheets.count <= Self.sheetLimit, packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
-    else { throw PackStoreError(.invalidArgument, "a site has no room for so many packs or versions") }
+    else { throw PackStoreError(.invalidArgument, "too many packs or versions for a site") }
     writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
     return writer.bytes
   }
 }
 
 extension SignedSiteRoot {
-  /// Takes apart bytes from outside, of which the signature is right, or which are unsigned.
+  /// Decodes an untrusted root whose signature is valid, or which is unsigned.
   ///
-  /// - Parameter file: what errors name.
-  /// - Throws: `untrusted` for a wrong signature, `corrupt`, `newerFormat`.
+  /// - Parameter file: the file name for errors.
+  /// - Throws: `untrusted` if a signature is invalid, `corrupt`, `newerFormat`.
   package init(decoding bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
-    guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("the site's root is too long") }
+    guard bytes.count <= SiteRoot.byteCountLimit else { throw reader.corrupt("root is too long") }
     try reader.header(SiteRoot.magic)
     authority = try Self.checkSignature(bytes, file: file)
     digest = Digest256(hashing: bytes)
@@ -91,7 +92,7 @@ extension SignedSiteRoot {
     try checkAuthority(file)
   }
 
-  /// The first root key that the bytes of a root name, right or wrong; nil where they end before it.
+  /// Returns the first root key in the bytes of a root, without verifying it; `nil` if the bytes end before it.
   package static func namedKey(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
     var reader = ByteReader(bytes[...], file: "")
     guard (try? reader.take(SiteRoot.authorityOffset + 4)) != nil,
@@ -101,11 +102,11 @@ extension SignedSiteRoot {
     return try? reader.take(SitePublicKey.byteCount)
   }
 
-  /// By whose word the bytes of a root say that they are signed, be the root itself damaged: it is by the signatures of its
-  /// root keys that the word is known.
+  /// Decodes the signing authority of a root. The rest of the root may be damaged: the root keys' signatures in the authority are
+  /// verified, but not the signature of the root.
   ///
-  /// - Returns: nil for a root that is not signed.
-  /// - Throws: `untrusted`, `corrupt` when it is the word that is damaged.
+  /// - Returns: `nil` if the root is unsigned.
+  /// - Throws: `untrusted`, `corrupt` if the authority is damaged.
   package static func authority(in bytes: ArraySlice<UInt8>, file: String) throws -> SigningAuthority? {
     var header = ByteReader(bytes, file: file)
     try header.header(SiteRoot.magic)
@@ -113,14 +114,14 @@ extension SignedSiteRoot {
     _ = try reader.take(SiteRoot.authorityOffset)
     let byteCount = Int(try reader.integer(UInt32.self))
     guard byteCount > 0 else { return nil }
-    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("the root's authority is too long") }
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("signing authority is too long") }
     var authorityReader = ByteReader(try reader.take(byteCount), file: file)
     let authority = try SigningAuthority(from: &authorityReader)
     try authorityReader.end()
     return authority
   }
 
-  /// Who signed the root. Before anything of it is believed.
+  /// Verifies the root's signature, before any other field is decoded. Returns `nil` if the root is unsigned.
   private static func checkSignature(_ bytes: [UInt8], file: String) throws -> SigningAuthority? {
     let message = bytes.dropLast(SiteKey.signatureByteCount)
     let signature = bytes.suffix(SiteKey.signatureByteCount)
@@ -133,47 +134,47 @@ extension SignedSiteRoot {
   }
 
   private static func wrongSignature(_ file: String) -> PackStoreError {
-    PackStoreError(.untrusted, "the root has a wrong signature", file: file)
+    PackStoreError(.untrusted, "the root has an invalid signature", file: file)
   }
 
-  /// Whether the release key may sign this root.
+  /// Checks that the release key may sign for the root's product and channel.
   private func checkAuthority(_ file: String) throws {
     guard let delegation = authority?.delegation else { return }
     guard delegation.product == root.product, delegation.allows(root.channel) else {
       throw PackStoreError(
-        .untrusted, "the root of '\(root.channel)' is signed by a key that may not sign it", file: file)
+        .untrusted, "the root is signed by a key that may not sign the channel '\(root.channel)'", file: file)
     }
   }
 }
 
 extension SiteRoot {
-  /// Takes apart all but the signature, from the flags on.
+  /// Decodes the root from its flags up to the signature.
   fileprivate init(from reader: inout ByteReader) throws {
     let flags: UInt32 = try reader.integer()
     guard flags & ~Self.closedFlag == 0 else {
-      throw reader.corrupt("a reserved field is in use", at: reader.offset - 4)
+      throw reader.corrupt("reserved field is not zero", at: reader.offset - 4)
     }
     isClosed = flags == Self.closedFlag
     sequence = try reader.integer()
-    guard sequence > 0 else { throw reader.corrupt("roots are numbered from 1", at: reader.offset - 8) }
+    guard sequence > 0 else { throw reader.corrupt("sequence number is 0", at: reader.offset - 8) }
     madeAt = try reader.integer()
     let expiry: Int64 = try reader.integer()
-    guard expiry >= 0 else { throw reader.corrupt("no root expires before it is made", at: reader.offset - 8) }
+    guard expiry >= 0 else { throw reader.corrupt("negative time until expiry", at: reader.offset - 8) }
     expiresAfter = expiry == 0 ? nil : expiry
     site = SiteID(try reader.id128())
-    _ = try reader.take(Int(try reader.integer(UInt32.self)))  // the authority, which was checked
+    _ = try reader.take(Int(try reader.integer(UInt32.self)))  // the authority, which is verified already
     product = try reader.product()
     channel = try reader.channel()
-    primaryLanguage = try reader.text(limit: Self.languageByteCountLimit, "no language has the name") { text in
+    primaryLanguage = try reader.text(limit: Self.languageByteCountLimit, "invalid language tag") { text in
       guard !text.isEmpty else { return .some(nil) }
       return (try? LanguageTag(text)).flatMap { $0.text == text ? .some($0) : nil }
     }
     let sheetCount = try reader.count(
-      limit: Self.sheetLimit, byteCount: Self.sheetByteCount, "too many sheets of attributes")
+      limit: Self.sheetLimit, byteCount: Self.sheetByteCount, "too many attribute sheets")
     sheets = []
     for _ in 0..<sheetCount { sheets.append(try Sheet(from: &reader)) }
     let packCount = try reader.count(limit: Self.packLimit, byteCount: Self.packByteCount, "too many packs")
-    guard packCount == 0 || !isClosed else { throw reader.corrupt("a closed channel has packs") }
+    guard packCount == 0 || !isClosed else { throw reader.corrupt("closed channel has packs") }
     packs = []
     packs.reserveCapacity(packCount)
     for _ in 0..<packCount {
@@ -191,7 +192,7 @@ extension SiteRoot.Sheet {
     digest = try reader.digest()
     byteCount = try reader.integer()
     guard AttributeSheet.byteCounts ~= Int(byteCount) else {
-      throw reader.corrupt("no sheet of attributes has this length", at: begin)
+      throw reader.corrupt("invalid length of an attribute sheet", at: begin)
     }
   }
 }
@@ -223,13 +224,13 @@ extension SiteRoot.Pack {
     priority = try reader.integer()
     let offerCount = try reader.count(
       limit: SiteRoot.offerLimit, byteCount: SiteRoot.offerByteCount, "too many offers of a pack")
-    guard offerCount > 0 else { throw reader.corrupt("a pack has no offer", at: begin) }
+    guard offerCount > 0 else { throw reader.corrupt("pack without an offer", at: begin) }
     let deltaCount = try reader.count(
       limit: SiteRoot.deltaLimit, byteCount: SiteRoot.deltaByteCount, "too many deltas of a pack")
     offers = []
     for _ in 0..<offerCount { offers.append(try SiteRoot.Offer(from: &reader)) }
     guard Set(offers.map(\.number)).count == offerCount else {
-      throw reader.corrupt("a version of a pack is offered twice", at: begin)
+      throw reader.corrupt("duplicate offer of a pack version", at: begin)
     }
     deltas = []
     for _ in 0..<deltaCount { deltas.append(try SiteRoot.Delta(from: &reader)) }
@@ -255,28 +256,28 @@ extension SiteRoot.Offer {
     catalog = CatalogID(digest: try reader.digest())
     manifest = try reader.digest()
     manifestByteCount = try reader.integer()
-    guard 1...PackVersion.lastNumber ~= number else { throw reader.corrupt("no version has this number", at: begin) }
+    guard 1...PackVersion.lastNumber ~= number else { throw reader.corrupt("invalid version number", at: begin) }
     guard 1...VersionManifest.byteCountLimit ~= Int(manifestByteCount) else {
-      throw reader.corrupt("no manifest has this length", at: begin)
+      throw reader.corrupt("invalid length of a manifest", at: begin)
     }
     attributes = try reader.attributes()
     downloadByteCount = try reader.integer()
     share = try reader.integer()
-    guard share <= OfferTerms.everyDevice else { throw reader.corrupt("no offer has this share", at: begin) }
+    guard share <= OfferTerms.everyDevice else { throw reader.corrupt("invalid share of devices", at: begin) }
     appVersions = try Self.appVersions(from: &reader)
   }
 
-  /// Each bound as its version is written, or empty.
+  /// Decodes the bounds of a range: each is the text of an app version, or empty.
   private static func appVersions(from reader: inout ByteReader) throws -> AppVersionRange? {
     let begin = reader.offset
-    let lower = try reader.text(limit: AppVersion.byteCountLimit, "no app has this version") { Bound($0) }
-    let upper = try reader.text(limit: AppVersion.byteCountLimit, "no app has this version") { Bound($0) }
+    let lower = try reader.text(limit: AppVersion.byteCountLimit, "invalid app version") { Bound($0) }
+    let upper = try reader.text(limit: AppVersion.byteCountLimit, "invalid app version") { Bound($0) }
     do {
       return try AppVersionRange(from: lower.version, upTo: upper.version)
-    } catch { throw reader.corrupt("no app has these versions", at: begin) }
+    } catch { throw reader.corrupt("invalid range of app versions", at: begin) }
   }
 
-  /// A bound of a range as it is written, of which there is one way.
+  /// A bound of a range. Only the canonical text of a version is accepted.
   private struct Bound {
     let version: AppVersion?
 
@@ -288,7 +289,7 @@ extension SiteRoot.Offer {
 }
 
 extension SiteRoot.Delta {
-  /// How many bytes the header of a delta may have: the least has a name of one letter, and no blocks.
+  /// The valid sizes of a delta's header in bytes. The shortest header has a pack name of one character, and no blocks.
   package static let headerByteCounts = 173...64 << 20
 
   fileprivate init(from reader: inout ByteReader) throws {
@@ -300,6 +301,6 @@ extension SiteRoot.Delta {
     byteCount = try reader.integer()
     guard from != to, Self.headerByteCounts ~= Int(headerByteCount),
       UInt64(headerByteCount)...(1 << 56 - 1) ~= byteCount
-    else { throw reader.corrupt("no delta is like this", at: begin) }
+    else { throw reader.corrupt("invalid delta entry", at: begin) }
   }
 }

@@ -1,18 +1,20 @@
 import PackStore
 
-/// What a channel of a site offers: versions of its packs, each to the devices that it is for. The one kind of file of a
-/// site that changes, and the one that is signed; all else is named by its SHA-256, directly or by way of something that is.
+/// The root of a channel: the pack versions that the channel offers, and the devices that each offer is for.
+///
+/// Roots are the only signed files of a site, and the only files that change. The root contains the SHA-256 of every other file,
+/// either directly or in a file that it refers to.
 package struct SiteRoot: Hashable, Sendable {
-  /// Rises with each root that is published: ``nextSequence(after:at:)``.
+  /// The sequence number, which rises with every published root: ``nextSequence(after:at:)``.
   package var sequence: UInt64
 
-  /// Nanoseconds since 1970.
+  /// The date of the root, in nanoseconds since 1970.
   package var madeAt: Int64
 
-  /// How long each root of the site counts, in nanoseconds: above 0; nil when it never expires.
+  /// How long the root is valid, in nanoseconds, above 0; `nil` if it never expires.
   package var expiresAfter: Int64?
 
-  /// Nanoseconds since 1970; nil when it never expires.
+  /// Nanoseconds since 1970; `nil` if the root never expires.
   package var expiresAt: Int64? {
     expiresAfter.map { after in
       let (end, overflows) = madeAt.addingReportingOverflow(after)
@@ -20,25 +22,24 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
-  /// Tells the files of sites apart; no trust depends on it.
+  /// The site's unique id. Trust never depends on it.
   package var site: SiteID
 
-  /// What all packs of the site belong to.
+  /// The product of all packs of the site.
   package var product: Store.Product
 
-  /// Of which channel it is the root.
   package var channel: SiteChannel
 
-  /// The channel was removed: it has no packs, and clients keep what they have.
+  /// Whether the channel was removed. The root of a removed channel has no packs; clients keep the versions that they have.
   package var isClosed = false
 
-  /// The language of what packs without one are in; nil: that is not said.
+  /// The language of packs whose attributes specify none; `nil` if unspecified.
   package var primaryLanguage: LanguageTag?
 
-  /// Where the attributes of all offers are.
+  /// The sheets that contain the attributes of all offers.
   package var sheets: [Sheet]
 
-  /// In order of their names.
+  /// The packs in bytewise order of their names.
   package var packs: [Pack]
 
   package init(
@@ -58,7 +59,7 @@ package struct SiteRoot: Hashable, Sendable {
     self.packs = packs
   }
 
-  /// A sheet of attributes: ``AttributeSheet``.
+  /// A reference to an attribute sheet: ``AttributeSheet``.
   package struct Sheet: Hashable, Sendable {
     package var digest: Digest256
     package var byteCount: UInt32
@@ -73,10 +74,10 @@ package struct SiteRoot: Hashable, Sendable {
     package var id: PackID
     package var priority: Int32
 
-    /// In the order in which clients try them: ``OfferTerms``. Never empty.
+    /// The offers in the order in which clients try them: ``OfferTerms``. Never empty.
     package var offers: [Offer]
 
-    /// Those that lead to offers, and those that lead on to where one of the others begins: ``DeltaRoutes``.
+    /// Deltas to the version of an offer, and deltas to a version from which another delta of the list starts: ``DeltaRoutes``.
     package var deltas: [Delta]
 
     package init(id: PackID, priority: Int32, offers: [Offer], deltas: [Delta]) {
@@ -87,7 +88,7 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
-  /// A version, and which devices it is for.
+  /// A version, and the devices that it is for.
   package struct Offer: Hashable, Sendable {
     package var number: UInt64
     package var catalog: CatalogID
@@ -97,16 +98,16 @@ package struct SiteRoot: Hashable, Sendable {
 
     package var manifestByteCount: UInt32
 
-    /// The SHA-256 of the version's attributes, which are on a sheet; nil when it has none.
+    /// The SHA-256 of the version's attributes, which are on a sheet; `nil` if it has none.
     package var attributes: Digest256?
 
-    /// What a device without anything fetches for it, in bytes.
+    /// The download size for an empty store, in bytes.
     package var downloadByteCount: UInt64
 
-    /// Which part of all devices it is for, in 1/10000.
+    /// The share of all devices that the offer is for, in 1/10000.
     package var share: UInt32
 
-    /// Which versions of the app it is for; nil: all.
+    /// The versions of the app that the offer is for; `nil` for all.
     package var appVersions: AppVersionRange?
 
     package init(
@@ -124,17 +125,17 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
-  /// A file that turns one version into another.
+  /// A reference to a file that turns one version into another.
   package struct Delta: Hashable, Sendable {
     package var from: CatalogID
     package var to: CatalogID
 
-    /// The SHA-256 of its header.
+    /// The SHA-256 of the delta's header.
     package var header: Digest256
 
     package var headerByteCount: UInt32
 
-    /// Of the whole file.
+    /// The size of the whole file.
     package var byteCount: UInt64
 
     package init(from: CatalogID, to: CatalogID, header: Digest256, headerByteCount: UInt32, byteCount: UInt64) {
@@ -146,14 +147,14 @@ package struct SiteRoot: Hashable, Sendable {
     }
   }
 
-  /// How far ahead of a client's clock a root's date may be, in nanoseconds: a day. One of tomorrow is one of a clock that
-  /// is wrong, or a trick: it would outlast all that come after it.
+  /// How far a root's date may be ahead of a client's clock, in nanoseconds: one day. A later date comes from a wrong clock or an
+  /// attacker, and such a root would supersede all later ones.
   package static let clockTolerance: Int64 = 86_400_000_000_000
 
-  /// The sequence of the next statement: above the last one, and ahead of all that were made before by a publisher who lost
-  /// count.
+  /// Returns the sequence number of the next root, archive or delta. It is above `last`, and at least the milliseconds since 1970,
+  /// so that it is above all earlier numbers even if the publisher lost the last one.
   ///
-  /// - Parameter time: nanoseconds since 1970.
+  /// - Parameter time: the time now, in nanoseconds since 1970.
   package static func nextSequence(after last: UInt64?, at time: Int64) -> UInt64 {
     let (next, overflows) = (last ?? 0).addingReportingOverflow(1)
     return max(overflows ? .max : next, UInt64(max(time, 0)) / 1_000_000)
@@ -167,20 +168,20 @@ extension SiteRoot.Delta {
 }
 
 extension SiteRoot.Offer {
-  /// Checks that bytes are the manifest that the root means, and takes them apart.
+  /// Checks the length and SHA-256 of a manifest against the offer, decodes it, and checks its contents against the offer.
   ///
   /// - Throws: `corrupt`, `newerFormat`.
   package func openManifest(_ bytes: [UInt8], of pack: PackID) throws -> VersionManifest {
     let file = SitePath.version(manifest).description
     let reader = ByteReader(bytes[...], file: file)
     guard bytes.count == Int(manifestByteCount), Digest256(hashing: bytes) == manifest else {
-      throw reader.corrupt("the file is not what the site's root names")
+      throw reader.corrupt("length or checksum mismatch")
     }
     let contents = try VersionManifest(decoding: bytes, file: file)
     guard contents.pack == pack, contents.number == number, contents.catalog == catalog,
       contents.attributes == attributes
     else {
-      throw reader.corrupt("the manifest is of another version than the site's root says")
+      throw reader.corrupt("unexpected pack, version number, catalog or attributes")
     }
     return contents
   }
