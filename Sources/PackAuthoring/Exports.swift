@@ -1,3 +1,3 @@
-// The types that this module's API names: keys, and what a site offers.
+// Re-exported because this module's API uses its types, such as keys and offers.
 
 @_exported public import PackFormats

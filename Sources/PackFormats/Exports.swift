@@ -1,3 +1,3 @@
-// `import PackFormats` includes the store whose versions the formats describe.
+// `import PackFormats` also imports `PackStore`: the formats describe the versions of a store.
 
 @_exported public import PackStore
