@@ -1,30 +1,30 @@
 import CPackStore
 
-/// Makes change lists that lead to one version of a pack, from earlier ones. One thread at a time.
+/// Creates change lists from earlier versions of a pack to one version. Use it on one thread at a time.
 package struct ChangeLister: ~Copyable {
   private let pointer: OpaquePointer
   private let snapshot: Snapshot
 
   /// Reads a kept version.
   ///
-  /// - Throws: `invalidArgument` when it has too many chunks for any list; `notFound`, `corrupt`, `purged`, `noSpace`, `ioError`,
-  ///   `outOfMemory`.
+  /// - Throws: `invalidArgument` if the version has too many chunks for any list; `notFound`, `corrupt`, `purged`, `noSpace`,
+  ///   `ioError`, `outOfMemory`.
   package init(to version: PackVersion, in snapshot: Snapshot) throws {
     let scope = try snapshot.scope(version.pack)
     var opened: OpaquePointer?
     try check { error in pks_change_lister_open(&opened, snapshot.pointer, scope, version.number, error) }
-    guard let opened else { throw PackStoreError(.outOfMemory, "there is no lister") }
+    guard let opened else { throw PackStoreError(.outOfMemory, "cannot create a change lister") }
     pointer = opened
     self.snapshot = snapshot
   }
 
   deinit { pks_change_lister_close(pointer) }
 
-  /// The change list from another kept version of the pack: what catalog and layout of the version have that `earlier` has
-  /// not. At most 4 MiB.
+  /// Returns the change list from another kept version of the pack: the parts of the version's catalog and layout that `earlier`
+  /// lacks. A list has at most 4 MiB.
   ///
-  /// - Throws: `invalidArgument` when the versions have too little in common; `notFound`, `corrupt`, `purged`, `noSpace`,
-  ///   `ioError`, `outOfMemory`. Others can be made all the same.
+  /// - Throws: `invalidArgument` if the versions have too little in common; `notFound`, `corrupt`, `purged`, `noSpace`, `ioError`,
+  ///   `outOfMemory`. After an error the lister can still create other lists.
   package func changes(from earlier: PackVersion) throws -> [UInt8] {
     var bytes: [UInt8] = []
     try check { error in

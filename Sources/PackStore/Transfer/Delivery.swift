@@ -1,40 +1,40 @@
 import CPackStore
 
-/// How far a delivery is.
+/// The progress of a delivery.
 package struct DeliveryTotals: Hashable, Sendable {
-  /// All metadata is there: the totals are known.
+  /// Whether all metadata has arrived, so that the totals are known.
   package var isPlanned: Bool
-  /// Of frames, as they are stored by the site; what was found of an interrupted delivery counts as done.
+  /// Bytes of frames as the site stores them. Frames that an interrupted delivery left in the store count as done.
   package var byteCount: Int, totalByteCount: Int
-  /// Of ``byteCount``, what was found.
+  /// The part of ``byteCount`` that an interrupted delivery left.
   package var resumedByteCount: Int
   package var chunkCount: Int, totalChunkCount: Int
 }
 
-/// A version on its way into a transaction, from another store: says which bytes it wants, and takes them.
+/// The transfer of a version from a site into a transaction: it requests byte ranges and accepts their contents.
 ///
-/// What was given is kept in the store until ``close(discarding:)``: another delivery of the same version goes on with
-/// it, whatever ended this one. Every call blocks; one at a time.
+/// Accepted bytes are kept in the store until ``close(discarding:)`` discards them. After any interruption, another delivery of the
+/// same version reuses them. Every call blocks; make one call at a time.
 package final class Delivery {
-  /// Nil once it is closed.
+  /// `nil` after ``close(discarding:)``.
   private var pointer: OpaquePointer?
-  /// Outlives the delivery.
+  /// Keeps the transaction open for as long as the delivery exists.
   private let transaction: TransactionHold
   private let pack: PackID
-  /// Told of how deltas are applied; the core has a pointer to it.
+  /// Receives the progress of applying deltas. The core has a pointer to it.
   private let observer = UnsafeMutablePointer<InstallObserver>.allocate(capacity: 1)
 
-  /// Begins to bring the version that a manifest describes.
+  /// Begins the delivery of the version that a manifest describes.
   ///
   /// - Parameters:
-  ///   - priority: for a pack that the store does not have yet.
-  ///   - placement: what the version says of it; nil: not known.
-  ///   - provenance: by whose word it comes.
-  ///   - withoutFrames: wants no frames: the version can be looked at, and not be read.
-  /// - Returns: nil when it is the pack's current version already, and nothing of it is missing; an adoption is staged then.
-  /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` when another process brings the same version: begin a new
-  ///   transaction later; `exists` when the number is taken by other content; `held`; `invalidArgument`; `noSpace`,
-  ///   `ioError`, `outOfMemory`, `corrupt`.
+  ///   - priority: the priority of the pack if it is new to the store.
+  ///   - placement: the placement that the version specifies; `nil` if it is unknown.
+  ///   - provenance: the origin of the version, and the signed file that lists it.
+  ///   - withoutFrames: whether to request no frames: the version can be inspected, but its assets cannot be read.
+  /// - Returns: `nil` if the version is already the pack's current version and complete. A pending adoption is then staged.
+  /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` if another process delivers the same version: begin a new transaction
+  ///   later; `exists` if other content has the version's number; `held`; `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`,
+  ///   `corrupt`.
   package static func open(
     _ manifest: VersionManifest, priority: Int32, placement: Placement? = nil, by provenance: Provenance,
     withoutFrames: Bool = false, in transaction: borrowing Transaction
@@ -67,10 +67,11 @@ package final class Delivery {
     observer.deallocate()
   }
 
-  /// Lets the version's metadata come by a change list, in place of pages. Before anything else is fetched, and for a version
-  /// that is not kept.
+  /// Uses a change list for the version's metadata instead of pages. Call it at most once, before any fetch, for a version that is
+  /// not kept.
   ///
-  /// - Returns: whether the list is what is wanted next, as if it were all of segment 0. Otherwise it was here.
+  /// - Returns: whether the next request is for the whole list, with segment 0. Otherwise an interrupted delivery left the list in
+  ///   the store.
   /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`.
   package func use(_ list: VersionManifest.ChangeList) throws -> Bool {
     var core = pks_delivery_changes()
@@ -84,10 +85,10 @@ package final class Delivery {
     return isWanted
   }
 
-  /// Lets the version come by deltas from here on: by one, or by a chain of which each goes on where the one before ends. All wants
-  /// are of their files, and have the places of these in the chain as segments. Staging applies them.
+  /// Uses deltas for the version from now on: one delta, or a chain in which each delta starts from the result of the previous one.
+  /// All requests are then for the delta files, with a delta's index in the chain as the segment. Staging applies the deltas.
   ///
-  /// - Parameter progress: called while they are applied, on the thread that stages.
+  /// - Parameter progress: called while the deltas are applied, on the thread that stages.
   /// - Throws: `invalidArgument`, `ioError`, `noSpace`, `outOfMemory`, `corrupt`, `newerFormat`.
   package func use(
     _ deltas: [DeltaReference], progress: @escaping (Store.InstallProgress) -> Void
@@ -110,7 +111,7 @@ package final class Delivery {
     }
   }
 
-  /// What to fetch next. Any number of wants may be outstanding.
+  /// Returns the next request. Any number of requests may be outstanding.
   package func next() throws -> NextWant {
     var want = pks_want()
     var next = PKS_NEXT_DONE
@@ -118,7 +119,7 @@ package final class Delivery {
     do {
       try naming(transaction.store.path) { try check { pks_delivery_next(pointer, &want, &next, $0) } }
     } catch var error as PackStoreError where error.code == .corrupt {
-      error.specificRemedy = "the published data is inconsistent: tell the publisher of the site"
+      error.specificRemedy = "the published data is inconsistent: report it to the publisher of the site"
       throw error
     }
     switch next {
@@ -131,7 +132,7 @@ package final class Delivery {
     }
   }
 
-  /// Gives the bytes of the oldest outstanding want.
+  /// Passes the bytes of the oldest outstanding request to the delivery.
   package func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome {
     var isFinal = false
     let pointer = try open()
@@ -145,7 +146,7 @@ package final class Delivery {
     }
   }
 
-  /// Of a closed delivery, zeros.
+  /// The progress so far; zeros if the delivery is closed.
   package var totals: DeliveryTotals {
     let totals = pointer.map { pks_delivery_measure($0) } ?? pks_delivery_totals()
     return DeliveryTotals(
@@ -154,10 +155,10 @@ package final class Delivery {
       chunkCount: Int(clamping: totals.chunks_done), totalChunkCount: Int(clamping: totals.chunks_total))
   }
 
-  /// Stages the version in the transaction, when all was given.
+  /// Stages the version in the transaction, after all requested bytes were passed.
   ///
-  /// - Throws: for deltas also what ``Transaction/apply(_:options:progress:)`` throws; after `corrupt`,
-  ///   `newerFormat`, `purged`, `notFound` and `noSpace` another delivery may still bring the version frame by frame.
+  /// - Throws: for deltas also the errors of ``Transaction/apply(_:options:progress:)``. After `corrupt`, `newerFormat`, `purged`,
+  ///   `notFound` and `noSpace` another delivery may still fetch the version frame by frame.
   package func stage() throws -> Store.InstallResult {
     var result = pks_add_result()
     let pointer = try open()
@@ -166,13 +167,13 @@ package final class Delivery {
     return Store.InstallResult(result, of: pack, notices: [])
   }
 
-  /// Ends the delivery. Before its transaction was committed, keep what came; afterwards discard it.
+  /// Ends the delivery. Keep the accepted bytes if the transaction is not committed; discard them after the commit.
   package func close(discarding: Bool) {
     pks_delivery_close(pointer, discarding)
     pointer = nil
   }
 
-  /// The core's delivery.
+  /// Returns the core's delivery, unless the delivery is closed.
   private func open() throws -> OpaquePointer {
     guard let pointer else { throw PackStoreError(.invalidArgument, "the delivery is closed", file: pack.name) }
     return pointer
@@ -180,7 +181,7 @@ package final class Delivery {
 }
 
 extension VersionManifest {
-  /// Lends the core's form.
+  /// Calls `body` with the core's request. The pointer is valid only during the call.
   fileprivate func withCore<Result>(
     _ priority: Int32, _ placement: pks_placement, _ provenance: Provenance, withoutFrames: Bool,
     _ body: (UnsafePointer<pks_delivery_request>) -> Result

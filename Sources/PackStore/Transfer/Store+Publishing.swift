@@ -1,9 +1,9 @@
 import CPackStore
 
-// What a publisher has to know of a store.
+// The parts of a store that a publisher reads.
 
 extension Store {
-  /// What tells this store from others: drawn when it was made.
+  /// The store's unique id: 16 random bytes, generated at creation.
   package var id: SiteID {
     var id = [UInt8](repeating: 0, count: ID128.byteCount)
     pks_store_id(pointer, &id)
@@ -17,11 +17,11 @@ extension Snapshot {
     package let id: SegmentID
     package let kind: SegmentKind
 
-    /// Of its file, in bytes.
+    /// The size of the segment file, in bytes.
     package let byteCount: UInt64
   }
 
-  /// The segments that a kept version needs, each once; last the one that has the root page of its layout.
+  /// Returns the segments that a kept version needs, each once. The last one contains the root page of the version's layout.
   ///
   /// - Throws: `notFound`, `corrupt`, `purged`, `ioError`, `outOfMemory`.
   package func segments(of version: PackVersion) throws -> [Segment] {
@@ -42,8 +42,8 @@ extension Snapshot {
     return segments
   }
 
-  /// What a device without anything fetches of a kept version, in bytes, besides its manifest and the frame tables of
-  /// its segments: frames and pages. It fetches neither twice.
+  /// Computes the download size of a kept version for an empty store, in bytes: its frames and pages, each counted once. The
+  /// manifest and the frame tables of the segments are not included.
   ///
   /// - Throws: `notFound`, `corrupt`, `purged`, `ioError`, `outOfMemory`.
   package func downloadByteCount(of version: PackVersion) throws -> UInt64 {
@@ -53,21 +53,21 @@ extension Snapshot {
     return byteCount
   }
 
-  /// Hands out the frame table of a segment, piece by piece. All of the segment is read and checked.
+  /// Passes the frame table of a segment to `write` in pieces. The whole segment is read and verified.
   ///
-  /// - Parameter write: what it throws ends the walk.
-  /// - Throws: what `write` throws; `purged`, `corrupt`, `ioError`, `outOfMemory`.
+  /// - Parameter write: called for each piece; if it throws, no further pieces follow.
+  /// - Throws: the errors of `write`; `purged`, `corrupt`, `ioError`, `outOfMemory`.
   package func writeFrameTable(
     of segment: SegmentID, to write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
     try writeTable(of: segment, by: pks_snapshot_frame_table, to: write)
   }
 
-  /// Hands out the table of a data segment as a folder `tables` has it, which is all that a copy of a site's store needs of it
-  /// to be published to.
+  /// Passes the table of a data segment to `write` in pieces, in the form of a file in the folder `tables`. Publishing to a copy of
+  /// a site's store requires no other part of the segment.
   ///
-  /// - Parameter write: what it throws ends the walk.
-  /// - Throws: what `write` throws; `invalidArgument` for a segment with pages; `purged`, `corrupt`, `ioError`, `outOfMemory`.
+  /// - Parameter write: called for each piece; if it throws, no further pieces follow.
+  /// - Throws: the errors of `write`; `invalidArgument` for a metadata segment; `purged`, `corrupt`, `ioError`, `outOfMemory`.
   package func writeTable(
     of segment: SegmentID, to write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
@@ -101,7 +101,7 @@ extension Snapshot {
     }
   }
 
-  /// Keeps what the sink threw while the core returns from the walk.
+  /// Forwards pieces to `write`, and keeps its error until the core returns.
   private struct TableSink {
     let write: (UnsafeRawBufferPointer) throws -> Void
     private(set) var failure: (any Error)?

@@ -1,11 +1,11 @@
 import CPackStore
 
 extension Store {
-  /// A version that the signed files of a site say there is.
+  /// A version that the signed files of a site list.
   package struct RestoredVersion: Sendable {
     package var manifest: VersionManifest
 
-    /// Of the pack.
+    /// The priority of the pack.
     package var priority: Int32
 
     package init(_ manifest: VersionManifest, priority: Int32) {
@@ -14,24 +14,25 @@ extension Store {
     }
   }
 
-  /// Makes the store of a site in a folder that has its metadata segments and, in `tables/`, the tables of its data segments:
-  /// what roots and manifests say that it has. It is the store of a copy without frames: `FORMAT.md`, section 21.
+  /// Creates the store of a site in a folder with its metadata segments and, in `tables/`, the tables of its data segments. The
+  /// store has the versions in `versions`, and belongs to a copy without frames (`FORMAT.md`, section 21).
   ///
-  /// All that is used is compared with what names it: tables with the ids of segments, pages with theirs.
+  /// All data is verified before use: a table against the id of its segment, a page against its own id.
   ///
   /// - Parameters:
-  ///   - id: of the site's store.
-  ///   - versions: of a pack one after another, the current one first. Two of a pack have different numbers.
-  /// - Throws: `corrupt` when the segments do not have all of them; `exists`, `invalidArgument`, `noSpace`, `ioError`,
+  ///   - path: the folder.
+  ///   - id: the id of the site's store.
+  ///   - versions: the versions, grouped by pack, with each pack's current version first. Numbers within a pack differ.
+  /// - Throws: `corrupt` if the segments lack a part of the versions; `exists`, `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`.
-  /// - Complexity: O(*n*) in bytes of metadata.
+  /// - Complexity: O(*n*) in the bytes of metadata.
   package static func restoreSite(at path: FilePath, id: SiteID, _ versions: [RestoredVersion]) throws {
     var totals = pks_repair_totals()
     try naming(path) {
       try check { error in
         withCStrings(versions.map(\.manifest.pack.name)) { names in
           let rows = zip(versions, names).map { version, name in row(version, name) }
-          // That there are none is said by a place with none.
+          // With an extra row the pointer is never null: for null, the core would use the versions that the store itself lists.
           return (rows + [pks_restored_version()]).withUnsafeBufferPointer { places in
             id.id.bytes.withUnsafeBufferPointer { id in
               var request = pks_repair_request()
@@ -48,7 +49,7 @@ extension Store {
       }
     }
     guard !totals.has_lost, totals.version_count == UInt64(versions.count) else {
-      throw PackStoreError(.corrupt, "the segments do not have all that the manifests say", file: path.string)
+      throw PackStoreError(.corrupt, "segments lack data that the manifests refer to", file: path.string)
     }
   }
 

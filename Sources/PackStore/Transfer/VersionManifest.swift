@@ -1,5 +1,5 @@
-/// What a client has to know of a pack version before it fetches any of it: where its trees begin, and which segments
-/// of the site hold its bytes. The file is named by its SHA-256, which the site's root signs.
+/// The description of a pack version that a client reads before it fetches the version: the roots of its catalog and layout, and
+/// the segments of the site that contain its bytes. The file name is the file's SHA-256, which the site's signed root contains.
 package struct VersionManifest: Hashable, Sendable {
   package var pack: PackID
   package var number: UInt64
@@ -8,10 +8,10 @@ package struct VersionManifest: Hashable, Sendable {
   /// The id of the layout's root page.
   package var layout: Digest256
 
-  /// The SHA-256 of the version's attributes; nil when it has none.
+  /// The SHA-256 of the version's attributes; `nil` if it has none.
   package var attributes: Digest256?
 
-  /// Nanoseconds since 1970.
+  /// The date of the commit, in nanoseconds since 1970.
   package var committedAt: Int64
 
   package var fileCount: UInt64
@@ -21,10 +21,10 @@ package struct VersionManifest: Hashable, Sendable {
   /// The sum of the files' sizes, in bytes.
   package var byteCount: UInt64
 
-  /// Each once, those that were needed first first: so that the last are usually the newest.
+  /// The segments, each once, in the order in which they were first needed. The last ones are therefore usually the newest.
   package var segments: [Segment]
 
-  /// In place of pages, for clients that keep the version with which one begins: each catalog once.
+  /// Change lists to this version, which replace pages for a client that keeps a list's start version. Start catalogs differ.
   package var changeLists: [ChangeList]
 
   package init(
@@ -51,7 +51,7 @@ package struct VersionManifest: Hashable, Sendable {
     package var id: SegmentID
     package var kind: SegmentKind
 
-    /// Of the segment file, in bytes.
+    /// The size of the segment file, in bytes.
     package var byteCount: UInt64
 
     /// The SHA-256 of the frame table.
@@ -68,9 +68,9 @@ package struct VersionManifest: Hashable, Sendable {
     }
   }
 
-  /// A file that says what catalog and layout have that an earlier version has not: `Docs/FORMAT.md`, section 25.
+  /// A reference to a file with the catalog and layout parts that an earlier version lacks: `Docs/FORMAT.md`, section 25.
   package struct ChangeList: Hashable, Sendable {
-    /// With which it begins.
+    /// The catalog of the start version.
     package var from: CatalogID
 
     /// The SHA-256 of the file.
@@ -86,9 +86,9 @@ package struct VersionManifest: Hashable, Sendable {
   }
 }
 
-/// What a segment's chunks are.
+/// The kind of a segment's chunks.
 package enum SegmentKind: UInt8, Hashable, Sendable {
-  /// Of assets.
+  /// Contents of assets.
   case data = 1
   /// Pages of catalogs and layouts, and attributes.
   case metadata = 2

@@ -1,8 +1,8 @@
-/// Bytes that are wanted of a site.
+/// A request of a delivery: bytes of a file of the site.
 package struct Want: Hashable, Sendable {
-  /// Index in the version's segments.
+  /// The index of the segment in the version's manifest. For a delta, the index of the delta in the chain.
   package var segment: Int
-  /// The segment's whole frame table, else bytes of the segment file.
+  /// Whether the segment's whole frame table is requested, rather than bytes of the segment file.
   package var isTable: Bool
   package var offset: UInt64
   package var byteCount: Int
@@ -17,17 +17,20 @@ package struct Want: Hashable, Sendable {
   package var end: UInt64 { offset + UInt64(byteCount) }
 }
 
+/// The next step of a delivery.
 package enum NextWant: Hashable, Sendable {
   case want(Want)
-  /// Something has to be given first.
+  /// The bytes of an outstanding request must be passed first.
   case wait
-  /// There is nothing more to fetch.
+  /// All bytes have arrived: the version can be staged.
   case done
 }
 
-/// What became of bytes that were given.
+/// The result of passing bytes to a delivery.
 package enum GiveOutcome {
+  /// The bytes were accepted.
   case taken
-  /// They are not what the signed root leads to. The want stays; giving again helps unless `isFinal`.
+  /// The bytes do not match the hashes that follow from the signed root. The request stays outstanding; fetching the bytes again
+  /// can help unless `isFinal`.
   case mismatch(PackStoreError, isFinal: Bool)
 }
