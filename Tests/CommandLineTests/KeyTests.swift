@@ -219,7 +219,7 @@ import Testing
     (["delegate", "root.key", "root.key"], 2, "holds a root key"),
     (["delegate", "none.key", "other.key"], 1, "none.key"), (["rotate", "release.key", "other.key"], 2, "release key"),
     (["rotate", "root.key", "release.key"], 1, "already"),
-    (["delegate", "root.key", "other.key", "--channel", "A"], 2, "no channel can have the name"),
+    (["delegate", "root.key", "other.key", "--channel", "A"], 2, "invalid channel name 'A'"),
     (["delegate", "root.key", "other.key", "--channel", "a", "--all-channels"], 2, "exclude each other"),
     (["delegate", "root.key", "other.key", "--days", "0"], 2, "--days"),
   ])

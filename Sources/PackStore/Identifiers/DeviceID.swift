@@ -1,12 +1,12 @@
-/// Tells a device from others, so that a publisher can offer a version to a share of all devices: 16 random bytes.
+/// The id of a device, which decides whether a version that is offered to a share of all devices applies: 16 random bytes.
 ///
-/// Nothing but the choice among offers uses it. PackStore neither sends nor logs it.
+/// It has no other use. PackStore neither sends nor logs it.
 public struct DeviceID: Hashable, Sendable {
   package let id: ID128
 
   package init(_ id: ID128) { self.id = id }
 
-  /// Draws one.
+  /// Generates a random id.
   public static func random() -> DeviceID {
     var generator = SystemRandomNumberGenerator()
     return random(using: &generator)
@@ -16,7 +16,7 @@ public struct DeviceID: Hashable, Sendable {
     DeviceID(ID128(copying: (0..<ID128.byteCount).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }))
   }
 
-  /// Reads 32 hexadecimal digits, in either case. Nil for anything else.
+  /// Parses 32 hexadecimal digits in either case; `nil` for anything else.
   public init?(hex: some StringProtocol) {
     guard let id = ID128(hex: hex) else { return nil }
     self.id = id

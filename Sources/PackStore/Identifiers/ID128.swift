@@ -1,16 +1,18 @@
-/// 16 bytes that name something: what ``SegmentID`` and ``SiteID`` are made of.
+/// An id of 16 bytes, the content of a ``SegmentID`` and a ``SiteID``.
 package struct ID128: Hashable, Sendable {
   package static let byteCount = 16
 
   package let bytes: [UInt8]
 
-  /// Copies `bytes`, which are 16.
+  /// Copies `bytes`.
+  ///
+  /// - Precondition: `bytes` has 16 bytes.
   package init(copying bytes: some Collection<UInt8>) {
     precondition(bytes.count == Self.byteCount)
     self.bytes = Array(bytes)
   }
 
-  /// Reads 32 hexadecimal digits, in either case.
+  /// Parses 32 hexadecimal digits in either case; `nil` for anything else.
   package init?(hex: some StringProtocol) {
     guard let bytes = [UInt8](hex: hex, count: Self.byteCount) else { return nil }
     self.bytes = bytes
@@ -21,7 +23,7 @@ package struct ID128: Hashable, Sendable {
   }
 }
 
-/// The name of a segment: it is derived from the segment's table.
+/// The id of a segment, which is derived from the segment's table.
 package struct SegmentID: Hashable, Sendable, CustomStringConvertible {
   package let id: ID128
 
@@ -31,7 +33,7 @@ package struct SegmentID: Hashable, Sendable, CustomStringConvertible {
   package var description: String { id.hex }
 }
 
-/// Tells sites apart, and stores: drawn when the store is made.
+/// The unique id of a store or a site, generated randomly when the store is created.
 package struct SiteID: Hashable, Sendable, CustomStringConvertible {
   package let id: ID128
 

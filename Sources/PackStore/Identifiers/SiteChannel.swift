@@ -1,21 +1,21 @@
-/// The name of a channel of a site: which of its versions a client sees. Each channel has a root of its own.
+/// The name of a channel of a site. A channel has its own root, which lists the versions that its clients see.
 ///
-/// 1 to 64 of the characters `a-z 0-9 -`.
+/// A name has 1 to 64 of the characters `a-z 0-9 -`.
 public struct SiteChannel: Hashable, Comparable, Sendable {
   public let name: String
 
-  /// What clients see who ask for none.
+  /// The channel of clients that specify none.
   public static let live = Self(trusted: "live")
 
-  /// The most bytes that a name has.
+  /// The maximum size of a name in bytes.
   package static let byteCountLimit = 64
 
-  /// - Throws: `invalidArgument` for what is no name of a channel.
+  /// - Throws: `invalidArgument` if `name` is not a valid channel name.
   public init(_ name: some StringProtocol) throws {
     let isLetter: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2d }
     guard 1...Self.byteCountLimit ~= name.utf8.count, name.utf8.allSatisfy(isLetter) else {
       throw PackStoreError(
-        .invalidArgument, "no channel can have the name '\(name)': it has 1 to 64 of a-z, 0-9 and '-'")
+        .invalidArgument, "invalid channel name '\(name)': use 1 to 64 of the characters a-z, 0-9 and '-'")
     }
     self.name = String(name)
   }

@@ -9,7 +9,7 @@ public struct SitePublicKey: Hashable, Sendable {
   /// The 32 bytes of an Ed25519 public key.
   public let bytes: [UInt8]
 
-  /// `nil` unless `bytes` are 32 bytes with at least one that is not zero. All zeros mark an unsigned root.
+  /// Copies a key; `nil` if `bytes` does not have 32 bytes or is all zeros. All zeros mark an unsigned root.
   package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == Self.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
     self.bytes = Array(bytes)
@@ -17,7 +17,7 @@ public struct SitePublicKey: Hashable, Sendable {
 }
 
 extension SitePublicKey: LosslessStringConvertible {
-  /// Reads base64 of 32 bytes.
+  /// Parses canonical base64 of 32 bytes; `nil` for anything else.
   public init?(_ description: String) {
     guard let bytes = Data(base64Encoded: description), let key = Self(Array(bytes)), key.description == description
     else {
