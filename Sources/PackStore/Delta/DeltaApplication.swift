@@ -1,26 +1,26 @@
 import CPackStore
 
 extension Transaction {
-  /// Stages the version that an unsigned delta leads to as the pack's current version, with its number and date.
+  /// Stages the new version of an unsigned delta as the pack's current version, with the number and the date in the delta.
   ///
-  /// Assets of the old version are reused. The new version has exactly the content that the delta's header names; otherwise nothing
-  /// is staged. After an error the transaction is as it was before the call, and nothing of the attempt is kept. The new version
-  /// belongs to an unsigned publisher (`Store.Origin.unsigned`).
+  /// Assets of the old version are reused. The new version has exactly the content that the delta's header specifies; otherwise
+  /// nothing is staged. After an error the transaction is unchanged, and no data of the attempt is kept. The new version belongs to
+  /// an unsigned publisher (`Store.Origin.unsigned`).
   ///
   /// - Parameters:
-  ///   - delta: a delta that starts from a version kept here.
-  ///   - options: priority, origin, and how new chunks are compressed.
+  ///   - delta: a delta whose old version is kept in the store.
+  ///   - options: the priority, the handling of another origin, and the compression of new chunks.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
   /// - Throws: `untrusted` if a signature follows the delta; `otherOrigin`; `downgrade`; `notFound` if the delta's old version is
-  ///   not kept here; `exists` if other content has the new version's number; `held`; `CancellationError` if the surrounding task
-  ///   is cancelled; `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`, `invalidArgument`.
+  ///   not kept in the store; `exists` if other content has the new version's number; `held`; `CancellationError` if the
+  ///   surrounding task is cancelled; `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`, `invalidArgument`.
   @discardableResult
   public mutating func apply(
     _ delta: DeltaFile, options: Store.ApplyOptions = .init(), progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
     guard !delta.isFollowedBySignature else {
       var error = PackStoreError(
-        .untrusted, "the delta has a signature, which was not checked", file: delta.path.string)
+        .untrusted, "the delta has a signature that was not verified", file: delta.path.string)
       error.specificRemedy = "open it as a VerifiedDelta of PackFormats"
       throw error
     }
@@ -30,10 +30,10 @@ extension Transaction {
     return try apply(delta, by: provenance, signer: nil, options: options, progress: progress)
   }
 
-  /// Stages the version that a delta leads to, as above.
+  /// Stages the new version of a delta like ``apply(_:options:progress:)``.
   ///
   /// - Parameters:
-  ///   - provenance: the publisher of the new version, as established by the caller.
+  ///   - provenance: the origin of the new version, which the caller has verified.
   ///   - signer: the root key for the installation log; `nil` for an unsigned delta.
   package mutating func apply(
     _ delta: DeltaFile, by provenance: Provenance, signer: SitePublicKey?, options: Store.ApplyOptions,
@@ -58,7 +58,7 @@ extension Transaction {
   }
 }
 
-/// Builds the core's request for the length of `body`. The core stops when the surrounding task is cancelled.
+/// Calls `body` with the core's request, which is valid only during the call. The core stops if the surrounding task is cancelled.
 private func withRequest<Result>(
   _ delta: DeltaFile, _ provenance: Provenance, _ options: Store.ApplyOptions, _ observer: inout InstallObserver,
   _ body: (UnsafePointer<pks_apply_request>) -> Result

@@ -1,17 +1,17 @@
 import CPackStore
 
-/// A delta in a file, open for reading, whose header was checked.
+/// A delta in a file, open for reading, with a checked header.
 ///
-/// A signature may follow the delta. `PackStore` does not read it: `VerifiedDelta` of `PackFormats` does.
+/// A signature may follow the delta. `PackStore` does not read the signature: `VerifiedDelta` of `PackFormats` does.
 ///
-/// The file stays open until the value is released. Nothing may write to it during that time; a change is detected.
+/// The file stays open until the object is released. No program may write to it during that time; changes are detected.
 public final class DeltaFile: Sendable {
   private let file: InputFile
   package let path: FilePath
 
   public let info: Info
 
-  /// Whether bytes follow the delta: its signature.
+  /// Whether bytes follow the delta, which should be its signature.
   package let isFollowedBySignature: Bool
 
   /// Opens a delta and checks its header.
@@ -28,23 +28,23 @@ public final class DeltaFile: Sendable {
     isFollowedBySignature = end.count > 1
   }
 
-  /// The bytes after the delta: at most `limit` of them.
+  /// Returns the bytes after the delta, at most `limit`.
   ///
   /// - Throws: `corrupt` if the file was changed since it was opened; `ioError`, `outOfMemory`.
   package func trailer(upTo limit: Int) throws -> [UInt8] {
     try file.bytes(at: UInt64(clamping: info.byteCount), upTo: limit)
   }
 
-  /// Adds the remedy for a damaged delta, which differs from that of a damaged store.
+  /// Adds the remedy for a damaged delta, because the remedy for a damaged store does not apply.
   func explain(_ error: any Error) -> any Error { Self.explain(error, path) }
 
   private static func explain(_ error: any Error, _ path: FilePath) -> any Error {
     guard var error = error as? PackStoreError, error.code == .corrupt, error.file == path.string else { return error }
-    error.specificRemedy = "get it once more from its publisher"
+    error.specificRemedy = "download it again from its publisher"
     return error
   }
 
-  /// Lends the core what it reads.
+  /// Calls `body` with the core's source for this file, which is valid only during the call.
   func withSource<Result>(_ body: (pks_delta_source) -> Result) -> Result {
     Self.withSource(file, path, body)
   }
@@ -67,7 +67,9 @@ extension DeltaFile {
     }
   }
 
-  /// What the core calls to read: `context` leads to the file. Returns 0, or an error number.
+  /// Reads for the core. `context` points to the file.
+  ///
+  /// - Returns: 0, or an error number of the system.
   private static func readForCore(
     from context: UnsafeMutableRawPointer?, at offset: UInt64, to out: UnsafeMutableRawPointer, count: Int,
     got: UnsafeMutablePointer<Int>

@@ -1,39 +1,39 @@
 import CPackStore
 
 extension DeltaFile {
-  /// What a delta says of itself: which version of a pack it turns into which.
+  /// The header of a delta, which identifies the old and the new version of the pack.
   public struct Info: Hashable, Codable, Sendable {
     public let pack: PackID
 
-    /// The number of the version that must be there.
+    /// The number of the old version.
     public let fromVersion: UInt64
 
-    /// The number of the version that comes of it.
+    /// The number of the new version.
     public let toVersion: UInt64
 
-    /// The content of the version that must be there.
+    /// The content of the old version, which the store must have.
     public let fromCatalog: CatalogID
 
-    /// The content of the version that comes of it.
+    /// The content of the new version.
     public let toCatalog: CatalogID
 
-    /// The SHA-256 of the attributes of the version that comes of it; nil when it has none.
+    /// The SHA-256 of the new version's attributes; `nil` if it has none.
     package let toAttributes: Digest256?
 
     public let fileCount: Int
     public let linkCount: Int
     public let folderCount: Int
 
-    /// The sum of the sizes of the files that come of it, in bytes.
+    /// The sum of the sizes of the new version's files, in bytes.
     public let assetByteCount: Int
 
-    /// Bytes of assets that the delta brings; the rest is there.
+    /// Bytes of assets that the delta contains. All other bytes come from the old version.
     public let newByteCount: Int
 
-    /// Bytes of the delta, without a signature.
+    /// The size of the delta in bytes, without a signature.
     public let byteCount: Int
 
-    /// How many bytes at the beginning of the file are its header, which says what all others have to be.
+    /// The size of the header at the start of the file, in bytes. The header contains the hashes of all following blocks.
     package let headerByteCount: Int
 
     /// The SHA-256 of the header: the delta's name on a site.

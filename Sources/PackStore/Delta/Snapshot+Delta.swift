@@ -1,6 +1,6 @@
 import CPackStore
 
-/// What the core tells while it builds a delta: the `context` of its callbacks.
+/// The `context` of the core's callbacks while it builds a delta.
 private struct DeltaBuilder {
   let write: (UInt64, UnsafeRawBufferPointer) throws -> Void
   let progress: ((Int, Int) -> Void)?
@@ -11,11 +11,11 @@ extension Snapshot {
   /// Builds the delta between two kept versions of a pack.
   ///
   /// - Parameters:
-  ///   - level: 1 to 22; nil: the core's default.
-  ///   - write: takes bytes of the file with their offset, in no particular order; the header comes last, whole, at 0.
-  ///   - progress: bytes that were worked on, and of how many.
-  /// - Throws: `notFound` when a version is not kept; `CancellationError` when the surrounding task is; what `write`
-  ///   throws; `invalidArgument`, `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`.
+  ///   - level: the compression level, 1 to 22; `nil` for the core's default.
+  ///   - write: receives bytes of the file with their offset, in any order. The last call receives the whole header, at offset 0.
+  ///   - progress: receives the number of processed bytes, and the total.
+  /// - Throws: `notFound` if a version is not kept; `CancellationError` if the surrounding task is cancelled; the errors of
+  ///   `write`; `invalidArgument`, `corrupt`, `purged`, `noSpace`, `ioError`, `outOfMemory`.
   package func buildDelta(
     of pack: PackID, from: UInt64, to: UInt64, level: Int32?,
     write: (UInt64, UnsafeRawBufferPointer) throws -> Void, progress: ((Int, Int) -> Void)? = nil
@@ -37,7 +37,7 @@ extension Snapshot {
   }
 }
 
-/// Lends the core's form of what to build. Stops when the surrounding task is cancelled.
+/// Calls `body` with the core's request, which is valid only during the call. The core stops if the surrounding task is cancelled.
 private func withRequest<Result>(
   _ pack: PackID, _ from: UInt64, _ to: UInt64, _ level: Int32?, _ builder: inout DeltaBuilder,
   _ body: (UnsafePointer<pks_delta_request>) -> Result
