@@ -1,15 +1,15 @@
 import CPackStore
 
 extension Store {
-  /// Where a pack comes from: who may change it.
+  /// The source of a pack. Only the same origin may change the pack, unless the pack is adopted.
   public enum Origin: Hashable, Sendable {
-    /// What this machine added itself.
+    /// A pack that this machine added itself.
     case local
     /// A publisher's product. The key is the publisher's first root key.
     case signed(SitePublicKey, Product)
     /// A product of a publisher without a key.
     case unsigned(Product)
-    /// What a repair found without a word about where it came from.
+    /// A pack that a repair found without a record of its origin.
     case unknown
 
     public var product: Product? {
@@ -23,7 +23,7 @@ extension Store {
       if case .signed(let key, _) = self { key } else { nil }
     }
 
-    /// What people call it: `local`, `unknown`, or 16 hexadecimal digits.
+    /// The id for messages and commands: `local`, `unknown`, or 16 hexadecimal digits.
     public var id: String {
       guard let product else { return self == .local ? "local" : "unknown" }
       let key = key?.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount)
@@ -38,7 +38,7 @@ extension Store {
       case PKS_ORIGIN_LOCAL: self = .local
       case PKS_ORIGIN_UNSIGNED: self = .unsigned(Product(trusted: name))
       case PKS_ORIGIN_SIGNED:
-        guard let key else { preconditionFailure("the core lists no signed origin without a key") }
+        guard let key else { preconditionFailure("the core returned a signed origin without a key") }
         self = .signed(key, Product(trusted: name))
       default: self = .unknown
       }
@@ -93,23 +93,24 @@ extension Store.Origin: Codable {
   }
 }
 
-/// By whose word a pack is brought to a version. Signatures were checked.
+/// The origin of a pack version and the signed file that lists it. Signatures are already verified.
 package struct Provenance: Hashable, Sendable {
+  /// The kind of file that lists a version.
   package enum Statement: Hashable, Sendable {
     case root, archive, delta
-    /// That of the machine itself, which is not numbered.
+    /// A change by this machine itself, which has no sequence number.
     case own
   }
 
   package var origin: Store.Origin
   package var statement: Statement
-  /// Of the delegation by which it is signed; 0: it is not signed.
+  /// The serial of the delegation that authorizes the signature; 0 if the file is unsigned.
   package var serial: UInt64
-  /// Of the statement: its publisher only raises it under one serial.
+  /// The sequence number of the file. Under one serial, a publisher only raises it.
   package var sequence: UInt64
-  /// Takes the pack over if it is of another origin.
+  /// Whether to adopt the pack if it has another origin.
   package var adopts = false
-  /// Takes a version that is lower than the one that was accepted last.
+  /// Whether to accept a version below the last accepted one.
   package var allowsDowngrade = false
 
   package init(
@@ -124,7 +125,7 @@ package struct Provenance: Hashable, Sendable {
     self.allowsDowngrade = allowsDowngrade
   }
 
-  /// The pack becomes the machine's own, wherever it comes from: what a publisher publishes.
+  /// Makes the pack the machine's own, regardless of its origin. Publishers use it for the packs that they publish.
   package static let ownWord = Provenance(.local, .own, serial: 0, sequence: 0, adopts: true)
 
   var core: pks_provenance {
