@@ -5,18 +5,26 @@
 
   @testable import PackServing
 
-  /// What others can cause is bounded. Time is given, not waited for.
+  /// Clients can cause a bounded amount of work only. Time passes only if a test advances it.
   @Suite struct ConnectionTableTests {
+    private let time = ManualTime()
+
     private func channel() throws -> NIOAsyncTestingChannel { NIOAsyncTestingChannel() }
 
-    private func limits(_ adjust: (inout ConnectionTable.Limits) -> Void) -> ConnectionTable.Limits {
+    private func table(_ adjust: (inout ConnectionTable.Limits) -> Void = { _ in }) -> ConnectionTable {
       var limits = ConnectionTable.Limits()
       adjust(&limits)
-      return limits
+      return ConnectionTable(limits, now: { [time] in time.now })
+    }
+
+    /// Advances time, and closes the connections that are due.
+    private func sweep(_ table: ConnectionTable, after duration: Duration) {
+      time.advance(by: duration)
+      table.sweep()
     }
 
     @Test func oneMoreTakesThePlaceOfTheLongestIdle() async throws {
-      let table = ConnectionTable(limits { $0.connections = 2 })
+      let table = table { $0.connections = 2 }
       let first = try channel(), second = try channel(), third = try channel(), fourth = try channel()
       #expect(table.admit(first) && table.admit(second))
       let busy = try #require(table.begin(on: first))
@@ -32,23 +40,25 @@
     }
 
     @Test func whatIsIdleOrStalledIsClosed() async throws {
-      let table = ConnectionTable(ConnectionTable.Limits())
+      let table = table()
       let idle = try channel(), busy = try channel(), stalled = try channel()
       for channel in [idle, busy, stalled] { #expect(table.admit(channel)) }
       let transfers = try [busy, stalled].map { try #require(table.begin(on: $0)) }
-      let now = ContinuousClock.now
-      table.sweep(now: now + .seconds(20))
-      #expect(table.connectionCount == 3)
-      table.sweep(now: now + .seconds(29))
+      sweep(table, after: .seconds(20))
       #expect(table.connectionCount == 3)
       table.end(transfers[0])
-      table.sweep(now: now + .seconds(31))
-      for channel in [idle, busy, stalled] { try await channel.closeFuture.get() }
+      sweep(table, after: .seconds(10))
+      #expect(table.connectionCount == 3, "exactly the limit")
+      sweep(table, after: .seconds(1))
+      for channel in [idle, stalled] { try await channel.closeFuture.get() }
+      #expect(table.connectionCount == 1, "idle for 11 seconds")
+      sweep(table, after: .seconds(20))
+      try await busy.closeFuture.get()
       #expect(table.connectionCount == 0)
     }
 
     @Test func transfersAreCounted() throws {
-      let table = ConnectionTable(limits { $0.transfers = 3 })
+      let table = table { $0.transfers = 3 }
       let one = try channel()
       #expect(table.admit(one))
       let transfers = (0..<3).compactMap { _ in table.begin(on: one) }
@@ -59,7 +69,7 @@
     }
 
     @Test func streamsAreCounted() {
-      let table = ConnectionTable(limits { $0.streams = 1 })
+      let table = table { $0.streams = 1 }
       #expect(table.beginStream() && !table.beginStream())
       table.endStream()
       #expect(table.beginStream())
@@ -71,7 +81,7 @@
     /// Of several streams each ends for itself: it is under way until it is closed, whatever became of it, and only one that stalls is
     /// closed. The connection is idle when the last one has ended.
     @Test func aStreamEndsAlone() async throws {
-      let table = ConnectionTable(limits { $0.transfers = 2 })
+      let table = table { $0.transfers = 2 }
       let connection = try channel(), first = Stream(of: connection), second = Stream(of: connection)
       #expect(table.admit(connection))
       let refused = try #require(table.begin(on: first)), sent = try #require(table.begin(on: second))
@@ -80,9 +90,9 @@
       first.close(mode: .all, promise: nil)
       try await first.closeFuture.get()
       let third = Stream(of: connection), other = try #require(table.begin(on: third))
-      table.sweep(now: .now + .seconds(10))
+      sweep(table, after: .seconds(10))
       #expect(table.connectionCount == 1)
-      table.sweep(now: .now + .seconds(31))
+      sweep(table, after: .seconds(21))
       for stream in [second, third] { try await stream.closeFuture.get() }
       #expect(table.connectionCount == 1)
       for (stream, transfer) in [(second, sent), (third, other)] {
@@ -90,30 +100,30 @@
         // What waits for its close is done by its event loop.
         try await stream.eventLoop.submit {}.get()
       }
-      table.sweep(now: .now + .seconds(20))
+      sweep(table, after: .seconds(30))
       #expect(table.connectionCount == 1)
-      table.sweep(now: .now + .seconds(31))
+      sweep(table, after: .seconds(1))
       try await connection.closeFuture.get()
       #expect(table.connectionCount == 0)
     }
 
     /// A client may send requests before it has read that its connection ends.
     @Test func anAnswerThatEndsAConnectionWaitsForTheNext() async throws {
-      let table = ConnectionTable(ConnectionTable.Limits())
+      let table = table()
       let one = try channel()
       #expect(table.admit(one))
       table.end(try #require(table.begin(on: one)), closes: true)
       let next = try #require(table.begin(on: one))
-      table.sweep(now: .now + .seconds(3))
+      sweep(table, after: .seconds(3))
       #expect(table.connectionCount == 1)
       table.end(next)
-      table.sweep(now: .now + .seconds(3))
+      sweep(table, after: .seconds(3))
       try await one.closeFuture.get()
     }
 
     /// At the end nothing begins, and what is under way ends first.
     @Test func theEndWaitsForTransfers() async throws {
-      let table = ConnectionTable(ConnectionTable.Limits())
+      let table = table()
       let listener = try channel(), one = try channel()
       table.listen(at: listener)
       #expect(table.admit(one))
@@ -135,14 +145,13 @@
     }
 
     @Test func anAnswerThatEndsAConnectionLeavesTimeToReadIt() async throws {
-      let table = ConnectionTable(ConnectionTable.Limits())
+      let table = table()
       let one = try channel()
       #expect(table.admit(one))
       table.end(try #require(table.begin(on: one)), closes: true)
-      let now = ContinuousClock.now
-      table.sweep(now: now + .seconds(1))
+      sweep(table, after: .seconds(1))
       #expect(table.connectionCount == 1)
-      table.sweep(now: now + .seconds(3))
+      sweep(table, after: .seconds(1))
       try await one.closeFuture.get()
       #expect(table.connectionCount == 0)
     }

@@ -52,9 +52,14 @@
     }
 
     let limits: Limits
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    init(_ limits: Limits) { self.limits = limits }
+    /// - Parameter now: returns the current time.
+    init(_ limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+      self.limits = limits
+      self.now = now
+    }
 
     /// Takes a connection in, or says that there is no room.
     func admit(_ channel: any Channel) -> Bool {
@@ -68,7 +73,7 @@
           victim = longest.value.channel
           state.connections[longest.key] = nil
         }
-        state.connections[id] = Connection(channel: channel, idleSince: .now)
+        state.connections[id] = Connection(channel: channel, idleSince: now())
         return (true, victim)
       }
       victim?.close(mode: .all, promise: nil)
@@ -89,14 +94,14 @@
         let id = isOfStream ? parent ?? own : own
         state.nextTransfer += 1
         state.transfers[state.nextTransfer] = Transfer(
-          connection: id, channel: channel, isOfStream: isOfStream, lastProgress: .now)
+          connection: id, channel: channel, isOfStream: isOfStream, lastProgress: now())
         state.connections[id]?.transferCount += 1
         return state.nextTransfer
       }
     }
 
     /// The client took something.
-    func progress(_ transfer: UInt64) { state.withLock { $0.transfers[transfer]?.lastProgress = .now } }
+    func progress(_ transfer: UInt64) { state.withLock { $0.transfers[transfer]?.lastProgress = now() } }
 
     /// The whole answer was handed over, or there will be no more of it.
     ///
@@ -119,8 +124,8 @@
       if state.transfers.isEmpty { state.drained?.finish() }
       guard var connection = state.connections[ended.connection] else { return }
       connection.transferCount -= 1
-      connection.idleSince = .now
-      if closes { connection.closesAt = .now + limits.lingering }
+      connection.idleSince = now()
+      if closes { connection.closesAt = now() + limits.lingering }
       state.connections[ended.connection] = connection
     }
 
@@ -142,7 +147,8 @@
     // MARK: - Closing
 
     /// Closes what is idle, or stalled, for too long. Of a connection on which something is sent nothing is closed but what is stalled.
-    func sweep(now: ContinuousClock.Instant = .now) {
+    func sweep() {
+      let now = self.now()
       let victims = state.withLock { state -> [any Channel] in
         let stalled = state.transfers.values.filter { now - $0.lastProgress > limits.stall }.map(\.channel)
         let idle = state.connections.values.filter { connection in
