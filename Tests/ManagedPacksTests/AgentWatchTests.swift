@@ -145,10 +145,8 @@ import Testing
           asked.append("asked")
           return .status(process: number)
         }, end: { _ in }, refuse: { _ in })
-      let start = ContinuousClock.now
       let server = try AgentServer(
-        LocalSocket.listen(at: AgentElection.place(in: setup.group)), now: { ContinuousClock.now - start },
-        handler: handler)
+        LocalSocket.listen(at: AgentElection.place(in: setup.group)), now: { .zero }, handler: handler)
       server.start()
       // However busy the machine is, an answer comes sooner.
       let manager = try manager(setup, agent, patience: .seconds(3600))

@@ -8,6 +8,8 @@ struct ExtensionFilter: Sendable {
   let environment: [String: String]
   /// Seconds since 1970.
   let wallClock: @Sendable () -> Double
+  /// Returns the current time, for the time limits.
+  let now: @Sendable () -> ContinuousClock.Instant
   let tell: @Sendable (AgentNotice) -> Void
 
   func wanted(_ event: BAContentRequest, _ packs: [AssetPack]) async -> FilterAnswer {
@@ -25,15 +27,16 @@ struct ExtensionFilter: Sendable {
 
   private func ask(_ event: BAContentRequest, _ packs: [AssetPack]) async throws -> Set<String> {
     let program = try OwnedFile(program, isProgram: true).path
-    let clock = ContinuousClock(), begin = clock.now
+    let begin = now()
     let budget = ExtensionBudget(app: app, journal: journal, limits: limits, wallClock: wallClock)
     let time = try budget.charge()
     // The journal must not have it free, and must not have it for nothing.
-    defer { try? budget.refund(time - min(clock.now - begin, time)) }
+    defer { try? budget.refund(time - min(now() - begin, time)) }
     guard time > .zero else { throw ExtensionFailure.noTimeLeft }
     return try await BlockingExecutor.run {
       var run = try ExtensionRun(
-        program, [FilterProtocol.argument, event.word], environment: environment, limits: limits, time: time)
+        program, [FilterProtocol.argument, event.word], environment: environment, limits: limits, time: time,
+        now: now)
       return try run.wanted(of: packs)
     }
   }

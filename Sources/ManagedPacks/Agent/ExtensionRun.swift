@@ -67,6 +67,7 @@ struct ExtensionRun {
   let limits: ExtensionLimits
   /// When it has taken its time.
   var end: ContinuousClock.Instant
+  private let now: @Sendable () -> ContinuousClock.Instant
   private var frames: MessageFrames
 
   /// The most bytes that are read at a time.
@@ -86,10 +87,15 @@ struct ExtensionRun {
   /// - Parameters:
   ///   - time: how long it may take.
   ///   - messageLimit: the most bytes of what it says at a time.
+  ///   - now: returns the current time.
   init(
     _ program: FilePath, _ arguments: [String], environment: [String: String], limits: ExtensionLimits,
-    time: Duration, messageLimit: Int = MessageFrames.byteCountLimit
+    time: Duration, messageLimit: Int = MessageFrames.byteCountLimit,
+    now: @escaping @Sendable () -> ContinuousClock.Instant
   ) throws {
+    self.now = now
+    // The time that it takes to start counts.
+    end = now() + time
     let (dataLimit, overflows) = limits.byteCount.addingReportingOverflow(Self.slack)
     child = try ChildProcess(
       program, arguments, environment: environment,
@@ -97,7 +103,6 @@ struct ExtensionRun {
       processorSeconds: Int(clamping: time.components.seconds).addingClamped(1))
     self.limits = limits
     frames = MessageFrames(limit: messageLimit)
-    end = ContinuousClock().now + time
   }
 
   /// Which of the packs it wants. Blocks.
@@ -148,7 +153,7 @@ struct ExtensionRun {
   }
 
   private mutating func check() throws {
-    guard ContinuousClock().now < end else { throw ExtensionFailure.tookTooLong }
+    guard now() < end else { throw ExtensionFailure.tookTooLong }
     lookCount += 1
     let isOfAll = lookCount % Self.looksPerFamily == 0
     if let byteCount = isOfAll ? child.familyByteCount : child.privateByteCount, byteCount > limits.byteCount {

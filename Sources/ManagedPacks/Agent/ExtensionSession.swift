@@ -12,6 +12,8 @@ actor ExtensionSession: DownloadListener {
     let limits: ExtensionLimits
     let environment: [String: String]
     let wallClock: @Sendable () -> Double
+    /// Returns the current time, for the time limits.
+    let now: @Sendable () -> ContinuousClock.Instant
     let tell: @Sendable (AgentNotice) -> Void
   }
 
@@ -49,10 +51,10 @@ actor ExtensionSession: DownloadListener {
   private func perform(_ request: DownloaderRequest) async throws -> DownloaderReply {
     guard let program = options.program else { throw Refusal.noProgram }
     let path = try OwnedFile(program, isProgram: true).path
-    let budget = try budget(), clock = ContinuousClock(), begin = clock.now
+    let budget = try budget(), begin = options.now()
     let time = try budget.charge()
     // The journal must not have it free, and must not have it for nothing.
-    defer { try? budget.refund(time - min(clock.now - begin, time)) }
+    defer { try? budget.refund(time - min(options.now() - begin, time)) }
     guard time > .zero else { throw Refusal.noTime }
     do {
       let frame = try MessageFrames.frame(request.encode(), limit: DownloaderProtocol.byteCountLimit)
@@ -62,8 +64,8 @@ actor ExtensionSession: DownloadListener {
           try known
           ?? ExtensionRun(
             path, [DownloaderProtocol.argument], environment: options.environment, limits: options.limits, time: time,
-            messageLimit: DownloaderProtocol.byteCountLimit)
-        run.end = ContinuousClock().now + time
+            messageLimit: DownloaderProtocol.byteCountLimit, now: options.now)
+        run.end = options.now() + time
         do {
           return (try run.exchange(frame), run)
         } catch {

@@ -23,6 +23,9 @@ package actor GroupAgent {
     package var server = AgentServer.Limits()
     package var credentials = PeerCredentials.system
 
+    /// Returns the current time, for the time limits of extensions.
+    package var extensionClock: @Sendable () -> ContinuousClock.Instant = { .now }
+
     /// After how long the journal is read without a hint.
     package var interval = Duration.seconds(60)
 
@@ -460,7 +463,8 @@ package actor GroupAgent {
     if let program = configuration.downloaderExtension {
       let filter = ExtensionFilter(
         app: id, program: program, journal: journal, limits: options.limits,
-        environment: options.manager.environment, wallClock: options.wallClock, tell: options.tell)
+        environment: options.manager.environment, wallClock: options.wallClock,
+        now: options.extensionClock, tell: options.tell)
       managerOptions.filter = { event, packs in await filter.wanted(event, packs) }
     }
     let manager = try AssetPackManager(configuration: configuration, options: managerOptions)

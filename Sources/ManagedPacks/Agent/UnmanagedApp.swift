@@ -28,7 +28,8 @@ actor UnmanagedApp {
     session = ExtensionSession(
       ExtensionSession.Options(
         app: id, program: configuration.downloaderExtension, folder: folder, journal: JournalFile(in: group),
-        limits: options.limits, environment: environment, wallClock: options.wallClock, tell: options.tell))
+        limits: options.limits, environment: environment, wallClock: options.wallClock,
+        now: options.extensionClock, tell: options.tell))
   }
 
   // MARK: - Downloading
