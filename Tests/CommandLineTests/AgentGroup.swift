@@ -16,7 +16,9 @@ struct AgentGroup {
   let key: String
 
   /// Publishes packs of a playground's folders `packs/NAME`, each with its attributes in `packs/NAME.json`.
-  init(_ playground: Playground, _ directives: String = "") throws {
+  ///
+  /// - Parameter heldAfter: the number of bytes of packs that the server sends before it waits for ``WebServer/openGate()``; `nil` if it never waits.
+  init(_ playground: Playground, _ directives: String = "", heldAfter: Int? = nil) throws {
     umask(0o022)  // what the agent reads must not be open to others
     self.playground = playground
     try playground.makeFolder("web")
@@ -27,7 +29,9 @@ struct AgentGroup {
       try playground.succeed("attributes", "origin", pack, "--set", "packs/\(name)", "-q")
     }
     try playground.succeed("publish", "origin", "web/site", "--key", "key", "-q")
-    server = try WebServer.nginx(playground, serving: "web", directives)
+    server =
+      try heldAfter.map { try WebServer.gated(playground, serving: "web", byteCount: $0) }
+      ?? WebServer.nginx(playground, serving: "web", directives)
     try writeList()
   }
 
@@ -51,9 +55,6 @@ struct AgentGroup {
   var sentByteCount: Int {
     server.requests.filter { $0.path.hasPrefix("/site/segments/") }.reduce(0) { $0 + $1.byteCount }
   }
-
-  /// Returns when the server has sent so many bytes of packs.
-  func wait(forBytes count: Int) { waitForChange(of: server.log) { sentByteCount >= count } }
 
   /// Starts the program; what it prints goes to a file of the playground.
   func start(_ arguments: [String], output: String) throws -> Process {

@@ -104,7 +104,7 @@ import Testing
     defer { end(app) }
     while true {
       let begin = group.sentByteCount, limit = random.next(Self.byteCount / 3)
-      while app.isRunning, group.sentByteCount - begin < limit { sched_yield() }
+      waitForChange(of: group.server.log) { !app.isRunning || group.sentByteCount - begin >= limit }
       guard app.isRunning else {
         app.waitUntilExit()
         if app.terminationStatus == 0 { break }

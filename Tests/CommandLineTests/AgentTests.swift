@@ -13,7 +13,9 @@ import Testing
 @Suite struct AgentTests {
   let playground = try! Playground()
 
-  private func group(_ directives: String = "", byteCount: Int = 300_000) throws -> AgentGroup {
+  private func group(
+    _ directives: String = "", byteCount: Int = 300_000, heldAfter: Int? = nil
+  ) throws -> AgentGroup {
     for (pack, policy, events) in [
       ("Level1", "essential", #""firstInstallation""#), ("Music", "prefetch", #""firstInstallation""#),
       ("Patch", "prefetch", #""subsequentUpdate""#),
@@ -21,7 +23,7 @@ import Testing
       try playground.write(noise(byteCount, seed: UInt64(pack.utf8.count)), to: "packs/\(pack)/\(pack).bin")
       try playground.write(AgentGroup.attributes(policy, events), to: "packs/\(pack).json")
     }
-    return try AgentGroup(playground, directives)
+    return try AgentGroup(playground, directives, heldAfter: heldAfter)
   }
 
   /// Each event brings the packs that policies call for: by the command alone, and by an agent.
@@ -98,17 +100,22 @@ import Testing
   /// hands it over, was killed, or is stopped and says nothing.
   @Test(arguments: ["alive", "killed", "stopped"]) func appBesideAnAgent(agentIs state: String) throws {
     let size = 6_000_000
-    let group = try group("limit_rate 400k; sendfile off;", byteCount: size)
+    let group = try group(byteCount: size, heldAfter: size / 4)
     let agent = try group.startAgent()
     let event = try playground.succeed("agent", "event", "Game.plist", "install")
     #expect(event.output == "com.example.game: install, by the agent: Level1, Music\n")
-    group.wait(forBytes: size / 4)
+    group.server.waitUntilHeld()
     if state == "killed" { kill(agent.processIdentifier, SIGKILL) }
     if state == "stopped" { kill(agent.processIdentifier, SIGSTOP) }
-    let app = try playground.packstore("agent", "Game.plist", "--wait-essential")
-    #expect(app.status == 0, "\(app.errors)")
+    let app = try group.start(["agent", "Game.plist", "--wait-essential"], output: "app.log")
+    // The agent cannot finish the download before the app requests it.
+    if state == "alive" { try group.wait(for: "Level1@2 is fetched by an app", while: agent) }
+    try group.server.openGate()
+    app.waitUntilExit()
+    let said = try playground.text("app.log")
+    #expect(app.terminationStatus == 0, "\(said)")
     switch state {
-    case "alive": try group.wait(for: "Level1@2 is fetched by an app", while: agent)
+    case "alive": break
     case "killed": agent.waitUntilExit()
     default:
       // The app does not wait for it for long, and killed it, if it held what the app needed.

@@ -69,27 +69,9 @@ import Testing
   private func applyWithKill(after limit: Int) throws -> (wasKilled: Bool, changes: Int) {
     let process = try playground.start(
       ["apply", "store", "file.delta", "--allow-unsigned", "--adopt", "-q"], output: .nullDevice, errors: .nullDevice)
-    var changes = 0, last = files()
-    while process.isRunning, changes < limit {
-      let now = files()
-      if now != last { changes += 1 }
-      last = now
-      sched_yield()
-    }
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
-    let wasKilled = process.terminationReason == .uncaughtSignal
+    let (wasKilled, changes) = playground.kill(process, afterChanges: limit, of: "store")
     if !wasKilled { #expect(process.terminationStatus == 0, "seed \(seed)") }
     return (wasKilled, changes)
-  }
-
-  /// The names below the store's folder, and how long the files are.
-  private func files() -> [String] {
-    playground.tree("store").map { name in
-      var info = stat()
-      lstat("\(playground.path)/store/\(name)", &info)
-      return "\(name) \(info.st_size)"
-    }
   }
 
   /// "old" or "new": which of the two the store has, all of it.

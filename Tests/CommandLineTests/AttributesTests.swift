@@ -87,19 +87,21 @@ import Testing
     #expect(try attributes("P@3", in: "pulled")["language"] as? String == "de")
   }
 
-  @Test(arguments: [
-    ("{", 2, "set.json:1:2: "),
-    (#"{"langage":"en"}"#, 2, "set.json:1:2: attributes have no member 'langage': did you mean 'language'?"),
-    ("{\n  \"priority\": 1.5 }", 2, "set.json:2:15: a priority is an integer"),
-    (#"{"map":["["]}"#, 2, "set.json:1:"), (#"{"platforms":"iOS"}"#, 2, "set.json:1:14: it is no list"),
-    (#"{"appVersions":"3..<2"}"#, 2, "set.json:1:16: "), ("[]", 2, "attributes are no object"),
-    (#"{"downloadPolicy":{"essential":{"installationEventTypes":[]}}}"#, 2, "names no installation event"),
-  ])
-  func mistakes(_ text: String, _ status: Int32, _ error: String) throws {
-    try playground.write(text, to: "set.json")
-    let run = try playground.packstore("attributes", "store", "P", "--set", "set.json")
-    #expect(run.status == status && run.errors.contains(error), "\(run.status) \(run.errors)")
-    #expect(try attributes()["version"] as? Int == 1)
+  @Test func mistakes() throws {
+    let cases: [(String, Int32, String)] = [
+      ("{", 2, "set.json:1:2: "),
+      (#"{"langage":"en"}"#, 2, "set.json:1:2: attributes have no member 'langage': did you mean 'language'?"),
+      ("{\n  \"priority\": 1.5 }", 2, "set.json:2:15: a priority is an integer"),
+      (#"{"map":["["]}"#, 2, "set.json:1:"), (#"{"platforms":"iOS"}"#, 2, "set.json:1:14: it is no list"),
+      (#"{"appVersions":"3..<2"}"#, 2, "set.json:1:16: "), ("[]", 2, "attributes are no object"),
+      (#"{"downloadPolicy":{"essential":{"installationEventTypes":[]}}}"#, 2, "names no installation event"),
+    ]
+    for (text, status, error) in cases {
+      try playground.write(text, to: "set.json")
+      let run = try playground.packstore("attributes", "store", "P", "--set", "set.json")
+      #expect(run.status == status && run.errors.contains(error), "\(run.status) \(run.errors)")
+      #expect(try attributes()["version"] as? Int == 1)
+    }
   }
 
   @Test(arguments: [

@@ -23,7 +23,12 @@ struct BucketTests {
     }
   }
 
-  private static let site = "s3://assets/packs"
+  /// The server of all tests but the campaign, each with a prefix of its own. It ends with this process.
+  private static let server = Result { try StorageServer() }
+
+  /// A prefix in the bucket that no other test uses.
+  private let prefix = "packs-\(UUID().uuidString)"
+  private var site: String { "s3://assets/\(prefix)" }
 
   @discardableResult
   private func packstore(_ server: StorageServer, _ arguments: String..., status: Int32 = 0) throws -> Run {
@@ -33,43 +38,43 @@ struct BucketTests {
   }
 
   @Test func aReleaseFromAnEmptyMachine() throws {
-    let server = try StorageServer()
-    let check = try packstore(server, "check-bucket", Self.site, "--json")
+    let server = try Self.server.get()
+    let check = try packstore(server, "check-bucket", site, "--json")
     #expect(check.output.contains(#""safe" : true"#) || check.output.contains(#""safe":true"#), "\(check.output)")
-    try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "--deltas", "0", "-q")
-    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 1 roots"))
+    try packstore(server, "publish", "Packs", site, "P@2", "--key", "site.key", "--deltas", "0", "-q")
+    #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 1 roots"))
     // Another machine has nothing but the key.
-    try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "--no-offer", "-q")
-    try packstore(server, "promote", Self.site, "P@3", "--to", "beta", "--key", "site.key", "-q")
-    try packstore(server, "promote", Self.site, "P@3", "--share", "5%", "--key", "site.key", "-q")
-    let channels = try packstore(server, "channels", Self.site).output
+    try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", "--no-offer", "-q")
+    try packstore(server, "promote", site, "P@3", "--to", "beta", "--key", "site.key", "-q")
+    try packstore(server, "promote", site, "P@3", "--share", "5%", "--key", "site.key", "-q")
+    let channels = try packstore(server, "channels", site).output
     #expect(channels.contains("beta") && channels.contains("5%"))
-    #expect(try packstore(server, "log", Self.site).output.contains("P@2"))
-    try packstore(server, "promote", Self.site, "P@3", "--key", "site.key", "-q")
-    try packstore(server, "refresh", Self.site, "--key", "site.key", "-q")
-    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 2 roots"))
-    let again = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "--deltas", "0")
+    #expect(try packstore(server, "log", site).output.contains("P@2"))
+    try packstore(server, "promote", site, "P@3", "--key", "site.key", "-q")
+    try packstore(server, "refresh", site, "--key", "site.key", "-q")
+    #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 2 roots"))
+    let again = try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", "--deltas", "0")
     #expect(again.output.contains("nothing is new"))
     // A work folder has the site; the next command fetches what changed.
-    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "--work", "work", "-q")
     let before = try server.control("{}")
-    try packstore(server, "demote", Self.site, "P@3", "--from", "beta", "--key", "site.key", status: 2)
+    try packstore(server, "demote", site, "P@3", "--from", "beta", "--key", "site.key", status: 2)
     try packstore(
-      server, "unpublish", Self.site, "P", "--all", "--grace", "0", "--key", "site.key", "--work", "work", "-q")
+      server, "unpublish", site, "P", "--all", "--grace", "0", "--key", "site.key", "--work", "work", "-q")
     #expect(try server.control("{}")["received", default: 0] - before["received", default: 0] < 300_000)
-    #expect(try server.verify("packs").hasPrefix("whole: 2 roots, 0 files"))
+    #expect(try server.verify(prefix).hasPrefix("whole: 2 roots, 0 files"))
   }
 
   /// A machine that has the key and nothing else publishes one changed file of a site.
   @Test func anEmptyMachineFetchesLittle() throws {
-    let server = try StorageServer()
+    let server = try Self.server.get()
     for index in 0..<100 { try playground.write(noise(60_000, seed: UInt64(1_000 + index)), to: "folder/\(index)") }
     try packstore(server, "add", "Packs", "folder", "--pack", "P", "-q")
-    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
+    try packstore(server, "publish", "Packs", site, "--key", "site.key", "-q")
     try playground.write(noise(60_000, seed: 7), to: "folder/50")
     try packstore(server, "add", "Packs", "folder", "--pack", "P", "-q")
     let before = try server.control("{}")
-    let run = try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "--json")
+    let run = try packstore(server, "publish", "Packs", site, "--key", "site.key", "--json")
     let after = try server.control("{}")
     func count(_ name: String) -> Int { after[name, default: 0] - before[name, default: 0] }
     #expect(count("sent") < 6_000_000 / 20, "\(count("sent")) bytes down")
@@ -78,66 +83,66 @@ struct BucketTests {
     #expect(traffic["content_bytes"] == 0)
     #expect((1...count("sent")).contains(try #require(traffic["fetched_bytes"])))
     #expect((60_000...count("received")).contains(try #require(traffic["uploaded_bytes"])))
-    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 1 roots"))
+    #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 1 roots"))
     // A delta is made of content, which is fetched for it, and counted apart.
     try playground.write(noise(60_000, seed: 8), to: "folder/51")
     try packstore(server, "add", "Packs", "folder", "--pack", "P", "-q")
-    let second = try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "--deltas", "1", "--json")
+    let second = try packstore(server, "publish", "Packs", site, "--key", "site.key", "--deltas", "1", "--json")
     let content = try #require((try second.json["storage"] as? [String: Int])?["content_bytes"])
     #expect(content > 6_000_000, "\(content)")
     #expect(try (second.json["deltas"] as? [Any])?.count == 1)
     // What the site has is found by its table, without its content.
-    try packstore(server, "promote", Self.site, "P@4", "--to", "beta", "--key", "site.key", "-q")
+    try packstore(server, "promote", site, "P@4", "--to", "beta", "--key", "site.key", "-q")
     let other = try packstore(server, "add", "Other", "folder", "--pack", "Q")
     #expect(other.status == 0)
-    let copied = try packstore(server, "publish", "Other", Self.site, "--key", "site.key", "--json")
+    let copied = try packstore(server, "publish", "Other", site, "--key", "site.key", "--json")
     let uploaded = try #require((try copied.json["storage"] as? [String: Int])?["uploaded_bytes"])
     #expect(uploaded < 300_000, "\(uploaded)")
-    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 2 roots"))
+    #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 2 roots"))
   }
 
   /// A work folder that has all content is no copy without: deltas that others made meanwhile stay in the roots.
   @Test func deltasOfOthersStay() throws {
-    let server = try StorageServer()
-    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "--work", "work", "-q")
-    try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "--work", "work", "-q")
-    try packstore(server, "deltas", Self.site, "--key", "site.key", "-q")
-    try packstore(server, "refresh", Self.site, "--key", "site.key", "--work", "work", "-q")
-    let missing = try packstore(server, "deltas", Self.site, "--key", "site.key", "--dry-run")
+    let server = try Self.server.get()
+    try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "publish", "Packs", site, "P@2", "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "deltas", site, "--key", "site.key", "-q")
+    try packstore(server, "refresh", site, "--key", "site.key", "--work", "work", "-q")
+    let missing = try packstore(server, "deltas", site, "--key", "site.key", "--dry-run")
     #expect(missing.output.contains("no delta is missing"), "\(missing.output)")
-    #expect(try server.verify("packs", exactly: true).hasPrefix("whole: 1 roots"))
+    #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 1 roots"))
   }
 
   /// Who can write to the bucket cannot make a publisher sign what its tables do not say.
   @Test func damagedTablesAreRefused() throws {
-    let server = try StorageServer()
-    try packstore(server, "publish", "Packs", Self.site, "P@2", "--key", "site.key", "-q")
-    try server.change("tables/", prefix: "packs", to: "damaged")
-    let before = try server.verify("packs")
-    let refused = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", status: 7)
+    let server = try Self.server.get()
+    try packstore(server, "publish", "Packs", site, "P@2", "--key", "site.key", "-q")
+    try server.change("tables/", prefix: prefix, to: "damaged")
+    let before = try server.verify(prefix)
+    let refused = try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", status: 7)
     #expect(refused.errors.contains("the object is not what the publisher of the site stored"), "\(refused.errors)")
-    #expect(try server.verify("packs") == before && before.hasPrefix("whole: 1 roots"))
+    #expect(try server.verify(prefix) == before && before.hasPrefix("whole: 1 roots"))
   }
 
   @Test func whatIsWrongIsSaid() throws {
-    let server = try StorageServer()
-    let none = try packstore(server, "promote", Self.site, "P@1", "--key", "site.key", status: 3)
+    let server = try Self.server.get()
+    let none = try packstore(server, "promote", site, "P@1", "--key", "site.key", status: 3)
     #expect(none.errors.contains("there is no site with a ledger"))
-    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
-    let other = try packstore(server, "refresh", Self.site, "--key", "other.key", status: 4)
+    try packstore(server, "publish", "Packs", site, "--key", "site.key", "-q")
+    let other = try packstore(server, "refresh", site, "--key", "other.key", status: 4)
     #expect(other.errors.contains("no key"))
     try packstore(server, "keygen", "other.key", "-q")
-    let stranger = try packstore(server, "refresh", Self.site, "--key", "other.key", status: 4)
+    let stranger = try packstore(server, "refresh", site, "--key", "other.key", status: 4)
     #expect(stranger.errors.contains("signed by another key"), "\(stranger.errors)")
     try server.control(#"{"fault": "expired"}"#)
-    let expired = try packstore(server, "refresh", Self.site, "--key", "site.key", status: 3)
+    let expired = try packstore(server, "refresh", site, "--key", "site.key", status: 3)
     #expect(expired.errors.contains("the credentials have expired"))
     #expect(!expired.errors.contains("not-a-secret"))
     let top = try packstore(server, "publish", "Packs", "s3://assets", "--key", "site.key", status: 2)
     #expect(top.errors.contains("nothing private may lie there"), "\(top.errors)")
     var environment = server.environment
     environment["AWS_SECRET_ACCESS_KEY"] = "wrong"
-    let wrong = try playground.run(["channels", Self.site], environment)
+    let wrong = try playground.run(["channels", site], environment)
     #expect(wrong.errors.contains("does not know these credentials"), "\(wrong.errors)")
     let folder = try packstore(server, "channels", "folder", "--region", "x", status: 2)
     #expect(folder.errors.contains("is a folder, and needs no options of object storage"))
@@ -145,42 +150,42 @@ struct BucketTests {
 
   /// An object that is lost is named, and not taken for the work of another publisher.
   @Test func aLostObjectIsNamed() throws {
-    let server = try StorageServer()
-    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "-q")
-    try server.change("tables/", prefix: "packs", to: "lost")
-    let run = try packstore(server, "refresh", Self.site, "--key", "site.key", "-q", status: 7)
+    let server = try Self.server.get()
+    try packstore(server, "publish", "Packs", site, "--key", "site.key", "-q")
+    try server.change("tables/", prefix: prefix, to: "lost")
+    let run = try packstore(server, "refresh", site, "--key", "site.key", "-q", status: 7)
     #expect(run.errors.contains("is gone from the storage") && run.errors.contains("blobs/"), "\(run.errors)")
-    try packstore(server, "channels", Self.site)
+    try packstore(server, "channels", site)
   }
 
   /// Where the ledger is gone, a work folder's copy of the site is not replaced by a new site.
   @Test func aWorkFolderKnowsThatThereWasALedger() throws {
-    let server = try StorageServer()
-    try packstore(server, "publish", "Packs", Self.site, "--key", "site.key", "--work", "work", "-q")
+    let server = try Self.server.get()
+    try packstore(server, "publish", "Packs", site, "--key", "site.key", "--work", "work", "-q")
     let before = playground.tree("work")
     let other = try packstore(
-      server, "publish", "Packs", "s3://assets/other", "--key", "site.key", "--work", "work", status: 4)
+      server, "publish", "Packs", "\(site)-other", "--key", "site.key", "--work", "work", status: 4)
     #expect(other.errors.contains("there is no ledger, but the work folder has seen image"), "\(other.errors)")
     #expect(playground.tree("work") == before)
-    try packstore(server, "refresh", Self.site, "--key", "site.key", "--work", "work", "-q")
-    try packstore(server, "publish", "Packs", "s3://assets/other", "--key", "site.key", "-q")
+    try packstore(server, "refresh", site, "--key", "site.key", "--work", "work", "-q")
+    try packstore(server, "publish", "Packs", "\(site)-other", "--key", "site.key", "-q")
     let kept = playground.tree("work")
-    let third = try packstore(server, "refresh", "s3://assets/other", "--key", "site.key", "--work", "work", status: 2)
+    let third = try packstore(server, "refresh", "\(site)-other", "--key", "site.key", "--work", "work", status: 2)
     #expect(third.errors.contains("the work folder is a copy of another site"), "\(third.errors)")
     #expect(playground.tree("work") == kept)
   }
 
   /// A root that was copied there, and is newer than what the ledger knows, is not overwritten.
   @Test func aRootThatIsNotInTheLedgerStays() throws {
-    let server = try StorageServer()
-    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "-q")
+    let server = try Self.server.get()
+    try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "-q")
     try playground.succeed("publish", "Packs", "folder-site", "P@2", "--key", "site.key", "-q")
-    try server.put(playground.read("folder-site/root"), at: "packs/root")
+    try server.put(playground.read("folder-site/root"), at: "\(prefix)/root")
     for _ in 0..<2 {
-      let run = try packstore(server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "-q", status: 6)
+      let run = try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", "-q", status: 6)
       #expect(run.errors.contains("replaced by a newer one that is not in the ledger"), "\(run.errors)")
     }
-    #expect(try server.get("packs/root") == playground.read("folder-site/root"))
+    #expect(try server.get("\(prefix)/root") == playground.read("folder-site/root"))
   }
 
   /// Three publishers race through faults and kills; devices see a whole site whenever they look. `PACKSTORE_SEED` repeats a
@@ -192,7 +197,7 @@ struct BucketTests {
     print("BucketTests: PACKSTORE_SEED=\(seed) PACKSTORE_KILLS=\(kills)")
     let server = try StorageServer(seed: seed)
     var chance = SplitMix(seed: UInt64(seed))
-    try packstore(server, "publish", "Packs", Self.site, "P@1", "--key", "site.key", "--deltas", "0", "-q")
+    try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "--deltas", "0", "-q")
     var killed = 0, round = 0
     // Some publishers end before their time has come.
     while killed < kills, round < 2 * kills {
@@ -204,7 +209,7 @@ struct BucketTests {
         running.append(
           try playground.start(
             [
-              "publish", "Packs", Self.site, "P@\(1 + chance.below(3))", "--key", "site.key", "--deltas", "0",
+              "publish", "Packs", site, "P@\(1 + chance.below(3))", "--key", "site.key", "--deltas", "0",
               "--grace", "0", "-q",
             ]
               + (publisher == 2 ? ["--channel", "beta"] : []) + work, output: .nullDevice, errors: .nullDevice,
@@ -221,16 +226,16 @@ struct BucketTests {
         process.waitUntilExit()
       }
       try server.control(#"{"rate": 0}"#)
-      #expect(try server.verify("packs").hasPrefix("whole: "), "seed \(seed), round \(round)")
+      #expect(try server.verify(prefix).hasPrefix("whole: "), "seed \(seed), round \(round)")
     }
     // A command that is repeated finishes, and what killed ones left is gone hours later.
     for _ in 0..<3 {
       try packstore(
-        server, "publish", "Packs", Self.site, "P@3", "--key", "site.key", "--deltas", "0", "--grace", "0", "-q")
+        server, "publish", "Packs", site, "P@3", "--key", "site.key", "--deltas", "0", "--grace", "0", "-q")
       try server.control(#"{"advance": 250}"#)
     }
-    #expect(try server.verify("packs").hasPrefix("whole: "))
-    let found = try packstore(server, "channels", Self.site, "--json")
+    #expect(try server.verify(prefix).hasPrefix("whole: "))
+    let found = try packstore(server, "channels", site, "--json")
     #expect(found.output.contains(#""version" : 3"#) || found.output.contains(#""version":3"#))
     let counts = try server.control("{}")
     print(

@@ -107,23 +107,25 @@ import Testing
     #expect(!playground.tree(".").contains { $0.contains("partial") })
   }
 
-  @Test(arguments: [
-    (["delta", "store", "P@1", "P@7", "-o", "f"], 1, "P@7 is not kept"),
-    (["delta", "store", "Q@1", "@2", "-o", "f"], 1, "there is no pack 'Q'"),
-    (["delta", "store", "P", "P@2", "-o", "f"], 2, "which version of P"),
-    (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "of the same pack"),
-    (["delta", "store", "P@1", "@2"], 2, "--output"),
-    (["delta", "store", "P@1", "@2", "-o", "f", "--level", "23"], 2, "level"),
-    (["delta", "store", "P@1", "@2", "-o", "f", "--level", "-1"], 2, "'-1'"),
-    (["delta", "nowhere", "P@1", "@2", "-o", "f"], 1, "nowhere"),
-    (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
-    (["apply", "client", "folder/large", "--allow-unsigned"], 1, "'folder/large' is not a delta"),
-    (["apply", "client", "f", "--allow-unsigned", "--trust", "x"], 2, "44 characters"),
-  ])
-  func mistakes(_ arguments: [String], _ status: Int32, _ text: String) throws {
-    let run = try playground.packstore(arguments)
-    #expect(run.status == status && run.errors.contains(text), "\(run.errors)")
-    #expect(!playground.exists("f"))
+  @Test func mistakes() throws {
+    let cases: [([String], Int32, String)] = [
+      (["delta", "store", "P@1", "P@7", "-o", "f"], 1, "P@7 is not kept"),
+      (["delta", "store", "Q@1", "@2", "-o", "f"], 1, "there is no pack 'Q'"),
+      (["delta", "store", "P", "P@2", "-o", "f"], 2, "which version of P"),
+      (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "of the same pack"),
+      (["delta", "store", "P@1", "@2"], 2, "--output"),
+      (["delta", "store", "P@1", "@2", "-o", "f", "--level", "23"], 2, "level"),
+      (["delta", "store", "P@1", "@2", "-o", "f", "--level", "-1"], 2, "'-1'"),
+      (["delta", "nowhere", "P@1", "@2", "-o", "f"], 1, "nowhere"),
+      (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
+      (["apply", "client", "folder/large", "--allow-unsigned"], 1, "'folder/large' is not a delta"),
+      (["apply", "client", "f", "--allow-unsigned", "--trust", "x"], 2, "44 characters"),
+    ]
+    for (arguments, status, text) in cases {
+      let run = try playground.packstore(arguments)
+      #expect(run.status == status && run.errors.contains(text), "\(run.errors)")
+      #expect(!playground.exists("f"))
+    }
   }
 
   /// A store that was pulled from a site takes what the site's key signed.

@@ -31,7 +31,13 @@
         command -v certutil >/dev/null || certutil() { :; }
 
         """
-      let script = try Self.script().replacing("8443", with: "\(port)")
+      // The server publishes a changed archive in the background, and serves the previous version until then.
+      let copy = "cp Game-2.pack Game.pack\n",
+        manifest = "curl -sS --cacert authority.pem https://localhost:8443/manifest"
+      let script = try Self.script()
+        .replacing(copy, with: copy + "until \(manifest) | grep -q '\"version\": 2'; do :; done\n")
+        .replacing("8443", with: "\(port)")
+      #expect(script.contains("until "))
       #expect(script.contains("certutil -A") && script.contains("packstore serve Game.pack"))
       let run = try playground.boundedShell(setting + script)
       #expect(run.status == 0, "\(run.output)\(run.errors)")

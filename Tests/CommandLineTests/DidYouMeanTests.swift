@@ -29,18 +29,21 @@ import Testing
     #expect(object["suggestions"] as? [String] ?? [] == suggestions, "\(line)")
   }
 
-  @Test(arguments: [
-    ["cat", "store", "config.json", "--pack", "Tutoral"], ["ls", "store", "--pack", "tutorial"],
-    ["extract", "store", "out", "--pack", "Tutrial"], ["remove", "store", "Tutoriall"], ["unpin", "store", "uTtorial"],
-    ["rollback", "store", "Tutoral"], ["rollback", "store", "Tutoral@1"], ["pin", "store", "Tutoral@2"],
-    ["log", "store", "Tut"], ["diff", "store", "Tutoral@2", "@3"], ["delta", "store", "Tutoral@2", "@3", "-o", "f"],
-    ["export", "store", "Tutoral", "-o", "f"], ["publish", "store", "site", "Tutoral"],
-  ])
-  func packs(arguments: [String]) throws {
-    let name = try #require(arguments.first { $0.lowercased().contains("tut") || $0.lowercased().contains("utt") })
-    let wrong = String(name.prefix { $0 != "@" })
-    try expect(
-      arguments, says: "there is no pack '\(wrong)': did you mean 'Tutorial'?", suggests: ["Tutorial"])
+  @Test func packs() throws {
+    let cases: [[String]] = [
+      ["cat", "store", "config.json", "--pack", "Tutoral"], ["ls", "store", "--pack", "tutorial"],
+      ["extract", "store", "out", "--pack", "Tutrial"], ["remove", "store", "Tutoriall"],
+      ["unpin", "store", "uTtorial"],
+      ["rollback", "store", "Tutoral"], ["rollback", "store", "Tutoral@1"], ["pin", "store", "Tutoral@2"],
+      ["log", "store", "Tut"], ["diff", "store", "Tutoral@2", "@3"], ["delta", "store", "Tutoral@2", "@3", "-o", "f"],
+      ["export", "store", "Tutoral", "-o", "f"], ["publish", "store", "site", "Tutoral"],
+    ]
+    for arguments in cases {
+      let name = try #require(arguments.first { $0.lowercased().contains("tut") || $0.lowercased().contains("utt") })
+      let wrong = String(name.prefix { $0 != "@" })
+      try expect(
+        arguments, says: "there is no pack '\(wrong)': did you mean 'Tutorial'?", suggests: ["Tutorial"])
+    }
   }
 
   @Test func packsOfSites() throws {
@@ -77,17 +80,19 @@ import Testing
       suggests: ["Tutorial"])
   }
 
-  @Test(arguments: [
-    ("Videos/introduction.m4v", "did you mean 'Videos/Introduction.m4v'?", ["Videos/Introduction.m4v"]),
-    ("Videos/Intorduction.m4v", "did you mean 'Videos/Introduction.m4v'?", ["Videos/Introduction.m4v"]),
-    ("Videos/Other", "'Videos' has Introduction.m4v, Outro.m4v", []),
-    ("Video/Outro.m4v", "did you mean 'Videos'?", ["Videos"]),
-    ("confg.json", "did you mean 'config.json'?", ["config.json"]),
-    ("zzz/zzz/zzz", "the top folder has Level.bin, Videos, config.json, number", []),
-  ])
-  func paths(path: String, remedy: String, suggestions: [String]) throws {
-    for command in ["cat", "ls"] {
-      try expect([command, "store", path], says: "no such asset '\(path)': \(remedy)", suggests: suggestions)
+  @Test func paths() throws {
+    let cases: [(String, String, [String])] = [
+      ("Videos/introduction.m4v", "did you mean 'Videos/Introduction.m4v'?", ["Videos/Introduction.m4v"]),
+      ("Videos/Intorduction.m4v", "did you mean 'Videos/Introduction.m4v'?", ["Videos/Introduction.m4v"]),
+      ("Videos/Other", "'Videos' has Introduction.m4v, Outro.m4v", []),
+      ("Video/Outro.m4v", "did you mean 'Videos'?", ["Videos"]),
+      ("confg.json", "did you mean 'config.json'?", ["config.json"]),
+      ("zzz/zzz/zzz", "the top folder has Level.bin, Videos, config.json, number", []),
+    ]
+    for (path, remedy, suggestions) in cases {
+      for command in ["cat", "ls"] {
+        try expect([command, "store", path], says: "no such asset '\(path)': \(remedy)", suggests: suggestions)
+      }
     }
   }
 

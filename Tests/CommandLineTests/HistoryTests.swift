@@ -84,16 +84,19 @@ import Testing
     #expect(try playground.packstore("rollback", "store", "P@previous", "--json").json["to"] as? Int == 2)
   }
 
-  @Test(arguments: [
-    ["pin", "store", "P@0"], ["pin", "store", "P@"], ["pin", "store", "P@1/2"], ["pin", "store", "P@9007199254740992"],
-    ["pin", "store", "P", "2"], ["pin", "store", "@2"], ["rollback", "store", "P", "--to", "2"],
-    ["rollback", "store", "P@v 1"], ["delta", "store", "P", "2", "3", "-o", "f"], ["remove", "store", "P@2"],
-    ["log", "store", "P@2"], ["cat", "store", "file", "--pack", "P@2"], ["unpin", "store", "P@2"],
-  ])
-  func whatIsNoVersion(arguments: [String]) throws {
-    let run = try playground.packstore(arguments)
-    #expect(run.status == 2, "\(run.errors)")
-    #expect(try content() == "version 3" && states().map { $0.prefix(4) } == ["P@3 ", "P@2 "].map { $0.prefix(4) })
+  @Test func whatIsNoVersion() throws {
+    let cases: [[String]] = [
+      ["pin", "store", "P@0"], ["pin", "store", "P@"], ["pin", "store", "P@1/2"],
+      ["pin", "store", "P@9007199254740992"],
+      ["pin", "store", "P", "2"], ["pin", "store", "@2"], ["rollback", "store", "P", "--to", "2"],
+      ["rollback", "store", "P@v 1"], ["delta", "store", "P", "2", "3", "-o", "f"], ["remove", "store", "P@2"],
+      ["log", "store", "P@2"], ["cat", "store", "file", "--pack", "P@2"], ["unpin", "store", "P@2"],
+    ]
+    for arguments in cases {
+      let run = try playground.packstore(arguments)
+      #expect(run.status == 2, "\(run.errors)")
+      #expect(try content() == "version 3" && states().map { $0.prefix(4) } == ["P@3 ", "P@2 "].map { $0.prefix(4) })
+    }
   }
 
   @Test func removedWithItsHistory() throws {

@@ -42,15 +42,17 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (["inspect", "nowhere"], "there is no such directory"),
-    (["inspect", "folder/a.txt"], "neither a store nor an archive"),
-    (["inspect", "store", "Gaem"], "Game"), (["inspect", "store", "--from", "1"], "name the pack"),
-    (["inspect", "store", "Game", "--delta"], "--from"), (["inspect", "store", "Game", "--from", "7"], "7"),
-    (["inspect", "https://127.0.0.1:1/site"], "the connection failed"), (["inspect", "store", "--force"], "--html"),
-  ])
-  func mistakes(arguments: [String], text: String) throws {
-    let run = try playground.packstore(arguments)
-    #expect(run.status != 0 && run.errors.contains(text), "\(run.errors)")
+  @Test func mistakes() throws {
+    let cases: [([String], String)] = [
+      (["inspect", "nowhere"], "there is no such directory"),
+      (["inspect", "folder/a.txt"], "neither a store nor an archive"),
+      (["inspect", "store", "Gaem"], "Game"), (["inspect", "store", "--from", "1"], "name the pack"),
+      (["inspect", "store", "Game", "--delta"], "--from"), (["inspect", "store", "Game", "--from", "7"], "7"),
+      (["inspect", "https://127.0.0.1:1/site"], "the connection failed"), (["inspect", "store", "--force"], "--html"),
+    ]
+    for (arguments, text) in cases {
+      let run = try playground.packstore(arguments)
+      #expect(run.status != 0 && run.errors.contains(text), "\(run.errors)")
+    }
   }
 }

@@ -85,7 +85,7 @@ import Testing
     defer { end(app) }
     for _ in 0..<(2 + random.next(5)) {
       let begin = group.sentByteCount, limit = random.next(Self.byteCount)
-      while app.isRunning, group.sentByteCount - begin < limit { sched_yield() }
+      waitForChange(of: group.server.log) { !app.isRunning || group.sentByteCount - begin >= limit }
       guard app.isRunning else { break }
       let victim = Victim.allCases[random.next(Victim.allCases.count)]
       switch victim {

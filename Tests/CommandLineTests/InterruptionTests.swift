@@ -14,18 +14,23 @@ import Testing
   let playground = try! Playground()
 
   #if os(Linux)
-    @Test func noWaitFailsWhileAnotherWriterCommits() throws {
-      try playground.write("x", to: "folder/a")
-      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
-      try playground.write("y", to: "folder/a")
+    /// Takes the writer's lock, until the returned descriptor is closed.
+    private func holdWriterLock() throws -> Int32 {
       let lock = open("\(playground.path)/store/LOCK", O_RDWR | O_CLOEXEC)
       try #require(lock >= 0)
-      defer { close(lock) }
       var region = flock()
       region.l_type = Int16(F_WRLCK)
       region.l_whence = Int16(SEEK_SET)
       region.l_len = 1
       try #require(fcntl(lock, setLock, &region) == 0)
+      return lock
+    }
+
+    @Test func noWaitFailsWhileAnotherWriterCommits() throws {
+      try playground.write("x", to: "folder/a")
+      try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+      try playground.write("y", to: "folder/a")
+      let lock = try holdWriterLock()
 
       for arguments in [
         ["add", "store", "folder", "--pack", "A", "--no-wait"], ["remove", "store", "A", "--no-wait"],
@@ -39,11 +44,12 @@ import Testing
       let waiting = try playground.start(
         ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
       // Once its run is staged, only the lock stands between it and the commit.
-      while waiting.isRunning, !playground.tree("store/tmp").contains(where: { $0.hasSuffix(".run") }) { sched_yield() }
+      waitForChange(of: "\(playground.path)/store/tmp") {
+        !waiting.isRunning || playground.tree("store/tmp").contains { $0.hasSuffix(".run") }
+      }
       #expect(waiting.isRunning, "without --no-wait it waits")
       #expect(try playground.packstore("cat", "store", "a").output == "x", "nothing is committed without the lock")
-      region.l_type = Int16(F_UNLCK)
-      try #require(fcntl(lock, setLock, &region) == 0)
+      close(lock)
       waiting.waitUntilExit()
       #expect(waiting.terminationStatus == 0)
       #expect(try playground.packstore("cat", "store", "a").output == "y")
@@ -54,16 +60,12 @@ import Testing
       try playground.write("x", to: "folder/a")
       try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
       try playground.write("y", to: "folder/a")
-      let lock = open("\(playground.path)/store/LOCK", O_RDWR | O_CLOEXEC)
-      try #require(lock >= 0)
-      var region = flock()
-      region.l_type = Int16(F_WRLCK)
-      region.l_whence = Int16(SEEK_SET)
-      region.l_len = 1
-      try #require(fcntl(lock, setLock, &region) == 0)
+      let lock = try holdWriterLock()
       let waiting = try playground.start(
         ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
-      while waiting.isRunning, !playground.tree("store/tmp").contains(where: { $0.hasSuffix(".run") }) { sched_yield() }
+      waitForChange(of: "\(playground.path)/store/tmp") {
+        !waiting.isRunning || playground.tree("store/tmp").contains { $0.hasSuffix(".run") }
+      }
       kill(waiting.processIdentifier, number)
       waiting.waitUntilExit()
       #expect(waiting.terminationReason == .exit && waiting.terminationStatus == 130)
@@ -119,10 +121,10 @@ import Testing
     }
   #endif
 
-  /// Enough that `add` takes a while, in files so small that it looks at the signal often.
+  /// Many files: `add` checks for a signal between them.
   private func writeManyFiles() throws {
     var content = noise(20_000)
-    for number in 0..<1_500 {
+    for number in 0..<300 {
       withUnsafeBytes(of: number) { content.replaceSubrange(0..<8, with: $0) }
       try playground.write(content, to: "many/\(number % 50)/\(number)")
     }
@@ -133,17 +135,24 @@ import Testing
     try writeManyFiles()
     try playground.write("x", to: "folder/a")
     try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
+    #if os(Linux)
+      // The lock delays the commit until the signal arrives.
+      let lock = try holdWriterLock()
+    #endif
     let errors = Pipe()
     let process = try playground.start(
       ["add", "store", "many", "--pack", "Many", "--level", "15"], output: .nullDevice,
       errors: errors.fileHandleForWriting)
     try errors.fileHandleForWriting.close()
-    while process.isRunning, playground.tree("store/tmp").isEmpty { sched_yield() }
+    waitForChange(of: "\(playground.path)/store/tmp") { !process.isRunning || !playground.tree("store/tmp").isEmpty }
     kill(process.processIdentifier, number)
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 130)
     #expect(text == "packstore: cancelled\n")
+    #if os(Linux)
+      close(lock)
+    #endif
 
     try playground.write("y", to: "folder/a")
     #expect(try playground.packstore("add", "store", "folder", "--pack", "A", "-q").status == 0)

@@ -32,7 +32,7 @@ import Testing
   }
 
   /// Runs a command that must end by itself; 124 says that it did not.
-  private func run(_ command: String) throws -> Run { try playground.shell("timeout 60 packstore \(command)") }
+  private func run(_ command: String) throws -> Run { try playground.shell("timeout 900 packstore \(command)") }
 
   /// Plants in a copy of `original`, and runs a command on it.
   private func plant(_ kind: String, at file: String, in original: String, then command: String) throws -> Run {

@@ -90,7 +90,7 @@ import Testing
       let process = try playground.start(
         ["pull", "store", "\(server.url)/site", "--json", "--limit-rate", "200M"],
         output: try #require(FileHandle(forWritingAtPath: "\(playground.path)/report")), errors: .nullDevice)
-      while process.isRunning, bytes(server, way) - before < limit { sched_yield() }
+      waitForChange(of: server.log) { !process.isRunning || bytes(server, way) - before >= limit }
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
       if process.terminationReason == .exit {

@@ -19,8 +19,8 @@
     /// What it said first.
     let ready: NSDictionary
 
-    /// How long anything here waits at most, in seconds.
-    private static let patience: Double = 60
+    /// The longest wait, in seconds. Only a process that hangs takes that long.
+    private static let patience: Double = 900
 
     init(_ playground: Playground, _ arguments: [String], environment: [String: String] = [:]) throws {
       errors = "\(playground.path)/serve-\(UUID().uuidString).errors"
@@ -129,7 +129,7 @@
 
   extension Playground {
     /// Runs a script that has to end by itself: after `seconds` it is killed, with all that it has started.
-    func boundedShell(_ script: String, seconds: Int = 90) throws -> Run {
+    func boundedShell(_ script: String, seconds: Int = 900) throws -> Run {
       let file = "script-\(UUID().uuidString)"
       try write(script, to: file)
       // Not by SIGTERM, which those may have blocked that were started from a thread that has.

@@ -44,6 +44,7 @@ final class WebServer {
   /// Kills it with whatever it is sending, and starts it again at the same port.
   func crash() throws {
     guard let program = process.executableURL, let arguments = process.arguments else { return }
+    let folder = URL(fileURLWithPath: log).deletingLastPathComponent().path
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     for _ in 0..<20 {
@@ -55,7 +56,7 @@ final class WebServer {
       next.standardError = FileHandle.nullDevice
       try next.run()
       process = next
-      if Self.waitForPort(port, of: next) { return }
+      if Self.waitForPort(port, of: next, changing: folder) { return }
     }
     throw ServerError("the server does not start again")
   }
@@ -88,7 +89,9 @@ final class WebServer {
       try Data(configuration.utf8).write(to: URL(fileURLWithPath: "\(work)/configuration"))
       let process = try start(
         program, ["-p", work, "-e", "\(work)/errors", "-c", "\(work)/configuration"], in: playground)
-      if waitForPort(port, of: process) { return WebServer(process, port: port, log: "\(work)/log") }
+      if waitForPort(port, of: process, changing: work) {
+        return WebServer(process, port: port, log: "\(work)/log")
+      }
     }
     throw ServerError("nginx does not start")
   }
@@ -128,7 +131,9 @@ final class WebServer {
         program,
         ["-u", "-m", "http.server", "\(port)", "--bind", "127.0.0.1", "--directory", "\(playground.path)/\(folder)"],
         in: playground, errors: log)
-      if waitForPort(port, of: process) { return WebServer(process, port: port, log: log) }
+      if waitForPort(port, of: process, changing: "\(playground.path)") {
+        return WebServer(process, port: port, log: log)
+      }
     }
     throw ServerError("python3 -m http.server does not start")
   }
@@ -138,6 +143,38 @@ final class WebServer {
     let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
     return text.matches(of: /"GET (\S+) HTTP/).map { String($0.output.1) }
   }
+
+  // MARK: - Gated
+
+  /// Starts a server that sends `byteCount` bytes of segments, and no more until ``openGate()``. A transfer cannot end before that, so a test
+  /// does not depend on its speed. The server serves ranges, and writes the log that ``requests`` reads.
+  static func gated(_ playground: Playground, serving folder: String, byteCount: Int) throws -> WebServer {
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../Serving/gated-site").standardizedFileURL.path
+    let log = "\(playground.path)/gated-\(UUID().uuidString)", input = Pipe(), output = Pipe(), process = Process()
+    try Data().write(to: URL(fileURLWithPath: log))
+    process.executableURL = try find("python3", package: "python3")
+    process.arguments = [script, "\(playground.path)/\(folder)", "\(byteCount)", log]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    var line = Data()
+    while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
+    guard let port = Int(String(decoding: line, as: UTF8.self)) else { throw ServerError("gated-site does not start") }
+    let server = WebServer(process, port: port, log: log)
+    server.gate = input.fileHandleForWriting
+    return server
+  }
+
+  /// The input of a gated server.
+  private var gate: FileHandle?
+
+  /// Waits until the server has sent all bytes that it may send before the gate opens.
+  func waitUntilHeld(while condition: () -> Bool = { true }) {
+    waitForChange(of: log) { requests.contains { $0.path == "/held" } || !condition() }
+  }
+
+  func openGate() throws { try gate?.write(contentsOf: Data("open\n".utf8)) }
 
   // MARK: - Starting
 
@@ -193,9 +230,13 @@ final class WebServer {
     return address
   }
 
-  /// Whether the process listens; not, when it ends.
-  private static func waitForPort(_ port: Int, of process: Process) -> Bool {
-    while process.isRunning {
+  /// Waits until the process listens. Returns false if it ends.
+  ///
+  /// - Parameter folder: a folder in which the process creates a file when it is ready, as nginx does.
+  private static func waitForPort(_ port: Int, of process: Process, changing folder: String) -> Bool {
+    var isListening = false
+    waitForChange(of: folder) {
+      guard process.isRunning else { return true }
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       defer { close(descriptor) }
       var address = loopback(port)
@@ -204,9 +245,9 @@ final class WebServer {
           connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
         }
       }
-      if status == 0 { return true }
-      sched_yield()
+      isListening = status == 0
+      return isListening
     }
-    return false
+    return isListening
   }
 }

@@ -210,7 +210,7 @@ static void check_forked_child(pks_store *store) {
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(60);  // a child may not wait for threads that are its parent's
+    alarm(900);  // a child may not wait for threads that are its parent's
     use_all(&in);
     close_all(&in);
     use_again();
@@ -240,7 +240,7 @@ static pid_t start(void (*body)(pks_store *store), pks_store *store) {
   pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(60);
+    alarm(900);
     body(store);
     REQUIRE(write(ready[1], "", 1) == 1);
     for (;;) { pause(); }
@@ -324,7 +324,7 @@ int main(int count, char **arguments) {
   folder = arguments[2];
   vfs = *pks_vfs_posix();
   if (count > 3) { vfs.fork_mark = pks__vfs_posix_count_forks; }
-  alarm(120);
+  alarm(900);
   pks_store *store = open_store();
   REQUIRE(!pks_txn_commit(stage(store, "First"), NULL, NULL));
   check_forked_child(store);
