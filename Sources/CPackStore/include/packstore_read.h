@@ -21,10 +21,29 @@ struct pks_vfs;
 /// SHA-256 of `byte_count` bytes. Called from several threads at once; must not fail.
 typedef void pks_sha256(const void *bytes, size_t byte_count, uint8_t digest[PKS_NONNULL 32]);
 
+/// A message, and where to store its SHA-256.
+typedef struct pks_message {
+  const void *PKS_NULLABLE bytes;  ///< may be NULL if `byte_count` is 0
+  size_t byte_count;
+  uint8_t *digest;  ///< 32 bytes, overlapping no message and no other digest
+} pks_message;
+
+/// Computes the SHA-256 of `count` (>= 1) independent messages: the digests that `pks_sha256` computes for each. A
+/// processor hashes several messages at once faster than one after another; the core passes up to 128 chunks per call.
+///
+/// Messages have any alignment, may overlap each other and may be empty. The function must be reentrant, as several threads
+/// call it at once; must not fail; must not allocate memory or block; must not read outside the messages, or write
+/// outside the digests; and must not keep pointers after it returns.
+typedef void pks_sha256_many(const pks_message *messages, size_t count);
+
 typedef struct pks_options {
   pks_sha256 *PKS_NULLABLE sha256;  ///< NULL: the store opens for reading only, and without a cache
-  bool read_only;                   ///< nothing in the store's directory changes
-  bool create;                      ///< make an empty store where there is none (the directory may exist and be empty)
+  /// SHA-256 of many messages at once, for chunks that are hashed in groups; NULL: they are hashed one by one with `sha256`.
+  /// Opening a store compares both functions on fixed messages (16 KB in total), and fails with INVALID_ARGUMENT if they
+  /// differ or if `sha256` is NULL. The bytes that a store writes do not depend on it
+  pks_sha256_many *PKS_NULLABLE sha256_many;
+  bool read_only;  ///< nothing in the store's directory changes
+  bool create;     ///< make an empty store where there is none (the directory may exist and be empty)
   /// for a store made now: average chunk, bytes, a power of two in [1024, 1 MiB]; 0: the default, 8192
   uint32_t chunk_average;
   uint32_t thread_count;  ///< threads that staging and large reads may use; 0: one per processor

@@ -98,10 +98,11 @@ struct pks_store {
   pks_vfs_file lock;          ///< `LOCK`, while a store is made or repaired; PKS_VFS_NO_FILE: not open
   pks__wait wait;             ///< for the writer's lock
   pks_vfs_file control;
-  pks__watch watch;    ///< of `control`
-  pks_sha256 *sha256;  ///< NULL when the caller gave none
-  bool may_write;      ///< there is SHA-256, and the caller wants to and the system lets us
-  int write_failure;   ///< why the system does not; 0: not asked, or it does
+  pks__watch watch;              ///< of `control`
+  pks_sha256 *sha256;            ///< NULL when the caller gave none
+  pks_sha256_many *sha256_many;  ///< NULL: chunks are hashed one by one; set only with `sha256`
+  bool may_write;                ///< there is SHA-256, and the caller wants to and the system lets us
+  int write_failure;             ///< why the system does not; 0: not asked, or it does
   uint32_t chunk_average;
   uint32_t thread_count;
   pks__hash_key map_key;  ///< of maps in memory, drawn when the store opens

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "codec/chunker.h"
+#include "codec/hash_batch.h"
 #include "platform/vfs_posix.h"
 #include "store/control_recovery.h"
 #include "store/current.h"
@@ -177,8 +178,18 @@ static pks_status open_cache(pks_store *store, const pks_options *options, pks_e
   return pks__asset_cache_open(&store->cache, vfs, options->cache, store->store_id, options->cache_bytes, error);
 }
 
-/// What is wrong with the options; NULL: nothing.
+/// Returns the fault of the options for SHA-256, or NULL if they are valid.
+static const char *hash_fault_of(const pks_options *options) {
+  if (!options->sha256_many) { return NULL; }
+  if (!options->sha256) { return "'pks_options.sha256_many' is set without 'sha256': set both"; }
+  if (pks__hash_functions_agree(options->sha256, options->sha256_many)) { return NULL; }
+  return "'pks_options.sha256_many' computes other digests than 'sha256': correct it, or set it to NULL";
+}
+
+/// Returns the fault of the options, or NULL if they are valid.
 static const char *fault_of(const pks_options *options) {
+  const char *hash_fault = hash_fault_of(options);
+  if (hash_fault) { return hash_fault; }
   if (options->chunk_average && !pks__chunk_average_is_valid(options->chunk_average)) {
     return "average chunk is not a power of two in [1024, 1048576]";
   }
@@ -227,6 +238,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   }
   store->fork_value = *store->fork_mark;
   store->sha256 = options->sha256;
+  store->sha256_many = options->sha256_many;
   store->may_write = options->sha256 != NULL && !options->read_only;
   store->root = store->readers_file = store->lock = store->control = PKS_VFS_NO_FILE;
   store->wait = (pks__wait){options->no_wait, options->wait_context, options->keep_waiting};
