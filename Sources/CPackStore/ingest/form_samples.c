@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codec/dictionary_training.h"
+#include "codec/hash_batch.h"
 #include "store/chunk_lookup.h"
 
 enum {
@@ -61,16 +62,27 @@ static pks_status count_new(
   pks__form_samples *samples, pks__kind_samples *kind, const uint8_t *bytes, size_t length, pks_error *error
 ) {
   pks__ingest *ingest = samples->ingest;
+  const pks_store *store = ingest->staging->store;
+  pks__hash_batch batch;
+  pks__id ids[PKS__HASH_BATCH_MAX];
+  size_t lengths[PKS__HASH_BATCH_MAX];
   pks_status status = PKS_OK;
+  pks__hash_batch_begin(&batch, store->sha256, store->sha256_many);
   for (size_t at = 0; !status && at < length;) {
-    size_t chunk = pks__chunker_cut(&ingest->chunker, bytes + at, length - at);
-    pks__id id;
-    pks__chunk_ref ref;
-    bool found = false;
-    ingest->staging->store->sha256(bytes + at, chunk, id.bytes);
-    status = pks__snapshot_find_chunk(ingest->base, &id, PKS__SEGMENT_DATA, &ref, &found, error);
-    if (!found) { kind->new_bytes += chunk; }
-    at += chunk;
+    uint32_t count = 0;
+    while (count < PKS__HASH_BATCH_MAX && at < length) {
+      size_t chunk = pks__chunker_cut(&ingest->chunker, bytes + at, length - at);
+      pks__hash_batch_add(&batch, bytes + at, chunk, ids[count].bytes);
+      lengths[count++] = chunk;
+      at += chunk;
+    }
+    pks__hash_batch_flush(&batch);
+    for (uint32_t i = 0; !status && i < count; i++) {
+      pks__chunk_ref ref;
+      bool found = false;
+      status = pks__snapshot_find_chunk(ingest->base, &ids[i], PKS__SEGMENT_DATA, &ref, &found, error);
+      if (!found) { kind->new_bytes += lengths[i]; }
+    }
   }
   return status;
 }

@@ -49,9 +49,11 @@ static pks_status make_ring(
   ring->size = pks__pool_thread_count(ingest->pool) * 2 + 2 + LENT_BLOCKS;
   ring->blocks = pks__allocate_zeroed(ring->size, sizeof *ring->blocks);
   if (!ring->blocks) { return pks__fail_memory(error); }
+  const pks_store *store = ingest->staging->store;
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < ring->size; i++) {
-    status = pks__read_batch_create(&ring->blocks[i], source, &ingest->chunker, ingest->staging->store->sha256, error);
+    status =
+      pks__read_batch_create(&ring->blocks[i], source, &ingest->chunker, store->sha256, store->sha256_many, error);
   }
   return status;
 }

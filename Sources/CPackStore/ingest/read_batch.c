@@ -8,7 +8,7 @@
 
 pks_status pks__read_batch_create(
   pks__read_batch **out, const pks__folder_scan *source, const pks__chunker *chunker, pks_sha256 *sha256,
-  pks_error *error
+  pks_sha256_many *sha256_many, pks_error *error
 ) {
   pks__read_batch *block = pks__allocate_zeroed(1, sizeof *block);
   if (!block) { return pks__fail_memory(error); }
@@ -17,6 +17,7 @@ pks_status pks__read_batch_create(
   block->source = source;
   block->chunker = chunker;
   block->sha256 = sha256;
+  block->sha256_many = sha256_many;
   block->bytes = pks__allocate(room);
   block->item_chunks = pks__allocate(PKS__BATCH_ITEMS_MAX * sizeof *block->item_chunks);
   block->chunk_capacity = (uint32_t)(room / chunker->minimum) + PKS__BATCH_ITEMS_MAX + 1;
@@ -63,13 +64,16 @@ static bool repeats(const pks__read_batch *block, uint32_t index) {
 }
 
 static void hash_chunks(pks__read_batch *block) {
+  pks__hash_batch batch;
+  pks__hash_batch_begin(&batch, block->sha256, block->sha256_many);
   for (uint32_t i = 0; i < block->chunk_count; i++) {
     pks__batch_chunk *chunk = &block->chunks[i];
-    if (repeats(block, i)) {
-      chunk->id = block->chunks[i - 1].id;
-    } else {
-      block->sha256(block->bytes + chunk->offset, chunk->length, chunk->id.bytes);
-    }
+    chunk->repeats = repeats(block, i);
+    if (!chunk->repeats) { pks__hash_batch_add(&batch, block->bytes + chunk->offset, chunk->length, chunk->id.bytes); }
+  }
+  pks__hash_batch_flush(&batch);
+  for (uint32_t i = 1; i < block->chunk_count; i++) {
+    if (block->chunks[i].repeats) { block->chunks[i].id = block->chunks[i - 1].id; }
   }
 }
 

@@ -7,6 +7,7 @@
 #define PKS_INGEST_READ_BATCH_H
 
 #include "codec/chunker.h"
+#include "codec/hash_batch.h"
 #include "ingest/folder_scan.h"
 #include "platform/threads.h"
 
@@ -19,6 +20,7 @@ enum {
 typedef struct pks__batch_chunk {
   uint32_t offset;  ///< in the block's bytes
   uint32_t length;
+  bool repeats;  ///< its bytes are equal to the bytes of the chunk before
   pks__id id;
 } pks__batch_chunk;
 
@@ -27,6 +29,7 @@ typedef struct pks__read_batch {
   const pks__folder_scan *source;
   const pks__chunker *chunker;
   pks_sha256 *sha256;
+  pks_sha256_many *sha256_many;  ///< may be NULL
   uint8_t *bytes;
   uint64_t first_item;
   uint32_t item_count;    ///< 1 for a stretch
@@ -54,7 +57,7 @@ typedef struct pks__batch_filler {
 
 pks_status pks__read_batch_create(
   pks__read_batch **out, const pks__folder_scan *source, const pks__chunker *chunker, pks_sha256 *sha256,
-  pks_error *error
+  pks_sha256_many *sha256_many, pks_error *error
 );
 void pks__read_batch_destroy(pks__read_batch *block);
 
