@@ -189,7 +189,8 @@ pks_status pks_snapshot_verify(
     .fault = fault,
     .progress = progress,
     .context = context};
-  v.inspector = (pks__segment_checker){.sha256 = sha256, .deep = deep, .context = &v};
+  v.inspector =
+    (pks__segment_checker){.sha256 = sha256, .sha256_many = snapshot->store->sha256_many, .deep = deep, .context = &v};
   pks__vfs_retry_init(&v.patient, snapshot->store->vfs);
   pks_status status = open_verification(&v);
   if (!status) { status = check_all(&v); }

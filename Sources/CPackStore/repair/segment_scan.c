@@ -233,6 +233,7 @@ static void find_elsewhere(pks__segment_scan *survey, pks__dictionaries *diction
 static pks_status inspect_segments(pks__segment_scan *survey, pks_error *error) {
   pks__segment_checker inspector = {
     .sha256 = survey->store->sha256,
+    .sha256_many = survey->store->sha256_many,
     .deep = true,
     .goes_on = true,
     .context = survey,

@@ -160,17 +160,16 @@ static bool rows_fit(pks__segment *segment, const pks__frame *frame) {
 static bool chunks_match(
   pks__segment_checker *inspector, const pks__segment *segment, const pks__frame *frame, const uint8_t *raw
 ) {
+  pks__hash_check check;
+  pks__hash_check_begin(&check, inspector->sha256, inspector->sha256_many);
   uint32_t begin = 0;
-  bool same = true;
   for (uint32_t row = frame->first_chunk; row < frame->first_chunk + frame->chunk_count; row++) {
     uint32_t end = pks__get32(segment->ends[row]);
-    pks__id id;
-    inspector->sha256(raw + begin, end - begin, id.bytes);
+    pks__hash_check_add(&check, raw + begin, end - begin, segment->ids[row].bytes);
     inspector->chunks_checked++;
-    same = same && pks__id_equal(&id, &segment->ids[row]);
     begin = end;
   }
-  return same;
+  return pks__hash_check_end(&check);
 }
 
 /// Decodes a frame whose stored bytes were checked, unless it lies raw. NULL: told.

@@ -10,13 +10,15 @@
 #ifndef PKS_SEGMENT_SEGMENT_CHECK_H
 #define PKS_SEGMENT_SEGMENT_CHECK_H
 
+#include "codec/hash_batch.h"
 #include "platform/scratch.h"
 #include "segment/dictionaries.h"
 
 typedef struct pks__segment_checker {
-  pks_sha256 *sha256;  ///< NULL: the table's hash is not compared with the segment's name
-  bool deep;           ///< decode frames and compare chunks with their names; needs `sha256`
-  bool goes_on;        ///< past frames whose rows cannot be read, to what can be
+  pks_sha256 *sha256;            ///< NULL: the table's hash is not compared with the segment's name
+  pks_sha256_many *sha256_many;  ///< may be NULL
+  bool deep;                     ///< decode frames and compare chunks with their names; needs `sha256`
+  bool goes_on;                  ///< past frames whose rows cannot be read, to what can be
   void *context;
   /// Something is wrong. `frame` is given when it is what a frame holds, and NULL when it is the file around it.
   void (*fault)(void *context, const pks_error *fault, const pks__frame *frame);
