@@ -11,7 +11,7 @@ pks_status drafted_record(
   uint8_t *target = pks__allocate_zeroed(target_length + 1, 1);
   if (!target) { return pks__fail_memory(error); }
   pks__hit hit = {.entry = {.kind = (pks__record_kind)kind, .size = target_length, .target = target}};
-  pks__catalog_rebuild_open(&draft, sha256, NULL, 1024);
+  pks__catalog_rebuild_open(&draft, sha256, NULL, NULL, 1024);
   pks_status status = pks__catalog_rebuild_put_record(&draft, NULL, &hit, path, length, error);
   if (!status) { status = pks__catalog_rebuild_finish(&draft, &id, error); }
   pks__catalog_rebuild_close(&draft);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/hash_batch.h"
 
 /// What groups on their way may take together, bytes of scratch memory.
 enum { GROUPS_MAX = 16 * 1024 * 1024 };
@@ -128,6 +129,8 @@ static pks_status cut(pks__new_group *group, pks_error *error) {
   const pks__delta_literals *all = group->all;
   uint64_t end_index = find_end(all->ends, group->position);
   uint32_t offset = 0;
+  pks__hash_batch batch;
+  pks__hash_batch_begin(&batch, all->file->sha256, all->sha256_many);
   group->chunk_count = 0;
   while (offset < group->raw_length) {
     uint64_t step_end = *PKS__SCRATCH_AT(all->ends, const uint64_t, end_index) - group->position;
@@ -138,10 +141,11 @@ static pks_status cut(pks__new_group *group, pks_error *error) {
     group_chunk *chunk = &group->chunks[group->chunk_count++];
     chunk->offset = offset;
     chunk->length = (uint32_t)pks__chunker_cut(&all->chunker, group->raw + offset, end - offset);
-    all->file->sha256(group->raw + offset, chunk->length, chunk->id.bytes);
+    pks__hash_batch_add(&batch, group->raw + offset, chunk->length, chunk->id.bytes);
     offset += chunk->length;
     if (offset == step_end) { end_index++; }
   }
+  pks__hash_batch_flush(&batch);
   return PKS_OK;
 }
 
@@ -222,13 +226,14 @@ static pks_status fill_ring(pks__delta_literals *bytes, pks_error *error) {
 
 pks_status pks__delta_literals_open(
   pks__delta_literals *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
-  pks__pool *pool, pks__scratch_folder *home, pks_error *error
+  pks_sha256_many *sha256_many, pks__pool *pool, pks__scratch_folder *home, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   *out = (pks__delta_literals){
     .file = file,
     .from = from,
     .ends = ends,
+    .sha256_many = sha256_many,
     .chunker = pks__chunker_make(header->chunk_average),
     .pool = pool,
     .home = home,

@@ -22,7 +22,8 @@ typedef struct pks__new_group pks__new_group;
 typedef struct pks__delta_literals {
   const pks__delta_file *file;
   const pks__version_list *from;
-  const pks__scratch *ends;  ///< uint64_t: where chunks end whatever they hold, among the new bytes
+  const pks__scratch *ends;      ///< uint64_t: where chunks end whatever they hold, among the new bytes
+  pks_sha256_many *sha256_many;  ///< may be NULL
   pks__chunker chunker;
   pks__pool *pool;
   pks__scratch_folder *home;
@@ -37,10 +38,10 @@ typedef struct pks__delta_literals {
   pks__new_group *again;   ///< for `pks__delta_literals_read`; NULL until it is called
 } pks__delta_literals;
 
-/// What is given outlives it, and it must not move. To be closed, also after an error.
+/// All arguments must outlive it, and it must not move. Close it, also after an error. `sha256_many` may be NULL.
 pks_status pks__delta_literals_open(
   pks__delta_literals *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
-  pks__pool *pool, pks__scratch_folder *home, pks_error *error
+  pks_sha256_many *sha256_many, pks__pool *pool, pks__scratch_folder *home, pks_error *error
 );
 void pks__delta_literals_close(pks__delta_literals *bytes);  ///< a zeroed one is fine
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "catalog/tree_writer.h"
+#include "codec/hash_batch.h"
 
 typedef struct draft_page {
   pks__id id;
@@ -47,10 +48,15 @@ pks_status pks__catalog_rebuild_page(
 // MARK: - Life
 
 void pks__catalog_rebuild_open(
-  pks__catalog_rebuild *draft, pks_sha256 *sha256, pks__scratch_folder *home, uint32_t average
+  pks__catalog_rebuild *draft, pks_sha256 *sha256, pks_sha256_many *sha256_many, pks__scratch_folder *home,
+  uint32_t average
 ) {
-  *draft =
-    (pks__catalog_rebuild){.sha256 = sha256, .chunker = pks__chunker_make(average), .info.chunk_average = average};
+  *draft = (pks__catalog_rebuild){
+    .sha256 = sha256,
+    .sha256_many = sha256_many,
+    .chunker = pks__chunker_make(average),
+    .info.chunk_average = average,
+  };
   pks__scratch_init(&draft->bytes, home);
   pks__scratch_init(&draft->pages, home);
   pks__hash_map_init(&draft->by_id, home);
@@ -101,17 +107,30 @@ pks_status pks__catalog_rebuild_put_entry(
 
 // MARK: - Assets
 
-/// Cuts what is in the window, to its end if the asset ends there.
+/// Whether the bytes from `at` on contain a whole chunk.
+static bool has_chunk(const pks__catalog_rebuild *draft, uint64_t at, bool at_end) {
+  uint64_t left = draft->window.length - at;
+  return left > 0 && (at_end || left >= draft->chunker.maximum);
+}
+
+/// Cuts the bytes in the window into chunks, and lists these. If the asset does not end there, an uncut rest remains.
 static pks_status cut(pks__catalog_rebuild *draft, bool at_end, pks_error *error) {
   pks__scratch *window = &draft->window;
+  pks__hash_batch batch;
+  pks__catalog_chunk rows[PKS__HASH_BATCH_MAX];
   uint64_t at = 0;
   pks_status status = PKS_OK;
-  while (!status && at < window->length && (at_end || window->length - at >= draft->chunker.maximum)) {
-    size_t length = pks__chunker_cut(&draft->chunker, window->bytes + at, (size_t)(window->length - at));
-    pks__catalog_chunk row = {.length = pks__put32((uint32_t)length)};
-    draft->sha256(window->bytes + at, length, row.id.bytes);
-    status = pks__rows_append(&draft->chunks, &row, error);
-    at += length;
+  pks__hash_batch_begin(&batch, draft->sha256, draft->sha256_many);
+  while (!status && has_chunk(draft, at, at_end)) {
+    uint32_t count = 0;
+    while (count < PKS__HASH_BATCH_MAX && has_chunk(draft, at, at_end)) {
+      size_t length = pks__chunker_cut(&draft->chunker, window->bytes + at, (size_t)(window->length - at));
+      rows[count].length = pks__put32((uint32_t)length);
+      pks__hash_batch_add(&batch, window->bytes + at, length, rows[count++].id.bytes);
+      at += length;
+    }
+    pks__hash_batch_flush(&batch);
+    for (uint32_t i = 0; !status && i < count; i++) { status = pks__rows_append(&draft->chunks, &rows[i], error); }
   }
   memmove(window->bytes, window->bytes + at, (size_t)(window->length - at));
   window->length -= at;

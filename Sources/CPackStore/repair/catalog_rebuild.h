@@ -13,9 +13,10 @@
 
 typedef struct pks__catalog_rebuild {
   pks_sha256 *sha256;
-  pks__scratch bytes;   ///< of pages, back to back
-  pks__scratch pages;   ///< which pages
-  pks__hash_map by_id;  ///< id -> index in `pages`
+  pks_sha256_many *sha256_many;  ///< may be NULL
+  pks__scratch bytes;            ///< of pages, back to back
+  pks__scratch pages;            ///< which pages
+  pks__hash_map by_id;           ///< id -> index in `pages`
   pks__tree_writer entries;
   pks__rows chunks;     ///< of the asset under way
   pks__scratch value;   ///< likewise
@@ -27,7 +28,8 @@ typedef struct pks__catalog_rebuild {
 
 /// `average` is that of the chunker. The draft must not move until it is closed.
 void pks__catalog_rebuild_open(
-  pks__catalog_rebuild *draft, pks_sha256 *sha256, pks__scratch_folder *home, uint32_t average
+  pks__catalog_rebuild *draft, pks_sha256 *sha256, pks_sha256_many *sha256_many, pks__scratch_folder *home,
+  uint32_t average
 );
 void pks__catalog_rebuild_close(pks__catalog_rebuild *draft);  ///< a zeroed one is fine
 

@@ -276,7 +276,9 @@ static pks_status make_draft(draft_walk *walk, const pks__version *version, pks_
   if (status) { return status; }
   uint64_t lost_before = repair->lost_assets;
   uint32_t average = pks__chunk_average_is_valid(info.chunk_average) ? info.chunk_average : repair->slot.chunk_average;
-  pks__catalog_rebuild_open(&walk->draft, repair->old->sha256, &repair->txn->staging.scratch, average);
+  pks__catalog_rebuild_open(
+    &walk->draft, repair->old->sha256, repair->old->sha256_many, &repair->txn->staging.scratch, average
+  );
   status = open_records(walk, error);
   while (!status && (walk->has_entry || walk->hit)) { status = draft_next(walk, error); }
   if (status) { return status; }
