@@ -43,8 +43,8 @@ void pks__hash_check_add(pks__hash_check *check, const void *bytes, size_t byte_
 /// Whether every message that was added has the expected digest. The check is empty afterwards.
 bool pks__hash_check_end(pks__hash_check *check);
 
-/// Whether both functions compute the same digests of fixed messages, in batches of 1 to 17. Hashes 16 KB
-/// in total.
+/// Whether both functions compute the same digests of fixed messages, in batches of 1 to 17. Hashes
+/// 257 blocks of 64 bytes in total.
 bool pks__hash_functions_agree(pks_sha256 *sha256, pks_sha256_many *sha256_many);
 
 #endif

@@ -39,8 +39,8 @@ typedef void pks_sha256_many(const pks_message *messages, size_t count);
 typedef struct pks_options {
   pks_sha256 *PKS_NULLABLE sha256;  ///< NULL: the store opens for reading only, and without a cache
   /// SHA-256 of many messages at once, for chunks that are hashed in groups; NULL: they are hashed one by one with `sha256`.
-  /// Opening a store compares both functions on fixed messages (16 KB in total), and fails with INVALID_ARGUMENT if they
-  /// differ or if `sha256` is NULL. The bytes that a store writes do not depend on it
+  /// Opening a store compares both functions on fixed messages (257 blocks of 64 bytes in total), and fails with
+  /// INVALID_ARGUMENT if they differ or if `sha256` is NULL. The bytes that a store writes do not depend on it
   pks_sha256_many *PKS_NULLABLE sha256_many;
   bool read_only;  ///< nothing in the store's directory changes
   bool create;     ///< make an empty store where there is none (the directory may exist and be empty)
