@@ -152,6 +152,7 @@ extension Store {
     ) -> Result {
       var options = pks_options(
         sha256: sha256,
+        sha256_many: sha256Many,
         read_only: isReadOnly,
         create: createsIfMissing && !isReadOnly,
         chunk_average: averageChunkByteCount.map(coreSize) ?? 0,

@@ -30,12 +30,13 @@ extension Disk {
   @discardableResult
   func repair(
     _ path: String = "/store", from donors: [String] = [], dryRun: Bool = false, publication: Bool = false,
-    seam: Seam? = nil, base: String? = nil
+    seam: Seam? = nil, base: String? = nil, hashing: Hashing = .batches
   ) throws -> RepairReport {
     final class Box { var report = RepairReport() }
     let box = Box()
     var options = pks_options(), request = pks_repair_request()
-    options.sha256 = sha256
+    options.sha256 = hashing.one
+    options.sha256_many = hashing.many
     options.thread_count = 1
     options.vfs = seam?.vfs ?? vfs
     let beneath = base.flatMap { strdup($0) }

@@ -9,6 +9,32 @@ let sha256: @convention(c) (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt8>) 
   pkh_sha256(bytes, count, digest)
 }
 
+/// SHA-256 of many messages in the form that the core expects.
+let sha256Many: @convention(c) (UnsafePointer<pks_message>, Int) -> Void = { messages, count in
+  messages.withMemoryRebound(to: pkh_message.self, capacity: count) { pkh_sha256_many($0, count) }
+}
+
+/// The functions for SHA-256 that a store receives.
+struct Hashing: Sendable, CustomTestStringConvertible {
+  typealias One = @convention(c) (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt8>) -> Void
+  typealias Many = @convention(c) (UnsafePointer<pks_message>, Int) -> Void
+
+  var testDescription: String
+  var one: One?
+  var many: Many?
+
+  /// As `PackStore` opens stores.
+  static let batches = Hashing(testDescription: "pkh_sha256_many", one: sha256, many: sha256Many)
+  /// Without a batch function.
+  static let single = Hashing(testDescription: "no batch function", one: sha256, many: nil)
+  /// With a batch function that hashes one message after another.
+  static let loop = Hashing(testDescription: "loop over sha256", one: sha256) { messages, count in
+    for message in UnsafeBufferPointer(start: messages, count: count) {
+      pkh_sha256(message.bytes, message.byte_count, message.digest)
+    }
+  }
+}
+
 /// An open store, closed with the last reference; what is taken from it holds it. Used by any number of threads, as the core
 /// promises.
 final class Store: @unchecked Sendable {
@@ -21,13 +47,14 @@ final class Store: @unchecked Sendable {
     threads: UInt32 = 1,
     readOnly: Bool = false, cache: CacheOption? = nil, base: String? = nil, home: AnyObject? = nil,
     waiting: (context: UnsafeMutableRawPointer, goesOn: @convention(c) (UnsafeMutableRawPointer?) -> Bool)? = nil,
-    owner: RoomOwner? = nil, mappedMode: Bool = false
+    owner: RoomOwner? = nil, mappedMode: Bool = false, hashing: Hashing = .batches
   ) throws {
     self.owner = owner
     precondition(threads == 1 || !(home is Disk), "a simulated disk belongs to one thread at a time")
     self.home = home
     var options = pks_options()
-    options.sha256 = readOnly ? nil : sha256
+    options.sha256 = readOnly ? nil : hashing.one
+    options.sha256_many = readOnly ? nil : hashing.many
     options.create = create
     options.chunk_average = create ? average : 0
     options.thread_count = threads
@@ -70,11 +97,11 @@ final class Store: @unchecked Sendable {
 
   convenience init(
     _ disk: Disk, process: UnsafePointer<pks_vfs>? = nil, create: Bool = false, cache: CacheOption? = nil,
-    base: String? = nil, owner: RoomOwner? = nil
+    base: String? = nil, owner: RoomOwner? = nil, hashing: Hashing = .batches
   ) throws {
     try self.init(
       "/store", vfs: process ?? disk.vfs, create: create, cache: cache, base: base ?? disk.base, home: disk,
-      owner: owner)
+      owner: owner, hashing: hashing)
   }
 
   /// A store behind a seam.
