@@ -197,7 +197,7 @@ static bool append_piece(void *context, const void *bytes, size_t byte_count) {
 
 static void put_frame_table(pks__segment *segment) {
   seed seed = {0};
-  FUZZ_ASSERT(!pks__frame_table_write(segment, fuzz_sha256, append_piece, &seed, NULL));
+  FUZZ_ASSERT(!pks__frame_table_write(segment, fuzz_sha256, NULL, append_piece, &seed, NULL));
   put(&seed, "frame_table");
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/hash_batch.h"
 
 #define MAGIC "PKSFRAM0"
 
@@ -171,10 +172,17 @@ void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_tabl
 
 // MARK: - Writing
 
-/// A table on its way out.
+/// Stored bytes of frames that are read before they are hashed, unless one frame is longer.
+enum { BATCH_BYTES = 1024 * 1024 };
+
+/// A table being written. Frames are hashed in batches: their rows are kept until then, and their stored bytes are one
+/// after another in `stored`.
 typedef struct writer {
   pks__segment *segment;
-  pks_sha256 *sha256;
+  pks__hash_batch batch;
+  row rows[PKS__HASH_BATCH_MAX];  ///< of the frames in `batch`
+  uint32_t row_count;
+  size_t used;  ///< bytes of `stored`
   bool (*write)(void *context, const void *bytes, size_t byte_count);
   void *context;
   uint8_t *stored;
@@ -211,12 +219,33 @@ static pks_status need_room(writer *writer, size_t needed, pks_error *error) {
   return PKS_OK;
 }
 
-static pks_status put_row(writer *writer, uint32_t index, pks_error *error) {
+/// Hashes the frames of the batch, and writes their rows.
+static pks_status put_rows(writer *writer, pks_error *error) {
+  pks__hash_batch_flush(&writer->batch);
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < writer->row_count; i++) {
+    status = put(writer, &writer->rows[i], sizeof writer->rows[i], error);
+  }
+  writer->row_count = 0;
+  writer->used = 0;
+  return status;
+}
+
+/// Makes room for the stored bytes of one more frame, in an empty batch if the present one is full.
+static pks_status begin_row(writer *writer, size_t stored_length, pks_error *error) {
+  bool is_full = writer->row_count == PKS__HASH_BATCH_MAX || stored_length > writer->capacity - writer->used;
+  pks_status status = is_full ? put_rows(writer, error) : PKS_OK;
+  return status ? status : need_room(writer, (size_t)pks__max64(stored_length, BATCH_BYTES), error);
+}
+
+static pks_status add_row(writer *writer, uint32_t index, pks_error *error) {
   pks__segment *segment = writer->segment;
   pks__frame frame;
   pks_status status = pks__segment_frame(segment, index, &frame, error);
-  if (!status) { status = need_room(writer, frame.ref.stored_length, error); }
-  if (!status) { status = pks__segment_read_stored(segment, &frame.ref, writer->stored, error); }
+  if (!status) { status = begin_row(writer, frame.ref.stored_length, error); }
+  if (status) { return status; }
+  uint8_t *bytes = writer->stored + writer->used;
+  status = pks__segment_read_stored(segment, &frame.ref, bytes, error);
   if (status) { return status; }
   pks__tabled_frame listed = {
     .offset = frame.ref.offset,
@@ -229,13 +258,15 @@ static pks_status put_row(writer *writer, uint32_t index, pks_error *error) {
   if (!fits) {
     return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
   }
-  row stored = {
+  row *stored = &writer->rows[writer->row_count++];
+  *stored = (row){
     .place = pks__put64(pks__place_make(frame.ref.offset, frame.ref.codec)),
     .stored_length = pks__put32(frame.ref.stored_length),
     .raw_length = pks__put32(frame.ref.raw_length),
   };
-  writer->sha256(writer->stored, frame.ref.stored_length, stored.digest.bytes);
-  return put(writer, &stored, sizeof stored, error);
+  pks__hash_batch_add(&writer->batch, bytes, frame.ref.stored_length, stored->digest.bytes);
+  writer->used += frame.ref.stored_length;
+  return PKS_OK;
 }
 
 static pks_status put_dictionary(writer *writer, uint32_t number, pks_error *error) {
@@ -255,7 +286,7 @@ static pks_status put_dictionary(writer *writer, uint32_t number, pks_error *err
       },
     .id = dictionary.id,
   };
-  writer->sha256(writer->stored, ref->stored_length, listed.stored.digest.bytes);
+  writer->batch.sha256(writer->stored, ref->stored_length, listed.stored.digest.bytes);
   return put(writer, &listed, sizeof listed, error);
 }
 
@@ -268,11 +299,11 @@ static pks_status put_page_id(writer *writer, uint32_t index, pks_error *error) 
 }
 
 pks_status pks__frame_table_write(
-  pks__segment *segment, pks_sha256 *sha256, bool (*write)(void *context, const void *bytes, size_t byte_count),
-  void *context, pks_error *error
+  pks__segment *segment, pks_sha256 *sha256, pks_sha256_many *sha256_many,
+  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
 ) {
-  writer writer = {
-    .segment = segment, .sha256 = sha256, .write = write, .context = context, .end = sizeof(pks__segment_header)};
+  writer writer = {.segment = segment, .write = write, .context = context, .end = sizeof(pks__segment_header)};
+  pks__hash_batch_begin(&writer.batch, sha256, sha256_many);
   pks_status status = pks__segment_need_table(segment, error);
   if (status) { return status; }
   bool is_metadata = segment->kind == PKS__SEGMENT_METADATA;
@@ -285,7 +316,8 @@ pks_status pks__frame_table_write(
     );
   }
   status = put_header(&writer, error);
-  for (uint32_t i = 0; !status && i < segment->frame_count; i++) { status = put_row(&writer, i, error); }
+  for (uint32_t i = 0; !status && i < segment->frame_count; i++) { status = add_row(&writer, i, error); }
+  if (!status) { status = put_rows(&writer, error); }
   for (uint32_t i = 0; !status && is_metadata && i < segment->frame_count; i++) {
     status = put_page_id(&writer, i, error);
   }

@@ -72,11 +72,12 @@ pks__tabled_dictionary pks__frame_table_dictionary(const pks__frame_table *table
 /// The page that a frame of a metadata segment holds.
 const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index);
 
-/// Hands the table of an open segment to `write`, piece by piece: CANCELLED when that returns false. Every frame is read,
-/// and its sum checked. CORRUPT when the segment is not what its own table says, or no frame table can describe it.
+/// Passes the table of an open segment to `write`, piece by piece: CANCELLED if that returns false. Every frame is read and its
+/// checksum is compared; at most 1 MiB or one frame is in memory. `sha256_many` may be NULL. CORRUPT if the segment contradicts
+/// its own table, or no frame table can describe it.
 pks_status pks__frame_table_write(
-  pks__segment *segment, pks_sha256 *sha256, bool (*write)(void *context, const void *bytes, size_t byte_count),
-  void *context, pks_error *error
+  pks__segment *segment, pks_sha256 *sha256, pks_sha256_many *sha256_many,
+  bool (*write)(void *context, const void *bytes, size_t byte_count), void *context, pks_error *error
 );
 
 #endif

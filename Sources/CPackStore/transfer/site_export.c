@@ -53,7 +53,7 @@ pks_status pks_snapshot_frame_table(
   memcpy(id.bytes, segment, sizeof id.bytes);
   status = pks__store_get_segment(store, &id, &open, error);
   if (status) { return status; }
-  status = pks__frame_table_write(open, store->sha256, write, context, error);
+  status = pks__frame_table_write(open, store->sha256, store->sha256_many, write, context, error);
   pks__store_release_segment(store, open);
   return status;
 }

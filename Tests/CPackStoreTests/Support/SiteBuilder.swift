@@ -58,7 +58,7 @@ struct SiteBuilder {
     let sink = Sink()
     try attempt {
       pks__frame_table_write(
-        segment, sha256,
+        segment, sha256, sha256Many,
         { context, bytes, count in
           Unmanaged<Sink>.fromOpaque(context!).takeUnretainedValue().bytes += UnsafeRawBufferPointer(
             start: bytes, count: count)
