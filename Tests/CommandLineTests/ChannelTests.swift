@@ -36,8 +36,8 @@ import Testing
     _ device: String, _ more: String..., from site: String = "site", location: SourceLocation = #_sourceLocation
   ) throws -> Int {
     let pulled = try run(["pull", device, site, "--json"] + more, sourceLocation: location).json
-    let pulledPacks = pulled["packs"] as? [NSDictionary]
-    if let version = pulledPacks?.first(where: { $0["pack"] as? String == "P" })?["to"] as? Int { return version }
+    let pack = (pulled["packs"] as? [NSDictionary])?.first { $0["pack"] as? String == "P" }
+    if pack?["outcome"] as? String == "updated", let version = pack?["to"] as? Int { return version }
     let packs = try run(["log", device, "P", "--json"]).json["packs"] as? [NSDictionary]
     return (packs?.first?["versions"] as? [NSDictionary])?.first?["version"] as? Int ?? 0
   }

@@ -1,4 +1,4 @@
-// Stands in for libsodium when decoders are fuzzed: signatures that are cheap to make and worth nothing.
+// Replaces libsodium when decoders are fuzzed: signatures are cheap to make and prove nothing.
 #ifndef CSODIUM_STUB_H
 #define CSODIUM_STUB_H
 

@@ -1,4 +1,4 @@
-// Stands in for the core and for SHA-256 when decoders are fuzzed: a sum that is cheap to compute and worth nothing.
+// Replaces the core and SHA-256 when decoders are fuzzed: the sum is cheap to compute and proves nothing.
 #include <string.h>
 
 #include "CPackHash.h"
