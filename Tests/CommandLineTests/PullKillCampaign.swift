@@ -73,7 +73,7 @@ import Testing
     }
     var kills = 0
     defer { print("PullKillCampaign: \(way), seed \(seed), \(kills) kills") }
-    while kills < 15 * scale {
+    while kills < (scale > 1 ? 15 * scale : 5) {
       if way == .delta { try #require(try playground.shell("cp -r base store").status == 0) }
       kills += try pullWithKills(server, way) { random(Self.byteCount / 2) }
       try playground.remove("store")

@@ -14,21 +14,21 @@ import Testing
   }
 
   /// A site was a store that any command committed to, and lost files under its clients.
-  @Test(arguments: [
-    ["add", "site", "folder", "--pack", "R"], ["remove", "site", "P"], ["remove", "site", "P", "--keep-history"],
-    ["rollback", "site", "P"], ["pin", "site", "P@1"], ["unpin", "site", "P"], ["pull", "site", "site"],
-    ["import", "site", "P.pack"], ["gc", "site"], ["place", "site", "P", "purgeable"],
-    ["place", "site", "P", "durable"],
-    ["purge", "site", "1MB"],
-  ])
-  func commandsThatCommitAreRefused(_ arguments: [String]) throws {
+  @Test func commandsThatCommitAreRefused() throws {
     let tree = playground.tree("site")
-    for _ in 0..<3 {
-      let run = try playground.packstore(arguments)
-      #expect(run.status == 1 && run.errors.contains("only publications change it"), "\(run.errors)")
-      #expect(run.errors.contains("packstore unpublish"))
+    let commands: [[String]] = [
+      ["add", "site", "folder", "--pack", "R"], ["remove", "site", "P"], ["remove", "site", "P", "--keep-history"],
+      ["rollback", "site", "P"], ["pin", "site", "P@1"], ["unpin", "site", "P"], ["pull", "site", "site"],
+      ["import", "site", "P.pack"], ["gc", "site"], ["place", "site", "P", "purgeable"],
+      ["place", "site", "P", "durable"],
+      ["purge", "site", "1MB"],
+    ]
+    for command in commands {
+      let run = try playground.packstore(command)
+      #expect(run.status == 1 && run.errors.contains("only publications change it"), "\(command): \(run.errors)")
+      #expect(run.errors.contains("packstore unpublish"), "\(command)")
+      #expect(playground.tree("site") == tree, "\(command)")
     }
-    #expect(playground.tree("site") == tree)
     #expect(try playground.packstore("verify", "site", "--deep").status == 0)
     #expect(try playground.packstore("ls", "site").lines == ["big"])
   }

@@ -127,8 +127,8 @@ import Testing
     #expect(letters == Packstore.shortOptions)
   }
 
-  /// What is shown of a command line is text, whatever is in it.
-  @Test(arguments: ["\u{1b}]0;owned\u{7}", "a\u{1b}[31m", "a\nb", "\u{202e}gpj", "a\u{9b}31m"])
+  /// Control characters of a command line are escaped: at the beginning of a word, and after a letter.
+  @Test(arguments: ["\u{1b}]0;owned\u{7}\u{202e}gpj\u{9b}31m", "a\nb\u{1b}[31m"])
   func wrongUsageIsSafeToShow(text: String) throws {
     for arguments in [
       ["ls", "store", "--\(text)"], ["ls", "store", "--\(text)=\(text)"], ["cat", "store", "-\(text)"], [text],
