@@ -20,10 +20,8 @@ typedef struct variables {
 } variables;
 
 INLINE __m256i add(__m256i x, __m256i y) { return _mm256_add_epi32(x, y); }
-INLINE __m256i
-  xor (__m256i x, __m256i y) { return _mm256_xor_si256(x, y); } INLINE __m256i xor3(__m256i x, __m256i y, __m256i z) {
-  return xor(xor(x, y), z);
-}
+INLINE __m256i xor2(__m256i x, __m256i y) { return _mm256_xor_si256(x, y); }
+INLINE __m256i xor3(__m256i x, __m256i y, __m256i z) { return xor2(xor2(x, y), z); }
 /// Keeps compilers from adding the terms of `x` in another order.
 INLINE __m256i in_order(__m256i x) {
   __asm__("" : "+x"(x));
@@ -31,7 +29,7 @@ INLINE __m256i in_order(__m256i x) {
 }
 
 INLINE __m256i right(__m256i x, int bits) { return _mm256_srli_epi32(x, bits); }
-INLINE __m256i rotate(__m256i x, int bits) { return xor(right(x, bits), _mm256_slli_epi32(x, 32 - bits)); }
+INLINE __m256i rotate(__m256i x, int bits) { return xor2(right(x, bits), _mm256_slli_epi32(x, 32 - bits)); }
 
 INLINE __m256i big_sigma0(__m256i x) { return xor3(rotate(x, 2), rotate(x, 13), rotate(x, 22)); }
 INLINE __m256i big_sigma1(__m256i x) { return xor3(rotate(x, 6), rotate(x, 11), rotate(x, 25)); }
@@ -42,9 +40,9 @@ INLINE __m256i small_sigma1(__m256i x) { return xor3(rotate(x, 17), rotate(x, 19
 /// cycles per block, 1,118 in the compiler's order.
 INLINE void one_round(variables *v, __m256i w, unsigned round) {
   const __m256i input = add(w, _mm256_set1_epi32((int)pkh__round_constants[round]));
-  const __m256i choice = xor(v->g, _mm256_and_si256(v->e, xor(v->f, v->g)));
-  const __m256i a_xor_b = xor(v->a, v->b);
-  const __m256i majority = xor(v->b, _mm256_and_si256(a_xor_b, v->b_xor_c));
+  const __m256i choice = xor2(v->g, _mm256_and_si256(v->e, xor2(v->f, v->g)));
+  const __m256i a_xor_b = xor2(v->a, v->b);
+  const __m256i majority = xor2(v->b, _mm256_and_si256(a_xor_b, v->b_xor_c));
   const __m256i t1 = add(in_order(add(in_order(add(v->h, input)), choice)), big_sigma1(v->e));
   const __m256i a = add(in_order(add(t1, majority)), big_sigma0(v->a)), e = add(v->d, t1);
   *v =
@@ -91,7 +89,7 @@ INLINE variables load_variables(const uint32_t *words) {
   variables v;
   v.a = load_word(words, 0), v.b = load_word(words, 1), v.c = load_word(words, 2), v.d = load_word(words, 3);
   v.e = load_word(words, 4), v.f = load_word(words, 5), v.g = load_word(words, 6), v.h = load_word(words, 7);
-  v.b_xor_c = xor(v.b, v.c);
+  v.b_xor_c = xor2(v.b, v.c);
   return v;
 }
 

@@ -132,6 +132,16 @@ import Testing
     #expect(!Ed25519.isValid(signature.prefix(32) + order, of: message, by: key.publicKey))
   }
 
+  /// The equation holds only if both sides are multiplied by the cofactor: A is the sum of a point of the large group and one of order 8.
+  @Test func keyOfMixedOrderIsRefusedByTheEquation() throws {
+    let key = try #require(bytes("91a71311b7aaa8fc0c912bf4990c95a9f790caf29e355b46932c575036561d09"))
+    let signature = try #require(
+      bytes(
+        "b31b20f50426242514d81b383548bd90de72fd0b8cf2382a88f9f52ce5076b23"
+          + "cd8a2f8c5ef3fde96cdfa8dc3b60bca2eea5c3bfafd6ebcc671ab17d5d461e00"))
+    #expect(!Ed25519.isValid(signature, of: Array("mixed order".utf8) + [1], by: key))
+  }
+
   @Test func otherLengthsAreRefused() throws {
     let key = try Ed25519.PrivateKey(seed: [UInt8](repeating: 3, count: 32))
     let signature = try key.signature(of: [5])

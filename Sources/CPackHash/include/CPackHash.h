@@ -117,8 +117,9 @@ void pkh_sha256_many(const pkh_message *PKH_NULLABLE messages, size_t count);
 
 // MARK: - HMAC
 
-/// Computes HMAC-SHA256 (RFC 2104) of `byte_count` bytes under a key of any length. `mac` may overlap neither. Copies of the key
-/// on the stack are erased before it returns. Compare received codes in constant time; this library does not.
+/// Computes HMAC-SHA256 (RFC 2104) of `byte_count` bytes under a key of any length. `mac` may overlap neither. The copy of the
+/// key is erased before it returns; words derived from it may remain on the stack. Compare received codes in constant time: this
+/// library does not compare.
 void pkh_hmac_sha256(
   const void *PKH_NULLABLE key, size_t key_byte_count, const void *PKH_NULLABLE bytes, size_t byte_count,
   uint8_t mac[PKH_NONNULL PKH_SHA256_SIZE]
