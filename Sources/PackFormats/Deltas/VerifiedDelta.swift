@@ -18,7 +18,7 @@ public struct VerifiedDelta: Sendable {
 
   /// Opens a delta and checks its header and its signature.
   ///
-  /// - Throws: `untrusted` if the bytes after the delta are not a valid signature of it; the errors of ``DeltaFile/init(_:)``.
+  /// - Throws: `untrusted` if the bytes after the delta are not a valid signature of it; the errors of `DeltaFile.init`.
   public init(_ path: FilePath) throws {
     file = try DeltaFile(path)
     guard file.isFollowedBySignature else {
@@ -81,14 +81,14 @@ public struct VerifiedDelta: Sendable {
 // MARK: - Applying
 
 extension Transaction {
-  /// Stages the new version of a delta like ``Transaction/apply(_:options:progress:)``, with the delta's publisher as its origin.
+  /// Stages the new version of a delta like `Transaction.apply(_:options:progress:)`, with the delta's publisher as its origin.
   ///
   /// - Parameters:
   ///   - delta: a delta whose old version is kept in the store.
   ///   - trust: the publisher whose delta is accepted.
   ///   - options: the priority, the handling of another origin, and the compression of new chunks.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `untrusted`, and the errors of ``Transaction/apply(_:options:progress:)``.
+  /// - Throws: `untrusted`, and the errors of `Transaction.apply(_:options:progress:)`.
   @discardableResult
   public mutating func apply(
     _ delta: VerifiedDelta, trusting trust: VerifiedDelta.Trust, options: Store.ApplyOptions = .init(),
@@ -109,7 +109,7 @@ extension Store {
   ///   - options: the priority, the handling of another origin, and the compression of new chunks.
   ///   - durability: whether the commit survives a loss of power.
   ///   - progress: called on a thread of the store, at least every 16 MiB or 1,000 files.
-  /// - Throws: the errors of ``VerifiedDelta/init(_:)`` and of ``Transaction/apply(_:trusting:options:progress:)``.
+  /// - Throws: the errors of ``VerifiedDelta/init(_:)`` and of `Transaction.apply(_:trusting:options:progress:)`.
   @discardableResult
   public func apply(
     delta file: FilePath, trusting trust: VerifiedDelta.Trust, options: ApplyOptions = .init(),
