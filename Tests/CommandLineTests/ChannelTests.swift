@@ -94,14 +94,14 @@ import Testing
     try publish(1)
     try publish(2, "--no-offer")
     #expect(try offers() == ["1 100%"] && pull("a") == 1)
-    let devices = (0..<6).map { String(format: "%032x", $0 &* 0x9e37_79b9) }
+    let devices = (0..<16).map { String(format: "%032x", $0 &* 0x9e37_79b9) }
     func versions() throws -> [Int] {
       try devices.enumerated().map { try pull("d\($0)", "--device", $1) }
     }
     try change("promote", 2, "--share", "50%")
     #expect(try offers() == ["2 50%", "1 100%"])
     let half = try versions()
-    #expect(Set(half) == [1, 2], "of 6 devices")
+    #expect(Set(half) == [1, 2], "of 16 devices")
     try change("promote", 2, "--share", "0%")
     #expect(try versions() == half, "halted: who has it keeps it")
     try change("promote", 2, "--share", "75%")

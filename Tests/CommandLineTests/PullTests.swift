@@ -122,6 +122,14 @@ import Testing
     #expect(listings.allSatisfy { $0 == listings[0] && !$0.isEmpty })
   }
 
+  @Test func aSlowServerIsNoTrouble() throws {
+    try playground.write(noise(400_000, seed: 1), to: "folder/a")
+    try publish()
+    let server = try WebServer.nginx(playground, serving: "web", "limit_rate 2m; keepalive_requests 2;")
+    try pull("\(server.url)/site")
+    try expectWhole()
+  }
+
   @Test func redirectionsAndErrors() throws {
     try playground.write("x", to: "folder/a")
     try publish()

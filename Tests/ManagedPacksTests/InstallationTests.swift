@@ -339,6 +339,12 @@ import Testing
     }
     #expect(try await agent.handle(.install, app: nil) == ["A", "B", "C"])
     _ = try await agent.finishRequests()
+    // The agent reports a failure after it has received it, which may be later.
+    func isReported() -> Bool {
+      told.lines.contains { $0.hasPrefix("the app can start") } && told.lines.contains("began C")
+    }
+    while !isReported() { await Task.yield() }
+    withExtendedLifetime(agent) {}
     let lines = told.lines.filter { $0.hasPrefix("the app can start") }
     #expect(lines.count == 1)
     let line = lines.first ?? ""
