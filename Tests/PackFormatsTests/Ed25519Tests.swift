@@ -99,7 +99,7 @@ import Testing
       for sign: UInt8 in [0, 0x80] {
         var point = coordinate
         point[31] |= sign
-        // With S = 0 the equation holds for A and R of order 1, whatever the message is.
+        // With S = 0 the equation holds for A and R of order 1 and for every message.
         for scalar in [Array(signature.suffix(32)), [UInt8](repeating: 0, count: 32)] {
           #expect(!Ed25519.isValid(point + scalar, of: message, by: key.publicKey), "R \(point)")
           #expect(!Ed25519.isValid(signature.prefix(32) + scalar, of: message, by: point), "A \(point)")

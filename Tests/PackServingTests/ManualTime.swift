@@ -1,7 +1,7 @@
 #if Serving
   import Synchronization
 
-  /// A clock that stands still until a test advances it.
+  /// A clock that changes only when a test advances it.
   final class ManualTime: Sendable {
     private let instant = Mutex(ContinuousClock.now)
 

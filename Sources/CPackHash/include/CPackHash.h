@@ -5,7 +5,7 @@
 ///   library computes it with the fastest instructions of the processor it runs on, and depends on the C library alone.
 ///
 /// Guarantees
-///   - Every function computes FIPS 180-4 SHA-256 (or RFC 2104 HMAC with it), whichever implementation runs.
+///   - Every function computes FIPS 180-4 SHA-256 (or RFC 2104 HMAC with it) with every implementation.
 ///   - No function can fail, allocates memory, makes a system call or blocks.
 ///   - No function reads outside the bytes of its messages or writes outside its results.
 ///   - Messages may have any alignment and any length below 2^61 bytes.
@@ -128,7 +128,7 @@ void pkh_hmac_sha256(
 // MARK: - Implementations
 
 // The functions above use `pkh_implementation_selected`. Tests and benchmarks list all implementations and pass one explicitly;
-// no call changes what other calls use.
+// no call changes the implementation of other calls.
 
 /// Returns the implementation at `index` among those compiled for this architecture, or NULL if `index` is past the last one.
 /// The first is portable C, which every processor supports.

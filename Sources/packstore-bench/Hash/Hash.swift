@@ -95,7 +95,7 @@ final class HashMessages {
 
   var count: Int { list.count }
 
-  /// Compares the digests with those of the portable implementation.
+  /// Compares the digests with the digests of the portable implementation.
   func check(_ implementation: HashImplementation, _ digest: (HashImplementation, HashMessages) -> Void) throws {
     HashImplementation.supported[0].digestOneByOne(self)
     let expected = Array(digests.bytes)
