@@ -82,10 +82,16 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     state.withLock { $0.noted.merge(downloads) { _, new in new } }
   }
 
-  /// Says of which downloads it is made from now on, and what each is expected to take. What was noted and has come counts as well.
-  func set(parts: [String: Counted]) {
+  /// Sets the downloads that this progress consists of from now on, and the size that each is expected to have.
+  ///
+  /// Noted downloads that have arrived count as well.
+  ///
+  /// - Parameter present: the packs that are complete on the device. The progress of such a download may not be finished yet: the
+  ///   scheduler finishes it after the commit.
+  func set(parts: [String: Counted], present: Set<String> = []) {
     let new = state.withLock { state in
-      let parts = parts.merging(state.noted.filter { $0.value.progress.isFinished }) { part, _ in part }
+      let arrived = state.noted.filter { $0.value.progress.isFinished || present.contains($0.key) }
+      let parts = parts.merging(arrived) { part, _ in part }
       state.noted = [:]
       var kept = state.parts ?? [:]
       for (id, part) in kept where parts[id]?.progress !== part.progress {

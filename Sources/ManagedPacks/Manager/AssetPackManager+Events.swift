@@ -124,14 +124,13 @@ extension AssetPackManager {
   private func fetchEssential(_ catalog: PackCatalog) async throws {
     let core = try core, language = core.resolvedLanguage(of: catalog)
     let app = try core.journal.read().apps[core.configuration.appID] ?? Journal.App(version: core.appVersionText)
-    let required = try catalog.packs.filter { pack in
-      try PolicyRules.isRequired(pack, by: app, language: language) && !core.packs.isWhole(pack.id)
-    }
-    let answer = await core.wanted(required, for: .install)
-    let missing = required.filter { answer.wanted.contains($0.id) }
+    let required = catalog.packs.filter { PolicyRules.isRequired($0, by: app, language: language) }
+    let present = Set(try required.map(\.id).filter { try core.packs.isWhole($0) })
+    let answer = await core.wanted(required.filter { !present.contains($0.id) }, for: .install)
+    let missing = required.filter { !present.contains($0.id) && answer.wanted.contains($0.id) }
     try Task.checkCancellation()
     let requested = request(missing.map { ($0, .essential) }, pausing: [], core)
-    installation?.set(parts: requested.downloads)
+    installation?.set(parts: requested.downloads, present: present)
     // An app whose extension crashed starts at once; what was asked for goes on.
     guard !answer.hasCrashed else { return }
     try await ensureAll(Set(missing)) { try await self.ensure($0, urgency: .essential, isLatest: false) }
