@@ -190,6 +190,47 @@ import Testing
     #expect(setup.log.lines == ["end 0"])
   }
 
+  /// A peer cannot start more work than the limit of connections by closing them.
+  @Test func closedConnectionsCountUntilTheirAnswers() async throws {
+    let setup = try Setup(connectionCount: 2)
+    for _ in 0..<2 {
+      let socket = try setup.connect()
+      try send(.event(.install, app: nil), to: socket)
+      socket.shutDown()
+    }
+    let next = try setup.connect()
+    try send(.status, to: next)
+    setup.server.wake()
+    #expect(try next.read(upTo: 1) == nil)
+    setup.gate.open()
+    #expect(try await reply(from: next) == .status(process: 7))
+    await setup.log.wait(for: 2)
+    #expect(setup.log.lines.sorted() == ["end 0", "end 1"])
+  }
+
+  /// Two connections remain for other requests, and one connection takes over a bounded number of packs.
+  @Test func handoversAreBounded() async throws {
+    let setup = try Setup(connectionCount: 4), pack = try PackID(validating: "A")
+    var sockets: [LocalSocket] = []
+    for number in 0..<3 {
+      let socket = try setup.connect()
+      try send(.handOver(pack), to: socket)
+      let reply = try await reply(from: socket)
+      if case .failed = reply { #expect(number == 2) } else { #expect(number < 2) }
+      sockets.append(socket)
+    }
+    var count = 1
+    while case .status = try await {
+      try send(.handOver(pack), to: sockets[0]); return try await reply(from: sockets[0])
+    }() {
+      count += 1
+    }
+    #expect(count == AgentServer.Limits().packCount)
+    let other = try setup.connect()
+    try send(.status, to: other)
+    #expect(try await reply(from: other) == .status(process: 7))
+  }
+
   /// A peer that does not read its replies is not read from.
   @Test func peerThatDoesNotRead() async throws {
     let setup = try Setup(), socket = try setup.connect(), other = try setup.connect()

@@ -26,9 +26,19 @@ import Testing
 
       init(holding lock: Lock, in setup: AgentTests.Setup) throws {
         let process = Process()
-        // It waits for as long as this process is there, however long a test takes.
-        process.executableURL = URL(fileURLWithPath: "/bin/cat")
+        // Has the agent's lock, and waits until this process ends, however long a test takes.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+        let program = """
+          import fcntl, os, sys
+          file = open(sys.argv[1], 'w')
+          fcntl.lockf(file, fcntl.LOCK_EX)
+          os.write(1, b'ready\\n')
+          sys.stdin.read()
+          """
+        process.arguments = ["-c", program, setup.group.path.appending("agent.lock").string]
         process.standardInput = input
+        let output = Pipe()
+        process.standardOutput = output
         let held = try Self.take(lock, setup), released = released
         process.terminationHandler = { _ in
           held()
@@ -37,6 +47,8 @@ import Testing
         try process.run()
         self.process = process
         number = process.processIdentifier
+        // One line, or nothing if it cannot run.
+        #expect(output.fileHandleForReading.availableData == Data("ready\n".utf8))
       }
 
       /// Returns what releases it.
@@ -78,14 +90,13 @@ import Testing
     }
 
     private func manager(
-      _ setup: AgentTests.Setup, _ agent: StoppedAgent, patience: Duration = .milliseconds(50)
+      _ setup: AgentTests.Setup, patience: Duration = .milliseconds(50)
     ) throws -> AssetPackManager {
       var options = AssetPackManager.Options()
       options.store = setup.store
       options.sites = [setup.site]
       options.environment = [:]
       options.agentPatience = patience
-      options.credentials = { _ in PeerCredentials(user: geteuid(), process: agent.number) }
       return try AssetPackManager(configuration: setup.list("app"), options: options)
     }
 
@@ -95,7 +106,7 @@ import Testing
       _ = try await setup.site.pull("A", pause: .init()) { _ in }
       let agent = try StoppedAgent(holding: lock, in: setup)
       let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
-      try await manager(setup, agent).remove(assetPackWithID: "A")
+      try await manager(setup).remove(assetPackWithID: "A")
       #expect(try setup.store.packs().isEmpty)
       agent.waitUntilKilled()
       withExtendedLifetime(listener) {}
@@ -107,33 +118,49 @@ import Testing
       let agent = try StoppedAgent(holding: .device, in: setup)
       let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
       let path = setup.store.path
-      try await manager(setup, agent).core.changing { _ = try DeviceFile(inStore: path).readOrMake() }
+      try await manager(setup).core.changing { _ = try DeviceFile(inStore: path).readOrMake() }
       agent.waitUntilKilled()
       withExtendedLifetime(listener) {}
     }
 
-    /// Where so many connections wait to be accepted that the system takes none, the file of the agent's lock says which process it is.
+    /// The agent is killed as well if so many connections wait that the system accepts no more.
     @Test func aStoppedAgentWithAFullQueue() async throws {
       let setup = try AgentTests.Setup([try entry("A")])
       let agent = try StoppedAgent(holding: .journal, in: setup)
-      let election = try AgentElection(in: setup.group)
-      #expect(AgentElection.lastElected(in: setup.group) == getpid())
-      try setup.folder.write("\(agent.number)   ", to: "group/agent.lock")
+      #expect(AgentElection.elected(in: setup.group) == agent.number)
       let place = AgentElection.place(in: setup.group)
       let listener = try LocalSocket.listen(at: place, backlog: 0)
       var waiting: [LocalSocket] = []
       #expect(throws: LocalSocket.IsFull.self) {
         while let socket = try LocalSocket.connect(to: place) { waiting.append(socket) }
       }
-      let manager = try manager(setup, agent)
+      let manager = try manager(setup)
       #expect(try await manager.detectEvents() == [.install])
       agent.waitUntilKilled()
-      for text in ["", "1", "0", "-5", "x", "99999999999999999999"] {
-        try setup.folder.write(text, to: "group/agent.lock")
-        #expect(AgentElection.lastElected(in: setup.group) == nil)
-      }
       withExtendedLifetime((listener, waiting)) {}
-      _ = consume election
+    }
+
+    /// Any app of the group can write the number of another process into the lock file, or listen in place of the agent.
+    @Test func onlyTheProcessWithTheLockIsKilled() throws {
+      let setup = try AgentTests.Setup([try entry("A")])
+      let agent = try StoppedAgent(holding: .journal, in: setup)
+      let other = try StoppedAgent(holding: .writer, in: AgentTests.Setup([try entry("A")]))
+      let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
+      for text in ["\(other.number)", "", "1", "0", "-5", "x", "99999999999999999999"] {
+        try setup.folder.write(text, to: "group/agent.lock")
+        #expect(AgentElection.elected(in: setup.group) == agent.number)
+      }
+      try setup.folder.write("\(other.number)", to: "group/agent.lock")
+      let client = AgentClient(in: setup.group)
+      #expect(client.isSilent(within: .zero))
+      client.killAgent()
+      agent.waitUntilKilled()
+      // The lock is free now; the text in the file has no effect.
+      #expect(AgentElection.elected(in: setup.group) == nil)
+      client.killAgent()
+      #expect(other.isRunning)
+      other.end()
+      withExtendedLifetime(listener) {}
     }
 
     /// One that answers is left alone, however long it has what the app waits for.
@@ -149,7 +176,7 @@ import Testing
         LocalSocket.listen(at: AgentElection.place(in: setup.group)), now: { .zero }, handler: handler)
       server.start()
       // However busy the machine is, an answer comes sooner.
-      let manager = try manager(setup, agent, patience: .seconds(3600))
+      let manager = try manager(setup, patience: .seconds(3600))
       async let events = manager.detectEvents()
       await asked.wait(for: 1)
       #expect(agent.isRunning)

@@ -122,4 +122,27 @@ import Testing
     _ = try other.url(for: "Films")
     try expectOld()
   }
+
+  /// Any app of the group can create lock files next to the folders of views: only folders that a process made are removed.
+  @Test(arguments: [
+    "...lock", "..lock", ".lock", "kept.lock", "view-.lock", "view-01.lock", "view--1.lock", "view-1", "view-1/.lock",
+  ])
+  func otherLocksRemoveNothing(name: String) throws {
+    #expect(ViewFolder.folderName(ofLock: name) == nil)
+    guard !name.contains("/") else { return }
+    let folder = TestFolder(), views = folder.path.appending("group/views")
+    try folder.write("kept", to: "group/kept")
+    try folder.write("kept", to: "group/views/kept/a")
+    try folder.write("", to: "group/views/\(name)")
+    _ = try ViewFolder(in: views)
+    #expect(pathExists(folder.path.appending("group/kept")) && pathExists(views.appending("kept/a")))
+  }
+
+  @Test func viewsOfEndedProcessesAreRemoved() throws {
+    let folder = TestFolder(), views = folder.path.appending("views")
+    try folder.write("old", to: "views/view-18446744073709551615/0/a")
+    try folder.write("", to: "views/view-18446744073709551615.lock")
+    _ = try ViewFolder(in: views)
+    #expect(try namesInFolder(views).filter { $0.hasPrefix("view-18446744073709551615") } == [])
+  }
 }

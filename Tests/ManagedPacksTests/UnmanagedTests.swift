@@ -344,6 +344,30 @@ import Testing
     PurgeableDownloads.makeRoom(byteCount: 1, in: try setup.group)
     #expect(!pathExists(group.appending("1")))
   }
+
+  /// Events wait without threads, and waiting events of a kind run once.
+  @Test func waitingEventsOfAKindRunOnce() async throws {
+    guard #available(macOS 26, *) else { return }
+    let url = "https://example.com/manifest"
+    let setup = Setup([url: .init(200)]), gate = Gate()
+    setup.transport.change(url) { $0.gate = gate }
+    var configuration = try setup.configuration
+    configuration.downloaderExtension = "/bin/false"
+    var options = GroupAgent.Options()
+    options.transport = setup.transport
+    options.manager.clock = Setup.clock
+    let app = try UnmanagedApp("app", configuration, in: setup.group, options)
+    let first = Task { try await app.handle(.periodic) }
+    await setup.transport.log.wait(for: 1)
+    // Each has called the app when the next one begins.
+    let others = (0..<20).map { number in
+      Task.immediate { try await app.handle(number.isMultiple(of: 2) ? .periodic : .languageChange) }
+    }
+    await app.forget(0)
+    gate.open()
+    for task in [first] + others { #expect(try await task.value == []) }
+    #expect(setup.transport.log.lines == Array(repeating: "\(url) 0", count: 3))
+  }
 }
 
 /// The code of what a body throws.

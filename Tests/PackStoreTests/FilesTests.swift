@@ -107,6 +107,8 @@ import Testing
     removeTree(root.appending("tree"))
     #expect(!pathExists(root.appending("tree")))
     #expect(pathExists(root.appending("kept").appending("a")))
+    for name in [".", ".."] { removeTree(root.appending("kept").appending(name)) }
+    #expect(pathExists(root.appending("kept").appending("a")))
   }
 
   @Test func aFolderIsNoFileToRemove() throws {

@@ -30,7 +30,7 @@ package struct AgentClient: Sendable {
   package func connect() throws -> AgentConnection? {
     guard pathExists(place.path), let socket = try LocalSocket.connect(to: place) else { return nil }
     guard let peer = credentials(socket.number), peer.user == geteuid() else { return nil }
-    return AgentConnection(socket, process: peer.process)
+    return AgentConnection(socket)
   }
 
   /// Tells the agent that the journal has changed, if there is one; returns at once.
@@ -42,30 +42,39 @@ package struct AgentClient: Sendable {
     _ = try? connection.socket.write(frame[...])
   }
 
-  /// The agent's process, if it does not say within a time that it is there. Blocks.
+  /// Whether an agent exists and sends no reply within `limit`. Blocks.
   ///
-  /// One that ends by itself, or whose word is not understood, is none that is silent.
-  func silentProcess(within limit: Duration) -> pid_t? {
+  /// An agent that ends, or sends an invalid reply, is not silent.
+  func isSilent(within limit: Duration) -> Bool {
     let clock = ContinuousClock(), end = clock.now + limit
     do {
-      guard let connection = try connect() else { return nil }
+      guard let connection = try connect() else { return false }
       do {
         _ = try connection.exchange(.status, within: limit)
-        return nil
+        return false
       } catch is AgentSilence {
-        return connection.process
+        return true
       }
     } catch is LocalSocket.IsFull {
-      // Those that wait to be accepted may be many; none is taken by one that has stopped.
+      // Many connections may wait to be accepted; a stopped agent accepts none of them.
       while clock.now < end {
         usleep(20_000)
-        guard isFull else { return nil }
+        guard isFull else { return false }
       }
-      let agent = AgentElection.lastElected(in: folder)
-      return agent == getpid() ? nil : agent
+      return true
     } catch {
-      return nil
+      return false
     }
+  }
+
+  /// Kills the process that is the agent at this moment, if the system reports one. Another app of the group cannot direct the
+  /// signal to a process of its choice.
+  func killAgent() {
+    guard let process = AgentElection.elected(in: folder), let handle = ProcessHandle.open(process),
+      // The process of the handle had the lock before, so the number did not change hands.
+      AgentElection.elected(in: folder) == process
+    else { return }
+    handle.kill()
   }
 
   private var isFull: Bool {
@@ -84,13 +93,8 @@ package struct AgentSilence: Error {}
 /// A connection to an agent. What was handed over by it is the app's until it is let go.
 package final class AgentConnection: Sendable {
   let socket: LocalSocket
-  /// The agent's; nil: the system does not say.
-  package let process: pid_t?
 
-  init(_ socket: LocalSocket, process: pid_t?) {
-    self.socket = socket
-    self.process = process
-  }
+  init(_ socket: LocalSocket) { self.socket = socket }
 
   /// Asks, and waits for the reply on a thread that may block.
   ///

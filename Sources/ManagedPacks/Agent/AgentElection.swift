@@ -9,7 +9,7 @@
 /// Which process is the agent of a group: the one that holds the lock `agent.lock` of the group's folder. The system releases it
 /// however the process ends, so that there is no state in which none can be elected.
 ///
-/// The file of the lock has the number of the process that is elected.
+/// The lock file contains the number of the elected process, for people; ``elected(in:)`` asks the system.
 ///
 /// The elected process alone makes and removes the name `agent.socket`: what has the name when it is elected was left by one that
 /// is gone.
@@ -25,17 +25,15 @@ package struct AgentElection: ~Copyable {
       FilePlace(Self.lockName, in: folder.path), waits: false, reason: "another process is the agent of the group")
     // On a full disk an agent is needed most: then the file says nothing of it.
     try? lock.write("\(getpid())")
+    lock.identifyHolder()
     self.lock = lock
     self.folder = folder
   }
 
-  /// The process that was elected last; nil: none was.
-  static func lastElected(in folder: GroupFolder) -> pid_t? {
-    guard let text = try? InputFile(lockName, in: folder.path).contents(limit: FileLock.textByteCountLimit),
-      let number = pid_t(String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespaces)), number > 1
-    else { return nil }
-    return number
-  }
+  /// The agent's process according to the system; `nil` if no process is the agent, or the system does not report it.
+  ///
+  /// The text in the lock file is for people: any app of the group can write another number into it.
+  static func elected(in folder: GroupFolder) -> pid_t? { FileLock.holder(of: FilePlace(lockName, in: folder.path)) }
 
   /// Where the agent listens.
   package static func place(in folder: GroupFolder) -> SocketPlace { SocketPlace(socketName, in: folder.path) }

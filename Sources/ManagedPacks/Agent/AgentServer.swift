@@ -21,12 +21,16 @@ import Synchronization
 /// one request and one reply at most. It is closed when the other end is gone, when a message is none, and when one has begun and
 /// does not end in time, or none comes.
 ///
-/// One thread does all of it, and waits for nothing but `poll`. Where there are as many connections as there may be, others wait to
-/// be accepted; they are apps, which do not wait for long.
+/// One thread does all of it, and waits for nothing but `poll`. If the limit of connections is reached, others wait to be accepted.
+/// A connection that is closed while it is *answering* counts until the answer is finished, so the limit bounds the work as well.
 package final class AgentServer: Sendable {
   /// What any number of peers together can make the agent hold.
   package struct Limits: Sendable {
     package var connectionCount = 32
+    /// The connections among them that no app can retain by taking packs over.
+    package var reservedCount = 2
+    /// The packs that one connection can take over.
+    package var packCount = 8
     /// From the first byte of a message to its last, and from a reply to the next message where nothing is handed over.
     package var messageTime = Duration.seconds(10)
 
@@ -110,8 +114,9 @@ package final class AgentServer: Sendable {
     var output: ArraySlice<UInt8> = []
     /// A request is being answered.
     var isAnswering = false
-    /// The peer has something that others do not get while it is connected.
-    var isHolding = false
+    /// The number of requests by which the peer took packs or downloads over, until it disconnects.
+    var handoverCount = 0
+    var isHolding: Bool { handoverCount > 0 }
     var hasAsked = false
     /// By when the next message has to be there.
     var deadline: Duration
@@ -150,7 +155,7 @@ package final class AgentServer: Sendable {
       let numbers = Array(connections.keys)
       var entries = [entry(server.bell.heard, POLLIN)]
       // Others wait to be accepted.
-      let accepts = connections.count < server.limits.connectionCount && acceptsFrom <= server.now()
+      let accepts = hasRoom && acceptsFrom <= server.now()
       entries.append(entry(server.listener, accepts ? POLLIN : 0))
       entries += numbers.map { number in
         guard let connection = connections[number] else { return pollfd(fd: -1, events: 0, revents: 0) }
@@ -188,8 +193,10 @@ package final class AgentServer: Sendable {
 
     // MARK: Connections
 
+    private var hasRoom: Bool { connections.count + endedEarly.count < server.limits.connectionCount }
+
     private mutating func accept() {
-      while connections.count < server.limits.connectionCount {
+      while hasRoom {
         let socket: LocalSocket
         do {
           guard let next = try server.listener.accept() else { return }
@@ -241,7 +248,11 @@ package final class AgentServer: Sendable {
       connections[number]?.isAnswering = true
       connections[number]?.hasAsked = true
       switch request {
-      case .handOver, .handOverDownloads: connections[number]?.isHolding = true
+      case .handOver, .handOverDownloads:
+        guard mayHandOver(to: number) else {
+          return take(.failed(reason: "the agent has handed over as much as it can: close a connection"), number)
+        }
+        connections[number]?.handoverCount += 1
       case .status, .refresh, .event: break
       }
       let server = server
@@ -250,6 +261,12 @@ package final class AgentServer: Sendable {
         server.state.withLock { $0.replies.append((number, reply)) }
         server.wake()
       }
+    }
+
+    private func mayHandOver(to number: Int) -> Bool {
+      guard let connection = connections[number] else { return false }
+      if connection.isHolding { return connection.handoverCount < server.limits.packCount }
+      return connections.values.count { $0.isHolding } < server.limits.connectionCount - server.limits.reservedCount
     }
 
     private mutating func take(_ reply: AgentReply, _ number: Int) {

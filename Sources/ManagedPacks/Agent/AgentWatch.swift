@@ -68,7 +68,7 @@ final class AgentWatch: Sendable {
   private func watch() {
     repeat {
       let begin = clock.now
-      if let process = agent.silentProcess(within: patience), isWaiting { kill(process, SIGKILL) }
+      if agent.isSilent(within: patience), isWaiting { agent.killAgent() }
       let left = patience - (clock.now - begin)
       if left > .zero { usleep(useconds_t(min(left / .microseconds(1), 1e6 * 60))) }
     } while goesOn()

@@ -9,13 +9,8 @@
 /// Who is at the other end of a socket, by the word of the system.
 package struct PeerCredentials: Hashable, Sendable {
   package var user: uid_t
-  /// Nil: the system does not say.
-  package var process: pid_t?
 
-  package init(user: uid_t, process: pid_t? = nil) {
-    self.user = user
-    self.process = process
-  }
+  package init(user: uid_t) { self.user = user }
 
   /// Asks the system for those of a connection; tests put others in their place. Nil: it does not say.
   package typealias Reader = @Sendable (_ socket: CInt) -> PeerCredentials?
@@ -27,7 +22,7 @@ package struct PeerCredentials: Hashable, Sendable {
       var byteCount = socklen_t(MemoryLayout<Int32>.size * values.count)
       let status = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &values, &byteCount)
       guard status == 0, Int(byteCount) == MemoryLayout<Int32>.size * values.count else { return nil }
-      return PeerCredentials(user: uid_t(bitPattern: values[1]), process: values[0] > 0 ? values[0] : nil)
+      return PeerCredentials(user: uid_t(bitPattern: values[1]))
     #else
       var user = uid_t(), group = gid_t()
       guard getpeereid(socket, &user, &group) == 0 else { return nil }

@@ -12,6 +12,10 @@ actor UnmanagedApp {
   private var lock: FileLock?
   /// Connections of apps that download themselves.
   private var handedOver: Set<Int> = []
+  /// Events that have not begun.
+  private var waitingEvents: [BAContentRequest: Task<[String], any Error>] = [:]
+  /// The event that was requested last; it ends after all earlier events.
+  private var lastEvent: Task<[String], any Error>?
 
   /// How often a manifest is tried, and after how long again: people wait.
   private static let manifestTryCount = 5
@@ -103,17 +107,29 @@ actor UnmanagedApp {
 
   // MARK: - Events
 
-  /// Fetches the manifest, asks the extension what to download, and schedules that: one event at a time, whichever
-  /// process has it, so that each finds the manifest that it fetched.
+  /// Fetches the manifest, asks the extension for downloads, and schedules them.
   ///
-  /// - Returns: the names of what was scheduled.
+  /// One event runs at a time, in all processes, so that each finds the manifest that it fetched. An event that waits serves all
+  /// later requests for the same kind of event.
+  ///
+  /// - Returns: the names of the scheduled downloads.
   func handle(_ event: BAContentRequest) async throws -> [String] {
-    let folder = folder
-    let lock = try await BlockingExecutor.run {
-      try FileLock(folder.eventLock, waits: true, reason: "another process asks the extension what to download")
+    if let waiting = waitingEvents[event] { return try await waiting.value }
+    let previous = lastEvent
+    let task = Task {
+      _ = await previous?.result
+      waitingEvents[event] = nil
+      let lock = try await FileLock.acquire(folder.eventLock, by: options.manager.clock)
+      defer { withExtendedLifetime(lock) {} }
+      return try await ask(event)
     }
-    defer { withExtendedLifetime(lock) {} }
-    return try await ask(event)
+    waitingEvents[event] = task
+    lastEvent = task
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
   }
 
   private func ask(_ event: BAContentRequest) async throws -> [String] {

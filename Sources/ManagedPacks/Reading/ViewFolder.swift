@@ -30,9 +30,22 @@ final class ViewFolder: Sendable {
     try makeFolder(folder, isSecret: true)
   }
 
+  private static let prefix = "view-"
+  private static let lockSuffix = ".lock"
+
+  /// The name of a folder of views from the name of its lock; `nil` if ``make(in:)`` never writes such a name.
+  ///
+  /// Any app of the group can create files next to the folders, so no other name may lead to a deletion.
+  static func folderName(ofLock lockName: String) -> String? {
+    guard lockName.hasPrefix(prefix), lockName.hasSuffix(lockSuffix) else { return nil }
+    let digits = lockName.dropFirst(prefix.count).dropLast(lockSuffix.count)
+    guard let number = UInt64(digits), "\(number)" == digits else { return nil }
+    return prefix + digits
+  }
+
   private static func make(in parent: FilePath) throws -> (FilePath, FileLock) {
     while true {
-      let name = "view-\(UInt64.random(in: 0 ... .max))", lockName = "\(name).lock"
+      let name = "\(prefix)\(UInt64.random(in: 0 ... .max))", lockName = name + lockSuffix
       do {
         let lock = try FileLock(FilePlace(lockName, in: parent), waits: false, reason: "another process looks at it")
         // One that looked at it between its making and its taking has removed it.
@@ -43,9 +56,10 @@ final class ViewFolder: Sendable {
 
   /// Removes the folders of processes that have ended.
   private static func sweep(_ parent: FilePath) {
-    for lockName in (try? namesInFolder(parent)) ?? [] where lockName.hasSuffix(".lock") {
+    for lockName in (try? namesInFolder(parent)) ?? [] {
+      guard let name = folderName(ofLock: lockName) else { continue }
       guard let lock = try? FileLock(FilePlace(lockName, in: parent), waits: false, reason: "in use") else { continue }
-      removeTree(parent.appending(String(lockName.dropLast(".lock".count))))
+      removeTree(parent.appending(name))
       try? removeFile(FilePlace(lockName, in: parent))
       withExtendedLifetime(lock) {}
     }

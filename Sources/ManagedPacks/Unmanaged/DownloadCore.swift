@@ -196,7 +196,7 @@ final class DownloadCore: Sendable {
       _ = try? await connection.ask(.handOverDownloads(app: configuration.appID), within: AgentClient.patience)
     }
     defer { withExtendedLifetime(connection) {} }
-    guard let lock = await engineLock() else { return }
+    guard let lock = try? await FileLock.acquire(folder.engineLock, by: .system) else { return }
     var engineOptions = DownloadEngine.Options(transport: transport)
     engineOptions.rules = options.rules
     engineOptions.clock = options.clock
@@ -217,19 +217,6 @@ final class DownloadCore: Sendable {
     watch.cancel()
     state.withLock { $0.engine = nil }
     agent?.refresh()
-  }
-
-  /// Waits for the one that downloads for the app at the moment. Nil: the lock cannot be had.
-  private func engineLock() async -> FileLock? {
-    while true {
-      do {
-        return try FileLock(folder.engineLock, waits: false, reason: "another process downloads for the app")
-      } catch let error as PackStoreError where error.code == .busy {
-        guard (try? await ContinuousClock().sleep(for: Self.interval)) != nil else { return nil }
-      } catch {
-        return nil
-      }
-    }
   }
 
   /// Returns when this process does not download: for tests, and programs that end.

@@ -36,6 +36,41 @@ package final class FileLock: Sendable {
 
   deinit { close(number) }
 
+  /// Lets other processes find this process by ``holder(of:)``.
+  ///
+  /// The record ends when the lock is released, or when this process closes any other descriptor of the file. It is a record lock of
+  /// the first byte; `flock` alone decides which process has the lock. On macOS a record lock would exclude `flock`, so this does
+  /// nothing and ``holder(of:)`` returns `nil`.
+  package func identifyHolder() {
+    #if !canImport(Darwin)
+      var range = Self.firstByte(F_WRLCK)
+      _ = fcntl(number, F_SETLK, &range)
+    #endif
+  }
+
+  /// The process that has the lock at this moment according to the system; `nil` if the system does not report one.
+  ///
+  /// A process cannot make another process the holder, so the result is safe to send a signal to.
+  package static func holder(of place: FilePlace) -> Int32? {
+    #if canImport(Darwin)
+      return nil
+    #else
+      guard let number = try? openLockFile(place) else { return nil }
+      defer { close(number) }
+      var range = firstByte(F_WRLCK)
+      guard fcntl(number, F_GETLK, &range) == 0, range.l_type != Int16(F_UNLCK), range.l_pid > 1 else { return nil }
+      return range.l_pid
+    #endif
+  }
+
+  private static func firstByte(_ type: CInt) -> flock {
+    var range = flock()
+    range.l_type = Int16(truncatingIfNeeded: type)
+    range.l_whence = Int16(SEEK_SET)
+    range.l_len = 1
+    return range
+  }
+
   /// The most bytes of a text in the file.
   package static let textByteCountLimit = 64
 

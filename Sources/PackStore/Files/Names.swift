@@ -141,8 +141,11 @@ private func withFolder<Result>(
   return try body(descriptor)
 }
 
-/// Removes a folder that this process made, with all that is in it. What cannot be removed stays.
+/// Deletes a folder that this process created, with its contents. Files that cannot be deleted stay.
+///
+/// A path that ends in `.` or `..` names a folder by another folder's content, so nothing is deleted.
 package func removeTree(_ path: FilePath) {
+  guard path.lastComponent?.kind == .regular else { return }
   let place = FilePlace(path)
   try? place.withParent { folder, name in try removeTree(name, in: folder, path: place.text) }
 }
