@@ -248,4 +248,46 @@ import Testing
       #expect(throws: PackStoreError.self) { try folder([:]) }
     #endif
   }
+
+  /// Another user who can write to the cache folder replaces the store's folder in it. The store neither follows a link nor uses a
+  /// folder that others can write to: its data counts as purged, and no file elsewhere is deleted.
+  @Test(arguments: ["link", "writable"]) func aReplacedFolderIsNotUsed(kind: String) async throws {
+    let folder = TemporaryFolder(), files = FileManager.default
+    let store = try await Self.store(in: folder)
+    let segment = try #require(Self.cacheFiles(folder).first), name = FilePath(segment).lastComponent!.string
+    let own = FilePath(segment).removingLastComponent().removingLastComponent()
+    // Another store's segments, one of them with the name of a segment that this store may purge.
+    let segments = [name: "1", String(repeating: "a", count: 32): "2"]
+    let other = FilePath(try folder.makeFolder("other/segments", segments))
+    let victim = other.removingLastComponent()
+    if kind == "link" {
+      try files.removeItem(atPath: own.string)
+      try files.createSymbolicLink(atPath: own.string, withDestinationPath: victim.string)
+    } else {
+      try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: own.string)
+    }
+    let inTheWay = kind == "link" ? victim : own
+    let before = try files.subpathsOfDirectory(atPath: inTheWay.string).sorted()
+    #expect(try Self.availability(store).state == .purged)
+    #expect(try store.makeSnapshot().space().cache.byteCount == 0)
+    #expect(try await store.purge(bytes: 1 << 40).freedByteCount == 0)
+    _ = try await store.collect()
+    let error = await #expect(throws: PackStoreError.self) {
+      try await store.install(folder: FilePath(folder.path("P")), as: "P")
+    }
+    #expect(error?.code == .ioError)
+    try await store.remove("P")
+    #expect(try files.subpathsOfDirectory(atPath: inTheWay.string).sorted() == before)
+    #expect(try store.contents(of: "q") == noise(200_000, seed: 3))
+  }
+
+  /// The path that the user chose may lead through links.
+  @Test func theCacheFolderMayBeALink() async throws {
+    let folder = TemporaryFolder()
+    try folder.makeFolder("elsewhere", ["a": "1"])
+    #expect(symlink("elsewhere", folder.path("cache")) == 0)
+    let store = try await Self.store(in: folder)
+    #expect(try Self.availability(store).state == .present)
+    #expect(try store.contents(of: "p/1") == noise(400_000, seed: 1))
+  }
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "codec/checksum.h"
+#include "store/own_folder.h"
 
 #define FILES "files"
 #define TMP "tmp"
@@ -36,8 +37,9 @@ typedef struct seen_file {
 
 struct pks__asset_cache {
   const pks_vfs *vfs;
-  char *folder;  ///< with the store's id
+  pks__own_folder own;  ///< named by the store's id
   char *parent;
+  char name[33];
   uint64_t budget;
   pks__mutex *mutex;  ///< guards what follows
   bool is_making;
@@ -63,28 +65,17 @@ static void remove_pair(const pks__asset_cache *cache, pks_vfs_file root, const 
 
 // MARK: - Opening
 
-/// The store's folder, made with the one above it if need be.
-static int open_or_make_root(const pks__asset_cache *cache, pks_vfs_file *root) {
-  const pks_vfs *vfs = cache->vfs;
-  pks_vfs_file parent;
-  // Making syncs the folder above, so it is asked for only where there is something to make.
-  int failure = pks__vfs_open_root(vfs, cache->folder, false, root);
-  if (failure != ENOENT) { return failure; }
-  failure = pks__vfs_open_root(vfs, cache->parent, true, &parent);
-  if (failure) { return failure; }
-  pks__vfs_close(vfs, parent);
-  return pks__vfs_open_root(vfs, cache->folder, true, root);
+static int open_root(const pks__asset_cache *cache, bool create, pks_vfs_file *root) {
+  return pks__own_folder_open(&cache->own, create, root);
 }
 
 /// `*root` is PKS_VFS_NO_FILE on failure.
 static int make_folders(const pks__asset_cache *cache, pks_vfs_file *root) {
   const pks_vfs *vfs = cache->vfs;
-  *root = PKS_VFS_NO_FILE;
-  int failure = open_or_make_root(cache, root);
-  if (failure) {
-    *root = PKS_VFS_NO_FILE;
-    return failure;
-  }
+  // Creating syncs the folder above, so only a missing folder is created.
+  int failure = open_root(cache, false, root);
+  if (failure == ENOENT) { failure = open_root(cache, true, root); }
+  if (failure) { return failure; }
   static const char *const folders[] = {FILES, TMP};
   for (size_t i = 0; !failure && i < PKS_COUNT_OF(folders); i++) {
     failure = pks__vfs_make_folder(vfs, *root, folders[i]);
@@ -98,22 +89,19 @@ static int make_folders(const pks__asset_cache *cache, pks_vfs_file *root) {
 }
 
 pks_status pks__asset_cache_open(
-  pks__asset_cache **out, const pks_vfs *vfs, const char *folder, const uint8_t store_id[16], uint64_t budget,
-  pks_error *error
+  pks__asset_cache **out, const pks_vfs *vfs, pks_vfs_file store, const char *folder, const uint8_t store_id[16],
+  uint64_t budget, pks_error *error
 ) {
   pks__asset_cache *cache = pks__allocate_zeroed(1, sizeof *cache);
   if (!cache) { return pks__fail_memory(error); }
-  size_t length = strlen(folder);
   cache->vfs = vfs;
   cache->budget = budget;
   cache->mutex = pks__mutex_create();
   cache->parent = pks__copy_text(folder);
-  cache->folder = pks__allocate(length + 2 + 32 + 1);
-  pks_status status = cache->mutex && cache->parent && cache->folder ? PKS_OK : pks__fail_memory(error);
+  pks__hex(store_id, 16, cache->name);
+  cache->own = (pks__own_folder){.vfs = vfs, .store = store, .parent = cache->parent, .name = cache->name};
+  pks_status status = cache->mutex && cache->parent ? PKS_OK : pks__fail_memory(error);
   if (!status) {
-    memcpy(cache->folder, folder, length);
-    cache->folder[length] = '/';
-    pks__hex(store_id, 16, cache->folder + length + 1);
     pks_vfs_file root;
     // Nothing in it is needed: what cannot be made now is tried again when a file is to be made.
     if (!make_folders(cache, &root)) { pks__vfs_close(vfs, root); }
@@ -135,7 +123,6 @@ void pks__asset_cache_close(pks__asset_cache *cache) {
   if (!cache) { return; }
   pks__mutex_destroy(cache->mutex);
   pks__free(cache->parent);
-  pks__free(cache->folder);
   pks__free(cache);
 }
 
@@ -275,7 +262,7 @@ static pks_vfs_file find_below(pks__asset_cache *cache, pks_vfs_file root, const
 
 pks_vfs_file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, uint64_t size) {
   pks_vfs_file root;
-  if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return PKS_VFS_NO_FILE; }
+  if (open_root(cache, false, &root)) { return PKS_VFS_NO_FILE; }
   pks_vfs_file file = find_below(cache, root, key, size);
   pks__vfs_close(cache->vfs, root);
   return file;
@@ -290,10 +277,21 @@ typedef struct listing {
   bool failed;
 } listing;
 
+/// Whether a name is a key, or a key with the suffix of its sums.
+static bool is_ours(const char *name) {
+  size_t length = strspn(name, "0123456789abcdef");
+  return length == 2 * (size_t)PKS__ID_SIZE && (name[length] == 0 || strcmp(name + length, SUMS) == 0);
+}
+
+/// Files with other names are not the cache's, and stay.
 static bool note_name(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)kind;
   listing *list = context;
-  if (length >= NAME_SIZE) { return true; }  // none of ours
+  char copy[NAME_SIZE];
+  if (length >= NAME_SIZE) { return true; }
+  memcpy(copy, name, length);
+  copy[length] = 0;
+  if (!is_ours(copy)) { return true; }
   if (list->count == list->capacity) {
     size_t capacity = list->capacity ? 2 * list->capacity : 64;
     void *larger = pks__reallocate(list->names, capacity * NAME_SIZE);
@@ -302,8 +300,7 @@ static bool note_name(void *context, const char *name, size_t length, pks_vfs_ki
     list->names = larger;
     list->capacity = capacity;
   }
-  memcpy(list->names[list->count], name, length);
-  list->names[list->count++][length] = 0;
+  memcpy(list->names[list->count++], copy, length + 1);
   return true;
 }
 
@@ -438,7 +435,7 @@ static bool make_room(const pks__asset_cache *cache, pks_vfs_file root, uint64_t
 
 uint64_t pks__asset_cache_use(pks__asset_cache *cache) {
   pks_vfs_file root;
-  if (pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return 0; }
+  if (open_root(cache, false, &root)) { return 0; }
   listing list;
   size_t count;
   uint64_t bytes = 0;
@@ -452,7 +449,7 @@ uint64_t pks__asset_cache_use(pks__asset_cache *cache) {
 
 uint64_t pks__asset_cache_purge(pks__asset_cache *cache, uint64_t bytes) {
   pks_vfs_file root;
-  if (bytes == 0 || pks__vfs_open_root(cache->vfs, cache->folder, false, &root)) { return 0; }
+  if (bytes == 0 || open_root(cache, false, &root)) { return 0; }
   listing list;
   size_t count;
   uint64_t freed = 0;

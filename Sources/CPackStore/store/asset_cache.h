@@ -27,10 +27,11 @@
 
 typedef struct pks__asset_cache pks__asset_cache;
 
-/// Makes the folders when they are missing. `budget` bounds the bytes of files and sums together.
+/// Opens the cache in `folder` and creates missing folders. `budget` bounds the bytes of files and sums together. `store` is the
+/// directory of the store (`own_folder.h`), which stays open as long as the cache.
 pks_status pks__asset_cache_open(
-  pks__asset_cache **out, const pks_vfs *vfs, const char *folder, const uint8_t store_id[16], uint64_t budget,
-  pks_error *error
+  pks__asset_cache **out, const pks_vfs *vfs, pks_vfs_file store, const char *folder, const uint8_t store_id[16],
+  uint64_t budget, pks_error *error
 );
 /// The folder that it was opened in, and its budget.
 const char *pks__asset_cache_folder(const pks__asset_cache *cache, uint64_t *budget);

@@ -6,44 +6,27 @@
 
 #include "base/memory.h"
 #include "platform/name_list.h"
+#include "store/own_folder.h"
 
 /// A file that was used within this time is not said to be used again: last use is no finer than this.
 #define LAST_USE_NS ((int64_t)3600 * 1000 * 1000 * 1000)
 
 // MARK: - Names
 
-char *pks__cache_folder_path(const pks_store *store, const char *folder) {
-  enum { NAME_SIZE = 1 + 32 + 1 + 16 + 1 };
+enum { OWN_NAME_SIZE = 32 + 1 + 16 + 1 };
+
+/// The name of the store's own folder in a cache folder. False if the inode of the store's directory is unknown.
+static bool own_name(const pks_store *store, char out[OWN_NAME_SIZE]) {
   pks_vfs_info info;
-  if (pks__vfs_info_of(store->vfs, store->root, &info)) { return NULL; }
-  size_t capacity = strlen(folder) + NAME_SIZE;
-  char *path = pks__allocate(capacity), id[33], inode[17];
-  if (!path) { return NULL; }
+  if (pks__vfs_info_of(store->vfs, store->root, &info)) { return false; }
+  char id[33], inode[17];
   pks__hex(store->store_id, sizeof store->store_id, id);
   pks__hex64(info.inode, inode);
-  (void)snprintf(path, capacity, "%s/%s-%s", folder, id, inode);
-  return path;
+  (void)snprintf(out, OWN_NAME_SIZE, "%s-%s", id, inode);
+  return true;
 }
 
 // MARK: - Opening
-
-/// Makes a folder and what is missing above it. `path` is cut and put together again.
-static int make_folders(const pks_vfs *vfs, char *path, pks_vfs_file *out) {
-  int failure = pks__vfs_open_root(vfs, path, false, out);
-  if (failure != ENOENT) { return failure; }
-  failure = pks__vfs_open_root(vfs, path, true, out);
-  if (failure != ENOENT) { return failure; }
-  // What is above it is missing, too.
-  char *slash = strrchr(path, '/');
-  if (!slash || slash == path) { return failure; }
-  pks_vfs_file above;
-  *slash = 0;
-  failure = make_folders(vfs, path, &above);
-  *slash = '/';
-  if (failure) { return failure; }
-  pks__vfs_close(vfs, above);
-  return pks__vfs_open_root(vfs, path, true, out);
-}
 
 /// Always synced: another process may have made them just now.
 static int make_parts(const pks_vfs *vfs, pks_vfs_file root) {
@@ -56,23 +39,25 @@ static int make_parts(const pks_vfs *vfs, pks_vfs_file root) {
   return failure ? failure : pks__vfs_sync(vfs, root);
 }
 
+static int open_own(const pks_store *store, const char *folder, bool create, pks_vfs_file *out) {
+  char name[OWN_NAME_SIZE];
+  *out = PKS_VFS_NO_FILE;
+  if (!own_name(store, name)) { return EIO; }
+  pks__own_folder own = {.vfs = store->vfs, .store = store->root, .parent = folder, .name = name};
+  int failure = pks__own_folder_open(&own, create, out);
+  if (!failure && create) { failure = make_parts(store->vfs, *out); }
+  if (failure && *out != PKS_VFS_NO_FILE) {
+    pks__vfs_close(store->vfs, *out);
+    *out = PKS_VFS_NO_FILE;
+  }
+  return failure;
+}
+
 pks_status pks__cache_folder_open(
   const pks_store *store, const char *folder, bool create, pks_vfs_file *out, pks_error *error
 ) {
-  const pks_vfs *vfs = store->vfs;
-  char *path = pks__cache_folder_path(store, folder);
-  *out = PKS_VFS_NO_FILE;
-  if (!path) { return pks__fail_memory(error); }
-  int failure = create ? make_folders(vfs, path, out) : pks__vfs_open_root(vfs, path, false, out);
-  if (failure) { *out = PKS_VFS_NO_FILE; }
-  if (!failure && create) { failure = make_parts(vfs, *out); }
-  if (failure && *out != PKS_VFS_NO_FILE) {
-    pks__vfs_close(vfs, *out);
-    *out = PKS_VFS_NO_FILE;
-  }
-  pks_status status = failure ? pks__fail_system(error, failure, "cannot use the cache folder", path) : PKS_OK;
-  pks__free(path);
-  return status;
+  int failure = open_own(store, folder, create, out);
+  return failure ? pks__fail_system(error, failure, "cannot use the cache folder", folder) : PKS_OK;
 }
 
 // MARK: - The folder of a store

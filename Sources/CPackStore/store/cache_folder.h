@@ -14,12 +14,9 @@
 
 #include "store/state.h"
 
-/// The path of the store's own folder in the cache folder `folder`; the caller frees it. NULL for lack of memory, or where the
-/// store's directory cannot be asked for its inode.
-char *pks__cache_folder_path(const pks_store *store, const char *folder);
-
-/// Opens the store's own folder in `folder`, as any path is opened. With `create` it is made when missing, with all folders in
-/// it and above it. `*out` is PKS_VFS_NO_FILE after an error. Errors: IO_ERROR, which names the folder; OUT_OF_MEMORY.
+/// Opens the store's own folder in `folder` (`own_folder.h`). With `create` it is created if missing, with all folders in it and
+/// above it. `*out` is PKS_VFS_NO_FILE after an error. Errors: IO_ERROR, which names `folder`, also if the store's own folder is a
+/// link or others can write to it; OUT_OF_MEMORY.
 pks_status pks__cache_folder_open(
   const pks_store *store, const char *folder, bool create, pks_vfs_file *out, pks_error *error
 );

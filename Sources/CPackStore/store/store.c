@@ -175,7 +175,9 @@ static pks_status open_cache(pks_store *store, const pks_options *options, pks_e
   if (!options->cache || !options->sha256) { return PKS_OK; }
   // Decoded copies are the first that go: they never ask for room.
   const pks_vfs *vfs = options->vfs ? options->vfs : pks_vfs_posix();
-  return pks__asset_cache_open(&store->cache, vfs, options->cache, store->store_id, options->cache_bytes, error);
+  return pks__asset_cache_open(
+    &store->cache, vfs, store->root, options->cache, store->store_id, options->cache_bytes, error
+  );
 }
 
 /// Returns the fault of the options for SHA-256, or NULL if they are valid.

@@ -168,7 +168,7 @@ extension Core {
       var cache: OpaquePointer?, entry = pks__asset_cache_entry(), key = pks__id(of: [1, 2, 3])
       let digits = Array(try world.folder.dropFirst("/cache/".count))
       let store = (0..<16).map { UInt8(String(digits[(2 * $0)...(2 * $0 + 1)]), radix: 16)! }
-      try attempt { pks__asset_cache_open(&cache, process, "/cache", store, world.budget, $0) }
+      try attempt { pks__asset_cache_open(&cache, process, -1, "/cache", store, world.budget, $0) }
       let begun = pks__asset_cache_begin(cache, &key, UInt64(size), 0, &entry)
       #expect(begun)
       let half = [UInt8](repeating: 1, count: min(size, Int(PKS__CACHE_BLOCK)))
@@ -231,8 +231,8 @@ extension Core {
       let disk = Disk(), id = [UInt8](repeating: 7, count: 16), bytes = Self.files["a"]!
       let process = sim_start_process(disk.raw, 2)!
       var key = pks__id(of: bytes), one: OpaquePointer?, two: OpaquePointer?
-      try attempt { pks__asset_cache_open(&one, disk.vfs, "/cache", id, Self.two, $0) }
-      try attempt { pks__asset_cache_open(&two, process, "/cache", id, Self.two, $0) }
+      try attempt { pks__asset_cache_open(&one, disk.vfs, -1, "/cache", id, Self.two, $0) }
+      try attempt { pks__asset_cache_open(&two, process, -1, "/cache", id, Self.two, $0) }
       defer {
         pks__asset_cache_close(one)
         pks__asset_cache_close(two)
@@ -254,7 +254,7 @@ extension Core {
       }
       // The other is not done: a third does not believe what has the name now.
       var third: OpaquePointer?
-      try attempt { pks__asset_cache_open(&third, sim_start_process(disk.raw, 3), "/cache", id, Self.two, $0) }
+      try attempt { pks__asset_cache_open(&third, sim_start_process(disk.raw, 3), -1, "/cache", id, Self.two, $0) }
       #expect(pks__asset_cache_find(third, &key, UInt64(bytes.count)) == -1)
       pks__asset_cache_close(third)
       #expect(pks__asset_cache_append(&second, bytes, bytes.count))
@@ -397,10 +397,14 @@ extension Core {
       let world = try World(), folder = try world.folder
       sim_put_folder(world.disk.raw, "\(folder)/files/another folder")
       sim_put_folder(world.disk.raw, "\(folder)/tmp/another folder")
+      let key = String(repeating: "a", count: 64)
+      let strangers = ["short", "\(key)a", key.uppercased(), "\(key).sum", "\(key).sums.sums"]
+      for name in strangers { sim_put_file(world.disk.raw, "\(folder)/files/\(name)", [1], 1) }
       for path in Self.paths {
         #expect(try world.isRight(path))
         #expect(try world.isServedFromCache(path), "\(path)")
       }
+      #expect(try Set(strangers).isSubset(of: world.cached))
     }
 
     // MARK: Failing calls
