@@ -14,7 +14,7 @@ RAW := $(BUILD)/bench
 TESTED := -c release --scratch-path $(BUILD)/tests --enable-index-store -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
-PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev libssl-dev pkg-config clang-format nginx-light openssl python3 python3-venv
+PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev pkg-config clang-format nginx-light openssl python3 python3-venv
 # A check that is skipped without it: systemd-analyze.
 OPTIONAL_PACKAGES := systemd
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.
@@ -31,7 +31,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo check embedding-time record-release demo-app demo-delivery test build suite release install setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo check embedding-time record-release demo-app demo-delivery test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,11 @@ test: build  ## Run all tests, and the checks of CONTRIBUTING.md.
 install: release  ## Install the program with its units, the static library of the core, its headers and packstore.pc: PREFIX=/usr/local.
 	Scripts/build-core $(BUILD)/core
 	Scripts/install $(BUILD)/core $(PREFIX) $(BUILD)/release/packstore
+
+install-core:  ## Install the C library alone, with its headers and packstore.pc. Needs no Swift: PREFIX=/usr/local.
+	@Scripts/setup libzstd-dev libxxhash-dev pkg-config
+	Scripts/build-core $(BUILD)/core
+	@Scripts/install $(BUILD)/core $(PREFIX)
 
 format:  ## Format the sources by the checked-in settings.
 	$(SWIFT) format format --in-place --parallel --recursive $(SOURCES)

@@ -5,9 +5,9 @@
 /// FOLDER holds `hello.txt` and `large.bin`, which is large enough for several threads to read it. With `count`, forks are
 /// told by counting them, as where the kernel cannot wipe a child's pages.
 #define _GNU_SOURCE 1
+#include <CPackHash.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <openssl/sha.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +29,10 @@ static void require(bool condition, const char *text, int line) {
   _exit(1);
 }
 
-static void sha256(const void *bytes, size_t byte_count, uint8_t digest[32]) { SHA256(bytes, byte_count, digest); }
-
 static pks_store *open_store(void) {
   pks_store *store;
   pks_error error;
-  pks_options options = {.sha256 = sha256, .create = true, .thread_count = 4, .vfs = &vfs};
+  pks_options options = {.sha256 = pkh_sha256, .create = true, .thread_count = 4, .vfs = &vfs};
   pks_status status = pks_store_open(&store, store_path, &options, &error);
   if (status) { fprintf(stderr, "processes: %s %s\n", error.text, error.file); }
   REQUIRE(!status);

@@ -1,9 +1,6 @@
 #include "fuzzing.h"
 
 #include <errno.h>
-#include <openssl/sha.h>
-
-void fuzz_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]) { SHA256(bytes, byte_count, digest); }
 
 // MARK: - Input
 

@@ -13,6 +13,7 @@
 
 #include "../CPackStoreTesting/include/CPackStoreInternals.h"
 #include "../CPackStoreTesting/include/CPackStoreTesting.h"
+#include "CPackHash.h"
 #include "segment/frames.h"
 
 #define FUZZ_ASSERT(condition)                                                                                         \
@@ -75,8 +76,6 @@ pks__page_source fuzz_page_source(fuzz_pages *pages);
 bool fuzz_first_page(const fuzz_pages *pages, pks__id *id);
 
 // MARK: Stores
-
-void fuzz_sha256(const void *bytes, size_t byte_count, uint8_t digest[32]);
 
 /// A disk with a small store in "/store" that holds something of everything: packs that hide each other, older versions,
 /// links, empty folders, map assets, long lists of chunks, several runs. Kind 0 to FUZZ_STORE_KINDS - 1. The core makes it.

@@ -197,7 +197,7 @@ static bool append_piece(void *context, const void *bytes, size_t byte_count) {
 
 static void put_frame_table(pks__segment *segment) {
   seed seed = {0};
-  FUZZ_ASSERT(!pks__frame_table_write(segment, fuzz_sha256, NULL, append_piece, &seed, NULL));
+  FUZZ_ASSERT(!pks__frame_table_write(segment, pkh_sha256, NULL, append_piece, &seed, NULL));
   put(&seed, "frame_table");
 }
 
@@ -205,7 +205,7 @@ static void cut_segment(sim_disk *disk, const char *path, const uint8_t *bytes, 
   const pks_vfs *vfs = sim_vfs(disk);
   pks__frame_readers readers;
   pks__frame_reader *reader;
-  FUZZ_ASSERT(!pks__frame_readers_open(&readers, fuzz_sha256, NULL));
+  FUZZ_ASSERT(!pks__frame_readers_open(&readers, pkh_sha256, NULL));
   pks__segment *segment;
   pks__segment_id id;
   pks_vfs_file folder;

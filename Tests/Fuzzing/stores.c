@@ -89,7 +89,7 @@ sim_disk *fuzz_make_store(unsigned kind) {
   sim_disk *disk = sim_new(kind + 1);
   random_state = kind + 1;
   pks_options options = {
-    .sha256 = fuzz_sha256, .create = true, .chunk_average = 1024, .thread_count = 1, .vfs = sim_vfs(disk)};
+    .sha256 = pkh_sha256, .create = true, .chunk_average = 1024, .thread_count = 1, .vfs = sim_vfs(disk)};
   pks_store *store;
   FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
   static void (*const fill[FUZZ_STORE_KINDS])(sim_disk *, pks_store *) = {fill_plainly, fill_richly, fill_with_many};
@@ -99,7 +99,7 @@ sim_disk *fuzz_make_store(unsigned kind) {
 }
 
 pks_store *fuzz_open_store(sim_disk *disk) {
-  pks_options options = {.sha256 = fuzz_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
+  pks_options options = {.sha256 = pkh_sha256, .thread_count = 1, .vfs = sim_vfs(disk)};
   pks_store *store;
   FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
   return store;
@@ -277,7 +277,7 @@ static void commit(pks_store *store, sim_disk *disk) {
 
 void fuzz_use_store(sim_disk *disk, bool writes) {
   pks_options options = {
-    .sha256 = fuzz_sha256,
+    .sha256 = pkh_sha256,
     .thread_count = 1,
     .vfs = sim_vfs(disk),
     .cache = "/cache",

@@ -7,8 +7,6 @@
 ///     portability show STORE          checks every byte of the store, and reads each asset in every way
 ///     portability delta STORE FILE    writes the delta from `P@1` to `P@2`
 ///     portability apply STORE FILE    applies it
-#define OPENSSL_SUPPRESS_DEPRECATED 1  // SHA256_Init and the like bring nothing else of libcrypto into a static program
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +15,10 @@
 
 #include "codec/checksum.h"
 #include "codec/chunker.h"
+#include "CPackHash.h"
 #include "CPackStoreTesting.h"
 #include "packstore.h"
 #include "scalar_checksum.h"
-
-static void sha256(const void *bytes, size_t byte_count, uint8_t digest[32]) {
-  SHA256_CTX context;
-  SHA256_Init(&context);
-  SHA256_Update(&context, bytes, byte_count);
-  SHA256_Final(digest, &context);
-}
 
 /// Says which line found something wrong, and ends the process.
 #define REQUIRE(condition) require((condition), #condition, __LINE__)
@@ -60,7 +52,7 @@ static const char *digits_of(const uint8_t *bytes, size_t count) {
 }
 static const char *digest_of(const void *bytes, size_t byte_count) {
   uint8_t digest[32];
-  sha256(bytes, byte_count, digest);
+  pkh_sha256(bytes, byte_count, digest);
   return digits_of(digest, sizeof digest);
 }
 
@@ -222,7 +214,7 @@ static void print_golden_store(void) {
   pks_store *store;
   pks_snapshot *snapshot;
   pks_options options = {
-    .sha256 = sha256, .create = true, .chunk_average = 1024, .thread_count = 1, .vfs = sim_vfs(disk)};
+    .sha256 = pkh_sha256, .create = true, .chunk_average = 1024, .thread_count = 1, .vfs = sim_vfs(disk)};
   ATTEMPT(pks_store_open(&store, "/store", &options, &error));
   for (int version = 1; version <= 2; version++) {
     put_golden_folder(disk, version);
@@ -256,7 +248,7 @@ static void print_golden_store(void) {
 static pks_store *open_store(const char *path, bool create) {
   pks_store *store;
   // Two threads, so that results cannot depend on how many processors there are, and the crew takes part.
-  pks_options options = {.sha256 = sha256, .create = create, .thread_count = 2};
+  pks_options options = {.sha256 = pkh_sha256, .create = create, .thread_count = 2};
   ATTEMPT(pks_store_open(&store, path, &options, &error));
   return store;
 }

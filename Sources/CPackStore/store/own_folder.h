@@ -2,8 +2,8 @@
 /// user's folder.
 ///
 /// The path of the user may lead through links. The store's own folder is opened by its name below it, never through a link, and only
-/// if nobody who cannot write to the store can write to it. So no name that another user or program creates leads the store to
-/// delete, replace or read files elsewhere.
+/// if everyone who can write to it can write to the store as well. So no name that another user or program creates leads the store
+/// to delete, replace or read files elsewhere.
 #ifndef PKS_STORE_OWN_FOLDER_H
 #define PKS_STORE_OWN_FOLDER_H
 

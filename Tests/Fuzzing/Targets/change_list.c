@@ -52,7 +52,7 @@ static void make_list(fuzz_input *input, const pks__id *from, pks__scratch *out)
   list.description_length = (uint32_t)got;
   FUZZ_ASSERT(!pks__scratch_append(&body, description, got, NULL));
   list.chunk_count = (uint32_t)fuzz_take(input, 1);
-  for (uint32_t i = 0; i < list.chunk_count; i++) { fuzz_sha256(&i, sizeof i, ids[i].bytes); }
+  for (uint32_t i = 0; i < list.chunk_count; i++) { pkh_sha256(&i, sizeof i, ids[i].bytes); }
   FUZZ_ASSERT(!pks__scratch_append(&body, input->next, input->left, NULL));
   list.body = body.bytes;
   list.body_length = (uint32_t)body.length;
@@ -78,7 +78,7 @@ static bool fetch(pks_delivery *delivery, const pks__scratch *bytes) {
   pks_next next;
   pks_error error;
   bool is_wanted, is_final;
-  fuzz_sha256(bytes->bytes, (size_t)bytes->length, changes.digest);
+  pkh_sha256(bytes->bytes, (size_t)bytes->length, changes.digest);
   if (pks_delivery_use_changes(delivery, &changes, &is_wanted, &error)) { return false; }
   FUZZ_ASSERT(is_wanted);
   FUZZ_ASSERT(!pks_delivery_next(delivery, &want, &next, &error) && next == PKS_NEXT_WANT);
@@ -100,7 +100,7 @@ static void deliver(sim_disk *disk, const pks__scratch *bytes) {
   pks__change_list list;
   if (!pks__change_list_read(&list, bytes->bytes, (size_t)bytes->length, "list", NULL)) {
     memcpy(version.catalog, list.to.bytes, sizeof version.catalog);
-    if (list.attribute_byte_count > 0) { fuzz_sha256(list.attributes, list.attribute_byte_count, version.attributes); }
+    if (list.attribute_byte_count > 0) { pkh_sha256(list.attributes, list.attribute_byte_count, version.attributes); }
   }
   bool is_needed, is_staged = false;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));

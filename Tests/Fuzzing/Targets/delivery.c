@@ -43,7 +43,7 @@ static bool append_piece(void *context, const void *bytes, size_t byte_count) {
 
 static void add_page(site *site, const void *bytes, size_t length) {
   pks__id id;
-  fuzz_sha256(bytes, length, id.bytes);
+  pkh_sha256(bytes, length, id.bytes);
   for (size_t i = 0; i < site->page_count; i++) {
     if (pks__id_equal(&site->pages[i].name, &id)) { return; }
   }
@@ -138,7 +138,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments) {
   }
   takers[FUZZ_STORE_KINDS] = sim_new(1);
   pks_options options = {
-    .sha256 = fuzz_sha256, .vfs = sim_vfs(takers[FUZZ_STORE_KINDS]), .thread_count = 1, .create = true};
+    .sha256 = pkh_sha256, .vfs = sim_vfs(takers[FUZZ_STORE_KINDS]), .thread_count = 1, .create = true};
   pks_store *store;
   FUZZ_ASSERT(!pks_store_open(&store, "/store", &options, NULL));
   pks_store_close(store);
@@ -189,7 +189,7 @@ static void rename_pages(site *site) {
     any = false;
     for (size_t i = 0; i < site->page_count; i++) {
       pks__id id;
-      fuzz_sha256(site->pages[i].bytes, site->pages[i].length, id.bytes);
+      pkh_sha256(site->pages[i].bytes, site->pages[i].length, id.bytes);
       if (pks__id_equal(&id, &site->pages[i].name)) { continue; }
       pks__id old = site->pages[i].name;
       rename_page(site, &old, &id);
@@ -280,7 +280,7 @@ static site make_site(fuzz_input *input, const site *sound) {
   }
   for (uint32_t i = 0; i < site.segment_count; i++) {
     site.segments[i].table_length = (uint32_t)site.tables[i].length;
-    fuzz_sha256(site.tables[i].bytes, site.tables[i].length, site.segments[i].table_digest);
+    pkh_sha256(site.tables[i].bytes, site.tables[i].length, site.segments[i].table_digest);
   }
   return site;
 }

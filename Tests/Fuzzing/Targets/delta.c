@@ -84,7 +84,7 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
   }
   header.group_count = (uint32_t)count - 1;
   for (size_t i = 0; i < count; i++) {
-    fuzz_sha256(stored[i], pks__get32(blocks[i].stored_length), blocks[i].digest.bytes);
+    pkh_sha256(stored[i], pks__get32(blocks[i].stored_length), blocks[i].digest.bytes);
   }
   pks__scratch bytes = {0};
   FUZZ_ASSERT(!pks__delta_put_header(&header, blocks, &bytes, NULL));
@@ -108,7 +108,7 @@ static void put_digests_right(fuzz_file *file) {
     size_t stored_length = pks__get32(blocks[i].stored_length);
     if (stored_length > file->length - offset) { return; }
     size_t row = (size_t)((const uint8_t *)&blocks[i] - file->bytes);
-    fuzz_sha256(file->bytes + offset, stored_length, file->bytes + row + 8);
+    pkh_sha256(file->bytes + offset, stored_length, file->bytes + row + 8);
     offset += stored_length;
   }
 }
@@ -154,7 +154,7 @@ static void apply(sim_disk *disk, fuzz_file *file, bool is_chain) {
   pks_add_result result;
   pks_delta_info info;
   FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
-  if (!pks_delta_inspect(&info, &request.delta, fuzz_sha256, &error)) { FUZZ_ASSERT(strlen(info.pack) > 0); }
+  if (!pks_delta_inspect(&info, &request.delta, pkh_sha256, &error)) { FUZZ_ASSERT(strlen(info.pack) > 0); }
   if (pks_txn_apply_delta(&result, txn, &request, &error)) {
     FUZZ_ASSERT(error.text && error.status);
     pks_txn_abort(txn);
@@ -178,7 +178,7 @@ static void describe_delivery(
   if (file->length < PKS__DELTA_FIXED || pks__delta_read_length(file->bytes, "name", &length, &error)) { return; }
   if (length > file->length) { return; }
   delta->header_length = length;
-  fuzz_sha256(file->bytes, length, delta->header_digest);
+  pkh_sha256(file->bytes, length, delta->header_digest);
   if (pks__delta_read_header(file->bytes, length, "name", header, &blocks, &error)) { return; }
   version->version = header->to_number;
   version->committed_at_ns = header->committed_at_ns;

@@ -1,17 +1,14 @@
 /// PackStore from plain C: adds a folder to a store as the next version of a pack, and writes one asset to standard output.
 ///
-///     example STORE FOLDER PATH
+///     cc example.c $(pkg-config --cflags --libs packstore) -o example
+///     ./example STORE FOLDER PATH
 ///
-/// Uses `packstore.h` alone. The core has no cryptography; SHA-256 comes from libcrypto here.
-#include <openssl/sha.h>
+/// The store calls a SHA-256 function of the program, here the one of `CPackHash.h`, which `make install-core` installs with it.
+#include <CPackHash.h>
+#include <packstore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "packstore.h"
-
-/// One shot and reentrant: the core calls it from its worker threads.
-static void sha256(const void *bytes, size_t byte_count, uint8_t digest[32]) { SHA256(bytes, byte_count, digest); }
 
 static int fail(const pks_error *error) {
   fprintf(
@@ -60,7 +57,7 @@ int main(int count, char **arguments) {
   }
   pks_error error;
   pks_store *store;
-  pks_options options = {.sha256 = sha256, .create = true};
+  pks_options options = {.sha256 = pkh_sha256, .create = true};
   if (pks_store_open(&store, arguments[1], &options, &error)) { return fail(&error); }
 
   pks_add_result result;
