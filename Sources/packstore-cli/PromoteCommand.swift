@@ -18,7 +18,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
         packstore promote public/packs Tutorial@4 --to beta
         packstore promote public/packs Tutorial@4 --share 5%
-        packstore promote public/packs Tutorial@4 --app-versions 2.0..<3
+        packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
         packstore promote public/packs Tutorial@3
       """
   )

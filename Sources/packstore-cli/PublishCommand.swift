@@ -23,7 +23,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         packstore publish Tutorial.pack public/packs
         packstore publish Packs s3://assets/packs --region eu-central-1
         packstore publish Manifest.json New --continue-from https://assets.example.com/packs --key env:KEY
-        (cd public/packs && rsync -a segments frames versions deltas attributes server:packs/ &&
+        (cd public/packs && rsync -a segments frames versions attributes deltas changes server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
 
       A manifest (.json) is packed as 'packstore package' packs it, as the version after the site's highest, or with the number \

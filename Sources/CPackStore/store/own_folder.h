@@ -1,9 +1,9 @@
 /// A store's own folder in a folder that the user named, such as a cache folder: other users and programs may create files in the
 /// user's folder.
 ///
-/// The path of the user may lead through links. The store's own folder is opened by its name below it, never through a link, and only
-/// if everyone who can write to it can write to the store as well. So no name that another user or program creates leads the store
-/// to delete, replace or read files elsewhere.
+/// The path of the user may lead through links. The store's own folder is opened by its name below it, never through a link, and
+/// only if everyone who can write to it can write to the store as well. So no name that another user or program creates leads the
+/// store to delete, replace or read files elsewhere.
 #ifndef PKS_STORE_OWN_FOLDER_H
 #define PKS_STORE_OWN_FOLDER_H
 
