@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// Measures PackStore with data of the user's, beside plain files and what the machine allows: a subcommand for each workload.
 ///
@@ -10,11 +11,36 @@ struct Main: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-bench",
     abstract: "Measure PackStore.",
+    discussion: """
+      Without a folder, commands measure synthetic data. Start with your own files, and with two versions of them:
+
+        packstore-bench read-large --folder Assets
+        packstore-bench update Assets-1 Assets-2
+        packstore-bench all --html report.html
+      """,
     subcommands: [
       AllCommand.self, ReadLargeCommand.self, ReadSmallCommand.self, LookUpCommand.self, OpenCommand.self,
       ListCommand.self, ScanCommand.self, IngestCommand.self, SwapCommand.self, UpdateCommand.self,
       PausesCommand.self, PurgeCommand.self, HashCommand.self,
-    ],
-    defaultSubcommand: AllCommand.self
+    ]
   )
+
+  /// The exit status after wrong usage, as of `packstore`.
+  static let usageStatus: CInt = 2
+
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch  where exitCode(for: error) == .validationFailure {
+      FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+      Foundation.exit(usageStatus)
+    } catch {
+      exit(withError: error)
+    }
+  }
 }

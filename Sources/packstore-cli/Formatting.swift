@@ -95,11 +95,19 @@ private func append(_ scalar: Unicode.Scalar, to text: inout String) {
   case "\t": text += #"\t"#
   case "\r": text += #"\r"#
   case "\\": text += #"\\"#
-  case "\u{0}"..."\u{1f}", "\u{7f}": text += hexadecimal(UInt8(scalar.value))
-  case "\u{80}"..."\u{9f}", "\u{61c}", "\u{200e}", "\u{200f}", "\u{2028}"..."\u{202e}", "\u{2066}"..."\u{2069}",
-    "\u{feff}":
-    text += "\\u{\(String(scalar.value, radix: 16))}"
+  case _ where scalar.isASCII && isControl(scalar): text += hexadecimal(UInt8(scalar.value))
+  case _ where isControl(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
   default: text.unicodeScalars.append(scalar)
+  }
+}
+
+/// Whether a terminal acts on a character, or it changes the direction of text, ends a line or is invisible. Less than U+10000.
+func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar {
+  case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{61c}", "\u{200e}", "\u{200f}", "\u{2028}"..."\u{202e}",
+    "\u{2066}"..."\u{2069}", "\u{feff}":
+    true
+  default: false
   }
 }
 

@@ -133,10 +133,25 @@ final class Output: Sendable {
 
 // MARK: - JSON
 
-/// A value as JSON on one line: fields in alphabetical order, in snake case.
+/// A value as JSON on one line: fields in alphabetical order, in snake case, and no character that a terminal acts on.
 func jsonBytes(_ value: some Encodable) throws -> Data {
   let encoder = JSONEncoder()
   encoder.keyEncodingStrategy = .convertToSnakeCase
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  return try encoder.encode(value)
+  return escapingControls(try encoder.encode(value))
+}
+
+/// Escapes the characters that ``isControl(_:)`` names. Only strings contain them: the rest of JSON is visible ASCII.
+private func escapingControls(_ json: Data) -> Data {
+  guard json.contains(where: { $0 >= 0x7f }) else { return json }
+  var text = ""
+  for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+    if isControl(scalar) {
+      let digits = String(scalar.value, radix: 16)
+      text += #"\u"# + String(repeating: "0", count: 4 - digits.count) + digits
+    } else {
+      text.unicodeScalars.append(scalar)
+    }
+  }
+  return Data(text.utf8)
 }

@@ -55,4 +55,19 @@ import Testing
     #expect(error?.reason == "packstore log: there is no such directory '\(folder.path)/none'")
     #expect(throws: Unavailable.self) { try PackStoreProgram(at: folder.path + "/none") }
   }
+
+  /// Without arguments the program prints help; wrong usage has a status of its own.
+  @Test(arguments: [([], 0, true), (["none"], 2, false), (["update", "one"], 2, false), (["all", "--non"], 2, false)])
+  func exitStatus(arguments: [String], status: Int32, printsHelp: Bool) throws {
+    let process = Process(), pipe = Pipe()
+    let tests = try #require(Bundle.main.executableURL).resolvingSymlinksInPath()
+    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("packstore-bench")
+    process.arguments = arguments
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == status && text.contains("SUBCOMMANDS") == printsHelp)
+  }
 }

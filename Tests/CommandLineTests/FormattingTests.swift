@@ -35,6 +35,16 @@ import Testing
   ])
   func escapes(name: String, expected: String) { #expect(escaped(name) == expected) }
 
+  /// JSON contains names exactly, and no character that a terminal acts on.
+  @Test(arguments: [
+    "plain", "\u{80}\u{9b}31m\u{9f}", "\u{7f}\u{1b}\u{0}", "\u{202e}gpj\u{feff}\u{2028}", "日本 👨‍👩‍👧\u{a0}é",
+  ])
+  func controlCharactersAreEscapedInJSON(name: String) throws {
+    let json = try jsonBytes(["name": name])
+    #expect(String(decoding: json, as: UTF8.self).unicodeScalars.allSatisfy { !isControl($0) })
+    #expect(try JSONDecoder().decode([String: String].self, from: json) == ["name": name])
+  }
+
   @Test func bytesThatAreNoUTF8AreEscaped() {
     #expect(escaped([0x61, 0xff, 0x62]) == #"a\xffb"#)
     #expect(escaped([0xe2, 0x82]) == #"\xe2\x82"#)

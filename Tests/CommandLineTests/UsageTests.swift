@@ -142,10 +142,7 @@ import Testing
       for json in [[], ["--json"]] {
         let run = try playground.packstore(arguments + json)
         #expect([1, 2].contains(run.status), "\(arguments)")
-        // JSON has names exactly, in its own escapes.
-        let isSafe = run.errors.unicodeScalars.allSatisfy {
-          $0 == "\n" || $0 == "\\" || !needsEscape($0) || (!json.isEmpty && $0.value >= 0x20)
-        }
+        let isSafe = run.errors.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "\\" || !needsEscape($0) }
         #expect(isSafe && !run.errors.contains("\nb"), "\(arguments): \(run.errors.debugDescription)")
       }
     }

@@ -39,6 +39,31 @@
       #expect(table.connectionCount == 2)
     }
 
+    /// One machine takes neither all connections nor all transfers.
+    @Test func oneAddressCannotShutOthersOut() async throws {
+      let table = table { limits in
+        limits.connections = 4
+        limits.connectionsOfAddress = 2
+        limits.transfersOfAddress = 3
+      }
+      func client(at address: String) async throws -> NIOAsyncTestingChannel {
+        let channel = NIOAsyncTestingChannel()
+        try await channel.connect(to: SocketAddress(ipAddress: address, port: 1))
+        return channel
+      }
+      let first = try await client(at: "10.0.0.1"), second = try await client(at: "10.0.0.1")
+      let third = try await client(at: "10.0.0.1"), other = try await client(at: "10.0.0.2")
+      #expect(table.admit(first) && table.admit(second) && table.admit(other))
+      let transfers = (0..<3).compactMap { table.begin(on: $0 == 2 ? second : first) }
+      #expect(transfers.count == 3 && table.begin(on: second) == nil)
+      #expect(!table.admit(third), "both of its address are at work")
+      #expect(table.begin(on: other) != nil)
+      table.end(transfers[2])
+      #expect(table.admit(third), "the second one is idle")
+      try await second.closeFuture.get()
+      #expect(table.connectionCount == 3)
+    }
+
     @Test func whatIsIdleOrStalledIsClosed() async throws {
       let table = table()
       let idle = try channel(), busy = try channel(), stalled = try channel()

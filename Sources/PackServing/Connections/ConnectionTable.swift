@@ -4,18 +4,21 @@
 
   /// Who is connected, and what is being sent to them: what bounds the work and memory that others can cause.
   ///
-  /// - There are at most ``Limits/connections``. One more takes the place of the one that has been idle the longest; if none is, it is
-  ///   closed.
+  /// - There are at most ``Limits/connections``, and at most ``Limits/connectionsOfAddress`` of one address. One more takes the place of
+  ///   the connection, of that address, that has been idle the longest; if none is idle, the new one is closed.
   /// - A connection on which nothing is being answered is closed after ``Limits/idle``: whether its client is still in the middle
   ///   of a handshake or of a head, byte by byte, or has all it wanted.
   /// - A transfer is closed when its client has not taken a piece for ``Limits/stall``: a piece is 64 KiB, so that the slowest that
   ///   is served takes about 2 KiB a second. With HTTP/2 that ends its stream, and no other.
-  /// - There are at most ``Limits/transfers`` on all connections; one more is refused with 503.
+  /// - There are at most ``Limits/transfers``, and at most ``Limits/transfersOfAddress`` to one address; one more is refused with 503.
+  ///   So no single machine can shut out all others.
   /// - At the end no connection and no transfer begins; those that are under way may come to their own end (``drain(within:)``).
   final class ConnectionTable: Sendable {
     struct Limits: Sendable {
       var connections = 256
+      var connectionsOfAddress = 192
       var transfers = 384
+      var transfersOfAddress = 288
       var streams = 16
       var idle: Duration = .seconds(30)
       var stall: Duration = .seconds(30)
@@ -25,6 +28,8 @@
 
     private struct Connection {
       let channel: any Channel
+      /// The IP address of the client; empty if the system does not report it.
+      let address: String
       var transferCount = 0
       var idleSince: ContinuousClock.Instant
       /// It is to end then, or when what is sent on it by then has ended.
@@ -63,17 +68,21 @@
 
     /// Takes a connection in, or says that there is no room.
     func admit(_ channel: any Channel) -> Bool {
-      let id = ObjectIdentifier(channel)
+      let id = ObjectIdentifier(channel), address = channel.remoteAddress?.ipAddress ?? ""
       let (isAdmitted, victim) = state.withLock { state -> (Bool, (any Channel)?) in
         guard !state.isEnding else { return (false, nil) }
+        let isCrowdedByAddress =
+          state.connections.values.count { $0.address == address } >= limits.connectionsOfAddress
         var victim: (any Channel)?
-        if state.connections.count >= limits.connections {
-          let idle = state.connections.filter { $0.value.transferCount == 0 }
+        if isCrowdedByAddress || state.connections.count >= limits.connections {
+          let idle = state.connections.filter { _, connection in
+            connection.transferCount == 0 && (!isCrowdedByAddress || connection.address == address)
+          }
           guard let longest = idle.min(by: { $0.value.idleSince < $1.value.idleSince }) else { return (false, nil) }
           victim = longest.value.channel
           state.connections[longest.key] = nil
         }
-        state.connections[id] = Connection(channel: channel, idleSince: now())
+        state.connections[id] = Connection(channel: channel, address: address, idleSince: now())
         return (true, victim)
       }
       victim?.close(mode: .all, promise: nil)
@@ -92,12 +101,20 @@
         // A stream of HTTP/2 has its connection above it, and a connection the socket that it came from.
         let isOfStream = parent.map { state.connections[$0] != nil } ?? false
         let id = isOfStream ? parent ?? own : own
+        let address = state.connections[id]?.address
+        let sum = state.connections.values.reduce(0) { $0 + ($1.address == address ? $1.transferCount : 0) }
+        guard sum < limits.transfersOfAddress else { return nil }
         state.nextTransfer += 1
         state.transfers[state.nextTransfer] = Transfer(
           connection: id, channel: channel, isOfStream: isOfStream, lastProgress: now())
         state.connections[id]?.transferCount += 1
         return state.nextTransfer
       }
+    }
+
+    /// Whether the last answer of a connection was given.
+    func isClosing(_ channel: any Channel) -> Bool {
+      state.withLock { $0.connections[ObjectIdentifier(channel)]?.closesAt != nil }
     }
 
     /// The client took something.

@@ -15,6 +15,8 @@
     static let pieceByteCount = 64 << 10
 
     func respond(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
+      // Requests after the last one of a connection get no answer (RFC 9112, 9.6).
+      guard !table.isClosing(channel) else { throw ConnectionEnds() }
       let head = request.head
       let isHTTP2 = Self.isStream(channel)
       var note = RequestNote(head, client: Self.client(of: channel), isHTTP2: isHTTP2)
@@ -31,7 +33,8 @@
         reply = .refusal(.serviceUnavailable, "too many pages are open")
       }
       // HTTP/2 has no such field.
-      if !isHTTP2, reply.closes || table.isEnding { reply.fields[.connection] = "close" }
+      let closes = reply.closes || (!isHTTP2 && Self.asksToClose(head))
+      if !isHTTP2, closes || table.isEnding { reply.fields[.connection] = "close" }
       note.status = reply.status.code
       note.subject = reply.subject
       let id = status.begin(note, of: reply.byteCount)
@@ -43,8 +46,16 @@
         finish(&note, id, begin, transfer, closes: true)
         throw error
       }
-      finish(&note, id, begin, transfer, closes: reply.closes)
+      finish(&note, id, begin, transfer, closes: closes)
       if reply.closes { try await Self.takeRest(of: request) }
+    }
+
+    private struct ConnectionEnds: Error {}
+
+    /// Whether one of the connection options, in any case, is `close`.
+    private static func asksToClose(_ head: HTTPRequest) -> Bool {
+      head.headerFields[values: .connection].flatMap { $0.split(separator: ",") }
+        .contains { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "close" }
     }
 
     /// The most bytes that are taken of a body that no request has here.
