@@ -236,6 +236,7 @@ extension PackStoreError: CustomStringConvertible {
   public var remedy: String? {
     if let specificRemedy { return specificRemedy }
     return switch code {
+    case .ioError where systemError == .noLocks: "mount the file system with locks, or keep the store on a local disk"
     case .readOnly: systemError == nil ? "open the store for writing" : "see who owns it and how its disk is mounted"
     case .busy: holder.map { "wait for process \($0)" } ?? "wait for the other process"
     case .noSpace: neededByteCount.map { "make room for \(formatBytes(Int(clamping: $0)))" } ?? "make room on the disk"

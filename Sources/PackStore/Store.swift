@@ -67,6 +67,12 @@ public final class Store: Sendable {
   /// - Throws: `corrupt` when a commit may be hidden; `ioError`, `outOfMemory`.
   public func checkControl() throws { try check { pks_store_check_control(pointer, $0) } }
 
+  /// Whether the store's file system has no locks, such as NFS without its lock service.
+  ///
+  /// Reading works then, but does not keep files from a collection by another process: a deleted file is reported as `corrupt` or
+  /// `purged`, never as other bytes. Writing fails with `ioError`.
+  public var lacksLocks: Bool { pks_store_lacks_locks(pointer) }
+
   deinit {
     pks_store_close(pointer)
     GenerationBell.shared.ring()

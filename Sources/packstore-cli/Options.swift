@@ -41,9 +41,14 @@ func openStore(at path: String, options: Store.Options) throws -> Store {
   try checked(Store(at: FilePath(path), options: options))
 }
 
-/// Says of a store when it may not be at its newest commit.
+/// Warns if a store may not be at its newest commit, or may lose files while it is read.
 private func checked(_ store: Store) throws -> Store {
   let path = store.path.string
+  if store.lacksLocks {
+    warn(
+      "\(escaped(path)): the file system has no locks: a collection by another process may delete files that this"
+        + " command reads")
+  }
   do {
     try store.checkControl()
   } catch let error as PackStoreError where error.code == .corrupt {

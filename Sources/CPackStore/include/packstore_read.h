@@ -109,6 +109,11 @@ PKS_MUST_CHECK pks_status pks_store_check_control(pks_store *store, pks_error *P
 /// What became of `pks_options.mapped_mode`, decided when the store was opened.
 pks_mapped_mode pks_store_mapped_mode(const pks_store *store);
 
+/// Whether the file system of the store has no locks, found out by `pks_store_open`. Then reading works, but does not keep files
+/// from a collection by another process: a deleted file is reported as damage or PURGED, never as other bytes. Writing fails with
+/// IO_ERROR.
+bool pks_store_lacks_locks(const pks_store *store);
+
 /// What tells this store from others: drawn when it was made, 16 bytes.
 void pks_store_id(const pks_store *store, uint8_t id[PKS_NONNULL 16]);
 

@@ -113,7 +113,8 @@ typedef struct pks_vfs {
   int (*rename)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *from, const char *to);
   int (*unlink)(void *PKS_NULLABLE context, pks_vfs_file folder, const char *path, bool is_folder);
 
-  /// Maps `[0, byte_count)` of the file, shared. `*out` stays valid after `close` and `unlink` until `unmap`.
+  /// Maps `[0, byte_count)` of the file, shared if the file system has shared mappings: a file whose changes must be seen is
+  /// mapped only if `map_is_live`. `*out` stays valid after `close` and `unlink` until `unmap`.
   int (*map
   )(void *PKS_NULLABLE context, pks_vfs_file file, size_t byte_count, bool writable,
     void *PKS_NULLABLE *PKS_NONNULL out);

@@ -532,15 +532,42 @@ static void posix_advise(void *context, pks_vfs_file file, uint64_t offset, uint
 #endif
 }
 
+static int map_with(pks_vfs_file file, size_t byte_count, int protection, int flags, void **out) {
+  void *address = mmap(NULL, byte_count, protection, flags, file, 0);
+  *out = address == MAP_FAILED ? NULL : address;
+  return *out ? 0 : errno;
+}
+
+// FUSE with direct_io, 9p without a cache and some network file systems have no shared mappings, or none at all.
+static bool lacks_mappings(int error) { return error == ENODEV || error == EINVAL || error == EACCES; }
+
+// The most bytes of a file that are read into memory because it cannot be mapped.
+enum { READ_INSTEAD_MAX = 1 << 30 };
+
+// Reads a file into memory of its own, which `posix_unmap` releases. Bytes after its end are zero, as in a mapping's last page.
+static int read_instead(pks_vfs_file file, size_t byte_count, void **out) {
+  int error = map_with(-1, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, out);
+  if (error != 0) { return error; }
+  size_t got = 0;
+  error = posix_read_at(NULL, file, 0, *out, byte_count, &got);
+  if (error == 0 && mprotect(*out, byte_count, PROT_READ) != 0) { error = errno; }
+  if (error != 0) {
+    (void)munmap(*out, byte_count);
+    *out = NULL;
+  }
+  return error;
+}
+
+// Mapped files are read-only and never change, or are scratch files without a name that only this process maps: for both a
+// private mapping is as good as a shared one.
 static int posix_map(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   (void)context;
-  void *address = mmap(NULL, byte_count, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file, 0);
-  if (address == MAP_FAILED) {
-    *out = NULL;
-    return errno;
-  }
-  *out = address;
-  return 0;
+  int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  int error = map_with(file, byte_count, protection, MAP_SHARED, out);
+  if (!lacks_mappings(error)) { return error; }
+  int without_sharing = map_with(file, byte_count, protection, MAP_PRIVATE, out);
+  if (without_sharing == 0) { return 0; }
+  return writable || byte_count > READ_INSTEAD_MAX ? error : read_instead(file, byte_count, out);
 }
 
 static void posix_unmap(void *context, void *address, size_t byte_count) {

@@ -61,7 +61,7 @@ pks_status pks_snapshot_holds(pks_holds *out, const pks_snapshot *snapshot, pks_
   const pks_vfs *vfs = store->vfs;
   *out = (pks_holds){0};
   pks_status status = pks__store_check_process(store, error);
-  if (status) { return status; }
+  if (status || store->lacks_locks) { return status; }
   // An opening of its own, so that other snapshots of this store count.
   pks_vfs_file readers = PKS_VFS_NO_FILE;
   int failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS_VFS_OPEN_READ, &readers);

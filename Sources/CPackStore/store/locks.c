@@ -27,6 +27,21 @@ pks_status pks__open_readers(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file
   return open_file(vfs, root, PKS__READERS_FILE, PKS_VFS_OPEN_SHARED_LOCK, out, error);
 }
 
+static bool means_no_locks(int failure) {
+  return failure == ENOLCK || failure == EOPNOTSUPP || failure == ENOSYS || failure == EBADF || failure == EINVAL;
+}
+
+bool pks__lacks_locks(const pks_vfs *vfs, pks_vfs_file readers) {
+  int failure = pks__vfs_lock(vfs, readers, 0, 1, PKS_VFS_LOCK_SHARED);
+  if (!failure) { (void)pks__vfs_lock(vfs, readers, 0, 1, PKS_VFS_LOCK_NONE); }
+  return means_no_locks(failure);
+}
+
+static pks_status fail_lock(int failure, const char *file, pks_error *error) {
+  if (!means_no_locks(failure)) { return pks__fail_system(error, failure, lock_text, file); }
+  return pks__fail_system(error, failure, "the file system of the store has no locks, which writers need", NULL);
+}
+
 /// Notes the writer's process id, padded so that a longer one leaves no digits behind.
 static void note_holder(const pks_vfs *vfs, pks_vfs_file lock) {
   char text[HOLDER_SIZE + 1];
@@ -75,7 +90,7 @@ pks_status pks__lock_writer(const pks_vfs *vfs, pks_vfs_file lock, const pks__wa
   }
   pks_status status = wait_for_writer(vfs, lock, wait, &failure, error);
   if (status) { return status; }
-  if (failure) { return pks__fail_system(error, failure, lock_text, PKS__LOCK_FILE); }
+  if (failure) { return fail_lock(failure, PKS__LOCK_FILE, error); }
   note_holder(vfs, lock);
   return PKS_OK;
 }
@@ -108,7 +123,7 @@ pks_status pks__lock_staging(const pks_vfs *vfs, pks_vfs_file lock, uint64_t sta
   int failure = pks__vfs_lock(vfs, lock, PKS__STAGINGS_BEGIN + staging, 1, PKS_VFS_LOCK_EXCLUSIVE);
   *taken = failure == 0;
   if (failure == EAGAIN) { return PKS_OK; }
-  return failure ? pks__fail_system(error, failure, lock_text, PKS__LOCK_FILE) : PKS_OK;
+  return failure ? fail_lock(failure, PKS__LOCK_FILE, error) : PKS_OK;
 }
 
 void pks__unlock_staging(const pks_vfs *vfs, pks_vfs_file lock, uint64_t staging) {

@@ -8,6 +8,7 @@
 /// Its text names the last writer, for messages; nothing relies on it.
 ///
 /// `READERS`, which all can open that may read the store:
+///   byte 0                      locked for a moment by an opening, to see whether the file system has locks
 ///   byte g, 0 < g < 2^62        readers of generation g, shared
 /// No one waits for a lock on it or needs one to write: it is asked which bytes are locked. So a reader can keep files
 /// from being collected, and nothing else.
@@ -26,6 +27,9 @@ enum { PKS__STAGING_BITS = 60 };
 /// Opens the lock files, which are made when they are missing. READ_ONLY when this user may not write to the store.
 pks_status pks__open_lock(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file *out, pks_error *error);
 pks_status pks__open_readers(const pks_vfs *vfs, pks_vfs_file root, pks_vfs_file *out, pks_error *error);
+
+/// Whether `readers` is on a file system without locks, such as NFS without its lock service.
+bool pks__lacks_locks(const pks_vfs *vfs, pks_vfs_file readers);
 
 /// How the writer's lock is waited for.
 typedef struct pks__wait {

@@ -94,7 +94,8 @@ struct pks_store {
   const uint32_t *fork_mark;  ///< has another value than `fork_value` in a forked child
   uint32_t fork_value;
   pks_vfs_file root;
-  pks_vfs_file readers_file;  ///< `READERS`; PKS_VFS_NO_FILE on media without it
+  pks_vfs_file readers_file;  ///< `READERS`; PKS_VFS_NO_FILE on media without it or without locks
+  bool lacks_locks;           ///< of its file system
   pks_vfs_file lock;          ///< `LOCK`, while a store is made or repaired; PKS_VFS_NO_FILE: not open
   pks__wait wait;             ///< for the writer's lock
   pks_vfs_file control;

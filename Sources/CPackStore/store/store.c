@@ -21,7 +21,8 @@ static const pks__frame_cache_limits long_frames = {.least_count = 2, .most_coun
 
 // MARK: - Opening
 
-/// Opens `READERS`. A store copied to read-only media may lack it; nothing can change there.
+/// Opens `READERS`. A store copied to read-only media may lack it; nothing can change there. Without locks it is of no use: reading
+/// goes on, and a collection by another process may delete files of the generation that is read.
 static pks_status open_readers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks_vfs_open_mode mode = store->may_write ? PKS_VFS_OPEN_SHARED_LOCK : PKS_VFS_OPEN_READ;
@@ -32,7 +33,13 @@ static pks_status open_readers(pks_store *store, pks_error *error) {
     failure = pks__vfs_open(vfs, store->root, PKS__READERS_FILE, PKS_VFS_OPEN_READ, &store->readers_file);
   }
   if (failure == ENOENT) { return PKS_OK; }
-  return failure ? pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE) : PKS_OK;
+  if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__READERS_FILE); }
+  store->lacks_locks = pks__lacks_locks(vfs, store->readers_file);
+  if (store->lacks_locks) {
+    pks__vfs_close(vfs, store->readers_file);
+    store->readers_file = PKS_VFS_NO_FILE;
+  }
+  return PKS_OK;
 }
 
 /// What making a store lacks, if that is what the caller wants: stores are written with SHA-256.
@@ -69,7 +76,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
     return missing ? missing : status;
   }
   if (failure) { return pks__fail_system(error, failure, "cannot open", PKS__CONTROL_FILE); }
-  return store->readers_file == PKS_VFS_NO_FILE ? open_readers(store, error) : PKS_OK;
+  return store->readers_file == PKS_VFS_NO_FILE && !store->lacks_locks ? open_readers(store, error) : PKS_OK;
 }
 
 /// Why there is no directory at `path`.
@@ -142,6 +149,8 @@ static pks_mapped_mode choose_mapped_mode(const pks_store *store, const pks_opti
 }
 
 pks_mapped_mode pks_store_mapped_mode(const pks_store *store) { return store->mapped_mode; }
+
+bool pks_store_lacks_locks(const pks_store *store) { return store->lacks_locks; }
 
 /// Whether two open stores are the same folder.
 static bool is_same_store(const pks_store *a, const pks_store *b) {

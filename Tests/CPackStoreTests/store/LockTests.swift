@@ -41,6 +41,25 @@ extension Core {
       }
     }
 
+    // MARK: File systems without locks
+
+    /// Reading goes on, and writing is refused with the reason.
+    @Test(arguments: [ENOLCK, EOPNOTSUPP, ENOSYS, EBADF, EINVAL]) func withoutLocksStoresAreRead(failure: Int32) throws
+    {
+      let disk = Self.disk()
+      try Store("/store", vfs: disk.vfs, create: true, home: disk).commit { try $0.add("p", "/one") }
+      let expected = try Store("/store", vfs: disk.vfs, home: disk).snapshot().picture()
+      let seam = Seam(disk)
+      seam.onCall = { $0 == .lock || $0 == .lockHeld ? failure : 0 }
+      let store = try Store("/store", vfs: seam.vfs, home: seam)
+      #expect(pks_store_lacks_locks(store.raw))
+      #expect(try store.snapshot().picture() == expected)
+      let refusal = #expect(throws: Failure.self) { try store.commit { try $0.add("q", "/two") } }
+      #expect(refusal?.status == PKS_IO_ERROR && refusal?.system == failure)
+      seam.onCall = nil
+      #expect(!pks_store_lacks_locks(try Store("/store", vfs: seam.vfs, home: seam).raw))
+    }
+
     // MARK: Waits
 
     /// What the waiting writer is told each time it asks whether to go on.
