@@ -421,6 +421,94 @@
       }
     }
 
+    /// Storage that is not public signs a URL for each file: the query of one redirect opens no other file.
+    @Test func redirectsMayBeSignedForOneFile() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        if request.path.hasPrefix("old/") {
+          let path = request.path.dropFirst("old/".count)
+          reply = FaultServer.Reply(status: 302)
+          reply.set("Location", "/site/\(path)?sig=\(path)")
+        } else if request.uri.split(separator: "?").last.map(String.init)
+          != "sig=\(request.path.dropFirst("site/".count))"
+        {
+          reply = FaultServer.Reply(status: 403)
+        }
+      }
+      for query in ["", "?token=a"] {
+        try await withSource(url: { "http://127.0.0.1:\($0.port)/old\(query)" }, fault: fault) { source, server in
+          #expect(try await source.readWhole("root", upTo: 10).bytes == [1, 2, 3])
+          _ = try await read(source, 0..<10)
+          _ = try await read(source, 10..<300_000)
+          #expect(server.requests.map(\.path).filter { $0.hasPrefix("old/") }.count == 3)
+          #expect(server.requests.allSatisfy { !$0.path.hasPrefix("old/") || $0.uri.hasSuffix(query) })
+        }
+      }
+    }
+
+    /// A place that was learned may refuse the files after the first, or from some time on.
+    @Test(arguments: [400, 401, 403, 404, 405, 410, 451])
+    func refusalsOfALearnedPlaceAreAskedAtTheSite(status: Int) async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        if request.path.hasPrefix("old/") {
+          reply = FaultServer.Reply(status: 302)
+          reply.set("Location", "/\(request.number < 2 ? "first" : "site")/" + request.path.dropFirst("old/".count))
+        } else if request.path.hasPrefix("first/") {
+          if request.number > 1 { return reply = FaultServer.Reply(status: status) }
+          reply = FaultServer.Reply(status: 200)
+          reply.set("Accept-Ranges", "bytes")
+          reply.body = [1, 2, 3]
+        }
+      }
+      try await withSource(url: { "http://127.0.0.1:\($0.port)/old" }, fault: fault) { source, server in
+        #expect(try await source.readWhole("root", upTo: 10).bytes == [1, 2, 3])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for begin in 0..<4 { group.addTask { _ = try await self.read(source, begin..<begin + 1000) } }
+          try await group.waitForAll()
+        }
+        _ = try await read(source, 0..<300_000)
+        #expect(server.requests.count { $0.path.hasPrefix("first/") } <= 5, "each request asks there once at most")
+        #expect(time.delays.isEmpty)
+      }
+    }
+
+    /// A refusal at the site's own URL is final.
+    @Test func refusalsEverywhereEnd() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        guard request.number < 2 else { return reply = FaultServer.Reply(status: 401) }
+        guard request.path.hasPrefix("old/") else { return }
+        reply = FaultServer.Reply(status: 302)
+        reply.set("Location", "/site/" + request.path.dropFirst("old/".count))
+      }
+      try await withSource(url: { "http://127.0.0.1:\($0.port)/old" }, fault: fault) { source, server in
+        _ = try await source.readWhole("root", upTo: 10)
+        _ = try await expectError(.denied) { try await read(source, 0..<10) }
+        #expect(server.requests.map(\.path) == ["old/root", "site/root", "site/segments/a", "old/segments/a"])
+      }
+    }
+
+    /// A site may redirect to one of several mirrors. Each of them may go down.
+    @Test func aMirrorThatFailsIsLeft() async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        if request.path.hasPrefix("old/") {
+          reply = FaultServer.Reply(status: 302)
+          reply.set("Location", "/\(request.number < 2 ? "first" : "site")/" + request.path.dropFirst("old/".count))
+        } else if request.path.hasPrefix("first/") {
+          reply = FaultServer.Reply(status: request.number == 1 ? 200 : 503)
+          reply.set("Accept-Ranges", "bytes")
+          reply.body = [1, 2, 3]
+        }
+      }
+      try await withSource(url: { "http://127.0.0.1:\($0.port)/old" }, fault: fault) { source, server in
+        _ = try await source.readWhole("root", upTo: 10)
+        _ = try await read(source, 0..<300_000)
+        _ = try await read(source, 0..<10)
+        #expect(
+          server.requests.map(\.path) == [
+            "old/root", "first/root", "first/segments/a", "old/segments/a", "site/segments/a", "site/segments/a",
+          ])
+      }
+    }
+
     @Test func redirectionsEnd() async throws {
       try await withSource(fault: { request, reply in
         reply.status = 301

@@ -37,7 +37,7 @@
 
     /// What is known of the server.
     struct Knowledge {
-      /// Where the site is now; a server may have redirected there.
+      /// Where requests begin: the URL that the user gave, or the place that a redirect of a file led to.
       var base: SiteURL
       /// Whether a redirection of one file counts for the others: not where one that did led to a place that lacks
       /// some.
@@ -49,6 +49,15 @@
       /// Of files of which a part came.
       var validators: [String: Validator] = [:]
       var ignoresValidators = false
+
+      /// Begins requests at the site's own URL again.
+      ///
+      /// - Parameter permanently: whether no other place is learned afterwards.
+      mutating func leave(for start: SiteURL, permanently: Bool) {
+        base = start
+        mayBePrivate = true
+        if permanently { adoptsRedirections = false }
+      }
     }
 
     package let location: String
@@ -77,11 +86,7 @@
 
     package func restart(ignoringValidators: Bool) {
       knowledge.withLock { knowledge in
-        if knowledge.base != start {
-          knowledge.base = start
-          knowledge.mayBePrivate = true
-          knowledge.adoptsRedirections = false
-        }
+        if knowledge.base != start { knowledge.leave(for: start, permanently: true) }
         knowledge.validators = [:]
         knowledge.ignoresValidators = knowledge.ignoresValidators || ignoringValidators
       }
@@ -209,6 +214,8 @@
       before retry: inout Retry, after fault: TransientFault, _ path: String, _ budget: TimeBudget? = nil
     ) async throws {
       let delay = try retry.delay(after: fault.error, demanded: fault.demandedDelay)
+      // The mirror that the site chose may be down; the site may choose another one.
+      leaveLearnedPlace(permanently: false)
       do {
         try await watch.pause(delay, isDemanded: fault.demandedDelay != nil, budget)
       } catch let error as TransferFault {
@@ -328,7 +335,10 @@
   // MARK: - Requests
 
   extension HTTPSource {
-    /// One request, and more where the server redirects. The body is still to come.
+    /// One request, and more if the server redirects. The body is still to come.
+    ///
+    /// A place that was learned from a redirect may refuse a file that the site has: its URL may be signed for another
+    /// file, or have expired. Such a file is requested once more at the site's own URL, and so are all files after it.
     ///
     /// Dropping the response ends the transfer.
     func get(
@@ -336,9 +346,19 @@
     ) async throws -> HTTPClientResponse {
       try await pulse.hold { try await options.pace.pass() }
       let clients = clients ?? self.clients
-      let start = knowledge.withLock { $0 }
+      let now = knowledge.withLock { $0 }
+      let response = try await follow(path, from: now.base, mayBePrivate: now.mayBePrivate, fields, clients, pulse)
+      guard now.base != start, response.status.mayDependOnPlace else { return response }
+      leaveLearnedPlace(permanently: true)
+      return try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
+    }
+
+    private func follow(
+      _ path: String, from base: SiteURL, mayBePrivate: Bool, _ fields: [(String, String)], _ clients: HTTPClients,
+      _ pulse: Pulse
+    ) async throws -> HTTPClientResponse {
       var way = Redirections(
-        from: try SiteURL(start.base.file(path)), mayBePrivate: start.mayBePrivate, limit: options.limits.redirectLimit)
+        from: try SiteURL(base.file(path)), mayBePrivate: mayBePrivate, limit: options.limits.redirectLimit)
       var headers = HTTPHeaders(fields)
       headers.add(name: "Accept-Encoding", value: "identity")
       headers.add(name: "User-Agent", value: "PackStore")
@@ -364,13 +384,31 @@
     }
 
     /// The site moved as a whole if a file of it did, and is there: later requests go there at once.
+    ///
+    /// A query that the redirect added belongs to that file alone: it may sign the file's path, or expire. Such a place is
+    /// not learned, and each file is requested at the site's own URL.
     private func adopt(_ url: SiteURL, _ path: String, mayBePrivate: Bool) {
-      guard let folder = url.folder(of: path) else { return }
+      guard let folder = url.folder(of: path), folder.query.isEmpty || folder.query == start.query else { return }
       knowledge.withLock { knowledge in
         guard knowledge.adoptsRedirections else { return }
         knowledge.base = folder
         knowledge.mayBePrivate = mayBePrivate
       }
+    }
+
+    /// Begins requests at the site's own URL again.
+    private func leaveLearnedPlace(permanently: Bool) {
+      knowledge.withLock { knowledge in
+        if knowledge.base != start || permanently { knowledge.leave(for: start, permanently: permanently) }
+      }
+    }
+  }
+
+  extension HTTPResponseStatus {
+    /// Whether a file may be refused with this status at one URL, and served at another.
+    fileprivate var mayDependOnPlace: Bool {
+      // The others concern the state of the file, the range or the time of the request.
+      (400...499).contains(code) && ![408, 412, 416, 425, 429].contains(code)
     }
   }
 

@@ -99,6 +99,9 @@
         || plainHost.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
     }
 
+    /// The query with its question mark; empty if the URL has none.
+    var query: String { parts.query }
+
     private var parts: (path: String, query: String) {
       guard let mark = text.firstIndex(of: "?") else { return (text, "") }
       return (String(text[..<mark]), String(text[mark...]))
