@@ -9,7 +9,8 @@ public struct DeliveryError: Error, Hashable, Sendable {
   /// What went wrong, in a few English words.
   public var reason: String
 
-  /// The URL or path of the file concerned, or of the site.
+  /// The URL or path of the file concerned, or of the site. A URL has no user's name and password, and `?...` in place of
+  /// its query.
   public var location: String?
 
   /// Where in the file, in bytes.
@@ -38,8 +39,8 @@ public struct DeliveryError: Error, Hashable, Sendable {
     _ code: Code, _ reason: String, at location: String? = nil, offset: UInt64? = nil, limit: Limit? = nil
   ) {
     self.code = code
-    self.reason = reason
-    self.location = location
+    self.reason = hidingSecrets(in: reason)
+    self.location = location.map(withoutSecrets)
     self.offset = offset
     self.limit = limit
   }
@@ -69,16 +70,6 @@ extension DeliveryError {
     let cause = error.systemError.map { " (\($0))" } ?? ""
     self.init(.ioError, error.reason + cause, at: location, offset: offset)
   }
-}
-
-/// A URL as it may be shown, and end in a log: without a user's name and password.
-package func withoutUser(_ url: String) -> String {
-  url.replacing(/\/\/[^\/]*@/, with: "//...@", maxReplacements: 1)
-}
-
-/// A text without what follows the `?` of URLs in it, where tokens and signatures are.
-package func withoutQueries(_ text: String) -> String {
-  text.replacing(/(:\/\/[^\s?'"]*)\?[^\s'"]*/) { "\($0.output.1)?..." }
 }
 
 extension DeliveryError {

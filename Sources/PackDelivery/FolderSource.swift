@@ -5,10 +5,13 @@ package final class FolderSource: SiteSource {
   package let location: String
   package let isLocal = true
   package let hasRanges = true
+  /// As the user gave it.
+  private let name: String
   private let folder: FilePath
   private let pace: Pace
 
   package init(_ folder: String, pace: Pace = Pace()) {
+    name = folder
     self.folder = FilePath(folder)
     self.pace = pace
     // As absolute as can be, so that trust is pinned to the same place from wherever the command is run.
@@ -29,7 +32,7 @@ package final class FolderSource: SiteSource {
       do {
         file = try self.open(path)
       } catch SourceFault.siteChanged {
-        throw DeliveryError(.noSite, "there is no site (no file '\(path)')", at: self.location)
+        throw self.noSite(path)
       }
       do {
         return try file.contents(limit: limit)
@@ -41,6 +44,16 @@ package final class FolderSource: SiteSource {
     }
     tally.receive(bytes.count)
     return WholeFile(bytes: bytes)
+  }
+
+  private func noSite(_ path: String) -> DeliveryError {
+    guard !pathExists(folder) else {
+      return DeliveryError(.noSite, "there is no site (no file '\(path)')", at: location)
+    }
+    let shown = withoutSecrets(name)
+    var error = DeliveryError(.noSite, "no folder '\(shown)' exists", at: shown)
+    error.specificRemedy = urlWithMissingScheme(name).map { "for a server, write \($0)" }
+    return error
   }
 
   package func read(_ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool) async throws {

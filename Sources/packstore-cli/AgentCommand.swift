@@ -65,7 +65,7 @@ struct Agent: AsyncParsableCommand {
     options.limits.byteCount = extensions.extensionMemory
     options.tell = log.tell
     options.manager.onFirstContact = { site, key in
-      warn("the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on")
+      warn("the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on")
     }
     do {
       try await run(folder, app, options)

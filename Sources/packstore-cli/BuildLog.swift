@@ -79,12 +79,7 @@ final class BuildLog: Sendable {
   /// An argument as it may be shown. Quotes are for people who copy the line.
   static func shown(_ argument: String) -> String {
     var text = argument
-    if text.contains("://") {
-      text = withoutUser(text)
-      if let mark = text.firstIndex(where: { $0 == "?" || $0 == "#" }), text[mark] == "?" {
-        text = text[..<mark] + "?..."
-      }
-    }
+    text = withoutSecrets(text)
     let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && !#"'"\$`*?[]{}()<>|&;~!"#.utf8.contains($0) }
     return isPlain ? escaped(text) : "'\(escaped(text))'"
   }
@@ -107,7 +102,7 @@ final class BuildLog: Sendable {
 
   func write(_ text: String) {
     // Errors and results name what was asked of servers.
-    let text = withoutQueries(text)
+    let text = hidingSecrets(in: text)
     state.withLock { state in
       if let step = state.step { end(step, &state) }
       line(text, &state)

@@ -31,7 +31,7 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(site: withoutUser(site)) }
+  var subject: Failure.Facts { .init(site: withoutSecrets(site)) }
 
   func run() async throws {
     let source = ServedSource(site, options: try storage.options())

@@ -56,10 +56,12 @@ extension Failure {
   ///
   /// - Parameter subject: what the command is about, for the remedy.
   init(_ error: PackStoreError, about subject: Facts = .init()) {
-    self.init(FailureCode(error.code), escaped(error.finding), remedy: error.advice(about: subject).map { escaped($0) })
+    self.init(
+      FailureCode(error.code), escaped(hidingSecrets(in: error.finding)),
+      remedy: error.advice(about: subject).map { escaped($0) })
     facts.pack = error.pack ?? error.concernedPack
     facts.suggestions = error.suggestions
-    facts.path = facts.pack == nil ? error.asset ?? error.file : nil
+    facts.path = facts.pack == nil ? error.asset ?? error.file.map(withoutSecrets) : nil
     facts.offset = error.offset
     facts.neededByteCount = error.neededByteCount
     facts.missingByteCount = error.missingByteCount
@@ -120,7 +122,7 @@ struct FailureReport: Encodable {
     message = failure.finding
     remedy = failure.remedy
     let facts = failure.facts
-    store = facts.store.map(withoutUser)
+    store = facts.store.map(withoutSecrets)
     site = facts.site
     pack = facts.pack?.name
     path = facts.path

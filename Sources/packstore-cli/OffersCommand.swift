@@ -35,7 +35,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 
-  var subject: Failure.Facts { .init(store: store.store, site: withoutUser(site)) }
+  var subject: Failure.Facts { .init(store: store.store, site: withoutSecrets(site)) }
 
   func run() async throws {
     var options = client.options

@@ -28,7 +28,7 @@ struct StoreArgument: ParsableArguments {
   func open(_ options: Store.Options) throws -> Store {
     guard !store.contains("://") else {
       throw Failure(
-        .invalidArgument, "'\(escaped(withoutUser(store)))' is a URL, and content is read from stores",
+        .invalidArgument, "'\(escaped(withoutSecrets(store)))' is a URL, and content is read from stores",
         remedy: "pull it into a store; 'ls', 'stat', 'log', 'diff' and 'inspect' look at it where it is")
     }
     guard let base else { return try Store(at: FilePath(store), options: options) }

@@ -1,5 +1,6 @@
 /// What goes to standard output and standard error: text, JSON, raw bytes, warnings, errors.
 
+import PackDelivery
 import PackStore
 import Synchronization
 
@@ -39,6 +40,7 @@ func warn(_ sentence: String) {
 
 /// A warning that is not for the log.
 func warnOnly(_ sentence: String) {
+  let sentence = hidingSecrets(in: sentence)
   guard !isJSONWanted else { return writeObject(WarningReport(message: sentence)) }
   writeToStandardError("packstore: warning: \(sentence)\n")
 }

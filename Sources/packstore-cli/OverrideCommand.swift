@@ -114,7 +114,7 @@ struct OverrideURL: ParsableCommand {
     #if Delivery
       _ = try SiteURL(url)
     #else
-      throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(withoutUser(url))'")
+      throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(withoutSecrets(url))'")
     #endif
   }
 
@@ -157,7 +157,7 @@ private struct OverrideReport: Encodable {
     case .ended(let ended): (state, override) = (.ended, ended)
     case .refused(let error): (state, refusal) = (.refused, error)
     }
-    url = override.map { withoutUser($0.url) }
+    url = override.map { withoutSecrets($0.url) }
     channel = override?.channel?.name
     key = override?.key?.description
     hasAuthority = override.map { $0.authority != nil }

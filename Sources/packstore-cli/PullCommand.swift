@@ -92,7 +92,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   var subject: Failure.Facts {
-    .init(store: store.store, site: withoutUser(site), pack: packs.count == 1 ? packs[0] : nil)
+    .init(store: store.store, site: withoutSecrets(site), pack: packs.count == 1 ? packs[0] : nil)
   }
 
   func run() async throws {

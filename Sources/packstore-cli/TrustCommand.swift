@@ -173,7 +173,7 @@ private struct TrustReport: Encodable {
     let madeAt: String
 
     init(_ place: (key: TrustBook.PlaceKey, value: TrustBook.Place)) {
-      self.place = place.key.location
+      self.place = withoutSecrets(place.key.location)
       channel = place.key.channel.name
       origin = place.value.origin.id
       key = place.value.rootKey.description

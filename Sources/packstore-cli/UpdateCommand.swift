@@ -59,7 +59,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let unfollowed = try store.packs().filter { !followed.contains($0.id) && $0.origin != .local }
     try say(updated, isFollowing: !sites.isEmpty, unfollowed: unfollowed.map(\.id))
     for failure in failures.dropFirst() where !report.quiet {
-      warn("'\(escaped(withoutUser(failure.site.location)))': \(escaped("\(failure.error)"))")
+      warn("'\(escaped(withoutSecrets(failure.site.location)))': \(escaped("\(failure.error)"))")
     }
     if let first = failures.first { throw first.error }
   }
@@ -145,7 +145,7 @@ private struct SiteUpdate {
     ["from '\(place)', channel \(site.channel)"] + result.lines(duration, isDryRun: isDryRun)
   }
 
-  var place: String { escaped(withoutUser(site.location)) }
+  var place: String { escaped(withoutSecrets(site.location)) }
 }
 
 private struct UpdateReport: Encodable {
@@ -160,7 +160,7 @@ private struct SiteUpdateReport: Encodable {
   let pull: PullReport
 
   init(_ update: SiteUpdate, isDryRun: Bool) {
-    site = withoutUser(update.site.location)
+    site = withoutSecrets(update.site.location)
     left = update.left.map(\.name)
     pull = PullReport(update.result, update.duration, isDryRun: isDryRun)
   }

@@ -239,8 +239,9 @@
     // MARK: - Servers that are wrong
 
     @Test func refusesWrongRanges() async throws {
-      for range in ["bytes 1-10/300000", "bytes 0-10/300000", "bytes 0-8/8", "bytes */300000", "items 0-9/300000", nil]
-      {
+      for range in [
+        "bytes 1-10/300000", "bytes 10-19/300000", "bytes 0-8/8", "bytes */300000", "items 0-9/300000", nil,
+      ] {
         try await withSource(fault: { _, reply in reply.set("Content-Range", range) }) { source, _ in
           _ = try await expectError(.badResponse) { try await read(source, 0..<10) }
         }
@@ -298,12 +299,13 @@
       }
     }
 
+    /// A request that may be refused for its range is repeated once without one.
     @Test(arguments: [400, 401, 403, 405, 451])
     func saysWhatWasDenied(status: Int) async throws {
       try await withSource(fault: { _, reply in reply.status = status }) { source, server in
         let error = try await expectError(.denied) { try await read(source, 0..<10) }
         #expect(error?.description.contains("\(status)") == true)
-        #expect(server.requests.count == 1)
+        #expect(server.requests.map { $0.range != nil } == ([401, 451].contains(status) ? [true] : [true, false]))
       }
     }
 
@@ -313,7 +315,13 @@
       let faults: [(String, FaultServer.Fault)] = [
         ("gone", { _, reply in reply.status = 404 }),
         ("precondition", { _, reply in reply.status = 412 }),
-        ("shorter", { _, reply in reply.status = 416 }),
+        (
+          "shorter",
+          { _, reply in
+            reply.status = 416
+            reply.set("Content-Range", "bytes */299999")
+          }
+        ),
         ("another tag", { _, reply in reply.set("ETag", "\"other\"") }),
         ("another length", { request, reply in reply.set("Content-Range", "bytes 10-19/299999") }),
         (

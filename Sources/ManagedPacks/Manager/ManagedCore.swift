@@ -181,7 +181,7 @@ final class ManagedCore: Sendable {
       let listing = try await site.listing()
       guard !listing.isStale else {
         throw ManagedPacksError(
-          .staleSite, "the site '\(withoutUser(site.location))' is older than what was seen there before",
+          .staleSite, "the site '\(withoutSecrets(site.location))' is older than what was seen there before",
           remedy: "try again later; what is here stays")
       }
       return .success(listing)

@@ -11,7 +11,7 @@ extension AssetPackManager {
     /// on. By default a warning on standard error.
     public var onFirstContact: @Sendable (_ site: String, _ key: SitePublicKey) -> Void = { site, key in
       warn(
-        "the site '\(withoutUser(site))' is signed by the key \(key), which is trusted from now on: compare it with what its "
+        "the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on: compare it with what its "
           + "publisher says, and name it as PackStoreTrustedKey")
     }
 

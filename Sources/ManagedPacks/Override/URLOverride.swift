@@ -54,7 +54,7 @@ package struct URLOverride: Hashable, Sendable {
   var site: ManagedConfiguration.Site { ManagedConfiguration.Site(url, channel: channel, trustedKey: key) }
 
   /// `https://localhost:8443/site until 2026-01-31T12:00:00Z`.
-  package var summary: String { "\(withoutUser(url)) until \(endText)" }
+  package var summary: String { "\(withoutSecrets(url)) until \(endText)" }
 
   package var endText: String { Date(timeIntervalSince1970: Double(end)).formatted(.iso8601) }
 }

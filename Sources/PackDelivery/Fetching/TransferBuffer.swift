@@ -11,6 +11,9 @@ package final class TransferBuffer: @unchecked Sendable {
   /// Bytes that came over the wire for it, also those that were thrown away.
   package var wireByteCount = 0
 
+  /// Bytes of answers that were not requested, in all attempts.
+  package var excessByteCount = 0
+
   /// Requests that were made for it.
   package var requestCount = 0
 

@@ -39,7 +39,7 @@
     }
 
     private func translated(_ error: any Error, _ url: String) -> any Error {
-      let place = withoutUser(url)
+      let place = withoutSecrets(url)
       func fault(_ code: DeliveryError.Code, _ reason: String, isTemporary: Bool = true) -> FileFault {
         FileFault(DeliveryError(code, reason, at: place), isTemporary: isTemporary)
       }
@@ -54,11 +54,12 @@
           .badResponse,
           "a public server leads to \(refusal.address), an address of a private network, which is refused",
           isTemporary: false)
+      case let refusal as ProxyFault: return FileFault(refusal.error(at: place), isTemporary: refusal.isTemporary)
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
-        return fault(.badResponse, "the server's answer is not HTTP (\(malformed))")
+        return fault(.badResponse, "the server's answer is not HTTP (\(ConnectionFault(malformed)))")
       default:
         if let refused = CertificateFault(error) { return FileFault(refused.error(at: place), isTemporary: false) }
-        return fault(.unreachable, "the connection failed (\(HTTPSource.describe(error)))")
+        return fault(.unreachable, "the connection failed (\(ConnectionFault(error)))")
       }
     }
   }
@@ -104,8 +105,8 @@
         case .partialContent:
           let answer = try partialAnswer(response, url)
           return try await take(response, answer, url, pulse)
-        // What is here is longer than the file.
-        case .rangeNotSatisfiable where offset > 0: offset = 0
+        // The server refuses ranges, or the file is shorter than the bytes that came before.
+        case let status where status.mayRefuseRange && offset > 0: offset = 0
         case .unauthorized:
           guard try await authorize(response, url, pulse) else { throw refusal(response, url) }
         default: throw refusal(response, url)
@@ -172,9 +173,15 @@
     // MARK: - Receiving
 
     private func partialAnswer(_ response: HTTPClientResponse, _ url: SiteURL) throws -> FileAnswer {
-      guard offset > 0, let range = ContentRange(response.headers.first(name: "Content-Range") ?? ""),
-        range.range.lowerBound == UInt64(offset), range.total.map({ $0 == range.range.upperBound }) ?? true
-      else { throw bad(url, "it sent another range than it was asked for") }
+      guard let range = ContentRange(response.header("Content-Range")) else {
+        throw bad(url, "it did not say which range it sent")
+      }
+      if range.range.lowerBound == 0, range.total == range.range.upperBound {
+        return FileAnswer(headers: response.headers)
+      }
+      guard offset > 0, range.range.lowerBound == UInt64(offset),
+        range.total ?? range.range.upperBound == range.range.upperBound
+      else { throw bad(url, "asked for bytes \(offset)-, got \(range.range.httpText)") }
       // Servers that do not know If-Range ignore it.
       if let tag = Validator(response.headers), tag.isTag, tag.value != request.validator,
         request.validator?.hasPrefix("\"") == true

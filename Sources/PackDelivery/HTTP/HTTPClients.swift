@@ -76,6 +76,13 @@
       /// The proxy is asked, with the whole URL: for http, since few proxies connect to other ports than that
       /// of https.
       case forward(ProxyServer)
+
+      var proxy: ProxyServer? {
+        switch self {
+        case .direct, .site: nil
+        case .tunnel(let proxy), .forward(let proxy): proxy
+        }
+      }
     }
 
     private func way(to url: SiteURL, mayBePrivate: Bool) throws -> Way {
@@ -88,7 +95,7 @@
     /// Asks for `url`. The body is still to come.
     ///
     /// - Parameter mayBePrivate: whether the server may have an address that is not public.
-    /// - Throws: ``RefusedAddress``.
+    /// - Throws: ``RefusedAddress``, ``ProxyFault``.
     func get(_ url: SiteURL, _ headers: HTTPHeaders, mayBePrivate: Bool) async throws -> HTTPClientResponse {
       try await send(.GET, url, headers, body: nil, mayBePrivate: mayBePrivate)
     }
@@ -106,15 +113,27 @@
       request.body = body
       if case .forward(let proxy) = way {
         // `AbsoluteForm` makes the target a URL again.
-        request.url = try SiteURL("http://\(proxy.host.contains(":") ? "[\(proxy.host)]" : proxy.host):\(proxy.port)")
-          .text
+        request.url = try SiteURL("http://\(proxy.authority)").text
         request.url += url.target
         request.headers.replaceOrAdd(name: "Host", value: url.authority)
         if let authorization = proxy.authorization {
           request.headers.add(name: "Proxy-Authorization", value: authorization.headerValue)
         }
       }
-      return try await client(way).execute(request, deadline: .distantFuture)
+      return try await execute(request, way, to: url)
+    }
+
+    private func execute(_ request: HTTPClientRequest, _ way: Way, to url: SiteURL) async throws -> HTTPClientResponse {
+      let client = try client(way)
+      guard let proxy = way.proxy else { return try await client.execute(request, deadline: .distantFuture) }
+      let response: HTTPClientResponse
+      do {
+        response = try await client.execute(request, deadline: .distantFuture)
+      } catch {
+        throw ProxyFault(error, of: proxy, to: url) ?? error
+      }
+      if case .forward = way, let fault = ProxyFault(response, of: proxy, to: url) { throw fault }
+      return response
     }
 
     private func client(_ way: Way) throws -> HTTPClient {
@@ -311,7 +330,7 @@
     }
   }
 
-  private struct ImproperStatus: Error, CustomStringConvertible {
+  struct ImproperStatus: Error, CustomStringConvertible {
     let code: UInt
 
     var description: String { "the answer has the status \(code)" }

@@ -46,6 +46,8 @@
       var mayBePrivate = true
       /// Nil: no range was asked for yet.
       var hasRanges: Bool?
+      /// Whether a request for a range was refused and the same request without one was not.
+      var refusesRanges = false
       /// Of files of which a part came.
       var validators: [String: Validator] = [:]
       var ignoresValidators = false
@@ -57,6 +59,12 @@
         base = start
         mayBePrivate = true
         if permanently { adoptsRedirections = false }
+      }
+
+      /// The server sends whole files, and refuses requests for ranges.
+      mutating func didRefuseRanges() {
+        refusesRanges = true
+        hasRanges = false
       }
     }
 
@@ -93,96 +101,6 @@
     }
 
     package func close() async { await clients.shutdown() }
-  }
-
-  // MARK: - Whole small files
-
-  extension HTTPSource {
-    /// Asks for the range of all bytes, which tells whether the server has ranges before any is needed.
-    package func readWhole(
-      _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
-    ) async throws -> WholeFile? {
-      var policy = options.retry
-      // No server seems to be there: say so soon.
-      if knowledge.withLock({ $0.hasRanges == nil }) { policy.attemptLimit = min(policy.attemptLimit, 3) }
-      var retry = Retry(policy, options.clock)
-      let budget = TimeBudget(options.limits.rootLimit)
-      while true {
-        do {
-          return try await watch.run(budget) { [self] pulse in
-            try await readWholeOnce(path, upTo: limit, unless: known, tally, pulse)
-          }
-        } catch {
-          let fault = try transient(error, path)
-          try await pause(before: &retry, after: fault, path, budget)
-        }
-      }
-    }
-
-    private func readWholeOnce(
-      _ path: String, upTo limit: Int, unless known: FileValidators?, _ tally: WireTally, _ pulse: Pulse
-    ) async throws -> WholeFile? {
-      tally.beginRequest()
-      let fields = [("Range", "bytes=0-\(limit - 1)"), ("Cache-Control", "no-cache")] + (known?.requestFields ?? [])
-      let response = try await get(path, fields: fields, pulse)
-      if response.status == .notModified, known != nil {
-        // To its end, which is here, so that the connection is used again.
-        for try await _ in response.body {}
-        return nil
-      }
-      let expected = try wholeByteCount(response, path, upTo: limit)
-      let bytes = try await receiveWhole(response, path, expected, upTo: limit, tally, pulse)
-      let isFromCache = response.headers.contains(name: "Age")
-      return WholeFile(
-        bytes: bytes, validators: FileValidators(response.headers),
-        date: isFromCache ? nil : response.headers.first(name: "Date"))
-    }
-
-    /// How many bytes an answer to a request for a whole file is to bring; nil: it does not say.
-    private func wholeByteCount(
-      _ response: HTTPClientResponse, _ path: String, upTo limit: Int
-    ) throws -> UInt64? {
-      var expected = response.headers.contentLength
-      switch response.status {
-      case .ok:
-        // A server may have ranges and none for a range that is all.
-        let mayHaveRanges = response.header("Accept-Ranges").lowercased() == "bytes"
-        knowledge.withLock { $0.hasRanges = mayHaveRanges ? nil : false }
-      case .partialContent:
-        guard let range = ContentRange(response.header("Content-Range")), range.range.lowerBound == 0,
-          range.total == nil || range.total == range.range.upperBound || range.range.upperBound == UInt64(limit)
-        else { throw bad(path, "it sent another range than it was asked for") }
-        if let total = range.total, total > UInt64(limit) { throw tooLong(path, limit) }
-        expected = UInt64(range.range.count)
-        knowledge.withLock { $0.hasRanges = true }
-      case .notFound, .gone: throw DeliveryError(.noSite, "there is no site (no file '\(path)')", at: location)
-      case .rangeNotSatisfiable: throw DeliveryError(.noSite, "the file '\(path)' is empty", at: location)
-      default: throw refusal(response, path)
-      }
-      if let expected, expected > UInt64(limit) { throw tooLong(path, limit) }
-      return expected
-    }
-
-    private func receiveWhole(
-      _ response: HTTPClientResponse, _ path: String, _ expected: UInt64?, upTo limit: Int, _ tally: WireTally,
-      _ pulse: Pulse
-    ) async throws -> [UInt8] {
-      var bytes: [UInt8] = []
-      for try await buffer in response.body {
-        pulse.beat(buffer.readableBytes)
-        tally.receive(buffer.readableBytes)
-        bytes += buffer.readableBytesView
-        guard bytes.count <= limit else { throw tooLong(path, limit) }
-        try await pulse.hold { try await options.pace.pay(buffer.readableBytes) }
-      }
-      try Task.checkCancellation()
-      if let expected, UInt64(bytes.count) != expected { throw bad(path, "the connection ended early") }
-      return bytes
-    }
-
-    private func tooLong(_ path: String, _ limit: Int) -> DeliveryError {
-      DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: place(of: path))
-    }
   }
 
   // MARK: - Parts
@@ -241,86 +159,145 @@
     private func request(
       _ file: SiteFile, _ range: Range<UInt64>?, into buffer: TransferBuffer, isFresh: Bool, _ pulse: Pulse
     ) async throws {
-      var fields: [(String, String)] = isFresh ? [("Cache-Control", "no-cache")] : []
-      let known = knowledge.withLock { $0.ignoresValidators ? nil : $0.validators[file.path] }
-      if let range {
-        fields.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
-        if let known { fields.append(("If-Range", known.value)) }
-      }
       buffer.requestCount += 1
-      guard isFresh else {
-        let response = try await get(file.path, fields: fields, pulse)
-        return try await receive(response, file, range, known, into: buffer, pulse)
-      }
+      guard isFresh else { return try await request(file, range, into: buffer, [], by: clients, pulse) }
       try await clients.withFreshClients { clients in
-        let response = try await get(file.path, fields: fields, with: clients, pulse)
-        try await receive(response, file, range, known, into: buffer, pulse)
+        try await request(file, range, into: buffer, [("Cache-Control", "no-cache")], by: clients, pulse)
       }
     }
 
-    /// Appends the body of a response to what was filled.
-    private func receive(
-      _ response: HTTPClientResponse, _ file: SiteFile, _ range: Range<UInt64>?, _ known: Validator?,
-      into buffer: TransferBuffer, _ pulse: Pulse
+    private func request(
+      _ file: SiteFile, _ range: Range<UInt64>?, into buffer: TransferBuffer, _ fields: [(String, String)],
+      by clients: HTTPClients, _ pulse: Pulse
     ) async throws {
-      var expected: Int
-      if let range {
-        let given = try partialRange(response, file, range, known)
-        expected = given.count
-        knowledge.withLock { $0.hasRanges = true }
-      } else {
+      guard let range else {
+        let response = try await get(file.path, fields: fields, with: clients, pulse)
         try checkWhole(response, file)
-        expected = buffer.count
+        remember(response.headers, file)
+        return try await receive(response, file, RangeAnswer(wholeOf: file), into: buffer, pulse)
       }
+      let known = knowledge.withLock { $0.ignoresValidators ? nil : $0.validators[file.path] }
+      let condition = known.map { [("If-Range", $0.value)] } ?? []
+      let response = try await get(
+        file.path, fields: fields + [("Range", "bytes=\(range.httpText)")] + condition, with: clients, pulse)
+      if response.status.mayRefuseRange {
+        throw try await refusalOfRange(response, file, fields, into: buffer, by: clients, pulse)
+      }
+      let answer = try rangeAnswer(response, file, range, known)
+      try payForExcess(of: answer, buffer)
+      knowledge.withLock { if !$0.refusesRanges { $0.hasRanges = true } }
       remember(response.headers, file)
+      try await receive(response, file, answer, into: buffer, pulse)
+    }
+
+    /// Appends the useful part of a body to the buffer.
+    private func receive(
+      _ response: HTTPClientResponse, _ file: SiteFile, _ answer: RangeAnswer, into buffer: TransferBuffer,
+      _ pulse: Pulse
+    ) async throws {
+      var expected = answer.given.count, skipped = answer.skippedCount, useful = answer.useful.count
       for try await bytes in response.body {
         pulse.beat(bytes.readableBytes)
         buffer.wireByteCount += bytes.readableBytes
         guard bytes.readableBytes <= expected else {
           throw DeliveryError(.badResponse, "the server sent more than it was asked for", at: place(of: file.path))
         }
-        bytes.withUnsafeReadableBytes { buffer.append($0) }
         expected -= bytes.readableBytes
+        bytes.withUnsafeReadableBytes { bytes in
+          let part = bytes.dropFirst(skipped).prefix(useful)
+          skipped -= min(skipped, bytes.count)
+          useful -= part.count
+          buffer.append(UnsafeRawBufferPointer(rebasing: part))
+        }
         try await pulse.hold { try await options.pace.pay(bytes.readableBytes) }
+        // The body ends here, or with a few bytes after which the connection is used again.
+        if useful == 0, expected > Self.excessByteLimit { break }
       }
       try Task.checkCancellation()
-      if expected > 0 { throw bad(file.path, "the connection ended early") }
+      if useful > 0 { throw bad(file.path, "the connection ended early") }
     }
 
-    /// What a response to a request for `range` brings: all of it, or its beginning.
-    private func partialRange(
+    /// The part of the file that an answer to a request for `range` brings.
+    private func rangeAnswer(
       _ response: HTTPClientResponse, _ file: SiteFile, _ range: Range<UInt64>, _ known: Validator?
-    ) throws -> Range<UInt64> {
+    ) throws -> RangeAnswer {
       switch response.status {
       case .partialContent: break
       case .ok:
         // If-Range failed, or there are no ranges. The tag tells which.
         if let known, Validator(response.headers) != known { throw changed(file, "the file changed") }
-        if let length = response.headers.contentLength, length != file.byteCount {
-          throw changed(file, "the file has another length")
-        }
+        try checkLength(response, file)
         knowledge.withLock { $0.hasRanges = false }
         throw SourceFault.noRanges
-      case .rangeNotSatisfiable: throw changed(file, "the file is shorter than the site says")
       default: throw fileRefusal(response, file)
       }
       guard let given = ContentRange(response.header("Content-Range")) else {
         throw bad(file.path, "it did not say which range it sent")
       }
       if let total = given.total, total != file.byteCount { throw changed(file, "the file has another length") }
-      guard given.range.lowerBound == range.lowerBound, given.range.upperBound <= range.upperBound else {
-        throw bad(file.path, "it sent another range than it was asked for")
+      guard let answer = RangeAnswer(given, to: range) else {
+        throw bad(file.path, "asked for bytes \(range.httpText), got \(given.range.httpText)")
       }
       // Servers that do not know If-Range ignore it.
       if let known, known.isTag, let tag = Validator(response.headers), tag.isTag, tag != known {
         throw changed(file, "the file changed")
       }
-      return given.range
+      return answer
     }
 
-    /// That a response is the whole of a file.
+    /// Counts bytes of an answer that were not requested. Reading the file from front to back is cheaper than many of them.
+    ///
+    /// - Throws: `SourceFault.noRanges`.
+    private func payForExcess(of answer: RangeAnswer, _ buffer: TransferBuffer) throws {
+      // Bytes after the range are received only up to a limit.
+      let after = answer.excessCount - answer.skippedCount
+      let received = answer.skippedCount.addingClamped(min(after, Self.excessByteLimit))
+      buffer.excessByteCount = buffer.excessByteCount.addingClamped(received)
+      guard buffer.excessByteCount > buffer.count.addingClamped(Self.excessByteLimit) else { return }
+      knowledge.withLock { $0.didRefuseRanges() }
+      throw SourceFault.noRanges
+    }
+
+    /// So many bytes beyond the range cost less than another request.
+    private static let excessByteLimit = 64 << 10
+
+    /// The error of a request for a range that was refused. The file is requested once without a range: if it comes, the
+    /// server refuses ranges.
+    private func refusalOfRange(
+      _ response: HTTPClientResponse, _ file: SiteFile, _ fields: [(String, String)], into buffer: TransferBuffer,
+      by clients: HTTPClients, _ pulse: Pulse
+    ) async throws -> any Error {
+      let isUnsatisfied = response.status == .rangeNotSatisfiable
+      if isUnsatisfied, let length = ContentRange.lengthOfUnsatisfied(response.header("Content-Range")),
+        length != file.byteCount
+      {
+        return changed(file, "the file has another length")
+      }
+      buffer.requestCount += 1
+      let whole = try await get(file.path, fields: fields, with: clients, pulse)
+      if isUnsatisfied, whole.status == .rangeNotSatisfiable {
+        return changed(file, "the file is shorter than the site says")
+      }
+      try checkWhole(whole, file)
+      knowledge.withLock { $0.didRefuseRanges() }
+      return SourceFault.noRanges
+    }
+
+    /// Checks that a response is the whole of a file.
     func checkWhole(_ response: HTTPClientResponse, _ file: SiteFile) throws {
-      guard response.status == .ok else { throw fileRefusal(response, file) }
+      switch response.status {
+      case .ok: break
+      case .partialContent:
+        guard let given = ContentRange(response.header("Content-Range")) else { throw fileRefusal(response, file) }
+        guard given.range == 0..<file.byteCount else {
+          throw bad(file.path, "asked for the whole file, got bytes \(given.range.httpText)")
+        }
+      default: throw fileRefusal(response, file)
+      }
+      try checkLength(response, file)
+    }
+
+    private func checkLength(_ response: HTTPClientResponse, _ file: SiteFile) throws {
       if let length = response.headers.contentLength, length != file.byteCount {
         throw changed(file, "the file has another length")
       }
@@ -468,11 +445,14 @@
       // Also when it comes with the answer before this one, whose connection was kept: which of the two requests sees it
       // first is chance.
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
-        return bad(path, "it is not HTTP (\(malformed))")
+        return bad(path, "it is not HTTP (\(ConnectionFault(malformed)))")
+      case let fault as ProxyFault:
+        guard fault.isTemporary else { throw fault.error(at: place(of: path)) }
+        return TransientFault(error: fault.error(at: place(of: path)))
       default:
         if let fault = CertificateFault(error) { throw fault.error(at: place(of: path)) }
         return TransientFault(
-          error: DeliveryError(.unreachable, "the connection failed (\(Self.describe(error)))", at: place(of: path)))
+          error: DeliveryError(.unreachable, "the connection failed (\(ConnectionFault(error)))", at: place(of: path)))
       }
     }
 
@@ -490,14 +470,9 @@
       case .overdue: throw error("the file did not come within \(limits.rootLimit)", .root)
       }
     }
-
-    static func describe(_ error: any Error) -> String {
-      (error as? HTTPClientError)?.shortDescription ?? (error as? IOError).map { "\(Errno(rawValue: $0.errnoCode))" }
-        ?? "\(error)"
-    }
   }
 
   extension HTTPClientResponse {
-    fileprivate func header(_ name: String) -> String { headers.first(name: name) ?? "" }
+    func header(_ name: String) -> String { headers.first(name: name) ?? "" }
   }
 #endif

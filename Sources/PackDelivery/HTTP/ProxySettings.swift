@@ -7,6 +7,11 @@
     var port: Int
     var user: String?
     var password = ""
+    /// The variable of the environment that names it.
+    var variable = ""
+
+    /// `host:port`, without name and password.
+    var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
   }
 
   /// Which proxy the environment asks for: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, the latter three in
@@ -19,23 +24,25 @@
 
     /// - Throws: `invalidLocation` for a proxy that makes no sense.
     func proxy(for url: SiteURL) throws -> ProxyServer? {
-      guard let text = setting(for: url.scheme), !isExcepted(url) else { return nil }
-      return try Self.parse(text)
+      guard let (variable, text) = setting(for: url.scheme), !isExcepted(url) else { return nil }
+      var server = try Self.parse(text)
+      server.variable = variable
+      return server
     }
 
-    private func setting(for scheme: String) -> String? {
+    private func setting(for scheme: String) -> (variable: String, value: String)? {
       let names = scheme == "http" ? ["http_proxy"] : ["https_proxy", "HTTPS_PROXY"]
-      return value(of: names + ["all_proxy", "ALL_PROXY"])
+      return setting(of: names + ["all_proxy", "ALL_PROXY"])
     }
 
-    private func value(of names: [String]) -> String? {
-      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    private func setting(of names: [String]) -> (variable: String, value: String)? {
+      names.lazy.compactMap { name in environment[name].map { (name, $0) } }.first { !$0.1.isEmpty }
     }
 
     /// `no_proxy` is a list of hosts and domains, perhaps with ports, or `*`.
     private func isExcepted(_ url: SiteURL) -> Bool {
       let port = url.port ?? (url.scheme == "https" ? 443 : 80)
-      return (value(of: ["no_proxy", "NO_PROXY"]) ?? "").split { $0 == "," || $0 == " " }.contains { entry in
+      return (setting(of: ["no_proxy", "NO_PROXY"])?.value ?? "").split { $0 == "," || $0 == " " }.contains { entry in
         if entry == "*" { return true }
         var name = entry.lowercased()
         if let match = name.wholeMatch(of: /(?<name>[^:]+|\[.*\]):(?<port>[0-9]+)/) {

@@ -8,19 +8,26 @@
     return UInt64(digits)
   }
 
-  /// `Content-Range: bytes 0-499/1234`, the total may be `*`. All numbers are below 10^18.
+  /// `Content-Range: bytes 0-499/1234`; the total may be `*`. All numbers are below 10^18.
   struct ContentRange: Hashable {
     let range: Range<UInt64>
     let total: UInt64?
 
+    /// Units have no case: RFC 9110, 14.1.
     init?(_ text: String) {
-      guard let match = text.wholeMatch(of: /bytes (?<first>[0-9]+)-(?<last>[0-9]+)\/(?<total>[0-9]+|\*)/),
-        let first = parseByteCount(match.first), let last = parseByteCount(match.last), last >= first
+      let pattern = /[Bb][Yy][Tt][Ee][Ss] (?<first>[0-9]+)-(?<last>[0-9]+)\/(?<total>[0-9]+|\*)/
+      guard let match = text.wholeMatch(of: pattern), let first = parseByteCount(match.first),
+        let last = parseByteCount(match.last), last >= first
       else { return nil }
       total = parseByteCount(match.total)
       guard total != nil || match.total == "*" else { return nil }
       if let total, last >= total { return nil }
       range = first..<last + 1
+    }
+
+    /// The length of the file in the answer 416: `Content-Range: bytes */1234`. `nil` if the text is of another form.
+    static func lengthOfUnsatisfied(_ text: String) -> UInt64? {
+      text.wholeMatch(of: /[Bb][Yy][Tt][Ee][Ss] \*\/(?<total>[0-9]+)/).flatMap { parseByteCount($0.total) }
     }
   }
 

@@ -10,7 +10,7 @@
 
     /// - Throws: `invalidLocation`.
     package init(_ text: String) throws {
-      let shown = withoutUser(text)
+      let shown = withoutSecrets(text)
       guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
         throw DeliveryError(.invalidLocation, "'\(shown)' is not a URL", at: shown)
       }
@@ -23,15 +23,17 @@
           at: shown)
       }
       guard let host = url.host, !host.isEmpty else {
-        throw DeliveryError(.invalidLocation, "the URL '\(text)' has no host", at: text)
+        throw DeliveryError(.invalidLocation, "the URL '\(shown)' has no host", at: shown)
       }
       guard host.utf8.allSatisfy(Self.mayBeInHost), Self.isAddress(host) || !Self.hasBracket(text) else {
-        throw DeliveryError(.invalidLocation, "the URL '\(text)' has a host with characters that no host has", at: text)
+        throw DeliveryError(
+          .invalidLocation, "the URL '\(shown)' has a host with characters that no host has", at: shown)
       }
       // The network library traps on a port that does not fit 16 bits, or takes another one; and a port of many digits
       // is none to `URL`.
       guard url.port.map({ (1...65_535).contains($0) }) ?? !Self.namesPort(text) else {
-        throw DeliveryError(.invalidLocation, "the URL '\(text)' has a port that is not between 1 and 65535", at: text)
+        throw DeliveryError(
+          .invalidLocation, "the URL '\(shown)' has a port that is not between 1 and 65535", at: shown)
       }
       self.text = String(text.prefix { $0 != "#" })
       self.scheme = scheme

@@ -523,7 +523,7 @@ final class Puller {
       transaction.note(
         staged.version,
         from: .init(
-          location: withoutQueries(withoutUser(source.location)), channel: source.isArchive ? nil : channel,
+          location: withoutSecrets(source.location), channel: source.isArchive ? nil : channel,
           key: result.key))
     } catch let error as PackStoreError where Self.isOfDelta(error) {
       guard pulled.deltaFrom != nil, let route else { throw error }

@@ -77,7 +77,7 @@ extension Store {
 private func path(ofFileURL text: String) throws -> String {
   guard let url = URL(string: text), url.isFileURL, url.host ?? "" == "" || url.host == "localhost", !url.path.isEmpty
   else {
-    let shown = withoutUser(text)
+    let shown = withoutSecrets(text)
     throw DeliveryError(.invalidLocation, "'\(shown)' is not the URL of a folder on this machine", at: shown)
   }
   return url.path
@@ -113,7 +113,7 @@ package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     http.network = options.network
     return try HTTPSource(site, options: http)
   #else
-    let shown = withoutUser(site)
+    let shown = withoutSecrets(site)
     throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(shown)'", at: shown)
   #endif
 }

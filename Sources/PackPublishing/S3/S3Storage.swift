@@ -187,10 +187,8 @@ import PackFormats
     }
 
     private static func broken(_ error: any Error, at location: String) -> DeliveryError {
-      // What an error of the library says at length may be what was sent: headers, and so credentials.
-      let reason =
-        (error as? HTTPClientError)?.shortDescription ?? (error as? IOError).map { "\(Errno(rawValue: $0.errnoCode))" }
-        ?? "\(type(of: error))"
+      if let fault = error as? ProxyFault { return fault.error(at: location) }
+      let reason = ConnectionFault(error)
       var failure = DeliveryError(.unreachable, "the connection to the storage broke (\(reason))", at: location)
       failure.specificRemedy = "try again later; what was done so far stays"
       return failure

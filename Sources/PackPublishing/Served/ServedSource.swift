@@ -18,7 +18,7 @@ public struct ServedSource: Sendable {
   public init(_ site: String, options: BucketSite.Options = .init()) {
     self.site = site
     self.options = options
-    location = withoutUser(site)
+    location = withoutSecrets(site)
   }
 
   /// - Throws: `invalidLocation`, `denied`, `noHTTP`.

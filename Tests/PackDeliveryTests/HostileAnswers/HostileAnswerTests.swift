@@ -69,7 +69,7 @@ import PackFormats
     /// attempt that fails, and not for its own answer.
     private func isLateBreak(_ outcome: PullOutcome) -> Bool {
       let text = "\(outcome)"
-      return outcome.name == "unreachable" && (text.contains("closed channel") || text.contains("Connection Closed"))
+      return outcome.name == "unreachable" && (text.contains("closed early"))
     }
 
     /// That a store can be brought up to date, whatever pulls left in it.
