@@ -26,6 +26,9 @@ public struct DeliveryError: Error, Hashable, Sendable {
 
   package var limit: Limit?
 
+  /// Whether the server refused a request for lack of an authorization.
+  package var needsAuthorization = false
+
   /// With ``Code/otherKey``: the origin that the store trusts at the place.
   package var trustedOrigin: Store.Origin?
 
@@ -156,6 +159,7 @@ extension DeliveryError: CustomStringConvertible {
   public var remedy: String? {
     if let specificRemedy { return specificRemedy }
     if let limit { return remedy(for: limit) }
+    if needsAuthorization { return "set PullOptions.authorization, if you have a token or a password for the site" }
     return switch code {
     case .noHTTP: "build PackStore with its trait Delivery, or pull from a folder or an archive"
     case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"

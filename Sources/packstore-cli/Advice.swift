@@ -77,6 +77,9 @@ extension DeliveryError {
   /// Nil where the library's own words will do.
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     if let limit { return advice(limit) }
+    if needsAuthorization {
+      return "name a token with --token-file or PACKSTORE_TOKEN, or a name and a password in ~/.netrc"
+    }
     switch code {
     case .noHTTP: return "run 'make release', which builds the program with HTTP and TLS, or pull from a folder"
     case .tooOld: return "try again later, or allow more with --max-age"

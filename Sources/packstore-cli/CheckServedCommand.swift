@@ -28,13 +28,16 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: "The site that is served: a URL, a folder, or s3://bucket/prefix.")
   var site: String
 
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(site: withoutSecrets(site)) }
 
   func run() async throws {
-    let source = ServedSource(site, options: try storage.options())
+    let source = ServedSource(
+      site, options: try storage.options(),
+      authorization: try authorization.authorizations(for: [site]).authorization(for: site))
     let finding = try await ServedCheck(FilePath(folder), at: source).run()
     let output = Output()
     if report.json {

@@ -85,7 +85,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   ) async throws {
     guard !operand.isFolder else { return try await readFolder(operand.location, body) }
     let isBesideBucket = ([storePath].compactMap { $0 } + operands).contains(where: S3Location.names)
-    let place = LookedAt(name: operand.location, options: look, isBesideBucket: isBesideBucket)
+    let place = LookedAt(name: operand.location, options: look, others: operands, isBesideBucket: isBesideBucket)
     let scope = operand.version?.which ?? .current == .current ? SitePreview.Scope.first : .all
     try await place.read(scope, of: pack.map { [$0] }, report) { store in
       let snapshot = try store.makeSnapshot()

@@ -7,6 +7,7 @@ struct Healing {
   let store: Store
   let waits: Bool
   let bar: ProgressBar
+  let authorizations: SiteAuthorizations
 
   /// Heals the current version of a pack, if it lacks anything.
   ///
@@ -75,6 +76,7 @@ struct Healing {
     // What a site's own store has is its publisher's, and signed by the roots beside it.
     guard isStore(place), !Site.exists(at: FilePath(place)) else {
       var options = Store.PullOptions(waitsForWriters: waits)
+      options.authorization = try authorizations.authorization(for: place)
       options.wantedVersion = .init(number: version.number, isHeld: holds)
       let result = try await store.pull(from: place, packs: [version.pack], options: options) {
         bar.update(Progress($0))

@@ -18,6 +18,7 @@ struct LookOptions: ParsableArguments {
   var channel: SiteChannel?
 
   @OptionGroup var storage: StorageOptions
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
 }
 
@@ -54,6 +55,9 @@ struct LookedAt {
 
   /// With which a store is opened.
   var storeOptions = Store.Options.readOnly
+
+  /// The other places that the command reads from.
+  var others: [String] = []
 
   /// The options of object storage are for another place.
   var isBesideBucket = false
@@ -148,6 +152,7 @@ struct LookedAt {
     pull.trustedKey = options.trust
     pull.channel = options.channel
     pull.limits = options.network.limits
+    pull.authorization = try options.authorization.authorizations(for: [name] + others).authorization(for: name)
     // It is looked at, and installed nowhere.
     pull.allowsUnsigned = options.trust == nil
     let bar = ProgressBar(enabled: report.isTalkative)

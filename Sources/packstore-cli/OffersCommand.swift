@@ -27,6 +27,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
   var site: String
 
   @OptionGroup var client: ClientOptions
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var report: ReportOptions
 
@@ -41,6 +42,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
     var options = client.options
     options.limits = network.limits
     options.environment = network.environment
+    options.authorization = try authorization.authorizations(for: [site]).authorization(for: site)
     let offers =
       try await isVacant(store.store)
       ? Store.offers(at: site, options: options) : store.openForReading().offers(at: site, options: options)

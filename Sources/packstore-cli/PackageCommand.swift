@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackDelivery
 import PackPublishing
 import PackFormats
 import PackStore
@@ -68,6 +69,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
   var threads: Int?
 
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -117,7 +119,10 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func knownVersions(_ key: SiteKey) async throws -> KnownVersions? {
     guard let previous else { return nil }
-    return try await ServedSource(previous, options: storage.options()).knownVersions(
+    return try await ServedSource(
+      previous, options: try storage.options(),
+      authorization: try authorization.authorizations(for: [previous]).authorization(for: previous)
+    ).knownVersions(
       channels: [key.archiveChannel] + alsoChannel, signedBy: key)
   }
 

@@ -48,6 +48,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     completion: .directory)
   var from: String?
 
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -72,7 +73,9 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     if let from {
-      try await Healing(store: store, waits: !wait.noWait, bar: bar).heal(pack, from: from)
+      let authorizations = try authorization.authorizations(for: [from])
+      try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).heal(
+        pack, from: from)
     }
     let result = try await place(in: store, chosenFolder(present))
     bar.finish()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackDelivery
 import PackPublishing
 import PackFormats
 import PackStore
@@ -144,6 +145,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -235,7 +237,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     var options = ContinuedSite.Options()
     options.channels = (noOffer ? [] : [channel]) + alsoChannel
     options.trustedKey = trust
-    let source = ServedSource(continueFrom, options: try storage.options())
+    let source = ServedSource(
+      continueFrom, options: try storage.options(),
+      authorization: try authorization.authorizations(for: [continueFrom]).authorization(for: continueFrom))
     let continued = ContinuedSite(FilePath(site), from: source, options: options, isDryRun: dryRun)
     try continued.requireEmpty()
     return continued

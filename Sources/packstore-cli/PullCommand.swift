@@ -31,7 +31,8 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       share of all devices, which each store draws for itself.
 
       Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, and from SSL_CERT_FILE a file with the \
-      certificates to trust in place of the system's.
+      certificates to trust in place of the system's. A site that requires an authorization gets the token of PACKSTORE_TOKEN or of \
+      '--token-file', or the name and password for its host in ~/.netrc.
       """
   )
 
@@ -76,6 +77,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var keep = 2
 
   @OptionGroup var collection: CollectionOptions
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
@@ -120,6 +122,8 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private func pull(_ show: @escaping @Sendable (Store.PullProgress) -> Void) async throws -> Store.PullResult {
+    var options = options
+    options.authorization = try authorization.authorizations(for: [site]).authorization(for: site)
     let packs = packs.isEmpty ? nil : packs
     guard !dryRun else {
       let place = try DryRunStore(store, options: wait.storeOptions)

@@ -47,6 +47,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "Say what would be done, and leave the store as it is.")
   var dryRun = false
 
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -112,9 +113,11 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// from being whole. A store that is so damaged that it cannot be done is repaired without.
   private func bringBack(_ bar: ProgressBar) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
     guard !places.isEmpty, !dryRun, !Site.exists(at: FilePath(store.store)) else { return ([], []) }
+    let authorizations = try authorization.authorizations(for: places)
     do {
       let store = try self.store.open(.existing)
-      return try await Healing(store: store, waits: !wait.noWait, bar: bar).healAll(from: places)
+      return try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).healAll(
+        from: places)
     } catch let error as PackStoreError where [.corrupt, .notAStore, .ioError].contains(error.code) {
       return ([], [])
     }

@@ -34,6 +34,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "Go back although data of the version is gone; 'packstore pull' brings it back.")
   var allowPurged = false
 
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -51,7 +52,9 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     if let from, let wanted = number ?? previous {
-      try await Healing(store: store, waits: !wait.noWait, bar: bar).rollBack(pack, to: wanted, from: from)
+      let authorizations = try authorization.authorizations(for: [from])
+      try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).rollBack(
+        pack, to: wanted, from: from)
       number = wanted
     }
     let now = try await rollBack(store, to: number)

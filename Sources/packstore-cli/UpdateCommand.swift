@@ -31,6 +31,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var keep = 2
 
   @OptionGroup var collection: CollectionOptions
+  @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
@@ -45,10 +46,11 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func run() async throws {
     let store = try self.store.openForReading()
     let sites = try store.followedSites()
+    let authorizations = try authorization.authorizations(for: sites.map(\.location))
     var updated: [SiteUpdate] = [], failures: [(site: Store.FollowedSite, error: any Error)] = []
     for site in sites {
       do {
-        updated.append(try await update(from: site))
+        updated.append(try await update(from: site, authorizations))
       } catch is CancellationError {
         throw Failure(.cancelled, "cancelled", remedy: "run the same command to go on")
       } catch {
@@ -66,25 +68,30 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   // MARK: - One site
 
-  private func update(from site: Store.FollowedSite) async throws -> SiteUpdate {
+  private func update(
+    from site: Store.FollowedSite, _ authorizations: SiteAuthorizations
+  ) async throws -> SiteUpdate {
+    var options = options(for: site)
+    options.authorization = try authorizations.authorization(for: site.location)
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
     let clock = ContinuousClock(), start = clock.now
-    let result = try await pull(from: site) { bar.update(Progress($0)) }
+    let result = try await pull(from: site, options) { bar.update(Progress($0)) }
     return SiteUpdate(site: site, result: result, duration: clock.now - start)
   }
 
   private func pull(
-    from site: Store.FollowedSite, _ show: @escaping @Sendable (Store.PullProgress) -> Void
+    from site: Store.FollowedSite, _ options: Store.PullOptions,
+    _ show: @escaping @Sendable (Store.PullProgress) -> Void
   ) async throws -> Store.PullResult {
     guard !dryRun else {
       let place = try DryRunStore(store, options: wait.storeOptions)
       defer { place.end() }
       return try await place.store.planPull(
-        from: site.location, options: place.apply(to: options(for: site)), progress: show)
+        from: site.location, options: place.apply(to: options), progress: show)
     }
     return try await store.open(wait.storeOptions).pull(
-      from: site.location, options: options(for: site), progress: show)
+      from: site.location, options: options, progress: show)
   }
 
   private func options(for site: Store.FollowedSite) -> Store.PullOptions {

@@ -23,7 +23,7 @@
       return text
     }
 
-    /// A port at which nobody listens.
+    /// A port without a server.
     private func closedPort() async throws -> Int {
       let server = try await FaultServer([:]), port = server.port
       await server.close()

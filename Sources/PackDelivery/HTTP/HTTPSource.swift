@@ -29,6 +29,8 @@
       package var environment: [String: String] = [:]
       /// In PEM: the certificates to trust in place of these.
       package var authority: String?
+      /// Sent to the site's own server. A name and a password in its URL take its place.
+      package var authorization: SiteAuthorization?
       /// What plays another network than the real one.
       package var network: ShapedNetwork?
 
@@ -76,10 +78,13 @@
     let clients: HTTPClients
     let watch: TransferWatch
     let knowledge: Mutex<Knowledge>
+    private let authenticator: SiteAuthenticator
 
     /// - Throws: `invalidLocation`.
     package init(_ url: String, options: Options = Options()) throws {
-      let start = try SiteURL(url)
+      let named = SiteUserInfo(url)
+      let start = try SiteURL(named?.url ?? url)
+      authenticator = SiteAuthenticator(try named?.authorization ?? options.authorization)
       self.start = start
       location = start.canonical
       self.options = options
@@ -324,23 +329,42 @@
       try await pulse.hold { try await options.pace.pass() }
       let clients = clients ?? self.clients
       let now = knowledge.withLock { $0 }
-      let response = try await follow(path, from: now.base, mayBePrivate: now.mayBePrivate, fields, clients, pulse)
-      guard now.base != start, response.status.mayDependOnPlace else { return response }
-      leaveLearnedPlace(permanently: true)
-      return try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
+      var answer = try await follow(path, from: now.base, mayBePrivate: now.mayBePrivate, fields, clients, pulse)
+      if now.base != start, answer.response.status.mayDependOnPlace {
+        leaveLearnedPlace(permanently: true)
+        answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
+      }
+      for _ in 0..<SiteAuthenticator.refusalLimit where try await isAuthorizedAgain(after: answer, pulse) {
+        answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
+      }
+      return answer.response
+    }
+
+    /// A response, and the request that it answers.
+    private struct Answer {
+      let response: HTTPClientResponse
+      let url: SiteURL
+      let issue: SiteAuthenticator.Issue
+    }
+
+    /// Whether the site's server refused a request for lack of an authorization, and there is another one now.
+    private func isAuthorizedAgain(after answer: Answer, _ pulse: Pulse) async throws -> Bool {
+      guard answer.response.status == .unauthorized, answer.url.hasSameOrigin(as: start) else { return false }
+      return try await pulse.hold { [authenticator] in
+        try await authenticator.renew(after: answer.issue, answer.response.headers, at: answer.url)
+      }
     }
 
     private func follow(
       _ path: String, from base: SiteURL, mayBePrivate: Bool, _ fields: [(String, String)], _ clients: HTTPClients,
       _ pulse: Pulse
-    ) async throws -> HTTPClientResponse {
+    ) async throws -> Answer {
       var way = Redirections(
         from: try SiteURL(base.file(path)), mayBePrivate: mayBePrivate, limit: options.limits.redirectLimit)
-      var headers = HTTPHeaders(fields)
-      headers.add(name: "Accept-Encoding", value: "identity")
-      headers.add(name: "User-Agent", value: "PackStore")
+      let issue = authenticator.issue
       while true {
-        let response = try await pulse.awaitAnswer { [way, headers] in
+        let headers = headers(fields, issue, to: way.url)
+        let response = try await pulse.awaitAnswer { [way] in
           guard let network = options.network else {
             return try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate)
           }
@@ -349,15 +373,30 @@
           }
         }
         if try way.follow(response, by: clients) { continue }
-        if way.count > 0, [.ok, .partialContent, .notModified].contains(response.status) {
-          adopt(way.url, path, mayBePrivate: way.mayBePrivate)
+        if [.ok, .partialContent, .notModified].contains(response.status) {
+          authenticator.didSucceed(issue)
+          if way.count > 0 { adopt(way.url, path, mayBePrivate: way.mayBePrivate) }
         }
         guard response.headers.isIdentity else {
           throw DeliveryError(
             .badResponse, "the server sends it in another encoding than it is stored", at: way.url.text)
         }
-        return response
+        return Answer(response: response, url: way.url, issue: issue)
       }
+    }
+
+    /// An authorization goes only to the server in the user's URL, not to a server that a redirect leads to.
+    private func headers(
+      _ fields: [(String, String)], _ issue: SiteAuthenticator.Issue, to url: SiteURL
+    ) -> HTTPHeaders {
+      var headers = HTTPHeaders(fields)
+      headers.add(name: "Accept-Encoding", value: "identity")
+      let own = url.hasSameOrigin(as: start) ? issue.fields : []
+      if !own.contains(where: { $0.name.lowercased() == "user-agent" }) {
+        headers.add(name: "User-Agent", value: "PackStore")
+      }
+      for field in own { headers.add(name: field.name, value: field.value) }
+      return headers
     }
 
     /// The site moved as a whole if a file of it did, and is there: later requests go there at once.
@@ -416,6 +455,10 @@
       case 408, 425, 429, 500...599:
         return TransientFault(
           error: DeliveryError(.unreachable, text, at: place(of: path)), demandedDelay: response.headers.retryAfter)
+      case 401:
+        var error = DeliveryError(.denied, text, at: place(of: path))
+        error.needsAuthorization = true
+        return error
       case 400...499: return DeliveryError(.denied, text, at: place(of: path))
       default: return DeliveryError(.badResponse, text, at: place(of: path))
       }

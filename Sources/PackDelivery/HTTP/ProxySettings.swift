@@ -66,8 +66,8 @@
       case "http":
         let parts = match.user?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []
         return ProxyServer(
-          kind: .http, host: host, port: port ?? 80, user: parts.first.map(decoded),
-          password: parts.count > 1 ? decoded(parts[1]) : "")
+          kind: .http, host: host, port: port ?? 80, user: parts.first.map(percentDecoded),
+          password: parts.count > 1 ? percentDecoded(parts[1]) : "")
       case "socks5", "socks5h": return ProxyServer(kind: .socks, host: host, port: port ?? 1080)
       default: throw refusal("is of a kind that is not known")
       }
@@ -75,22 +75,6 @@
 
     private static func refusal(_ why: String) -> DeliveryError {
       DeliveryError(.invalidLocation, "the proxy that the environment names \(why)")
-    }
-
-    /// With `%40` and the like as what they stand for.
-    private static func decoded(_ text: Substring) -> String {
-      var bytes: [UInt8] = []
-      var rest = text.utf8
-      while let byte = rest.popFirst() {
-        let digits = rest.prefix(2)
-        if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16) {
-          bytes.append(value)
-          rest = rest.dropFirst(2)
-        } else {
-          bytes.append(byte)
-        }
-      }
-      return String(decoding: bytes, as: UTF8.self)
     }
   }
 

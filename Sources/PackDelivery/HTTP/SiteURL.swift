@@ -101,6 +101,14 @@
         || plainHost.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
     }
 
+    /// Whether two URLs have the same scheme, host and port.
+    func hasSameOrigin(as other: SiteURL) -> Bool {
+      scheme == other.scheme && host == other.host && effectivePort == other.effectivePort
+    }
+
+    /// The port, or the default port of the scheme.
+    var effectivePort: Int { port ?? (scheme == "https" ? 443 : 80) }
+
     /// The query with its question mark; empty if the URL has none.
     var query: String { parts.query }
 

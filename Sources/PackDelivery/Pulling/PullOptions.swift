@@ -101,6 +101,10 @@ extension Store {
     /// with the certificates to trust in place of the system's. By default the process's.
     public var environment: [String: String]?
 
+    /// A token or password that is sent to a site's own server. A name and a password in the site's URL take its place.
+    /// Default: none.
+    public var authorization: SiteAuthorization?
+
     /// In PEM: who must have vouched for a server's certificate, in place of what the environment and the system name.
     package var authority: String?
 
@@ -138,7 +142,7 @@ extension Store {
       byteRateLimit: Int? = nil,
       pause: PullPause? = nil, stallLimit: Duration = .seconds(20), attemptLimit: Int = 8,
       limits: NetworkLimits = NetworkLimits(), durability: Durability = .durable, waitsForWriters: Bool = true,
-      keptVersionCount: Int? = nil, environment: [String: String]? = nil
+      keptVersionCount: Int? = nil, environment: [String: String]? = nil, authorization: SiteAuthorization? = nil
     ) {
       self.trustedKey = trustedKey
       self.adopts = adopts
@@ -159,6 +163,7 @@ extension Store {
       self.waitsForWriters = waitsForWriters
       self.keptVersionCount = keptVersionCount
       self.environment = environment
+      self.authorization = authorization
     }
   }
 }

@@ -110,6 +110,7 @@ package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     http.pace = pace
     http.environment = options.environment ?? processEnvironment()
     http.authority = options.authority
+    http.authorization = options.authorization
     http.network = options.network
     return try HTTPSource(site, options: http)
   #else

@@ -1,5 +1,5 @@
 public import PackAuthoring
-import PackDelivery
+public import PackDelivery
 public import PackFormats
 public import PackStore
 
@@ -11,13 +11,16 @@ public struct ServedSource: Sendable {
 
   private let site: String
   private let options: BucketSite.Options
+  private let authorization: SiteAuthorization?
 
   /// - Parameters:
   ///   - site: an `http:`, `https:` or `file:` URL, a folder, or `s3://bucket/prefix`.
   ///   - options: of a site in object storage.
-  public init(_ site: String, options: BucketSite.Options = .init()) {
+  ///   - authorization: sent to the web server.
+  public init(_ site: String, options: BucketSite.Options = .init(), authorization: SiteAuthorization? = nil) {
     self.site = site
     self.options = options
+    self.authorization = authorization
     location = withoutSecrets(site)
   }
 
@@ -48,7 +51,7 @@ public struct ServedSource: Sendable {
   }
 
   private func source() throws -> any SiteSource {
-    guard S3Location.names(site) else { return try makeSource(site, Store.PullOptions()) }
+    guard S3Location.names(site) else { return try makeSource(site, Store.PullOptions(authorization: authorization)) }
     #if Delivery
       let storage = try BucketSite.storage(
         at: try S3Location(site), options, environment: processEnvironment())

@@ -6,7 +6,7 @@ import PackStore
 
 /// What every target does with its bytes. Whatever they are, nothing may trap.
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
-  "response": decodeResponse, "url": decodeURL, "root": decodeRoot, "manifest": decodeManifest,
+  "response": decodeResponse, "url": decodeURL, "netrc": decodeNetrc, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
@@ -85,6 +85,19 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   let words = lines.count > 2 ? lines[2].split(separator: " ", maxSplits: 1).map(String.init) : []
   let settings = ProxySettings(environment: ["all_proxy": words.first ?? "", "no_proxy": words.last ?? ""])
   if let proxy = try? settings.proxy(for: site) { precondition((1...65_535).contains(proxy.port)) }
+}
+
+/// A file of names and passwords, and a host.
+@Sendable private func decodeNetrc(_ bytes: [UInt8]) {
+  let lines = text(bytes).split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+  guard lines.count > 1, let found = try? SiteAuthorization(for: "https://\(lines[0])/", inNetrc: lines[1]) else {
+    return
+  }
+  for field in found.fields {
+    precondition(field.value.utf8.allSatisfy { (0x20...0x7e).contains($0) })
+  }
+  _ = withoutSecrets(lines[1])
+  _ = hidingSecrets(in: lines[1])
 }
 
 @Sendable private func decodeRoot(_ bytes: [UInt8]) {
@@ -366,6 +379,11 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
 
 // MARK: - Seeds
 
+private let netrcs = [
+  "a.example\nmachine a.example login ann password one\ndefault login b password \"c \\\"d\\n\"",
+  "ann@a.example:80\n# x\nmachine b\nmacdef init\nmachine a\n\nMACHINE a.example account x password #y",
+]
+
 private let seeds: [String: [[UInt8]]] = {
   let digest = Digest256(hashing: [1, 2, 3]), key = SiteKey()
   let site = SiteID(ID128(copying: [UInt8](repeating: 9, count: 16)))
@@ -518,6 +536,7 @@ private let seeds: [String: [[UInt8]]] = {
     "authoring": manifests.map { Array($0.utf8) }, "vdf": scripts.map { Array($0.utf8) },
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
+    "netrc": netrcs.map { Array($0.utf8) },
     "root": [rootBytes, try! root.encode(signedBy: release), try! root.encode(signedBy: nil)],
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],

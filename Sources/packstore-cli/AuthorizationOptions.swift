@@ -1,0 +1,63 @@
+import ArgumentParser
+import PackDelivery
+import PackStore
+
+/// How the server of a site learns who requests files.
+struct AuthorizationOptions: ParsableArguments {
+  @Option(
+    help: .init(
+      "A file with a token for the site's server, or - for standard input; sent as 'Authorization: Bearer TOKEN' (default: the variable PACKSTORE_TOKEN; else the name and password for the host in ~/.netrc, or in the file that NETRC names).",
+      valueName: "file"), completion: .file())
+  var tokenFile: String?
+
+  @Option(
+    help: .init(
+      "A file with header fields for the site's server, or - for standard input: 'Name: value' in each line.",
+      valueName: "file"), completion: .file())
+  var headerFile: String?
+
+  func validate() throws {
+    guard tokenFile == nil || headerFile == nil else {
+      throw ValidationError("--token-file and --header-file exclude each other: write the token as a header field")
+    }
+    guard tokenFile?.isEmpty != true, headerFile?.isEmpty != true else {
+      throw ValidationError("--token-file and --header-file need the name of a file")
+    }
+  }
+
+  /// The authorizations for all sites that the command may read from. Warns of files that others can read.
+  func authorizations(for sites: [String]) throws -> SiteAuthorizations {
+    let authorizations = try SiteAuthorizations(
+      given(), for: sites, environment: ProcessInfo.processInfo.environment)
+    for warning in authorizations.warnings { warn(escaped(warning)) }
+    return authorizations
+  }
+
+  private func given() throws -> SiteAuthorizations.Given? {
+    if let tokenFile { return .token(try readSecret(tokenFile), source: "the file '\(tokenFile)'") }
+    return try headerFile.map { .headerLines(try readSecret($0), source: "the file '\($0)'") }
+  }
+}
+
+/// The most bytes of a token or of header fields.
+private let secretByteCountLimit = 64 << 10
+
+private func readSecret(_ name: String) throws -> String {
+  guard name != "-" else { return try readStandardInput() }
+  let file = try InputFile(FilePath(name))
+  let bytes = try file.contents(limit: secretByteCountLimit)
+  if try file.isOpenToOthers { warn(escaped(SiteAuthorizations.openToOthers(name))) }
+  return String(decoding: bytes, as: UTF8.self)
+}
+
+private func readStandardInput() throws -> String {
+  var bytes: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
+  while bytes.count <= secretByteCountLimit {
+    let count = try buffer.withUnsafeMutableBytes { try FileDescriptor.standardInput.read(into: $0) }
+    guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+    bytes += buffer[..<count]
+  }
+  throw Failure(
+    .invalidArgument, "standard input is longer than any token or header fields",
+    remedy: "name a file with the token alone")
+}
