@@ -24,7 +24,7 @@ struct NetworkOptions: ParsableArguments {
 
   @Option(
     help: .init(
-      "Bytes of metadata that a version may take, beside 5 % of its size, 1 GiB at most; also as 200M (default: 64 MiB).",
+      "Bytes of metadata that a version may take, on top of 5 % of its size, 1 GiB at most, and that root, attribute sheets and manifests may take together; also as 200M (default: 64 MiB).",
       valueName: "bytes"),
     transform: parseByteCount)
   var metadataLimit: Int?

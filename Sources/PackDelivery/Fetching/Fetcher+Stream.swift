@@ -19,7 +19,7 @@ extension Fetcher {
         try await give(buffer, of: want) {
           try await self.source.read(self.file(of: want), at: 0, into: $0, isFresh: true)
         }
-      } else if files[want.segment].content == .metadata {
+      } else if content(of: want) == .metadata {
         if spools[want.segment] == nil { spools[want.segment] = try await spool(want, buffer) }
         try spools[want.segment]!.read(at: want.offset, into: buffer)
         try await give(buffer, of: want) { buffer in

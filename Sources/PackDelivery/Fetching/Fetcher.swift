@@ -21,7 +21,8 @@ package struct FetchLimits: Hashable, Sendable {
 package final class Fetcher {
   let source: any SiteSource
   let incoming: any Incoming
-  let files: [SegmentFiles]
+  /// The files of a segment, by its number: they are not kept, because a version may have very many.
+  private let filesOfSegment: (Int) -> SegmentFiles
   let limits: FetchLimits
   /// A folder for files that have no name: buffers, and of servers without ranges the metadata meanwhile.
   let spoolFolder: String
@@ -37,14 +38,17 @@ package final class Fetcher {
   private var nextNumber = 0
   private var askedMetadataByteCount = 0
 
-  /// - Parameter didGive: called after each want that was given.
+  /// - Parameters:
+  ///   - files: the files of each segment, by segment number.
+  ///   - didGive: called after each want that was given.
   package init(
-    source: any SiteSource, incoming: any Incoming, files: [SegmentFiles], limits: FetchLimits = .init(),
+    source: any SiteSource, incoming: any Incoming, files: some RandomAccessCollection<SegmentFiles>,
+    limits: FetchLimits = .init(),
     spoolFolder: String, metadataByteLimit: Int = .max, didGive: @escaping () throws -> Void = {}
   ) {
     self.source = source
     self.incoming = incoming
-    self.files = files
+    filesOfSegment = { files[files.index(files.startIndex, offsetBy: $0)] }
     self.limits = limits
     self.spoolFolder = spoolFolder
     self.metadataByteLimit = metadataByteLimit
@@ -87,11 +91,12 @@ package final class Fetcher {
   }
 
   func file(of want: Want) -> SiteFile {
-    want.isTable ? files[want.segment].table : files[want.segment].segment
+    let files = filesOfSegment(want.segment)
+    return want.isTable ? files.table : files.segment
   }
 
-  private func content(of want: Want) -> SegmentFiles.Content {
-    want.isTable ? .metadata : files[want.segment].content
+  func content(of want: Want) -> SegmentFiles.Content {
+    want.isTable ? .metadata : filesOfSegment(want.segment).content
   }
 
   /// Counts what is about to be asked for.

@@ -16,7 +16,8 @@ final class OfferReader {
     self.store = store
     self.source = source
     self.options = options
-    reader = SiteReader(source, memory: store.map { RememberedSites(inStore: $0.path) })
+    reader = SiteReader(
+      source, within: MetadataBudget(of: options, for: source), memory: store.map { RememberedSites(inStore: $0.path) })
   }
 
   /// Reads the root once more when the site turns out to have changed.

@@ -19,7 +19,8 @@ extension Store.PullOptions {
     public var rootLimit: Duration = .seconds(120)
 
     /// How many bytes of metadata a version may take, beside ``metadataShare`` of its size: frame tables,
-    /// and pages of catalog and layout, before any asset's bytes come. The manifest, 64 MiB at most, is apart.
+    /// and pages of catalog and layout, before any asset's bytes come. The site's root, attribute sheets and manifests may take as
+    /// much again, in all of a pull.
     public var metadataByteLimit = 64 << 20
 
     /// The part of a version's size that its metadata may take beside ``metadataByteLimit``, up to 1 GiB: the size is what

@@ -40,7 +40,9 @@ final class Puller {
     into store: Store, from source: any SiteSource, root: WholeFile? = nil, counting tally: WireTally = WireTally(),
     packs: [PackID]?, options: Store.PullOptions, isPlan: Bool, report: (@Sendable (Store.PullProgress) -> Void)?
   ) {
-    reader = SiteReader(source, root: root, counting: tally, memory: RememberedSites(inStore: store.path))
+    reader = SiteReader(
+      source, root: root, counting: tally, within: MetadataBudget(of: options, for: source),
+      memory: RememberedSites(inStore: store.path))
     self.store = store
     self.source = source
     self.packs = packs
@@ -367,6 +369,7 @@ final class Puller {
         pulled.outcome = .otherOrigin
         return pulled
       }
+      reader.didUseManifest(of: version)
       guard let delivery = opened else {
         if before?.origin != provenance.origin { pulled.outcome = .updated }  // it was adopted as it is
         return pulled
@@ -435,7 +438,7 @@ final class Puller {
       if let list { try await fetch(list, delivery, of: manifest.pack) }
       do {
         try await fetch(
-          crossroads, delivery, manifest.segments.map(SegmentFiles.init), of: manifest.pack,
+          crossroads, delivery, manifest.segments.lazy.map(SegmentFiles.init), of: manifest.pack,
           metadataByteLimit: metadataByteLimit(of: manifest))
       } catch let error where list != nil && Self.saysCorrupt(error) {
         throw ChangeListIsRefused()  // it may be the list that leads astray
@@ -498,7 +501,7 @@ final class Puller {
   }
 
   private func fetch(
-    _ incoming: any Incoming, _ delivery: Delivery, _ files: [SegmentFiles], of pack: PackID,
+    _ incoming: any Incoming, _ delivery: Delivery, _ files: any RandomAccessCollection<SegmentFiles>, of pack: PackID,
     metadataByteLimit: Int = .max
   ) async throws {
     let fetcher = Fetcher(

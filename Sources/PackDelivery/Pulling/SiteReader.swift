@@ -15,7 +15,8 @@ final class SiteReader {
   private var sheets: [Digest256: Sheet] = [:]
   /// Of what is offered, as far as they were asked for.
   private var attributes: [Digest256: Attributes] = [:]
-  private var manifests: [Digest256: VersionManifest] = [:]
+  private var manifests = ManifestCache()
+  private let budget: MetadataBudget
 
   /// What all of it cost, requests that failed included.
   let tally: WireTally
@@ -28,13 +29,16 @@ final class SiteReader {
   /// - Parameters:
   ///   - root: where it was read before.
   ///   - tally: what that has cost.
+  ///   - budget: how much may be read.
   ///   - memory: of the store, for which the site is read; nil: nothing is remembered. Folders and archives need none.
   init(
     _ source: any SiteSource, root: WholeFile? = nil, counting tally: WireTally = WireTally(),
+    within budget: MetadataBudget,
     memory: RememberedSites? = nil
   ) {
     self.source = source
     self.tally = tally
+    self.budget = budget
     self.memory = source.isLocal || source.isArchive ? nil : memory
     given = root
   }
@@ -52,6 +56,7 @@ final class SiteReader {
     let file = if let given = takeGiven() { given } else { try await source.readRoot(of: channel, counting: tally) }
     let root = try source.decodeRoot(file.bytes, of: channel)
     let verdict = try admit(RootClaims(root))
+    try budget.spend(file.bytes.count, on: root.digest, at: source.location)
     self.root = file
     return (root, verdict)
   }
@@ -136,32 +141,47 @@ final class SiteReader {
 
   func readManifest(of offer: SiteRoot.Offer, _ pack: PackID) async throws -> VersionManifest {
     if let known = manifests[offer.manifest] { return known }
-    let manifest = try await read(
-      .version(offer.manifest), byteCount: Int(offer.manifestByteCount), digest: offer.manifest
-    ) { try offer.openManifest($0, of: pack) }
-    manifests[offer.manifest] = manifest
+    let path = SitePath.version(offer.manifest)
+    let manifest = try await read(path, byteCount: Int(offer.manifestByteCount), digest: offer.manifest) {
+      try offer.openManifest($0, of: pack)
+    }
+    guard !manifest.hasTooManySegments else {
+      throw DeliveryError(
+        .corrupt, "the manifest lists more segments than the version can need", at: source.place(of: path.description))
+    }
+    manifests.keep(manifest, offer.manifest, byteCount: Int(offer.manifestByteCount))
     return manifest
   }
+
+  /// The manifest was used: it is kept for another round only if that costs little memory.
+  func didUseManifest(of offer: SiteRoot.Offer) { manifests.release(offer.manifest) }
 
   /// Reads a whole file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
   private func read<Value>(
     _ path: SitePath, byteCount: Int, digest: Digest256, _ open: ([UInt8]) throws -> Value
   ) async throws -> Value {
     let file = SiteFile(path.description, byteCount: UInt64(byteCount))
-    let memory = OwnedMemory(byteCount)
-    let buffer = TransferBuffer(memory.bytes)
+    try budget.spend(byteCount, on: digest, at: source.place(of: file.path))
     var isFresh = false
-    defer { tally.take(buffer) }
     while true {
-      try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
+      let bytes = try await readBytes(of: file, isFresh: isFresh)
       do {
-        return try open(Array(memory.bytes))
+        return try open(bytes)
       } catch let error as PackStoreError {
-        guard !isFresh, Digest256(hashing: UnsafeRawBufferPointer(memory.bytes)) != digest else {
+        guard !isFresh, Digest256(hashing: bytes) != digest else {
           throw DeliveryError(error, at: source.place(of: file.path))
         }
         isFresh = true
       }
     }
+  }
+
+  /// The buffer is freed before the bytes are decoded.
+  private func readBytes(of file: SiteFile, isFresh: Bool) async throws -> [UInt8] {
+    let memory = OwnedMemory(Int(file.byteCount))
+    let buffer = TransferBuffer(memory.bytes)
+    defer { tally.take(buffer) }
+    try await source.read(file, at: 0, into: buffer, isFresh: isFresh)
+    return Array(memory.bytes)
   }
 }
