@@ -230,12 +230,25 @@ import PackFormats
       return Array(data).withUnsafeBytes { Digest256(copying: $0) }
     }
 
+    /// Hands over the pieces of an answer's body as they come.
+    private func receive(
+      _ response: HTTPClientResponse, _ key: ObjectKey, _ take: (ByteBuffer) throws -> Void
+    ) async throws {
+      var pieces = response.body.makeAsyncIterator(), rate = ReceivingRate()
+      while true {
+        let begin = options.clock.now()
+        guard let piece = try await pieces.next() else { return }
+        try rate.receive(piece.readableBytes, after: options.clock.now() - begin, at: "\(location)/\(key)")
+        try take(piece)
+      }
+    }
+
     // MARK: - Operations
 
     package func read(_ key: ObjectKey, limit: Int) async throws -> StoredObject? {
       try await perform(Request(method: .GET, key: key)) { response in
         var bytes: [UInt8] = []
-        for try await piece in response.body {
+        try await receive(response, key) { piece in
           guard bytes.count + piece.readableBytes <= limit else {
             throw Final(error: DeliveryError(.badResponse, "the object is too long", at: "\(location)/\(key)"))
           }
@@ -264,7 +277,7 @@ import PackFormats
       try await perform(Request(method: .GET, key: key)) { response in
         try restart()
         var rest = byteCount
-        for try await piece in response.body {
+        try await receive(response, key) { piece in
           guard UInt64(piece.readableBytes) <= rest else {
             throw Final(
               error: DeliveryError(.corrupt, "the object is longer than its image says", at: "\(location)/\(key)"))
@@ -282,7 +295,7 @@ import PackFormats
       let field = ("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")
       return try await perform(Request(method: .GET, key: key, headers: [field])) { response in
         var bytes: [UInt8] = []
-        for try await piece in response.body {
+        try await receive(response, key) { piece in
           guard response.status == .partialContent || range.lowerBound == 0,
             bytes.count + piece.readableBytes <= range.count
           else {

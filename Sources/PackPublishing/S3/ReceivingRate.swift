@@ -1,0 +1,30 @@
+#if Delivery
+  import PackDelivery
+  import PackStore
+
+  /// Ends answers that come too slowly: a storage, or a network in between, that sends a byte now and then is never idle.
+  ///
+  /// Only the time counts in which the receiver waits for bytes.
+  struct ReceivingRate {
+    static let minimumByteRate = 1024
+    static let window = Duration.seconds(60)
+
+    private var byteCount = 0
+    private var waited = Duration.zero
+
+    /// Counts bytes that came after a wait.
+    ///
+    /// - Throws: `unreachable` if fewer than ``minimumByteRate`` bytes a second came over a ``window``.
+    mutating func receive(_ count: Int, after wait: Duration, at place: String) throws {
+      byteCount = byteCount.addingClamped(count)
+      waited += max(wait, .zero)
+      guard waited >= Self.window else { return }
+      guard Double(byteCount) >= Double(Self.minimumByteRate) * (waited / .seconds(1)) else {
+        let rate = formatBytes(Self.minimumByteRate)
+        throw DeliveryError(.unreachable, "less than \(rate) a second came from the storage", at: place)
+      }
+      byteCount = 0
+      waited = .zero
+    }
+  }
+#endif
