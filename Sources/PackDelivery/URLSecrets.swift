@@ -1,5 +1,5 @@
-/// A URL as it may be shown and logged: without a user's name and password, and without the query and the fragment, where
-/// tokens and signatures are. Other texts, such as paths, stay as they are.
+/// A URL as it may be shown and logged: without a user's name and password, and without the query, where tokens and signatures
+/// are. A fragment, which no server receives, stays; so do other texts, such as paths.
 package func withoutSecrets(_ url: String) -> String {
   guard let mark = url.firstRange(of: "://") else { return isLikeURL(url) ? shown(url[...]) : url }
   return url[..<mark.upperBound] + shown(url[mark.upperBound...])
@@ -12,7 +12,7 @@ private func isLikeURL(_ text: String) -> Bool {
 
 private func shown(_ rest: Substring) -> String {
   let rest = withoutUser(rest), end = rest.firstIndex { $0 == "?" || $0 == "#" } ?? rest.endIndex
-  return String(rest[..<end]) + (end == rest.endIndex ? "" : "\(rest[end])...")
+  return end < rest.endIndex && rest[end] == "?" ? "\(rest[..<end])?..." : String(rest)
 }
 
 /// What follows `://`, with `...` in place of a user's name and password.

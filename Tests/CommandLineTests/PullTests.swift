@@ -141,9 +141,9 @@ import Testing
       """)
     try refuses("\(server.url)/closed", saying: "403", status: 3)
     try refuses("\(server.url)/nothing", saying: "there is no site", status: 3)
-    try refuses("nowhere", saying: "there is no site", status: 3)
+    try refuses("nowhere", saying: "no folder 'nowhere' exists", status: 3)
     try refuses("ftp://127.0.0.1/", saying: "only http and https", status: 2)
-    try refuses("http://me:secret@127.0.0.1/", saying: "refused", status: 2)
+    try refuses("http://me:secret@127.0.0.1:1/", saying: "Connection refused", status: 3)
     try pull("\(server.url)/old/")
     try expectWhole()
   }

@@ -9,7 +9,7 @@ import Testing
     for (url, shown) in [
       ("https://a/b", "https://a/b"), ("https://a/b?token=S", "https://a/b?..."), ("https://a?S", "https://a?..."),
       ("https://ann:S@a/b", "https://...@a/b"), ("https://ann@a:1/b?S#S", "https://...@a:1/b?..."),
-      ("https://a/b#S", "https://a/b#..."), ("http://u:p@S@a/b", "http://...@a/b"),
+      ("https://a/b#P@1", "https://a/b#P@1"), ("http://u:p@S@a/b", "http://...@a/b"),
       ("http://u:S/S@a/b", "http://...@a/b"),
       ("http://u:S?S@a/b", "http://...@a/b"), ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
       ("http://a:80/b@c", "http://a:80/b@c"), ("s3://a/b?S", "s3://a/b?..."), ("/a/b?c", "/a/b?c"), ("a?b", "a?b"),
