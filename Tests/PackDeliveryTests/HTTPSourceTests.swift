@@ -494,6 +494,33 @@
       }
     }
 
+    /// A cache may give a redirect to a URL that has expired.
+    @Test(arguments: [400, 401, 403]) func expiredRedirectsAreRequestedAgain(status: Int) async throws {
+      let fault: FaultServer.Fault = { request, reply in
+        if request.path.hasPrefix("old/") {
+          let isFresh = request.header("Cache-Control") == "no-cache" && request.number > 0
+          reply = FaultServer.Reply(status: 302)
+          reply.set("Location", "/site/\(request.path.dropFirst("old/".count))?expires=\(isFresh ? "later" : "sooner")")
+        } else if !request.uri.hasSuffix("later") {
+          reply = FaultServer.Reply(status: status)
+        }
+      }
+      try await withSource(url: { "http://127.0.0.1:\($0.port)/old" }, fault: fault) { source, server in
+        #expect(try await source.readWhole("root", upTo: 10).bytes == [1, 2, 3])
+        _ = try await read(source, 0..<10)
+        #expect(server.requests.count == 8)
+      }
+      // One request more, and no further one.
+      try await withSource(url: { "http://127.0.0.1:\($0.port)/old" }) { source, server in
+        server.replaceFault { request, reply in
+          fault(request, &reply)
+          if !request.path.hasPrefix("old/") { reply = FaultServer.Reply(status: 401) }
+        }
+        _ = try await expectError(.denied) { try await read(source, 0..<10) }
+        #expect(server.requests.count == 4)
+      }
+    }
+
     /// A site may redirect to one of several mirrors. Each of them may go down.
     @Test func aMirrorThatFailsIsLeft() async throws {
       let fault: FaultServer.Fault = { request, reply in

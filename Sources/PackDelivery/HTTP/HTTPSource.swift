@@ -334,6 +334,11 @@
         leaveLearnedPlace(permanently: true)
         answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
       }
+      if answer.wasRedirected, answer.response.status.mayBeOfAnExpiredURL {
+        // A cache may have kept a redirect longer than its signature is valid.
+        let fresh = fields.filter { $0.0 != "Cache-Control" } + [("Cache-Control", "no-cache")]
+        answer = try await follow(path, from: start, mayBePrivate: true, fresh, clients, pulse)
+      }
       for _ in 0..<SiteAuthenticator.refusalLimit where try await isAuthorizedAgain(after: answer, pulse) {
         answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
       }
@@ -344,6 +349,7 @@
     private struct Answer {
       let response: HTTPClientResponse
       let url: SiteURL
+      let wasRedirected: Bool
       let issue: SiteAuthenticator.Issue
     }
 
@@ -381,7 +387,7 @@
           throw DeliveryError(
             .badResponse, "the server sends it in another encoding than it is stored", at: way.url.text)
         }
-        return Answer(response: response, url: way.url, issue: issue)
+        return Answer(response: response, url: way.url, wasRedirected: way.count > 0, issue: issue)
       }
     }
 
@@ -426,6 +432,9 @@
       // The others concern the state of the file, the range or the time of the request.
       (400...499).contains(code) && ![408, 412, 416, 425, 429].contains(code)
     }
+
+    /// Whether object storage gives this status to a URL whose signature has expired.
+    fileprivate var mayBeOfAnExpiredURL: Bool { [400, 401, 403].contains(code) }
   }
 
   // MARK: - Errors
