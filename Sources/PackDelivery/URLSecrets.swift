@@ -1,13 +1,12 @@
 /// A URL as it may be shown and logged: without a user's name and password, and without the query, where tokens and signatures
 /// are. A fragment, which no server receives, stays; so do other texts, such as paths.
 package func withoutSecrets(_ url: String) -> String {
-  guard let mark = url.firstRange(of: "://") else { return isLikeURL(url) ? shown(url[...]) : url }
-  return url[..<mark.upperBound] + shown(url[mark.upperBound...])
-}
-
-/// Whether a text is perhaps a URL whose scheme was left out.
-private func isLikeURL(_ text: String) -> Bool {
-  text.prefixMatch(of: /(?:[^\/?#@\s]*@)?[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+(?::[0-9]+)?(?:[\/?#]|$)/) != nil
+  if let mark = url.firstRange(of: "://") { return url[..<mark.upperBound] + shown(url[mark.upperBound...]) }
+  // Perhaps a URL whose scheme was left out, or mistyped.
+  let scheme = url.prefixMatch(of: /[Hh][Tt][Tt][Pp][Ss]?:\/?/)?.output ?? ""
+  let rest = url[scheme.endIndex...]
+  let host = /(?:[^\/?#@\s]*@)?[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+(?::[0-9]+)?(?:[\/?#]|$)/
+  return rest.prefixMatch(of: host) == nil ? url : scheme + shown(rest)
 }
 
 private func shown(_ rest: Substring) -> String {
@@ -32,6 +31,7 @@ package func hidingSecrets(in text: String) -> String {
   return text.replacing(/[A-Za-z][A-Za-z0-9+.\-]*:\/\/[^\s'"]+/) { match in
     // Punctuation after the URL belongs to the sentence.
     let url = match.output, end = url.lastIndex { !",;:.)".contains($0) } ?? url.startIndex
-    return withoutSecrets(String(url[...end])) + url[url.index(after: end)...]
+    let shown = withoutSecrets(String(url[...end])), rest = url[url.index(after: end)...]
+    return shown.hasSuffix("...") ? shown + rest.drop { $0 == "." } : shown + rest
   }
 }

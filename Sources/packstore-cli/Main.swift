@@ -158,7 +158,8 @@ enum Main {
       print(text)
       return .done
     }
-    let message = showable(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
+    let message = hidingSecrets(
+      in: showable(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text))
     if isJSONWanted {
       complain(Failure(usage: message))
     } else {

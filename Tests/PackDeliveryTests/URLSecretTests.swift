@@ -14,6 +14,7 @@ import Testing
       ("http://u:S?S@a/b", "http://...@a/b"), ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
       ("http://a:80/b@c", "http://a:80/b@c"), ("s3://a/b?S", "s3://a/b?..."), ("/a/b?c", "/a/b?c"), ("a?b", "a?b"),
       ("www.example.org/packs?S", "www.example.org/packs?..."), ("u:S@example.org/packs", "...@example.org/packs"),
+      ("http:/u:S@a.b/c?S", "http:/...@a.b/c?..."), ("https:a.b/c?S", "https:a.b/c?..."),
       ("", ""), ("://", "://"), ("packs", "packs"),
     ] { #expect(withoutSecrets(url) == shown) }
   }
@@ -21,7 +22,10 @@ import Testing
   @Test func textsAreShownWithoutSecrets() {
     for (text, shown) in [
       ("it failed at https://a/b?S, byte 5", "it failed at https://a/b?..., byte 5"),
-      ("'https://u:S@a/b' is not https://a?S.", "'https://...@a/b' is not https://a?...."),
+      ("'https://u:S@a/b' is not https://a?S.", "'https://...@a/b' is not https://a?..."),
+      (
+        "at 'https://a/?...' or https://a?..., https://...@b/c", "at 'https://a/?...' or https://a?..., https://...@b/c"
+      ),
       ("why? because", "why? because"), ("a: http://u:S@h and http://h/?S", "a: http://...@h and http://h/?..."),
     ] { #expect(hidingSecrets(in: text) == shown) }
   }
