@@ -14,38 +14,48 @@ extension Store {
     /// Files that lack bytes.
     public let missingAssetCount: Int
 
+    /// Whether parts of the version's catalog or layout are lost. Its assets may be readable all the same, but the version cannot be
+    /// compared or updated by deltas; a pull or an installation of it stores them again.
+    public let lacksPages: Bool
+
     public enum State: String, CaseIterable, Codable, Sendable {
       /// All of it can be read.
       case present
-      /// Some bytes are gone.
+      /// Some bytes, or parts of the catalog or the layout, are gone.
       case partial
       /// All bytes are gone.
       case purged
     }
 
     public var state: State {
-      if missingByteCount == 0 { return .present }
+      if isWhole { return .present }
       return missingByteCount < byteCount ? .partial : .purged
     }
+
+    /// Whether nothing of the version is missing.
+    public var isWhole: Bool { missingByteCount == 0 && !lacksPages }
 
     fileprivate init(_ availability: pks_availability) {
       byteCount = Int(clamping: availability.total_bytes)
       missingByteCount = Int(clamping: availability.missing_bytes)
       assetCount = Int(clamping: availability.asset_count)
       missingAssetCount = Int(clamping: availability.missing_asset_count)
+      lacksPages = availability.lacks_pages
     }
   }
 }
 
 extension Snapshot {
-  /// Says how much of a kept version is there: by the lengths of the files in the cache folder, and by what was found to be damaged
-  /// in this process. ``checkCachedData(of:)`` reads them.
+  /// Returns how much of a kept version is available: by the existence and the lengths of its files in the store and in the cache
+  /// folder, and by the cached data that was found damaged in this process. ``checkCachedData(of:)`` reads that data.
   ///
-  /// What vanishes afterwards is `purged` when it is read. What can never vanish is damaged when it is gone, and is not told here.
+  /// Files that another program deleted or cut short count as missing from the next call on, although this process may still be able
+  /// to read them. A site's copy without frames lacks nothing.
   ///
-  /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, `ioError`, `outOfMemory`.
-  /// - Complexity: O(1) where nothing of the version may vanish; of a current version O(*n*) in the segments of the store as long as
-  ///   nothing is gone; else O(*n*) in the assets.
+  /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, `ioError` when a file cannot be examined,
+  ///   `outOfMemory`.
+  /// - Complexity: O(*n*) in the segments that the store lists, with one to three system calls for each segment of the version; also
+  ///   O(*n*) in the assets of the version if anything is missing.
   public func availability(of version: PackVersion) throws -> Store.Availability {
     let (pack, place) = try place(of: version)
     var availability = pks_availability()
@@ -73,13 +83,13 @@ extension Snapshot {
 }
 
 extension Store {
-  /// When a file of the store last came to the cache folder or went from there, in nanoseconds since 1970. As long as it stays the
-  /// same, so does ``Snapshot/availability(of:)`` of a generation, but for files that were cut short; ask for the time first.
+  /// Identifies the files that exist in the store and its cache folder. As long as it stays the same, so does
+  /// ``Snapshot/availability(of:)`` of a generation, except for files that were cut short; get the stamp first.
   ///
-  /// - Returns: nil when it cannot be said: there is no such folder, or it changed a moment ago.
-  package func cacheFolderTime() -> Int64? {
-    let time = pks_store_cache_time(pointer)
-    return time == 0 ? nil : time
+  /// - Returns: `nil` if it is unknown: a folder changed a moment ago, or cannot be examined.
+  package func filesStamp() -> UInt64? {
+    let stamp = pks_store_files_stamp(pointer)
+    return stamp == 0 ? nil : stamp
   }
 }
 

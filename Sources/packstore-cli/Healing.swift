@@ -37,7 +37,7 @@ struct Healing {
         try await bring(gap.version, from: place, holds: false)
         return true
       } catch let error as PackStoreError where Self.isNotThere(error.code) {
-      } catch let error as DeliveryError where error.code == .noPack {
+      } catch let error as DeliveryError where Self.isRefusal(error.code) {
       }
     }
     return false
@@ -46,6 +46,11 @@ struct Healing {
   /// Whether another place may have what one has not.
   private static func isNotThere(_ code: PackStoreError.Code) -> Bool {
     [.notFound, .exists, .otherOrigin, .downgrade, .purged, .corrupt].contains(code)
+  }
+
+  /// Whether a site can be read and may not change the pack. A repair may take chunks from it all the same, by their SHA-256.
+  private static func isRefusal(_ code: DeliveryError.Code) -> Bool {
+    [.noPack, .notSigned, .otherKey, .otherChannel, .tooOld, .expired].contains(code)
   }
 
   /// What a version lacks.
@@ -68,8 +73,8 @@ struct Healing {
     guard let version = snapshot.versions(of: pack).first(where: { number == nil || $0.number == number }) else {
       return nil
     }
-    let byteCount = try snapshot.availability(of: version).missingByteCount
-    return byteCount > 0 ? Gap(version: version, byteCount: byteCount) : nil
+    let availability = try snapshot.availability(of: version)
+    return availability.isWhole ? nil : Gap(version: version, byteCount: availability.missingByteCount)
   }
 
   private func bring(_ version: PackVersion, from place: String, holds: Bool) async throws {

@@ -13,7 +13,8 @@ extension Store.PullResult.Pack {
     let isHealed = outcome == .healed
     let whence =
       isHealed
-      ? ", whole again: \(formatBytes(missingByteCount)) had vanished" : from.map { ", from \($0)" } ?? ""
+      ? ", whole again: \(missingByteCount > 0 ? formatBytes(missingByteCount) : "parts of its catalog") had vanished"
+      : from.map { ", from \($0)" } ?? ""
     let resumed = resumedByteCount > 0 ? ", \(formatBytes(resumedByteCount)) were there from before" : ""
     guard !isDryRun else {
       let new =

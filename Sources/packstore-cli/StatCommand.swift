@@ -189,14 +189,16 @@ private struct Presence {
       uniqueKeysWithValues: packs.map { ($0.id, try snapshot.availability(of: $0.version)) })
   }
 
-  /// Where all packs are durable, and always were, nothing is said of it.
-  var isShown: Bool { folder != nil }
+  /// Nothing is shown if all packs are durable, always were, and lack nothing.
+  var isShown: Bool { folder != nil || availability.values.contains { !$0.isWhole } }
 
   func text(_ pack: Store.Pack) -> String {
     guard isShown else { return "" }
     guard let availability = availability[pack.id] else { return pack.placement.rawValue }
     return switch availability.state {
     case .present: pack.placement.rawValue
+    case .partial where availability.missingByteCount == 0: "\(pack.placement.rawValue), lacks parts of its catalog"
+    case .purged where pack.placement == .durable: "\(pack.placement.rawValue), lost"
     case .partial: "\(pack.placement.rawValue), lacks \(formatBytes(availability.missingByteCount))"
     case .purged: "\(pack.placement.rawValue), purged"
     }

@@ -50,38 +50,14 @@ static pks_status take_packs(pks_txn *txn, pks_base_result *out, pks_error *erro
   return PKS_OK;
 }
 
-/// Lays a version out again if anything of it is missing.
-static pks_status heal_version(pks_txn *txn, uint32_t pack, uint32_t version, pks_base_result *out, pks_error *error) {
-  pks_snapshot *snapshot = pks__txn_snapshot(txn);
-  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
-  pks_availability availability;
-  pks_status status = pks_snapshot_availability(&availability, snapshot, pack, version, error);
-  if (status || availability.missing_bytes == 0) { return status; }
-  pks_add_result result;
-  pks__version at = state->versions[version];
-  char name[PKS__PACK_NAME_MAX + 1];  // the state is another one once something is staged
-  memcpy(name, state->name, sizeof name);
-  bool is_current = version == 0 && pack < snapshot->generation.pack_count;
-  status = pks__txn_relay(txn, name, &at, is_current, NULL, true, &result, error);
-  out->relaid_count += !status && !result.unchanged;
-  return status;
-}
-
 static pks_status heal_versions(pks_txn *txn, pks_base_result *out, pks_error *error) {
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   uint32_t packs = generation->pack_count + generation->removed_count;
-  for (uint32_t pack = 0; pack < packs; pack++) {
-    uint32_t count = pks__generation_any_pack(&pks__txn_snapshot(txn)->generation, pack)->version_count;
-    for (uint32_t version = 0; version < count; version++) {
-      pks_error found;
-      pks_status status = heal_version(txn, pack, version, out, &found);
-      // Damage that hides a version is for a repair.
-      if (!status || status == PKS_CORRUPT || status == PKS_PURGED) { continue; }
-      if (error) { *error = found; }
-      return status;
-    }
+  pks_status status = PKS_OK;
+  for (uint32_t pack = 0; !status && pack < packs; pack++) {
+    status = pks__txn_heal_versions(txn, pack, 0, &out->relaid_count, error);
   }
-  return PKS_OK;
+  return status;
 }
 
 static bool is_settled(const pks__base_name *before, const pks__base_name *now) {

@@ -117,10 +117,24 @@ static pks_status move(commit *commit, const char *name, const char *path, pks_e
   return move_from(commit, commit->txn->staging.path, name, path, error);
 }
 
+/// Whether the file at `path` exists and is at least as long as the staged file: a file that was cut short is replaced.
+static pks_status is_as_long(commit *commit, const char *path, const char *staged, bool *is_it, pks_error *error) {
+  const pks_vfs *vfs = commit->store->vfs;
+  pks_vfs_info there, ours;
+  pks_status status = file_exists(commit, path, is_it, error);
+  if (status || !*is_it) { return status; }
+  int failure = pks__vfs_info(vfs, commit->store->root, path, false, &there);
+  if (!failure) { failure = pks__vfs_info(vfs, commit->store->root, staged, false, &ours); }
+  if (failure) { return pks__fail_system(error, failure, "cannot examine", path); }
+  *is_it = there.size >= ours.size;
+  return PKS_OK;
+}
+
 /// Whether the store has a file of the segment already: another writer may have stored the same bytes meanwhile. It stays, as it
-/// may be durable and ours not.
+/// may be durable and ours, at `staged`, not.
 static pks_status is_stored(
-  commit *commit, pks_snapshot *current, const pks__segment_id *id, const char *path, bool *stored, pks_error *error
+  commit *commit, pks_snapshot *current, const pks__segment_id *id, const char *path, const char *staged, bool *stored,
+  pks_error *error
 ) {
   *stored = false;
   for (uint32_t i = 0; i < current->run_count; i++) {
@@ -130,7 +144,7 @@ static pks_status is_stored(
       pks_status status = pks__run_segment_at(run, at, &info, error);
       if (status) { return status; }
       if (!pks__segment_id_equal(&info.id, id)) { continue; }
-      return file_exists(commit, path, stored, error);
+      return is_as_long(commit, path, staged, stored, error);
     }
   }
   return PKS_OK;
@@ -146,11 +160,13 @@ static pks_status sync_staged(commit *commit, const pks__staged_segment *staged,
 /// Moves the table of a segment of which the data lies elsewhere into its place.
 static pks_status move_table(commit *commit, pks_snapshot *current, const pks__segment_id *id, pks_error *error) {
   char name[PKS__SEGMENT_NAME], from[PKS__INDEX_NAME + sizeof PKS__TABLE_SUFFIX], to[PKS__INDEX_NAME];
+  char staged[2 * PKS__INDEX_NAME];
   bool stored = false;
   pks__segment_name(id, name);
   (void)snprintf(from, sizeof from, "%s" PKS__TABLE_SUFFIX, name);
+  (void)snprintf(staged, sizeof staged, "%s/%s", commit->txn->staging.path, from);
   table_path(id, to);
-  pks_status status = commit->sync ? PKS_OK : is_stored(commit, current, id, to, &stored, error);
+  pks_status status = commit->sync ? PKS_OK : is_stored(commit, current, id, to, staged, &stored, error);
   return status || stored ? status : move(commit, from, to, error);
 }
 
@@ -220,11 +236,13 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
       any_purgeable = true;
       continue;
     }
+    char from[2 * PKS__INDEX_NAME];
+    (void)snprintf(from, sizeof from, "%s/%s", staged->folder, name);
     bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
     // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
     // generation needs is synced all the same.
     pks_status status =
-      commit->sync || mends ? PKS_OK : is_stored(commit, current, &segment->id, segment->name, &stored, error);
+      commit->sync || mends ? PKS_OK : is_stored(commit, current, &segment->id, segment->name, from, &stored, error);
     if (!status && mends && !commit->sync) { status = sync_staged(commit, staged, name, error); }
     if (!status && !stored) { status = move_from(commit, staged->folder, name, segment->name, error); }
     if (status) { return status; }

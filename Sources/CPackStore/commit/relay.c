@@ -1,5 +1,8 @@
 #include "commit/relay.h"
 
+#include <string.h>
+
+#include "packstore_admin.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
@@ -42,4 +45,34 @@ pks_status pks__txn_relay(
   result->unchanged = is_idle;
   result->version = pks__version_public(version);
   return status;
+}
+
+/// Lays a version out again if anything of it is missing.
+static pks_status heal_version(pks_txn *txn, uint32_t pack, uint32_t version, uint32_t *count, pks_error *error) {
+  pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
+  pks_availability availability;
+  pks_status status = pks_snapshot_availability(&availability, snapshot, pack, version, error);
+  if (status || (availability.missing_bytes == 0 && !availability.lacks_pages)) { return status; }
+  pks_add_result result;
+  pks__version at = state->versions[version];
+  char name[PKS__PACK_NAME_MAX + 1];  // the state is another one once something is staged
+  memcpy(name, state->name, sizeof name);
+  bool is_current = version == 0 && pack < snapshot->generation.pack_count;
+  status = pks__txn_relay(txn, name, &at, is_current, NULL, true, &result, error);
+  *count += !status && !result.unchanged;
+  return status;
+}
+
+pks_status pks__txn_heal_versions(pks_txn *txn, uint32_t pack, uint32_t first, uint32_t *count, pks_error *error) {
+  uint32_t versions = pks__generation_any_pack(&pks__txn_snapshot(txn)->generation, pack)->version_count;
+  for (uint32_t version = first; version < versions; version++) {
+    pks_error found;
+    pks_status status = heal_version(txn, pack, version, count, &found);
+    // Damage that hides a version is for a repair.
+    if (!status || status == PKS_CORRUPT || status == PKS_PURGED) { continue; }
+    if (error) { *error = found; }
+    return status;
+  }
+  return PKS_OK;
 }

@@ -19,4 +19,8 @@ pks_status pks__txn_relay(
   bool keeps_missing, pks_add_result *result, pks_error *error
 );
 
+/// Lays the versions of a pack from index `first` on out again if they lack anything and the store has their bytes elsewhere.
+/// `pack` and versions count as in `pks_snapshot_version`. `*count` rises by the versions that were staged; the others stay.
+pks_status pks__txn_heal_versions(pks_txn *txn, uint32_t pack, uint32_t first, uint32_t *count, pks_error *error);
+
 #endif

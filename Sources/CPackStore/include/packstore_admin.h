@@ -214,12 +214,15 @@ typedef struct pks_availability {
   uint64_t missing_bytes;        ///< of them, what cannot be read: 0 for what is present, all of it for what is purged
   uint64_t asset_count;          ///< files
   uint64_t missing_asset_count;  ///< of them, those that lack bytes
+  /// pages of the catalog or of the layout are lost: the version cannot be compared, copied or kept; its assets may be readable
+  bool lacks_pages;
 } pks_availability;
 
-/// Says what of a kept version is there: by the lengths of the files in the cache folder, and by the frames that were found bad in
-/// this process. Nothing of it is read: `pks_snapshot_check_cached` does that. `pack` and `version` count as in
-/// `pks_snapshot_version` (asserted). Time is linear in the assets of a purgeable pack, and nothing for a pack whose layouts name
-/// no purgeable segment.
+/// Returns how much of a kept version is available: by the existence and the lengths of its files among the store's own and in the
+/// cache folder, and by the cached frames that were found damaged in this process. No frame is read: `pks_snapshot_check_cached`
+/// does that. A site's copy without frames lacks nothing. `pack` and `version` count as in `pks_snapshot_version` (asserted). Time
+/// is linear in the segments that the store's index lists, with one to three system calls for each segment of the version; and in
+/// the assets of the version if anything is missing. Errors: CORRUPT, IO_ERROR (a file cannot be examined), OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_snapshot_availability(
   pks_availability *out, const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *PKS_NULLABLE error
 );

@@ -179,10 +179,10 @@ uint64_t pks_snapshot_generation(const pks_snapshot *snapshot);
 /// take (`budget` may be NULL; 0: no limit). NULL: none was chosen. On loan until the snapshot closes.
 const char *PKS_NULLABLE pks_snapshot_cache_folder(const pks_snapshot *snapshot, uint64_t *PKS_NULLABLE budget);
 
-/// When a file of the store last came to the cache folder or went from there, by whichever program: as long as it stays the same,
-/// so does what `pks_snapshot_availability` says of a generation, but for files that were cut short. Ask for it first. 0: it
-/// cannot be said, for there is no such folder, or it changed within a tenth of a second. Four system calls.
-int64_t pks_store_cache_time(pks_store *store);
+/// Identifies the files that exist in `segments/`, `tables/` and the cache folder, by the folders' times: while it stays the same,
+/// so does `pks_snapshot_availability` of a generation, except for files that were cut short. Get it first. 0: unknown, because
+/// a folder changed within a tenth of a second or cannot be examined. Two system calls, seven with a cache folder.
+uint64_t pks_store_files_stamp(pks_store *store);
 
 /// Whether the store is a site's: it takes no commits but those of publications.
 bool pks_snapshot_is_site(const pks_snapshot *snapshot);

@@ -193,8 +193,8 @@ typedef struct pks_add_result {
   uint64_t new_stored_bytes;  ///< bytes written to segments: these chunks, map assets, catalog and layout pages
   uint64_t mapped_count;      ///< map assets of the folder that hold bytes
   uint64_t relaid_count;      ///< of them, how many did not change but were not stored as map assets before
-  uint64_t
-    restored_count;  ///< assets that did not change, and of which data was stored again: it was gone, or is to lie elsewhere
+  /// unchanged assets whose data or catalog pages were stored again, because they were missing or belong elsewhere now
+  uint64_t restored_count;
   uint64_t mapped_new_bytes;  ///< bytes of map assets that were laid out now, be their chunks new or not
 } pks_add_result;
 

@@ -228,7 +228,23 @@ pks_status pks__dedup_pass_chunk(
 
 // MARK: - Catalog entries
 
+/// The next path of the current version by the index. Its entry is unknown, so the asset counts as changed.
+static pks_status next_old_record(pks__dedup_pass *pass, pks_error *error) {
+  pks__run_merge *records = &pass->old_records;
+  pass->old_more = false;
+  for (bool more = true; more && !pass->old_more;) {
+    pks_status status = pks__run_merge_next(records, &more, error);
+    if (status) { return status; }
+    for (uint32_t i = 0; more && i < records->hit_count; i++) {
+      pass->old_more = pass->old_more || records->hits[i].rank == pass->ingest->base_pack;
+    }
+  }
+  pass->old = (pks__catalog_entry){.path = records->path, .path_length = records->path_length};
+  return PKS_OK;
+}
+
 static pks_status next_old_entry(pks__dedup_pass *pass, pks_error *error) {
+  if (pass->old_is_indexed) { return next_old_record(pass, error); }
   pks_status status = pks__tree_cursor_next(&pass->old_entries, &pass->old_more, error);
   if (status || !pass->old_more) { return status; }
   return pks__catalog_entry_read(&pass->old_entries, &pass->old, error);
@@ -268,6 +284,7 @@ static pks_status compare_with_old(
   *changed = true;
   if (status || order != 0) { return status; }
   const pks__catalog_entry *old = &pass->old;
+  pass->indexed_count += pass->old_is_indexed;
   *changed = old->value_length != pass->value.length || memcmp(old->value, pass->value.bytes, old->value_length) != 0;
   return next_old_entry(pass, error);
 }
@@ -353,12 +370,22 @@ pks_status pks__dedup_pass_report(pks__dedup_pass *pass, pks_error *error) {
 
 // MARK: - Life
 
+/// Begins with the records of the current version.
+static pks_status open_old_records(pks__dedup_pass *pass, pks_error *error) {
+  pks_status status = pks__run_merge_open(&pass->old_records, pass->ingest->base, error);
+  if (!status) { status = pks__run_merge_seek(&pass->old_records, "", 0, error); }
+  pass->has_old = !status;
+  return status ? status : next_old_entry(pass, error);
+}
+
 static pks_status open_old_catalog(pks__dedup_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
   const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
   if (!current || ingest->is_kept) { return PKS_OK; }
   pks__catalog_info info;
   pks__tree map;
+  pass->old_is_indexed = ingest->reliance.lacks_pages;
+  if (pass->old_is_indexed) { return open_old_records(pass, error); }
   pks_status status = pks__catalog_read_root(pks__snapshot_pages(ingest->base), &current->catalog, &info, &map, error);
   if (status) { return status; }
   pks__tree_cursor_init(&pass->old_entries, pks__snapshot_pages(ingest->base), PKS__TREE_MAP, 0, &map);
@@ -386,6 +413,7 @@ void pks__dedup_pass_close(pks__dedup_pass *pass) {
   pks__rows_free(&pass->chunk_rows);
   pks__tree_writer_free(&pass->entries);
   pks__tree_cursor_free(&pass->old_entries);
+  pks__run_merge_close(&pass->old_records);
   pks__scratch_free(&pass->value);
   pks__scratch_free(&pass->passed);
   pks__scratch_free(&pass->fetched);
@@ -405,6 +433,7 @@ pks_status pks__dedup_pass_finish(pks__dedup_pass *pass, pks_error *error) {
   if (status) { return status; }
   const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
   ingest->result.unchanged = current && pks__version_is(current, &ingest->catalog_id, &ingest->attributes_id);
+  if (ingest->result.unchanged) { ingest->result.restored_count += pass->indexed_count; }
   status = pks__frame_pipeline_finish(&ingest->frames, error);
   return status ? status : pks__ingest_report(ingest, PKS_PHASE_STORE, error);
 }

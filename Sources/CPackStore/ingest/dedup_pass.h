@@ -10,6 +10,7 @@
 #include "catalog/tree_writer.h"
 #include "ingest/ingest.h"
 #include "ingest/map_search.h"
+#include "read/run_merge.h"
 #include "store/chunk_lookup.h"
 
 typedef struct pks__dedup_pass {
@@ -19,7 +20,9 @@ typedef struct pks__dedup_pass {
   pks__tree_writer entries;
   pks__scratch value;
   pks__tree_cursor old_entries;  ///< the current version's catalog
-  bool has_old, old_more;
+  pks__run_merge old_records;    ///< its records, in place of a catalog that is lost
+  bool has_old, old_more, old_is_indexed;
+  uint64_t indexed_count;  ///< assets of the lost catalog that the index lists
   pks__catalog_entry old;
   const pks__item *item;    ///< under way
   uint64_t offset;          ///< in it, of the next chunk

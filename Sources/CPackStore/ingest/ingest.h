@@ -126,9 +126,10 @@ typedef struct pks__ingest {
   pks__run_name run_name;
 } pks__ingest;
 
-/// Whether there is nothing to commit: the content is the current version's, and every asset stays where it is.
+/// Whether there is nothing to commit: the content is the current version's, every asset stays where it is, and no page is lost.
 static inline bool pks__ingest_is_idle(const pks__ingest *ingest) {
-  return ingest->result.unchanged && ingest->result.relaid_count == 0 && ingest->result.restored_count == 0;
+  return ingest->result.unchanged && ingest->result.relaid_count == 0 && ingest->result.restored_count == 0
+    && !ingest->reliance.lacks_pages;
 }
 
 void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine

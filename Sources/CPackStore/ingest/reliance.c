@@ -3,7 +3,9 @@
 #include "catalog/catalog.h"
 #include "index/extent_walk.h"
 #include "store/cache_folder.h"
+#include "store/segment_files.h"
 #include "store/snapshot.h"
+#include "store/version_files.h"
 
 // MARK: - The pack's own segments that may vanish
 
@@ -17,10 +19,12 @@ static pks_status add_layout(
   if (status == PKS_CORRUPT || status == PKS_PURGED) { status = PKS_OK; }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     const pks__segment_id *id = PKS__SCRATCH_AT(&segments, const pks__segment_id, i);
-    uint64_t length;
-    bool is_new = !pks__segment_set_has(&reliance->own, id) && pks__cache_folder_has(base, cache, id, &length);
-    if (is_new) { status = pks__segment_set_add(&reliance->own, id, error); }
-    if (is_new && !status) { status = pks__scratch_append(&reliance->own_lengths, &length, sizeof length, error); }
+    if (pks__segment_set_has(&reliance->own, id)) { continue; }
+    pks__segment_files files;
+    status = pks__segment_files_find(base, cache, id, 0, &files, error);
+    if (status || files.place != PKS__SEGMENT_APART) { continue; }
+    status = pks__segment_set_add(&reliance->own, id, error);
+    if (!status) { status = pks__scratch_append(&reliance->own_lengths, &files.length, sizeof files.length, error); }
   }
   pks__scratch_free(&segments);
   return status;
@@ -39,13 +43,29 @@ static pks_status find_own(pks__reliance *reliance, pks_snapshot *base, const pk
   return status;
 }
 
+// MARK: - Lost files
+
+/// Finds out whether files that the current version needs are lost: then its records are not relied on unseen.
+static pks_status find_losses(
+  pks__reliance *reliance, pks_snapshot *base, const pks__version *current, pks_error *error
+) {
+  pks__version_files files;
+  pks_status status = pks__version_files_find(&files, base, PKS_VFS_NO_FILE, current, error);
+  reliance->lacks_pages = files.lost_pages;
+  reliance->has_losses = files.lost_data || files.lost_pages;
+  reliance->is_limited = reliance->is_limited || reliance->has_losses;
+  pks__version_files_free(&files);
+  return status;
+}
+
 // MARK: - Life
 
 pks_status pks__reliance_open(
   pks__reliance *out, pks_snapshot *base, const char *pack, bool purgeable, const pks__segment_set *avoided,
   pks__scratch_folder *home, pks_error *error
 ) {
-  const pks__pack_state *state = pks__generation_find_state(&base->generation, pack, NULL);
+  bool is_live;
+  const pks__pack_state *state = pks__generation_find_state(&base->generation, pack, &is_live);
   *out = (pks__reliance){.purgeable = purgeable, .base = base, .avoided = avoided};
   pks__segment_set_init(&out->own, home);
   pks__scratch_init(&out->own_lengths, home);
@@ -53,7 +73,8 @@ pks_status pks__reliance_open(
   out->is_limited = avoided || purgeable || has_base || (state && state->purgeable);
   // Versions that are kept may be of a time when the pack was purgeable.
   bool may_lack = purgeable || has_base || base->generation.cache_folder;
-  return state && may_lack ? find_own(out, base, state, error) : PKS_OK;
+  pks_status status = state && may_lack ? find_own(out, base, state, error) : PKS_OK;
+  return status || !state || !is_live ? status : find_losses(out, base, &state->versions[0], error);
 }
 
 void pks__reliance_free(pks__reliance *reliance) {
@@ -81,7 +102,7 @@ static bool allows_purgeable(
 }
 
 static bool allows_frame(const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame) {
-  if (is_avoided(reliance, segment)) { return false; }
+  if (is_avoided(reliance, segment) || pks__snapshot_is_gone(reliance->base, segment)) { return false; }
   if (pks__snapshot_is_remote(reliance->base, segment)) { return true; }
   return !segment->is_purgeable || allows_purgeable(reliance, segment, frame, false);
 }

@@ -4,6 +4,7 @@
 /// - Copies in purgeable segments for a purgeable pack alone, if a layout of one of its own versions names the segment, and the
 ///   bytes are there now: so what vanishes costs one pack, and a version that is made is whole when it is committed. A version
 ///   that is only laid out otherwise goes on without what is gone.
+/// - Nothing in segments whose file is lost (`segment_files.h`).
 /// - Nothing in segments that are to be *avoided*: what is needed of them is to be stored again, elsewhere.
 ///
 /// A record of the current version that refers to anything else gets a new one, though its asset did not change: the asset is
@@ -18,6 +19,8 @@
 typedef struct pks__reliance {
   bool purgeable;      ///< the pack is: what is stored for it goes to the cache folder
   bool is_limited;     ///< records of the current version may refer to what may not be relied on
+  bool has_losses;     ///< files that the current version needs are lost
+  bool lacks_pages;    ///< pages of the current version's catalog or layout are lost: the index alone lists its paths
   bool keeps_missing;  ///< the version goes on without what is gone: `pks__reliance_find_chunk`
   const pks_snapshot *base;
   pks__segment_set own;      ///< segments that layouts of the pack name, and that do not lie among the store's files

@@ -64,11 +64,15 @@ static pks_status sweep(pks__staging *staging, pks_error *error) {
 
 // MARK: - Opening and closing
 
-/// Makes `tmp` and what else is not there of a store's folders: many programs that copy folders leave out empty ones.
+/// Makes missing folders of the store: many programs that copy folders leave out empty ones, and others delete them.
 static pks_status make_missing_folders(pks_store *store, pks_error *error) {
-  pks_vfs_info info;
-  int failure = pks__vfs_info(store->vfs, store->root, PKS__TMP_FOLDER, false, &info);
-  if (failure != ENOENT) { return PKS_OK; }
+  static const char *const folders[] = {PKS__TMP_FOLDER, PKS__SEGMENTS_FOLDER};
+  bool is_missing = false;
+  for (size_t i = 0; !is_missing && i < PKS_COUNT_OF(folders); i++) {
+    pks_vfs_info info;
+    is_missing = pks__vfs_info(store->vfs, store->root, folders[i], false, &info) == ENOENT;
+  }
+  if (!is_missing) { return PKS_OK; }
   pks_status status = pks__store_make_folders(store, error);
   return status ? status : pks__store_sync_folder(store, ".", error);
 }

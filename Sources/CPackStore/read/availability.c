@@ -1,4 +1,4 @@
-/// What of versions and assets can be read now: tables compared with the lengths of the files in the cache folder.
+/// What of versions and assets can be read now: files found by names and lengths, compared with the index and with tables.
 #include "catalog/catalog.h"
 #include "catalog/tree_cursor.h"
 #include "index/extent_walk.h"
@@ -7,8 +7,9 @@
 #include "store/chunk_lookup.h"
 #include "store/segment_registry.h"
 #include "store/snapshot.h"
+#include "store/version_files.h"
 
-/// Purgeable segments, and how much of each is there.
+/// Examined segments, and how many bytes of each exist.
 typedef struct presence {
   pks_snapshot *snapshot;
   pks_vfs_file cache;
@@ -18,9 +19,9 @@ typedef struct presence {
 
 typedef struct present_segment {
   pks__segment_id id;
-  bool is_purgeable;
-  uint64_t length;        ///< of its file, if it is purgeable
-  pks__segment *segment;  ///< likewise, with a reference; NULL: it cannot be had
+  pks__segment_files files;
+  bool is_listed;         ///< by the layout of the version
+  pks__segment *segment;  ///< if it is apart, with a reference; NULL: it cannot be had
 } present_segment;
 
 static void open_presence(presence *presence, pks_snapshot *snapshot) {
@@ -39,35 +40,59 @@ static void close_presence(presence *presence) {
   pks__hash_map_free(&presence->by_id);
 }
 
-static pks_status find_segment(
-  presence *presence, const pks__segment_id *id, const present_segment **out, pks_error *error
-) {
+static const present_segment *find_row(const presence *presence, const pks__segment_id *id) {
   uint64_t key = pks__hash_map_key(&presence->by_id, id, sizeof *id), probe = 0;
   uint32_t index;
   while (pks__hash_map_next(&presence->by_id, key, &probe, &index)) {
-    *out = PKS__SCRATCH_AT(&presence->rows, const present_segment, index);
-    if (pks__segment_id_equal(&(*out)->id, id)) { return PKS_OK; }
+    const present_segment *row = PKS__SCRATCH_AT(&presence->rows, const present_segment, index);
+    if (pks__segment_id_equal(&row->id, id)) { return row; }
   }
-  present_segment row = {.id = *id};
-  row.is_purgeable = pks__cache_folder_has(presence->snapshot, presence->cache, id, &row.length);
-  pks_status status = PKS_OK;
-  if (row.is_purgeable) {
-    status = pks__store_get_segment(presence->snapshot->store, id, &row.segment, error);
-    if (status == PKS_PURGED || status == PKS_CORRUPT) { status = PKS_OK; }
-    row.is_purgeable = !row.segment || row.segment->is_purgeable;  // or the base has it
+  return NULL;
+}
+
+/// Opens a segment that is apart. The base may have it, or the site that the store is a copy of: then nothing of it may vanish.
+static pks_status open_apart(const presence *presence, present_segment *row, pks_error *error) {
+  pks_store *store = presence->snapshot->store;
+  if (presence->snapshot->generation.is_site) {
+    row->files.place = PKS__SEGMENT_STORED;
+    return PKS_OK;
   }
-  index = (uint32_t)PKS__SCRATCH_COUNT(&presence->rows, present_segment);
+  pks_status status = pks__store_get_segment(store, &row->id, &row->segment, error);
+  if (status == PKS_PURGED || status == PKS_CORRUPT) { return PKS_OK; }
+  if (!status && !row->segment->is_purgeable) { row->files.place = PKS__SEGMENT_STORED; }
+  return status;
+}
+
+/// Adds a segment whose files were found.
+static pks_status add_row(
+  presence *presence, const pks__segment_id *id, const pks__segment_files *files, bool is_listed, pks_error *error
+) {
+  present_segment row = {.id = *id, .files = *files, .is_listed = is_listed};
+  pks_status status = files->place == PKS__SEGMENT_APART ? open_apart(presence, &row, error) : PKS_OK;
+  uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&presence->rows, present_segment);
   if (!status) { status = pks__scratch_append(&presence->rows, &row, sizeof row, error); }
   if (status && row.segment) { pks__store_release_segment(presence->snapshot->store, row.segment); }
-  if (!status) { status = pks__hash_map_insert(&presence->by_id, key, index, error); }
-  if (!status) { *out = PKS__SCRATCH_AT(&presence->rows, const present_segment, index); }
+  if (status) { return status; }
+  return pks__hash_map_insert(&presence->by_id, pks__hash_map_key(&presence->by_id, id, sizeof *id), index, error);
+}
+
+/// Finds a segment; `file_length` as in `pks__segment_files_find`.
+static pks_status find_segment(
+  presence *presence, const pks__segment_id *id, uint64_t file_length, const present_segment **out, pks_error *error
+) {
+  *out = find_row(presence, id);
+  if (*out) { return PKS_OK; }
+  pks__segment_files files;
+  pks_status status = pks__segment_files_find(presence->snapshot, presence->cache, id, file_length, &files, error);
+  if (!status) { status = add_row(presence, id, &files, false, error); }
+  if (!status) { *out = find_row(presence, id); }
   return status;
 }
 
 /// Whether a frame can be read, as far as lengths and what was found say.
 static bool has_frame(const present_segment *row, const pks__frame_ref *frame) {
-  if (!row->is_purgeable) { return true; }
-  return row->segment && pks__range_fits(frame->offset, frame->stored_length, row->length)
+  if (row->files.place != PKS__SEGMENT_APART) { return row->files.place == PKS__SEGMENT_STORED; }
+  return row->segment && pks__range_fits(frame->offset, frame->stored_length, row->files.length)
     && pks__segment_has_frame(row->segment, frame);
 }
 
@@ -79,9 +104,8 @@ static pks_status count_extent(
 ) {
   const present_segment *row;
   uint64_t left = pks__get64(extent->length), skip = pks__get32(extent->skip);
-  pks_status status = find_segment(presence, &extent->segment, &row, error);
-  if (status) { return status; }
-  if (!row->is_purgeable) { return PKS_OK; }
+  pks_status status = find_segment(presence, &extent->segment, 0, &row, error);
+  if (status || row->files.place == PKS__SEGMENT_STORED) { return status; }
   if (!row->segment) {
     *missing += left;
     return PKS_OK;
@@ -125,18 +149,6 @@ static pks_status count_entry(
   return status;
 }
 
-/// Whether the layout names a purgeable segment.
-static pks_status is_affected(presence *presence, const pks__scratch *segments, bool *affected, pks_error *error) {
-  pks_status status = PKS_OK;
-  *affected = false;
-  for (uint64_t i = 0; !status && !*affected && i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
-    const present_segment *row;
-    status = find_segment(presence, PKS__SCRATCH_AT(segments, const pks__segment_id, i), &row, error);
-    *affected = !status && row->is_purgeable;
-  }
-  return status;
-}
-
 static pks_status count_layout(presence *presence, const pks__tree *map, pks_availability *out, pks_error *error) {
   pks__tree_cursor entries;
   bool more = true;
@@ -165,7 +177,7 @@ static pks_status count_asset(presence *presence, const pks_asset *asset, uint64
     status = pks__extent_walk_next(&walk, &part, &more, error);
     if (status || !more) { break; }
     status = pks__run_segment_at(run, part.frame.segment, &info, error);
-    if (!status) { status = find_segment(presence, &info.id, &row, error); }
+    if (!status) { status = find_segment(presence, &info.id, info.file_length, &row, error); }
     if (!status && !has_frame(row, &part.frame.ref)) { *missing += part.end - part.begin; }
   }
   return status;
@@ -191,11 +203,12 @@ static pks_status count_records(presence *presence, uint32_t pack, pks_availabil
 
 // MARK: - Nothing is gone
 
-/// Whether all bytes of a segment are there, as far as lengths and what was found say.
+/// Whether all bytes of a segment exist, by lengths and known damage. An index may list a collected segment that no version needs.
 static bool is_whole(const present_segment *row) {
-  if (!row->is_purgeable) { return true; }
+  if (row->files.place == PKS__SEGMENT_LOST) { return !row->is_listed; }
+  if (row->files.place == PKS__SEGMENT_STORED) { return true; }
   const pks__segment *segment = row->segment;
-  return segment && row->length >= segment->file_length && segment->present >= segment->file_length
+  return segment && row->files.length >= segment->file_length && segment->present >= segment->file_length
     && !atomic_load(&segment->has_bad_frames);
 }
 
@@ -206,7 +219,7 @@ static pks_status has_whole_segments(presence *presence, pks__run *run, bool *wh
     pks__run_segment_info info;
     const present_segment *row;
     status = pks__run_segment_at(run, i, &info, error);
-    if (!status) { status = find_segment(presence, &info.id, &row, error); }
+    if (!status) { status = find_segment(presence, &info.id, info.file_length, &row, error); }
     if (!status) { *whole = is_whole(row); }
   }
   return status;
@@ -225,6 +238,50 @@ static pks_status has_whole_records(presence *presence, bool *whole, pks_error *
 
 // MARK: - Availability
 
+/// Counts the missing bytes of a version: by its records if it is current, by its layout otherwise.
+static pks_status count_missing(
+  presence *presence, const pks__version *kept, uint32_t pack, bool is_current, pks_availability *out, pks_error *error
+) {
+  pks__layout_root root;
+  pks__scratch segments = {0};
+  if (is_current) { return count_records(presence, pack, out, error); }
+  pks_status status =
+    pks__layout_read_root(pks__snapshot_pages(presence->snapshot), &kept->layout, &root, &segments, error);
+  if (!status) { status = count_layout(presence, &root.map, out, error); }
+  pks__scratch_free(&segments);
+  return status;
+}
+
+/// Finds the files of the version, and counts the bytes that they lack.
+static pks_status measure(
+  presence *presence, const pks__version *kept, uint32_t pack, bool is_current, pks_availability *out, pks_error *error
+) {
+  pks__version_files files;
+  pks_error found;
+  pks_status status = pks__version_files_find(&files, presence->snapshot, presence->cache, kept, error);
+  out->lacks_pages = files.lost_pages;
+  bool is_affected = files.lost_data || files.lost_list || files.has_apart, is_listed = !files.lost_list;
+  for (uint64_t i = 0; !status && is_affected && i < PKS__SCRATCH_COUNT(&files.files, pks__version_file); i++) {
+    const pks__version_file *file = PKS__SCRATCH_AT(&files.files, const pks__version_file, i);
+    if (!find_row(presence, &file->id)) { status = add_row(presence, &file->id, &file->files, true, error); }
+  }
+  pks__version_files_free(&files);
+  if (status || !is_affected) { return status; }
+  bool whole = false;
+  if (is_current && is_listed) { status = has_whole_records(presence, &whole, error); }
+  if (status || whole) { return status; }
+  status = count_missing(presence, kept, pack, is_current, out, &found);
+  // Without its layout nothing of a kept version can be found.
+  bool is_hidden = !is_current && out->lacks_pages && (status == PKS_CORRUPT || status == PKS_PURGED);
+  if (is_hidden) {
+    out->missing_bytes = out->total_bytes;
+    out->missing_asset_count = out->asset_count;
+    return PKS_OK;
+  }
+  if (status && error) { *error = found; }
+  return status;
+}
+
 pks_status pks_snapshot_availability(
   pks_availability *out, const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *error
 ) {
@@ -233,22 +290,11 @@ pks_status pks_snapshot_availability(
   const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
   PKS_ASSERT(version < state->version_count);
   const pks__version *kept = &state->versions[version];
-  bool is_current = pack < snapshot->generation.pack_count && version == 0, affected = false;
+  bool is_current = pack < snapshot->generation.pack_count && version == 0;
   presence presence;
-  pks__layout_root root;
-  pks__scratch segments = {0};
   *out = (pks_availability){.total_bytes = kept->logical_bytes, .asset_count = kept->file_count};
-  // Of what a durable pack shows nothing is missing but what only a base has. Versions from before may lie elsewhere.
-  if (is_current && !state->purgeable && !snapshot->generation.base.is_set) { return PKS_OK; }
   open_presence(&presence, pks__snapshot_mutable(snapshot));
-  status = pks__layout_read_root(pks__snapshot_pages(presence.snapshot), &kept->layout, &root, &segments, error);
-  if (!status) { status = is_affected(&presence, &segments, &affected, error); }
-  bool whole = false;
-  if (!status && affected && is_current) { status = has_whole_records(&presence, &whole, error); }
-  if (!status && affected && !whole) {
-    status = is_current ? count_records(&presence, pack, out, error) : count_layout(&presence, &root.map, out, error);
-  }
-  pks__scratch_free(&segments);
+  status = measure(&presence, kept, pack, is_current, out, error);
   close_presence(&presence);
   return status;
 }
@@ -301,7 +347,12 @@ pks_status pks_snapshot_check_cached(const pks_snapshot *snapshot, uint32_t pack
   pks_snapshot *seen = pks__snapshot_mutable(snapshot);
   pks__layout_root root;
   pks__scratch segments = {0}, stored = {0};
-  status = pks__layout_read_root(pks__snapshot_pages(seen), &state->versions[version].layout, &root, &segments, error);
+  pks_error found;
+  status = pks__layout_read_root(pks__snapshot_pages(seen), &state->versions[version].layout, &root, &segments, &found);
+  // A lost layout names nothing that could be read: `pks_snapshot_availability` reports that it is lost.
+  bool is_hidden = status == PKS_CORRUPT || status == PKS_PURGED;
+  if (status && !is_hidden && error) { *error = found; }
+  if (is_hidden) { status = PKS_OK; }
   for (uint32_t i = 0; !status && i < seen->run_count; i++) { status = check_run(seen, i, &segments, &stored, error); }
   pks__scratch_free(&stored);
   pks__scratch_free(&segments);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/checksum.h"
 #include "platform/name_list.h"
 #include "store/own_folder.h"
 
@@ -102,27 +103,30 @@ pks_vfs_file pks__cache_folder_open_segment(pks_store *store, const char *name) 
 /// After so long, what changes in a folder gives it another time, however coarse the times of the file system are.
 #define SETTLED_NS ((int64_t)100 * 1000 * 1000)
 
-int64_t pks_store_cache_time(pks_store *store) {
+/// The time at which a file last came to a folder or was deleted there; 0 if the folder is missing. False if it is unknown yet.
+static bool find_time(const pks_store *store, pks_vfs_file root, const char *folder, int64_t *out) {
+  pks_vfs_info info = {0};
+  int failure = pks__vfs_info(store->vfs, root, folder, false, &info);
+  *out = failure ? 0 : info.modified_ns;
+  return failure ? failure == ENOENT : info.modified_ns < pks__vfs_now_ns(store->vfs) - SETTLED_NS;
+}
+
+uint64_t pks_store_files_stamp(pks_store *store) {
   if (pks__store_check_process(store, NULL)) { return 0; }
-  pks_vfs_file root = open_noted(store);
-  if (root == PKS_VFS_NO_FILE) { return 0; }
-  pks_vfs_info info;
-  int failure = pks__vfs_info(store->vfs, root, PKS__SEGMENTS_FOLDER, false, &info);
-  pks__vfs_close(store->vfs, root);
-  bool is_settled = !failure && info.modified_ns < pks__vfs_now_ns(store->vfs) - SETTLED_NS;
-  return is_settled ? info.modified_ns : 0;
+  int64_t times[3] = {0};
+  bool is_settled = find_time(store, store->root, PKS__SEGMENTS_FOLDER, &times[0])
+    && find_time(store, store->root, PKS__TABLES_FOLDER, &times[1]);
+  pks_vfs_file cache = is_settled ? open_noted(store) : PKS_VFS_NO_FILE;
+  if (cache != PKS_VFS_NO_FILE) {
+    is_settled = find_time(store, cache, PKS__SEGMENTS_FOLDER, &times[2]);
+    pks__vfs_close(store->vfs, cache);
+  }
+  if (!is_settled) { return 0; }
+  uint64_t stamp = pks__checksum(times, sizeof times);
+  return stamp ? stamp : 1;
 }
 
 // MARK: - What is there
-
-static bool is_file(const pks_vfs *vfs, pks_vfs_file root, const char *folder, const char *name, uint64_t *length) {
-  char path[PKS__INDEX_NAME];
-  pks_vfs_info info;
-  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  bool is_there = !pks__vfs_info(vfs, root, path, false, &info) && info.kind == PKS_VFS_KIND_FILE;
-  *length = is_there ? info.size : 0;
-  return is_there;
-}
 
 static bool add_cost(void *context, const char *name, const pks_vfs_info *info) {
   uint64_t *sum = context;
@@ -138,24 +142,6 @@ pks_status pks__cache_folder_use(const pks_store *store, const char *folder, uin
   pks_status status = pks__cache_folder_list(store, root, add_cost, bytes, error);
   pks__vfs_close(store->vfs, root);
   return status;
-}
-
-bool pks__cache_folder_has(
-  const pks_snapshot *snapshot, pks_vfs_file root, const pks__segment_id *id, uint64_t *length
-) {
-  const pks_store *store = snapshot->store;
-  char name[PKS__SEGMENT_NAME];
-  pks__segment_name(id, name);
-  for (uint64_t i = 0; snapshot->staged && i < PKS__SCRATCH_COUNT(snapshot->staged, pks__staged_segment); i++) {
-    const pks__segment *staged = PKS__SCRATCH_AT(snapshot->staged, const pks__staged_segment, i)->segment;
-    if (!pks__segment_id_equal(&staged->id, id)) { continue; }
-    *length = staged->present;
-    return staged->is_purgeable;
-  }
-  if (is_file(store->vfs, store->root, PKS__SEGMENTS_FOLDER, name, length)) { return false; }
-  if (!is_file(store->vfs, store->root, PKS__TABLES_FOLDER, name, length)) { return false; }
-  if (root == PKS_VFS_NO_FILE || !is_file(store->vfs, root, PKS__SEGMENTS_FOLDER, name, length)) { *length = 0; }
-  return true;
 }
 
 pks_status pks__cache_folder_list(

@@ -43,11 +43,4 @@ static inline uint64_t pks__cache_file_cost(const pks_vfs_info *info) {
 /// What the store's files in `folder` take: data of purgeable packs. What is not there takes nothing.
 pks_status pks__cache_folder_use(const pks_store *store, const char *folder, uint64_t *bytes, pks_error *error);
 
-/// Whether the bytes of the segment `id` may vanish, and how much of its file is there now: in the cache folder, of
-/// which `root` is the store's own folder (PKS_VFS_NO_FILE: there is none), or where the snapshot's transaction staged
-/// it.
-bool pks__cache_folder_has(
-  const pks_snapshot *snapshot, pks_vfs_file root, const pks__segment_id *id, uint64_t *length
-);
-
 #endif

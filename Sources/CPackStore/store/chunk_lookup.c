@@ -2,9 +2,9 @@
 
 #include "store/snapshot.h"
 
-/// A failure that means nothing but "not here" leaves no word in `error`.
-static pks_status forgive(pks_status status, pks_status forgiven, const pks_error *found, pks_error *error) {
-  if (status == forgiven) { return PKS_OK; }
+/// A failure that means nothing but "not here" leaves no word in `error`: the segment is gone, or its table is damaged.
+static pks_status forgive(pks_status status, const pks_error *found, pks_error *error) {
+  if (status == PKS_PURGED || status == PKS_CORRUPT) { return PKS_OK; }
   if (error) { *error = *found; }
   return status;
 }
@@ -19,14 +19,14 @@ static pks_status confirm(
   pks_error found;
   *confirmed = false;
   pks_status status = pks__snapshot_segment(snapshot, hint->run, hint->segment_index, &hint->segment, &found);
-  if (status) { return forgive(status, PKS_PURGED, &found, error); }
+  if (status) { return forgive(status, &found, error); }
   if (pks__snapshot_is_gone(snapshot, hint->segment)) { return PKS_OK; }
   status = pks__segment_need_table(hint->segment, &found);
-  if (status) { return forgive(status, PKS_CORRUPT, &found, error); }
+  if (status) { return forgive(status, &found, error); }
   if (hint->row >= hint->segment->chunk_count || hint->segment->kind != (uint32_t)kind) { return PKS_OK; }
   const pks__id *stored;
   status = pks__segment_chunk_id(hint->segment, hint->row, &stored, &found);
-  if (status) { return forgive(status, PKS_CORRUPT, &found, error); }
+  if (status) { return forgive(status, &found, error); }
   any = any || kind == PKS__SEGMENT_METADATA || pks__snapshot_is_remote(snapshot, hint->segment);
   *confirmed = pks__id_equal(stored, id) && (any || !pks__segment_row_is_bad(hint->segment, hint->row));
   return PKS_OK;

@@ -191,6 +191,9 @@ pks_status pks__snapshot_segment(
     pks_status status = pks__run_segment_at(&open->run, index, &info, error);
     if (!status) { status = pks__snapshot_take_segment(snapshot, &info.id, &segment, error); }
     if (status) { return status; }
+    // A file that was cut short may lack its table: the rest of it can be read, and nothing new refers to it.
+    bool is_cut = !segment->is_purgeable && segment->file_length < info.file_length;
+    if (is_cut) { atomic_store(&segment->is_gone, true); }
     pks__segment *expected = NULL;
     if (!atomic_compare_exchange_strong(&open->segments[index], &expected, segment)) {
       pks__store_release_segment(snapshot->store, segment);

@@ -3,9 +3,11 @@
 
 #include "base/memory.h"
 #include "commit/placement.h"
+#include "commit/relay.h"
 #include "ingest/incoming_folders.h"
 #include "packstore_admin.h"
 #include "store/snapshot.h"
+#include "store/version_files.h"
 
 // MARK: - What is asked for
 
@@ -44,9 +46,18 @@ static pks_status lacks_data(const pks_delivery *delivery, uint32_t kept, bool *
     index = generation->pack_count + pks__generation_find_removed(generation, delivery->context.pack);
   }
   pks_status status = pks_snapshot_availability(&availability, base, index, kept, error);
-  *lacks = availability.missing_bytes > 0;
+  *lacks = availability.missing_bytes > 0 || availability.lacks_pages;
   // A layout that cannot be read says nothing: that is for a repair.
   return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status;
+}
+
+/// Finds lost files of the current version before anything of them is looked up: those are forgotten, and fetched where the new
+/// version needs their content.
+static pks_status find_losses(const pks_delivery *delivery, const pks__version *current, pks_error *error) {
+  pks__version_files files;
+  pks_status status = pks__version_files_find(&files, delivery->context.base, PKS_VFS_NO_FILE, current, error);
+  pks__version_files_free(&files);
+  return status;
 }
 
 /// What the store has of the pack already. `*needed` false: this very version is current, and all of it is there.
@@ -67,7 +78,8 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
     && pks__version_is(&state->versions[kept], &delivery->context.catalog, &delivery->context.attributes);
   *needed = !is_same || kept != 0 || !is_live;
   bool lacks = false;
-  if (is_same) {
+  if (!is_same && is_live) { status = find_losses(delivery, &state->versions[0], error); }
+  if (!status && is_same) {
     delivery->kept = state->versions[kept];
     status = lacks_data(delivery, kept, &lacks, error);
   }
@@ -421,6 +433,12 @@ static pks_status apply_deltas(pks_delivery *delivery, pks_add_result *result, p
   return pks_txn_apply_delta(result, delivery->txn, &request, error);
 }
 
+/// Lays kept versions out again that shared lost chunks with the version that brought them back.
+static pks_status heal_kept_versions(pks_txn *txn, const char *pack, pks_error *error) {
+  uint32_t count = 0, index = pks__generation_find_pack(&pks__txn_snapshot(txn)->generation, pack);
+  return index == UINT32_MAX ? PKS_OK : pks__txn_heal_versions(txn, index, 1, &count, error);
+}
+
 static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_error *error) {
   pks_txn *txn = delivery->txn;
   const pks__delivery_context *context = &delivery->context;
@@ -450,7 +468,9 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
     change.kind = delivery->change;
     change.version = delivery->kept;
   }
-  return pks__txn_stage_version(txn, ingest, &change, result, error);
+  bool has_losses = ingest->reliance.has_losses;
+  status = pks__txn_stage_version(txn, ingest, &change, result, error);
+  return !status && has_losses ? heal_kept_versions(txn, context->pack, error) : status;
 }
 
 pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pks_error *error) {

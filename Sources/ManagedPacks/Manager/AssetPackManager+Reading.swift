@@ -1,6 +1,6 @@
 extension AssetPackManager {
-  /// Whether a pack is here, whole. Asks no site and reads no file: of a purgeable pack it goes by the time of the folder where its
-  /// bytes lie. A file that was cut short there is found when it is read, and by the next
+  /// Whether a pack is available locally as a whole. Contacts no site and reads no file: the times of the folders that contain its
+  /// files show whether one was deleted. A file that was cut short is found when it is read, and by the next
   /// ``ensureLocalAvailability(of:requireLatestVersion:)``.
   public nonisolated func assetPackIsAvailableLocally(withID id: String) -> Bool {
     (try? core)?.packs.isAvailable(id) ?? false

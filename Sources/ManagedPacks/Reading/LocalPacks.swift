@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The packs of a store's newest generation, remembered until a commit: asking for one costs no system call, and for one whose
-/// bytes may vanish four.
+/// The packs of a store's newest generation, cached until a commit. Looking a pack up costs no system call; whether it is whole is
+/// cached until a file is deleted or added, which costs two to seven.
 final class LocalPacks: Sendable {
   struct Contents: Sendable {
     let generation: Store.Generation
@@ -16,15 +16,15 @@ final class LocalPacks: Sendable {
   private let known: Mutex<Contents?> = Mutex(nil)
   private let presence: Mutex<Presence?> = Mutex(nil)
 
-  /// Which purgeable packs were whole at a time of the folder that has their bytes.
+  /// Which packs were whole while the same files existed.
   private struct Presence {
     let generation: Store.Generation
-    let time: Int64
+    let stamp: UInt64
     var isWhole: [String: Bool] = [:]
 
-    /// Nil: it was not asked for then.
-    func isWhole(_ id: String, _ generation: Store.Generation, _ time: Int64) -> Bool? {
-      self.generation == generation && self.time == time ? isWhole[id] : nil
+    /// `nil` if it was not determined then.
+    func isWhole(_ id: String, _ generation: Store.Generation, _ stamp: UInt64) -> Bool? {
+      self.generation == generation && self.stamp == stamp ? isWhole[id] : nil
     }
   }
 
@@ -39,42 +39,41 @@ final class LocalPacks: Sendable {
     return contents
   }
 
-  /// Whether all bytes of a pack are here, as far as can be said at once: of a purgeable pack by the time of the folder where
-  /// they lie. What was cut short there is found by ``isWhole(_:)``, and when it is read. Never blocks for longer than it takes to
-  /// read a commit of another process.
+  /// Whether a pack is whole, by the times of the folders that contain its files. A file that was cut short is found by
+  /// ``isWhole(_:)``, and when it is read. Never blocks for longer than it takes to read a commit of another process.
   func isAvailable(_ id: String) -> Bool {
-    guard let contents = try? current(), let local = contents.packs[id] else { return false }
-    guard local.pack.placement == .purgeable else { return true }
-    if let time = store.cacheFolderTime(),
-      let whole = presence.withLock({ $0?.isWhole(id, contents.generation, time) })
+    guard let contents = try? current(), contents.packs[id] != nil else { return false }
+    if let stamp = store.filesStamp(),
+      let whole = presence.withLock({ $0?.isWhole(id, contents.generation, stamp) })
     {
       return whole
     }
     return (try? isWhole(id)) ?? false
   }
 
-  /// Whether all bytes of a pack are here, by the lengths of the files that may vanish and by what was found when they were read.
+  /// Whether a pack is whole, durable or not, by the lengths of all of its files and by the damage that was found when they were read.
+  ///
+  /// - Complexity: as `Snapshot.availability(of:)`.
   func isWhole(_ id: String) throws -> Bool {
     guard let local = try current().packs[id] else { return false }
-    // Of a durable pack, what lies in a base alone may be gone.
-    let time = local.pack.placement == .purgeable ? store.cacheFolderTime() : nil
+    let stamp = store.filesStamp()
     let snapshot = try store.makeSnapshot()
     guard let pack = snapshot.pack(local.pack.id) else { return false }
-    let isWhole = try snapshot.availability(of: pack.version).missingByteCount == 0
-    if let time { note(id, isWhole, snapshot.generation, time) }
+    let isWhole = try snapshot.availability(of: pack.version).isWhole
+    if let stamp { note(id, isWhole, snapshot.generation, stamp) }
     return isWhole
   }
 
-  private func note(_ id: String, _ isWhole: Bool, _ generation: Store.Generation, _ time: Int64) {
+  private func note(_ id: String, _ isWhole: Bool, _ generation: Store.Generation, _ stamp: UInt64) {
     presence.withLock { presence in
-      if presence?.generation != generation || presence?.time != time {
-        presence = Presence(generation: generation, time: time)
+      if presence?.generation != generation || presence?.stamp != stamp {
+        presence = Presence(generation: generation, stamp: stamp)
       }
       presence?.isWhole[id] = isWhole
     }
   }
 
-  /// A read found bytes gone that the folder's time did not tell of.
+  /// Forgets which packs are whole: a read found bytes missing that the folders' times did not show.
   func forgetPresence() { presence.withLock { $0 = nil } }
 
   private func read(_ snapshot: Snapshot) throws -> Contents {

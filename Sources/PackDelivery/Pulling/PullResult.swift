@@ -91,8 +91,8 @@ extension Store.PullResult {
     /// What a pull would fetch yet.
     public internal(set) var remainingByteCount = 0
 
-    /// Bytes of the version that was there before that were gone from the cache folder: they came again if ``outcome`` is
-    /// ``Outcome/healed``.
+    /// Bytes of the previous version that were missing, because files of the store or of the cache folder were lost: they were
+    /// fetched again if ``outcome`` is ``Outcome/healed``. 0 if parts of the catalog or layout alone were lost.
     public internal(set) var missingByteCount = 0
 
     public enum Outcome: String, CaseIterable, Codable, Sendable {

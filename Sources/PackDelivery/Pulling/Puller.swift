@@ -275,14 +275,15 @@ final class Puller {
     return options
   }
 
-  /// How much of the version that shows is gone, from the cache folder or with a base: it is there in number, but not in bytes.
-  private func missingByteCount(of pack: Store.Pack?) throws -> Int {
-    guard let pack, !pack.isRemoved else { return 0 }
+  /// How much of the pack's current version is available: lost files of the store count, and data that is gone from the cache folder
+  /// or with a base. `nil` if the pack has no current version.
+  private func availability(of pack: Store.Pack?) throws -> Store.Availability? {
+    guard let pack, !pack.isRemoved else { return nil }
     return try store.read { snapshot in
-      // Another one showed up meanwhile: the commit sees that.
-      guard let version = snapshot.version(pack.version.number, of: pack.id) else { return 0 }
+      // If another version was committed since then, the commit finds the conflict.
+      guard let version = snapshot.version(pack.version.number, of: pack.id) else { return nil }
       if options.refetches { try snapshot.checkCachedData(of: version) }
-      return try snapshot.availability(of: version).missingByteCount
+      return try snapshot.availability(of: version)
     }
   }
 
@@ -335,9 +336,10 @@ final class Puller {
     }
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
     let isCurrent = version.describes(current) && isOwn
-    pulled.missingByteCount = try missingByteCount(of: before)
-    if isCurrent, pulled.missingByteCount == 0 { return pulled }
-    if pulled.missingByteCount > 0, isLeftPurged(pack) {
+    let availability = try availability(of: before), isWhole = availability?.isWhole ?? true
+    pulled.missingByteCount = availability?.missingByteCount ?? 0
+    if isCurrent, isWhole { return pulled }
+    if !isWhole, isLeftPurged(pack) {
       pulled.outcome = .purged
       return pulled
     }
