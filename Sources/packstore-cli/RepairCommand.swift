@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackDelivery
 import PackFormats
 import PackStore
 
@@ -13,8 +14,10 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
       back what was lost. The exit status is 0 when the store is whole, 7 when something is lost.
 
-      Data of purgeable packs that was purged is no damage. '--from' brings it back, also from a site that offers the version: \
-      its URL, or a copy of its folder. A repair that has damage to mend keeps purgeable packs whose data is in the cache folder, \
+      '--from' names other stores, and sites that offer the versions: a URL, a folder or an archive. All of them are read before \
+      anything is changed; if one cannot be read, the repair fails. A version is dropped only if none of them has its bytes.
+
+      Data of purgeable packs that was purged is no damage. '--from' brings it back. A repair that has damage to mend keeps purgeable packs whose data is in the cache folder, \
       and copies it into the store; others it names as lost, and they are to be pulled again. Packs that rely on a base are kept \
       with '--from BASE'.
 
@@ -24,6 +27,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs
+        packstore repair Packs --from https://example.com/packs
         packstore repair public/packs --key site.key
         packstore repair public/packs --key site.key --product default --no-expires
       """
@@ -34,14 +38,21 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(
     name: .customLong("from"),
     help: .init(
-      "Another store that may have the same content, or a site. May be given several times.", valueName: "place"),
+      "Another store that may have the same content, or a site: a folder, a URL or an archive. May be given several times.",
+      valueName: "place"),
     completion: .directory)
   var places: [String] = []
 
-  /// A site that is no store has signed versions, but no content that could stand in for damaged bytes here.
-  private var donors: [String] {
-    places.filter { !$0.contains("://") && (isStore($0) || !pathExists(FilePath($0).appending("root"))) }
-      + [store.base].compactMap { $0 }
+  /// Stores, which are opened as they are. A folder that is neither store nor site is among them, and refused as a store.
+  private var donors: [String] { places.filter { !isSite($0) } + [store.base].compactMap { $0 } }
+
+  /// Sites and archives, whose versions are fetched.
+  private var sites: [String] { places.filter(isSite) }
+
+  private func isSite(_ place: String) -> Bool {
+    guard !place.contains("://") else { return true }
+    let path = FilePath(place)
+    return !isStore(place) && pathExists(path) && (!isFolder(path) || pathExists(path.appending("root")))
   }
 
   @Flag(help: "Say what would be done, and leave the store as it is.")
@@ -75,10 +86,14 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let key = isSite && !dryRun ? try siteKey() : nil
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }
+    let scratch = sites.isEmpty ? nil : try TemporaryFolder()
+    defer { scratch?.remove() }
+    try await requireSources()
     let gaps = try await bringBack(bar)
     var result: Store.RepairResult
     var site: Site.RepairResult?
     if isSite {
+      let donors = try await donorsOfSite(scratch, bar)
       let options = Site.PublishOptions(
         product: product.product, expiry: expiry.expiry, waitsForOthers: !wait.noWait)
       let repaired = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: key, options: options)
@@ -88,9 +103,12 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       (site, result) = (repaired, repaired.store)
     } else {
       result = try await Store.repair(
-        at: FilePath(store.store), from: donors.map { FilePath($0) }, isDryRun: dryRun, waitsForWriters: !wait.noWait
+        at: FilePath(store.store), from: donors.map { FilePath($0) }, sites: sites,
+        scratch: FilePath(scratch?.path ?? ""),
+        isDryRun: dryRun, waitsForWriters: !wait.noWait
       ) { bar.update(Progress($0)) }
     }
+    let left = try stillLacking(gaps.left)
 
     bar.finish()
     let output = Output()
@@ -98,7 +116,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.json(RepairReport(result, site, gaps.healed, isDryRun: dryRun))
     } else {
       if report.isTalkative { try output.lines(healings(result) + gaps.healed.map(line)) }
-      for gap in gaps.left where !report.quiet {
+      for gap in left where !report.quiet {
         warn("\(gap.version) lacks \(formatBytes(gap.byteCount)), and none of these places has it")
       }
       try output.flush()  // what is lost comes last, where it is seen
@@ -107,6 +125,40 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     try output.flush()
     if !result.isWhole { throw failure(result) }
+  }
+
+  /// Reads each source before anything is changed. A repair commits losses, so a mistyped source must not count as an empty source.
+  private func requireSources() async throws {
+    for donor in donors { _ = try openStore(at: donor, options: .readOnly).makeSnapshot() }
+    for site in sites {
+      var options = Store.PullOptions(platform: nil)
+      options.allowsUnsigned = true
+      await (try SiteContact.open(site, packs: nil, options: options)).close()
+    }
+  }
+
+  /// A publisher's store is repaired with all versions that the sites offer.
+  private func donorsOfSite(_ scratch: TemporaryFolder?, _ bar: ProgressBar) async throws -> [String] {
+    guard let scratch else { return donors }
+    let donor = try await SiteDonor.open(sites, scratch: FilePath(scratch.path), options: .init())
+    do {
+      try await donor.fetchAll { bar.update(Progress($0)) }
+      await donor.close()
+    } catch {
+      await donor.close()
+      throw error
+    }
+    return donors + [donor.path.string]
+  }
+
+  /// Of these, the versions that lack anything still: the repair may have found their bytes.
+  private func stillLacking(_ gaps: [Healing.Gap]) throws -> [Healing.Gap] {
+    guard !gaps.isEmpty else { return [] }
+    let snapshot = try store.open(.existing).makeSnapshot()
+    return try gaps.filter { gap in
+      guard let version = snapshot.version(gap.version.number, of: gap.version.pack) else { return false }
+      return try !snapshot.availability(of: version).isWhole
+    }
   }
 
   /// Brings back what was purged, before a repair takes it for lost. Nothing of that is damage, so that nothing of it keeps a store
@@ -190,6 +242,13 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 }
 
 extension Progress {
+  fileprivate init(_ progress: Store.SiteRepairProgress) {
+    switch progress {
+    case .repair(let progress): self.init(progress)
+    case .fetch(let progress): self.init(progress)
+    }
+  }
+
   fileprivate init(_ progress: Store.RepairProgress) {
     let activity =
       switch progress.phase {

@@ -1,0 +1,54 @@
+public import PackStore
+
+extension Store {
+  /// How far a repair from sites has come.
+  public enum SiteRepairProgress: Sendable {
+    case repair(RepairProgress)
+    /// Versions of a site are fetched.
+    case fetch(PullProgress)
+  }
+
+  /// Repairs the damaged store in the directory `path`, as `Store.repair(at:from:isDryRun:waitsForWriters:progress:)` does, also with
+  /// versions that sites offer. A version is dropped only if neither the store, nor a donor, nor a site has its bytes.
+  ///
+  /// A repair that changes nothing finds the losses first. Then the sites' versions of these packs are fetched into `scratch`, which
+  /// becomes another donor.
+  ///
+  /// - Parameters:
+  ///   - path: the store's folder.
+  ///   - donors: folders of other stores.
+  ///   - sites: `http:`, `https:` or `file:` URLs, and paths of folders or archives.
+  ///   - scratch: an empty folder with room for the versions that are fetched. The caller removes it.
+  ///   - options: as for a pull. The channel, the trusted key, limits and the clock count.
+  ///   - isDryRun: whether to return the result of the repair without changing the store.
+  ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
+  ///   - progress: called on a thread of the store's.
+  /// - Throws: `DeliveryError` if a site cannot be read, `notAStore` or `corrupt` if a donor cannot; the other errors of a repair;
+  ///   `CancellationError`. The store is as it was then.
+  /// - Complexity: O(*n*) in stored bytes, twice if sites are given; and in the bytes that are fetched.
+  @discardableResult
+  public static func repair(
+    at path: FilePath, from donors: [FilePath], sites: [String], scratch: FilePath, options: PullOptions = .init(),
+    isDryRun: Bool = false, waitsForWriters: Bool = true, progress: (@Sendable (SiteRepairProgress) -> Void)? = nil
+  ) async throws -> RepairResult {
+    func run(_ donors: [FilePath], isDryRun: Bool) async throws -> RepairResult {
+      try await repair(at: path, from: donors, isDryRun: isDryRun, waitsForWriters: waitsForWriters) {
+        progress?(.repair($0))
+      }
+    }
+    for donor in donors { _ = try Store(at: donor, options: .readOnly).makeSnapshot() }
+    guard !sites.isEmpty else { return try await run(donors, isDryRun: isDryRun) }
+    let donor = try await SiteDonor.open(sites, scratch: scratch, options: options)
+    do {
+      // A result lists at most 1,000 losses: the next round finds the others.
+      while try await donor.fetch(
+        run(donors + [donor.path], isDryRun: true).losses, progress: { progress?(.fetch($0)) })
+      {}
+      await donor.close()
+    } catch {
+      await donor.close()
+      throw error
+    }
+    return try await run(donors + [donor.path], isDryRun: isDryRun)
+  }
+}
