@@ -88,12 +88,13 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     defer { bar.finish() }
     let scratch = sites.isEmpty ? nil : try TemporaryFolder()
     defer { scratch?.remove() }
-    try await requireSources()
-    let gaps = try await bringBack(bar)
+    let authorizations = try authorization.authorizations(for: places)
+    try await requireSources(authorizations)
+    let gaps = try await bringBack(bar, authorizations)
     var result: Store.RepairResult
     var site: Site.RepairResult?
     if isSite {
-      let donors = try await donorsOfSite(scratch, bar)
+      let donors = try await donorsOfSite(scratch, bar, authorizations)
       let options = Site.PublishOptions(
         product: product.product, expiry: expiry.expiry, waitsForOthers: !wait.noWait)
       let repaired = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: key, options: options)
@@ -104,7 +105,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     } else {
       result = try await Store.repair(
         at: FilePath(store.store), from: donors.map { FilePath($0) }, sites: sites,
-        scratch: FilePath(scratch?.path ?? ""),
+        scratch: FilePath(scratch?.path ?? ""), authorize: { try authorizations.authorization(for: $0) },
         isDryRun: dryRun, waitsForWriters: !wait.noWait
       ) { bar.update(Progress($0)) }
     }
@@ -128,19 +129,24 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   /// Reads each source before anything is changed. A repair commits losses, so a mistyped source must not count as an empty source.
-  private func requireSources() async throws {
+  private func requireSources(_ authorizations: SiteAuthorizations) async throws {
     for donor in donors { _ = try openStore(at: donor, options: .readOnly).makeSnapshot() }
     for site in sites {
       var options = Store.PullOptions(platform: nil)
       options.allowsUnsigned = true
+      options.authorization = try authorizations.authorization(for: site)
       await (try SiteContact.open(site, packs: nil, options: options)).close()
     }
   }
 
   /// A publisher's store is repaired with all versions that the sites offer.
-  private func donorsOfSite(_ scratch: TemporaryFolder?, _ bar: ProgressBar) async throws -> [String] {
+  private func donorsOfSite(
+    _ scratch: TemporaryFolder?, _ bar: ProgressBar, _ authorizations: SiteAuthorizations
+  ) async throws -> [String] {
     guard let scratch else { return donors }
-    let donor = try await SiteDonor.open(sites, scratch: FilePath(scratch.path), options: .init())
+    let donor = try await SiteDonor.open(
+      sites, scratch: FilePath(scratch.path), authorize: { try authorizations.authorization(for: $0) }, options: .init()
+    )
     do {
       try await donor.fetchAll { bar.update(Progress($0)) }
       await donor.close()
@@ -163,9 +169,10 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   /// Brings back what was purged, before a repair takes it for lost. Nothing of that is damage, so that nothing of it keeps a store
   /// from being whole. A store that is so damaged that it cannot be done is repaired without.
-  private func bringBack(_ bar: ProgressBar) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
+  private func bringBack(
+    _ bar: ProgressBar, _ authorizations: SiteAuthorizations
+  ) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
     guard !places.isEmpty, !dryRun, !Site.exists(at: FilePath(store.store)) else { return ([], []) }
-    let authorizations = try authorization.authorizations(for: places)
     do {
       let store = try self.store.open(.existing)
       return try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).healAll(

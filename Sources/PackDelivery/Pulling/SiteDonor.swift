@@ -19,9 +19,12 @@ package final class SiteDonor: Sendable {
   /// - Parameters:
   ///   - sites: as for a pull: URLs, folders or archives.
   ///   - scratch: an empty folder. The caller removes it.
+  ///   - authorize: returns the authorization for a site; `nil` if it needs none.
   ///   - options: of them, the channel, the trusted key, and limits of the network count.
   /// - Throws: `DeliveryError` if a site cannot be read or its root is refused.
-  package static func open(_ sites: [String], scratch: FilePath, options: Store.PullOptions) async throws -> SiteDonor {
+  package static func open(
+    _ sites: [String], scratch: FilePath, authorize: (String) throws -> SiteAuthorization?, options: Store.PullOptions
+  ) async throws -> SiteDonor {
     var options = options
     options.allowsUnsigned = options.trustedKey == nil
     options.allowsDowngrade = true
@@ -32,7 +35,10 @@ package final class SiteDonor: Sendable {
     options.collectionPercent = 0
     var contacts: [SiteContact] = []
     do {
-      for site in sites { contacts.append(try await SiteContact.open(site, packs: nil, options: options)) }
+      for site in sites {
+        options.authorization = try authorize(site)
+        contacts.append(try await SiteContact.open(site, packs: nil, options: options))
+      }
       return SiteDonor(contacts, try Store(at: scratch, options: .createIfMissing), options)
     } catch {
       for contact in contacts { await contact.close() }

@@ -19,6 +19,8 @@ extension Store {
   ///   - donors: folders of other stores.
   ///   - sites: `http:`, `https:` or `file:` URLs, and paths of folders or archives.
   ///   - scratch: an empty folder with room for the versions that are fetched. The caller removes it.
+  ///   - authorize: returns the authorization for the server of a site; `nil` if it needs none. ``PullOptions/authorization`` is
+  ///     ignored, so that no server receives the token of another one.
   ///   - options: as for a pull. The channel, the trusted key, limits and the clock count.
   ///   - isDryRun: whether to return the result of the repair without changing the store.
   ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
@@ -28,7 +30,8 @@ extension Store {
   /// - Complexity: O(*n*) in stored bytes, twice if sites are given; and in the bytes that are fetched.
   @discardableResult
   public static func repair(
-    at path: FilePath, from donors: [FilePath], sites: [String], scratch: FilePath, options: PullOptions = .init(),
+    at path: FilePath, from donors: [FilePath], sites: [String], scratch: FilePath,
+    authorize: (String) throws -> SiteAuthorization? = { _ in nil }, options: PullOptions = .init(),
     isDryRun: Bool = false, waitsForWriters: Bool = true, progress: (@Sendable (SiteRepairProgress) -> Void)? = nil
   ) async throws -> RepairResult {
     func run(_ donors: [FilePath], isDryRun: Bool) async throws -> RepairResult {
@@ -38,7 +41,7 @@ extension Store {
     }
     for donor in donors { _ = try Store(at: donor, options: .readOnly).makeSnapshot() }
     guard !sites.isEmpty else { return try await run(donors, isDryRun: isDryRun) }
-    let donor = try await SiteDonor.open(sites, scratch: scratch, options: options)
+    let donor = try await SiteDonor.open(sites, scratch: scratch, authorize: authorize, options: options)
     do {
       // A result lists at most 1,000 losses: the next round finds the others.
       while try await donor.fetch(
