@@ -193,7 +193,11 @@ extension IgnorePattern {
     private var position = 0
     private var tokens: [Token] = []
 
+    /// The bytes before the first special character.
+    private let literalCount: Int
+
     init(_ pattern: [UInt8], inPaths: Bool) {
+      literalCount = pattern.firstIndex { #"*?[\"#.utf8.contains($0) } ?? pattern.count
       self.pattern = pattern
       self.inPaths = inPaths
     }
@@ -226,11 +230,14 @@ extension IgnorePattern {
     }
 
     /// Two stars or more cross slashes where they are a part of a path by themselves; elsewhere they are as good as one.
+    ///
+    /// Against its documentation, git also takes them for the beginning of a part if everything before them is literal: it compares
+    /// that first, and reads the rest as a pattern of its own. So `foo**/bar` matches `foobar`, and `foox/y/bar`.
     private mutating func readStars() {
       let begin = position
       while has("*", at: position) { position += 1 }
       guard inPaths else { return tokens.append(.all) }
-      let isPart = begin == 0 || has("/", at: begin - 1)
+      let isPart = begin == literalCount || begin == 0 || has("/", at: begin - 1)
       let endsPart = position == pattern.count || has("/", at: position)
       let endsEscaped = has("\\", at: position) && has("/", at: position + 1)
       guard position - begin > 1, isPart, endsPart || endsEscaped else { return tokens.append(.part) }
