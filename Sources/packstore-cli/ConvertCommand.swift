@@ -6,7 +6,8 @@ struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a manifest of a depot build script of Steam.",
     discussion: """
-      Reads 'FileMapping', 'FileExclusion', 'ContentRoot' and 'DepotID' of a VDF. What a manifest cannot say is an error. A \
+      Reads 'FileMapping', 'FileExclusion', 'ContentRoot' and 'DepotID' of a VDF; of an app's script ('AppBuild'), one of \
+      its depots. What a manifest cannot say is an error. A \
       relative 'ContentRoot' becomes 'sourceRoot': write the manifest beside the script.
 
         packstore convert depot_build_1001.vdf -o Manifest.json --asset-pack-id Base --essential
@@ -21,6 +22,10 @@ struct Convert: ParsableCommand {
   @Option(
     help: .init("The pack's name (default: 'Depot-' and the depot's number).", valueName: "id"), transform: parsePackID)
   var assetPackID: PackID?
+
+  @Option(
+    help: .init("The number of the depot, if the script is an app's that contains several.", valueName: "number"))
+  var depot: String?
 
   @Flag(help: "The pack comes with the app.")
   var essential = false
@@ -80,7 +85,8 @@ struct Convert: ParsableCommand {
     let policy: DownloadPolicy =
       if essential { .essential(on: events) } else if prefetch { .prefetch(on: events) } else { .onDemand }
     return .init(
-      assetPackID: assetPackID, downloadPolicy: policy, platforms: Set(platforms), language: language)
+      assetPackID: assetPackID, downloadPolicy: policy, platforms: Set(platforms), language: language,
+      depot: depot)
   }
 }
 

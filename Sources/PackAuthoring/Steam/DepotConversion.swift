@@ -1,6 +1,6 @@
 public import PackStore
 
-/// The manifest that a depot build script of Steam comes to.
+/// The manifest that a depot build script of Steam comes to, or a depot in an app build script.
 public struct DepotConversion: Sendable {
   /// What the script does not say.
   public struct Options: Sendable {
@@ -10,10 +10,14 @@ public struct DepotConversion: Sendable {
     public var platforms: Set<Platform>
     public var language: LanguageTag?
 
+    /// The number of the depot, of the script of an app with several; `nil`: the only one.
+    public var depot: String?
+
     public init(
       assetPackID: PackID? = nil, downloadPolicy: DownloadPolicy = .onDemand, platforms: Set<Platform> = [],
-      language: LanguageTag? = nil
+      language: LanguageTag? = nil, depot: String? = nil
     ) {
+      self.depot = depot
       self.assetPackID = assetPackID
       self.downloadPolicy = downloadPolicy
       self.platforms = platforms
@@ -46,7 +50,7 @@ public struct DepotConversion: Sendable {
 
   init(_ text: [UInt8], options: Options = .init()) {
     var reader = DepotReader()
-    reader.read(text)
+    reader.read(text, depot: options.depot)
     let id = options.assetPackID ?? reader.depotID.flatMap { try? PackID(validating: "Depot-\($0)") }
     if id == nil, !reader.problems.hasErrors {
       reader.problems.error(

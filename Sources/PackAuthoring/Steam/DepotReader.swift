@@ -1,6 +1,6 @@
 import PackStore
 
-/// Reads a depot build script and finds the selectors that mean the same.
+/// Reads a depot build script, or a depot in an app build script, and finds the selectors that mean the same.
 struct DepotReader {
   private(set) var depotID: String?
   private(set) var sourceRoot: String? = "."
@@ -13,23 +13,79 @@ struct DepotReader {
   ]
   private static let keys = ["DepotID", "ContentRoot", "FileMapping", "FileExclusion"]
 
-  mutating func read(_ text: [UInt8]) {
+  /// - Parameter depot: the number of the depot to read; `nil`: the only one.
+  mutating func read(_ text: [UInt8], depot: String? = nil) {
     let root: VDFEntry
     do throws(TextFault) {
       root = try VDFReader.read(text)
     } catch {
       return problems.error(error.position, error.finding, remedy: error.remedy)
     }
-    guard root.isNamed("DepotBuild") || root.isNamed("DepotBuildConfig"), case .block(let entries) = root.value else {
-      let remedy = root.isNamed("AppBuild") ? "convert the scripts of its depots" : "it begins with \"DepotBuild\""
-      return problems.error(root.position, "'\(root.key.prefix(100))' is no depot build script", remedy: remedy)
+    guard case .block(let entries) = root.value,
+      ["DepotBuild", "DepotBuildConfig", "AppBuild"].contains(where: root.isNamed)
+    else {
+      return problems.error(
+        root.position, "'\(root.key.prefix(100))' is no depot build script", remedy: "it begins with \"DepotBuild\"")
     }
+    guard !root.isNamed("AppBuild") else { return readApp(root, entries, depot) }
+    readDepot(root, entries)
+    if let depot, let depotID, depot != depotID {
+      problems.error(root.position, "the script is of the depot \(depotID), not of \(depot.prefix(100))")
+    }
+  }
+
+  private mutating func readDepot(_ root: VDFEntry, _ entries: [VDFEntry]) {
     for entry in entries { take(entry) }
     if !entries.contains(where: { $0.isNamed("FileMapping") }) {
       problems.error(
         root.position, "there is no 'FileMapping' in the script", remedy: "map the files that are to be in the pack")
     }
   }
+
+  // MARK: - Apps
+
+  /// Reads one of the depots of an app.
+  private mutating func readApp(_ root: VDFEntry, _ entries: [VDFEntry], _ depot: String?) {
+    guard let chosen = choose(root, entries, depot) else { return }
+    depotID = Self.isNumber(chosen.key) ? chosen.key : nil
+    guard case .block(let depotEntries) = chosen.value else {
+      let remedy =
+        if case .text(let file) = chosen.value { "convert '\(file.prefix(200))'" } else { "convert that file" }
+      return problems.error(
+        chosen.valuePosition, "the script of the depot \(chosen.key.prefix(100)) is a file of its own", remedy: remedy)
+    }
+    guard depotID != nil else { return reportNumber(chosen.key, chosen.position) }
+    // A depot's own folder wins.
+    if !depotEntries.contains(where: { $0.isNamed("ContentRoot") }) {
+      for entry in entries where entry.isNamed("ContentRoot") { takeContentRoot(entry) }
+    }
+    readDepot(chosen, depotEntries)
+  }
+
+  private mutating func choose(_ root: VDFEntry, _ entries: [VDFEntry], _ depot: String?) -> VDFEntry? {
+    let depots = entries.filter { $0.isNamed("Depots") }.flatMap { entry -> [VDFEntry] in
+      if case .block(let depots) = entry.value { depots } else { [] }
+    }
+    guard !depots.isEmpty else {
+      problems.error(root.position, "the script does not contain 'Depots'", remedy: "convert the script of a depot")
+      return nil
+    }
+    let names = depots.map { String($0.key.prefix(100)) }
+    guard let depot else {
+      if depots.count == 1 { return depots[0] }
+      problems.error(
+        root.position, "the script has the depots \(names.joined(separator: ", "))",
+        remedy: "choose one: --depot \(names[0])")
+      return nil
+    }
+    if let chosen = depots.first(where: { $0.isNamed(depot) }) { return chosen }
+    problems.error(
+      root.position, "the script has no depot \(depot.prefix(100)), but \(names.joined(separator: ", "))",
+      remedy: "choose one of these")
+    return nil
+  }
+
+  // MARK: - Entries
 
   private mutating func take(_ entry: VDFEntry) {
     if entry.isNamed("FileMapping") {
@@ -39,10 +95,7 @@ struct DepotReader {
       selectors.append(["fileExclusion": pattern])
     } else if entry.isNamed("DepotID") {
       guard let text = text(entry) else { return }
-      guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
-        return problems.error(
-          entry.valuePosition, "'\(text.prefix(100))' is no number of a depot", remedy: "write its digits")
-      }
+      guard Self.isNumber(text) else { return reportNumber(text, entry.valuePosition) }
       depotID = text
     } else if entry.isNamed("ContentRoot") {
       takeContentRoot(entry)
@@ -54,6 +107,14 @@ struct DepotReader {
         entry.position, "there is no key '\(entry.key.prefix(100))' in a depot build script",
         remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
     }
+  }
+
+  private static func isNumber(_ text: String) -> Bool {
+    (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+  }
+
+  private mutating func reportNumber(_ text: String, _ position: TextPosition) {
+    problems.error(position, "'\(text.prefix(100))' is no number of a depot", remedy: "write its digits")
   }
 
   private mutating func text(_ entry: VDFEntry) -> String? {

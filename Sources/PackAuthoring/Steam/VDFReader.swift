@@ -31,6 +31,7 @@ struct VDFReader {
   /// - Throws: what is wrong, and where.
   static func read(_ text: [UInt8]) throws(TextFault) -> VDFEntry {
     var reader = Self(cursor: TextCursor(text))
+    try reader.cursor.refuseWideEncodings()
     _ = reader.cursor.takeByteOrderMark()
     let entry = try reader.entries(depth: 1, isRoot: true)
     return entry[0]
@@ -41,6 +42,7 @@ struct VDFReader {
     var entries: [VDFEntry] = []
     while true {
       try takeSpace()
+      if isRoot, !entries.isEmpty, isZeroToEnd { return entries }
       let position = cursor.position, name = cursor.nextName
       switch try token() {
       case .text(let key):
@@ -58,6 +60,11 @@ struct VDFReader {
         return entries
       }
     }
+  }
+
+  /// Whether only zeros and space are left: Steam's own programs write a zero at the end.
+  private var isZeroToEnd: Bool {
+    cursor.next == 0 && cursor.bytes[cursor.offset...].allSatisfy { $0 == 0 || isSpace($0) }
   }
 
   private mutating func entry(_ key: String, _ position: TextPosition, depth: Int) throws(TextFault) -> VDFEntry {

@@ -36,6 +36,7 @@ package struct JSONReader {
 
   private mutating func document() throws(TextFault) -> JSONValue {
     let begin = cursor.position
+    try cursor.refuseWideEncodings()
     if cursor.takeByteOrderMark(), !options.allowsComments {
       throw TextFault(begin, "there is a byte-order mark", remedy: "save the text without one")
     }

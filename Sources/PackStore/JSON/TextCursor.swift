@@ -62,6 +62,26 @@ package struct TextCursor {
     return true
   }
 
+  /// Refuses a text in UTF-16 or UTF-32, as some editors and shells write it: by its byte-order mark, or by the zeros of its first
+  /// character, which is ASCII in all formats that are read here.
+  package func refuseWideEncodings() throws(TextFault) {
+    let start = Array(bytes.prefix(4)), isZero = start.map { $0 == 0 }
+    let name: String
+    if start == [0xff, 0xfe, 0, 0] || start == [0, 0, 0xfe, 0xff] || isZero == [false, true, true, true]
+      || isZero == [true, true, true, false]
+    {
+      name = "UTF-32"
+    } else if start.starts(with: [0xff, 0xfe]) || start.starts(with: [0xfe, 0xff])
+      || isZero.starts(with: [false, true])
+      || isZero.starts(with: [true, false])
+    {
+      name = "UTF-16"
+    } else {
+      return
+    }
+    throw TextFault(position, "the file is \(name)", remedy: "save it as UTF-8 (PowerShell: Out-File -Encoding utf8)")
+  }
+
   /// Takes the next byte, which is ASCII.
   package mutating func takeASCII() {
     let byte = bytes[offset]

@@ -1,3 +1,4 @@
+import Foundation
 import PackStore
 import Testing
 
@@ -83,7 +84,20 @@ import Testing
       ("§", ["error: there is no script in the text"]), ("// a\n§", ["error: there is no script in the text"]),
       (
         #"§"AppBuild" { "AppID" "1" }"#,
-        ["error: 'AppBuild' is no depot build script: convert the scripts of its depots"]
+        ["error: the script does not contain 'Depots': convert the script of a depot"]
+      ),
+      (
+        #"§"AppBuild" { "Depots" { "1" { } "2" "d.vdf" } }"#,
+        ["error: the script has the depots 1, 2: choose one: --depot 1"]
+      ),
+      (
+        #""AppBuild" { "Depots" { "1001" §"depot_1001.vdf" } }"#,
+        ["error: the script of the depot 1001 is a file of its own: convert 'depot_1001.vdf'"]
+      ),
+      (#""AppBuild" { "Depots" { §"x" { } } }"#, ["error: 'x' is no number of a depot: write its digits"]),
+      (
+        #""AppBuild" { "Depots" { §"7" { } } }"#,
+        ["error: there is no 'FileMapping' in the script: map the files that are to be in the pack"]
       ),
       (#"§"Depot" { }"#, [#"error: 'Depot' is no depot build script: it begins with "DepotBuild""#]),
       (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is no depot build script: it begins with "DepotBuild""#]),
@@ -182,6 +196,62 @@ import Testing
     let conversion = convert(marked.text)
     #expect(conversion.problems.map(\.description) == marked.descriptions(problems))
     #expect((conversion.manifest == nil) == problems.contains { $0.hasPrefix("error") })
+  }
+
+  private static let app = #"""
+    "appbuild" { "AppID" "1000" "Desc" "x" "ContentRoot" "src" "Depots" {
+      "1001" { "FileMapping" { "LocalPath" "*" "DepotPath" "." "recursive" "1" } }
+      "1002" { "ContentRoot" "other" "FileMapping" { "LocalPath" "a.txt" } "FileExclusion" "*.pdb" }
+      "1003" "depot_1003.vdf"
+    } }
+    """#
+
+  @Test func depotsOfApps() throws {
+    for (depot, root, selectors) in [
+      ("1001", "src", #"{ "filePattern": "**" }"#),
+      ("1002", "other", "{ \"file\": \"a.txt\" },\n    { \"fileExclusion\": \"*.pdb\" }"),
+    ] {
+      let conversion = DepotConversion(Array(Self.app.utf8), options: .init(depot: depot))
+      #expect(conversion.problems.isEmpty && conversion.assetPackID?.name == "Depot-\(depot)")
+      let manifest = try #require(conversion.manifest)
+      #expect(manifest.contains(#""sourceRoot": "\#(root)""#) && manifest.contains(selectors), "\(manifest)")
+    }
+    func finding(_ text: String, _ depot: String?) -> [String] {
+      DepotConversion(Array(text.utf8), options: .init(depot: depot)).problems.map(\.message)
+    }
+    #expect(finding(Self.app, nil) == ["the script has the depots 1001, 1002, 1003"])
+    #expect(finding(Self.app, "1003") == ["the script of the depot 1003 is a file of its own"])
+    #expect(finding(Self.app, "9") == ["the script has no depot 9, but 1001, 1002, 1003"])
+    let one = #""AppBuild" { "Depots" { "7" { "FileMapping" { "LocalPath" "a" } } } }"#
+    #expect(finding(one, nil).isEmpty && finding(one, "7").isEmpty && !finding(one, "8").isEmpty)
+    let depot = self.depot(#""FileMapping" { "LocalPath" "a" }"#)
+    #expect(finding(depot, "7").isEmpty && finding(depot, "8") == ["the script is of the depot 7, not of 8"])
+  }
+
+  /// Steam's own programs write a zero behind the last brace.
+  @Test func zerosAtTheEnd() {
+    let script = depot(#""FileMapping" { "LocalPath" "a" }"#)
+    for end in ["\0", "\n\0", "\0\0\0\n", "\r\n\0\r\n"] { #expect(convert(script + end).problems.isEmpty) }
+    #expect(convert(script + "\0x").problems.count == 1)
+    #expect(convert("\0" + script).problems.count == 1)
+  }
+
+  @Test(arguments: [
+    String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian, .utf32BigEndian,
+  ])
+  func wideEncodingsAreNamed(_ encoding: String.Encoding) throws {
+    let name = "\(encoding)".contains("32") ? "UTF-32" : "UTF-16"
+    for text in [depot(#""FileMapping" { "LocalPath" "a" }"#), "// x"] {
+      let bytes = try #require(text.data(using: encoding))
+      let problems = DepotConversion(Array(bytes)).problems
+      #expect(problems.map(\.message) == ["the file is \(name)"], "\(encoding)")
+    }
+    let manifest = try #require(#"{"assetPackID":"T"}"#.data(using: encoding))
+    let problems = ManifestReader.read(Array(manifest)).problems.sorted
+    #expect(
+      problems.map(\.description) == [
+        "1:1: error: the file is \(name): save it as UTF-8 (PowerShell: Out-File -Encoding utf8)"
+      ], "\(encoding)")
   }
 
   @Test func whatIsWrongInAManifestIsWrongInAScript() {
