@@ -28,6 +28,7 @@ final class ExtractQueue: Sendable {
 
   let target: OutputFolder
   let options: Store.ExtractOptions
+  let twins = TwinNames()
   private let prefixCount: Int
   private let progress: @Sendable (_ fileCount: Int, _ byteCount: Int) -> Void
   private let state: Mutex<State>
@@ -147,6 +148,7 @@ final class ExtractQueue: Sendable {
     var byteCount: UInt64 = 0
     while batch.count < Self.batchCount, byteCount < Self.batchByteCount, let entry = try state.walk.next() {
       let path = try ExtractPath(entry.asset, droppingFirst: prefixCount)
+      twins.add(path.relative)
       let job = ExtractJob(path: path, asset: entry.asset, range: 0..<entry.asset.size)
       if entry.asset.kind == PKS_FILE, entry.asset.size > Self.largeByteCount {
         state.large = job
@@ -176,6 +178,7 @@ final class ExtractQueue: Sendable {
 
   func makeFile(_ job: ExtractJob, _ folders: inout FolderStack) throws -> OutputFile {
     let folder = try folders.enter(job.path.folder)
-    return try OutputFile(job.path, in: folder, executable: job.asset.executable, replacing: options.overwrites)
+    return try OutputFile(
+      job.path, in: folder, executable: job.asset.executable, replacing: options.overwrites, twins: twins)
   }
 }

@@ -12,7 +12,7 @@ struct ExtractWorker: ~Copyable {
 
   init(_ queue: ExtractQueue) {
     self.queue = queue
-    folders = FolderStack(root: queue.target.descriptor)
+    folders = FolderStack(root: queue.target.descriptor, twins: queue.twins)
     buffer = .allocate(byteCount: Self.bufferByteCount, alignment: 4096)
   }
 
@@ -109,7 +109,7 @@ struct ExtractWorker: ~Copyable {
       let folder = try folders.enter(job.path.folder)
       try PackStore.makeLink(
         job.path, to: UnsafeRawBufferPointer(start: loan.bytes, count: loan.count), in: folder,
-        replacing: queue.options.overwrites)
+        replacing: queue.options.overwrites, twins: queue.twins)
       done.linkCount += 1
     }
   }

@@ -5,7 +5,8 @@ extension Store {
   /// How assets are written to disk.
   public struct ExtractOptions: Hashable, Sendable {
     /// Replaces files and links that are in the way: each when the asset is written whole, so that one that is damaged or
-    /// cancelled leaves what was there. A folder is never replaced by a file, nor a link or file by a folder.
+    /// cancelled leaves what was there. A folder is never replaced by a file, nor a link or file by a folder. A file of
+    /// the same extraction is never replaced either, on disks that ignore case or normal forms.
     public var overwrites = false
 
     /// Creates links that lead out of the target, too.
@@ -91,6 +92,7 @@ extension Snapshot {
   /// - Nothing is written through a symbolic link that is in the way: it is an error.
   /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
   ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
+  /// - If the disk takes the names of two assets for one, because it ignores case or normal forms, that is an error.
   /// - An asset that is damaged in the store is an error, or listed: ``Store/ExtractOptions/continuesAfterDamage``.
   /// - When it fails or is cancelled, files that are complete stay; none is left in part, and what was to be replaced is
   ///   as it was. (A process that is killed leaves what it was writing, beside a file that it replaces as `.packstore-` and
@@ -103,10 +105,10 @@ extension Snapshot {
   ///   - options: overwriting, links, damaged assets, threads.
   ///   - progress: called on several threads, one at a time.
   /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file
-  ///   in the way, unless the options overwrite; `wrongKind` for a link or file in a folder's way, or a folder in a
+  ///   in the way, unless the options overwrite, and for two names that the disk takes for one; `wrongKind` for a link or file in a folder's way, or a folder in a
   ///   file's; `CancellationError` when the surrounding task is; `noSpace`, `ioError`, `corrupt`, `purged`,
   ///   `outOfMemory`.
-  /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread. Blocks this thread.
+  /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread, and some 60 bytes for each file of the largest folder. Blocks this thread.
   @discardableResult
   public func extract(
     _ folder: String = "", pack: PackID? = nil, to target: FilePath, options: Store.ExtractOptions = .init(),

@@ -14,6 +14,9 @@ struct FolderStack: ~Copyable {
 
   private let root: CInt
 
+  /// The paths of an extraction: no two of its folders become one.
+  private let twins: TwinNames?
+
   /// The open ones follow those that were closed again.
   private var levels: [(name: ArraySlice<UInt8>, descriptor: CInt?)] = []
   private var firstOpen = 0
@@ -22,8 +25,13 @@ struct FolderStack: ~Copyable {
   /// Folders that were made, since the count was last taken.
   private var madeCount = 0
 
-  /// - Parameter root: the target's descriptor, which stays open longer than this.
-  init(root: CInt) { self.root = root }
+  /// - Parameters:
+  ///   - root: the target's descriptor, which stays open longer than this.
+  ///   - twins: the paths of the extraction.
+  init(root: CInt, twins: TwinNames? = nil) {
+    self.root = root
+    self.twins = twins
+  }
 
   deinit { for level in levels { level.descriptor.map { _ = close($0) } } }
 
@@ -71,8 +79,10 @@ struct FolderStack: ~Copyable {
   private mutating func push(_ name: ArraySlice<UInt8>, of folder: ArraySlice<UInt8>) throws {
     let parent = lowest
     let terminated = name.map { CChar(bitPattern: $0) } + [0]
-    let (descriptor, isNew) = try enterFolder(
-      terminated, in: parent, path: String(decoding: folder[..<name.endIndex], as: UTF8.self))
+    let path = folder[..<name.endIndex]
+    let isNew = try makeFolder(terminated, in: parent, path: String(decoding: path, as: UTF8.self))
+    if !isNew { try twins?.check(path, in: parent) }
+    let descriptor = try openFolder(terminated, in: parent, path: String(decoding: path, as: UTF8.self))
     levels.append((name, descriptor))
     madeCount += isNew ? 1 : 0
     guard levels.count - firstOpen > Self.openLimit else { return }

@@ -5,8 +5,14 @@ extension Store {
   public struct InstallNotice: Hashable, Codable, Sendable {
     public let kind: Kind
 
-    /// Relative to the folder. Bytes that are not UTF-8 appear as U+FFFD.
+    /// Relative to the folder. Bytes that are not UTF-8 appear as `\xe9`.
     public let path: String
+
+    /// The bytes of the path, if it is not UTF-8.
+    public let pathBytes: [UInt8]?
+
+    /// With ``Kind/twin``: the other path.
+    public let twinPath: String?
 
     /// Why the system refused, with ``Kind/unreadable``.
     public let systemError: Errno?
@@ -21,7 +27,8 @@ extension Store {
       /// A refusal: a link that is followed is absolute, or leads out of the folder, and
       /// ``Store/InstallOptions/followsUnsafeLinks`` does not allow it.
       case linkOut
-      /// Differs from another path by case only; a refusal with ``Store/InstallOptions/isPortable``.
+      /// Differs from ``Store/InstallNotice/twinPath`` in the same folder by case or Unicode normal form only, which some disks
+      /// ignore; a refusal with ``Store/InstallOptions/isPortable``.
       case twin
       /// A warning: a socket, device or FIFO was left out.
       case skipped
@@ -32,12 +39,17 @@ extension Store {
       /// A warning: a pattern of ``Store/InstallOptions/mappedPaths``, which is the ``Store/InstallNotice/path``, means
       /// no file of the folder.
       case unusedPattern
+      /// A refusal: a file begins as a publisher's secret key does.
+      case secret
     }
 
-    init(_ notice: pks_notice, path: String, systemError: CInt) {
-      kind = Kind(notice)
-      self.path = path
-      self.systemError = systemError == 0 ? nil : Errno(rawValue: systemError)
+    init(_ notice: pks_add_notice) {
+      kind = Kind(notice.kind)
+      let bytes = UnsafeRawBufferPointer(start: notice.path, count: notice.path_length)
+      path = String(showing: bytes)
+      pathBytes = String(validating: bytes, as: UTF8.self) == nil ? Array(bytes) : nil
+      twinPath = notice.twin.map { String(showing: UnsafeRawBufferPointer(start: $0, count: notice.twin_length)) }
+      systemError = notice.system_error == 0 ? nil : Errno(rawValue: notice.system_error)
     }
   }
 }
@@ -56,6 +68,7 @@ extension Store.InstallNotice.Kind {
     case PKS_NOTICE_UNUSED_GLOB: self = .unusedPattern
     case PKS_NOTICE_LINK_OUT: self = .linkOut
     case PKS_NOTICE_OWN_STORE: self = .ownStore
+    case PKS_NOTICE_SECRET: self = .secret
     default: self = .unreadable
     }
   }
@@ -66,11 +79,12 @@ extension Store.InstallNotice.Kind {
     case .link: "is a symbolic link"
     case .linkLoop: "is a symbolic link that leads nowhere"
     case .linkOut: "is a symbolic link that is absolute or leads out of the folder"
-    case .twin: "differs from another path by case only"
+    case .twin: "differs from another path by case or normal form only"
     case .skipped: "is neither file, folder nor link and was left out"
     case .ownStore: "is the store that is written and was left out"
     case .unreadable: "cannot be read"
     case .unusedPattern: "matches no file of the folder"
+    case .secret: "is the secret key of a publisher: move it out of the folder, or exclude it"
     }
   }
 }
@@ -83,6 +97,12 @@ extension Store.InstallNotice: CustomStringConvertible {
     }
     if kind == .badName && systemError == .illegalByteSequence {
       return "'\(path)' is not valid UTF-8, as names must be: rename it, or leave it out"
+    }
+    if kind == .twin, let twinPath {
+      let (one, other) =
+        path == twinPath ? (path.withVisibleForm, twinPath.withVisibleForm) : (path, twinPath)
+      return
+        "'\(other)' and '\(one)' differ by \(difference(between: path, and: twinPath)) only: some disks take them for one name"
     }
     return "'\(path)' \(kind.text)" + (systemError.map { ": \($0)" } ?? "")
   }

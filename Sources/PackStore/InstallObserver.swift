@@ -24,6 +24,12 @@ struct InstallObserver {
     if let failure = ignoring?.failure { return failure }
     guard var error = error as? PackStoreError, error.code == .refused else { return error }
     error.notices = notices.filter { !$0.kind.isWarning }
+    // The error names the one file.
+    if error.notices.contains(where: { $0.kind == .secret }) {
+      error.specificRemedy = "move the key out of the folder, or exclude it"
+    } else if error.notices.isEmpty {
+      error.specificRemedy = error.specificRemedy ?? "leave it out"
+    }
     return error
   }
 }
@@ -75,29 +81,31 @@ func withRequest<Result>(
       return walk?.ignores(String(copying: path, count: length), isFolder: isFolder) ?? false
     }
   }
-  request.notice = { context, notice, path, length, systemError in
-    context!.assumingMemoryBound(to: InstallObserver.self).pointee.note(
-      Store.InstallNotice(notice, path: String(copying: path, count: length), systemError: systemError))
+  request.notice = { context, notice in
+    context!.assumingMemoryBound(to: InstallObserver.self).pointee.note(Store.InstallNotice(notice.pointee))
   }
   return withContext(&observer) { context in
     folder.withPlatformString { folder in
-      pack.name.withCString { pack in
-        withCStrings(mappedPaths) { globs in
-          withStoredBytes(of: statement) { attributes, changed in
-            request.folder = folder
-            request.pack = pack
-            request.context = context
-            request.map_globs = globs.baseAddress
-            request.map_glob_count = UInt32(clamping: globs.count)
-            request.attributes = attributes.baseAddress.map(UnsafeRawPointer.init)
-            request.attribute_byte_count = attributes.count
-            request.changed_attributes = changed.baseAddress.map(UnsafeRawPointer.init)
-            request.changed_attribute_byte_count = changed.count
-            guard let entries else { return body(&request) }
-            return withEntries(entries) { entries in
-              request.entries = entries.baseAddress
-              request.entry_count = UInt32(clamping: entries.count)
-              return body(&request)
+      withCStrings([secretKeyLine]) { lines in
+        request.refused_first_line = lines[0]
+        return pack.name.withCString { pack in
+          withCStrings(mappedPaths) { globs in
+            withStoredBytes(of: statement) { attributes, changed in
+              request.folder = folder
+              request.pack = pack
+              request.context = context
+              request.map_globs = globs.baseAddress
+              request.map_glob_count = UInt32(clamping: globs.count)
+              request.attributes = attributes.baseAddress.map(UnsafeRawPointer.init)
+              request.attribute_byte_count = attributes.count
+              request.changed_attributes = changed.baseAddress.map(UnsafeRawPointer.init)
+              request.changed_attribute_byte_count = changed.count
+              guard let entries else { return body(&request) }
+              return withEntries(entries) { entries in
+                request.entries = entries.baseAddress
+                request.entry_count = UInt32(clamping: entries.count)
+                return body(&request)
+              }
             }
           }
         }

@@ -50,7 +50,7 @@ extension Store {
     /// ``Store/InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
     public var followsUnsafeLinks = false
 
-    /// Refuses paths that differ by case only, which some disks cannot tell apart.
+    /// Refuses paths in one folder that differ by case or Unicode normal form only, which some disks cannot tell apart.
     public var isPortable = false
 
     /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that

@@ -108,7 +108,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       "What the commit survives: a loss of power, or only a crash of the process, which is faster.", valueName: "kind"))
   var durability: Store.Durability = .durable
 
-  @Flag(help: "Refuse paths that differ by case only, which some disks cannot tell apart.")
+  @Flag(help: "Refuse paths that differ by case or Unicode normal form only, which some disks cannot tell apart.")
   var portable = false
 
   @Flag(help: "Say what would be new and how much it would take, and make no version. The store need not be writable.")
@@ -153,7 +153,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
     bar.finish()
     if !report.quiet {
-      for notice in result.notices { warn(escaped(notice.description)) }
+      for notice in result.notices { warn(escapedText(notice.description)) }
       source.warnOfStandard(result)
     }
     let output = Output()
@@ -339,6 +339,9 @@ private struct AddReport: Encodable {
 struct NoticeReport: Encodable {
   let kind: String
   let path: String
+  /// In base64, if the path is not UTF-8.
+  let pathBytes: String?
+  let twin: String?
 
   init(_ notice: Store.InstallNotice) {
     kind =
@@ -352,7 +355,10 @@ struct NoticeReport: Encodable {
       case .skipped: "skipped"
       case .unreadable: "unreadable"
       case .unusedPattern: "unused_pattern"
+      case .secret: "secret"
       }
     path = notice.path
+    pathBytes = notice.pathBytes.map { Data($0).base64EncodedString() }
+    twin = notice.twinPath
   }
 }

@@ -50,7 +50,7 @@ struct Evaluate: ParsableCommand {
 /// Shows what is wrong with a file, one problem on each line, as compilers do.
 func show(_ problems: [ManifestProblem], of file: String, quiet: Bool) {
   for problem in problems where !quiet || problem.severity == .error {
-    writeToStandardError("\(escaped(file)):\(escaped(problem.description))\n")
+    writeToStandardError("\(escaped(file)):\(escapedText(problem.description))\n")
   }
 }
 
@@ -66,11 +66,11 @@ func evaluateManifest(_ manifest: String, _ report: ReportOptions) throws -> Man
   }
   if let first = evaluation.problems.first(where: { $0.severity == .error }) {
     throw Failure(
-      .refused, "\(escaped(manifest)):\(escaped(first.description))",
+      .refused, "\(escaped(manifest)):\(escapedText(first.description))",
       remedy: "'packstore evaluate --json' lists all that is wrong", path: manifest)
   }
   for problem in evaluation.problems where !report.quiet {
-    warn("\(escaped(manifest)):\(escaped(problem.description))")
+    warn("\(escaped(manifest)):\(escapedText(problem.description))")
   }
   return evaluation
 }

@@ -79,7 +79,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   /// The library's error with the option that helps.
   private func explain(_ error: PackStoreError) -> any Error {
-    guard error.code == .exists, let file = error.file else { return error }
+    guard error.code == .exists, error.specificRemedy == nil, let file = error.file else { return error }
     return Failure(
       .exists, "'\(escaped(file))' is in the way in '\(escaped(folder))'",
       remedy: "use --overwrite to replace what is there", path: file)

@@ -57,8 +57,8 @@ extension Failure {
   /// - Parameter subject: what the command is about, for the remedy.
   init(_ error: PackStoreError, about subject: Facts = .init()) {
     self.init(
-      FailureCode(error.code), escaped(hidingSecrets(in: error.finding)),
-      remedy: error.advice(about: subject).map { escaped($0) })
+      FailureCode(error.code), escapedText(hidingSecrets(in: error.finding)),
+      remedy: error.advice(about: subject).map(escapedText))
     facts.pack = error.pack ?? error.concernedPack
     facts.suggestions = error.suggestions
     facts.path = facts.pack == nil ? error.asset ?? error.file.map(withoutSecrets) : nil
@@ -74,8 +74,8 @@ extension Failure {
     // A file of this machine does not mend itself: the file of trusted keys, an archive, a site in a folder.
     let isLocalDamage = error.code == .corrupt && error.location != nil && !isURL
     self.init(
-      isLocalDamage ? .corrupt : FailureCode(error.code), escaped(error.finding),
-      remedy: error.advice(about: subject).map { escaped($0) })
+      isLocalDamage ? .corrupt : FailureCode(error.code), escapedText(error.finding),
+      remedy: error.advice(about: subject).map(escapedText))
     canRetry = canRetry && error.limit?.isFinal != true
     facts.pack = error.pack
     facts.suggestions = error.suggestions

@@ -84,24 +84,30 @@ private func realPath(_ path: String) -> String? {
   return String(cString: resolved)
 }
 
-/// Says what of `folder` could not be stored, when that is the error; returns the error to throw.
-func explainRefusal(_ error: PackStoreError, of folder: String, portable: Bool = false, quiet: Bool) -> any Error {
+/// Lists what of a folder or an archive could not be stored, if that is the error; returns the error to throw.
+func explainRefusal(
+  _ error: PackStoreError, of name: String, _ kind: SourceOptions.Source = .folder, portable: Bool = false, quiet: Bool
+) -> any Error {
   // A list of patterns may be refused, too, before anything of the folder is.
   guard error.code == .refused, !error.notices.isEmpty else { return error }
   for notice in error.notices {
     let isRefusal = !notice.kind.isWarning && (notice.kind != .twin || portable)
     if isRefusal {
-      complain(escaped(notice.description))
+      complain(escapedText(notice.description))
     } else if !quiet {
-      warn(escaped(notice.description))
+      warn(escapedText(notice.description))
     }
   }
   let kinds = Set(error.notices.map(\.kind))
   let unsafe = kinds.contains(.linkOut) ? ", or follow such links with --unsafe-links" : ""
   let change =
-    kinds == [.unreadable] ? "let this user read what is listed, or remove it" : "rename or remove what is listed"
+    switch kinds {
+    case [.unreadable]: "let this user read what is listed, or remove it"
+    case [.secret]: "move the key out of it, or skip it with --exclude"
+    default: "rename or remove what is listed"
+    }
   var failure = Failure(
-    .refused, "the folder '\(escaped(folder))' holds what cannot be stored", remedy: change + unsafe, path: folder)
+    .refused, "the \(kind) '\(escaped(name))' holds what cannot be stored", remedy: change + unsafe, path: name)
   failure.facts.notices = error.notices
   return failure
 }

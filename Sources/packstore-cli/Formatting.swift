@@ -73,6 +73,11 @@ func escaped(_ name: some Sequence<UInt8>) -> String {
 
 func escaped(_ name: String) -> String { escaped(name.utf8) }
 
+/// Escapes a sentence of the library. It already contains invalid UTF-8 as `\xe9`, and ambiguous characters as `\u0301`: these stay.
+func escapedText(_ text: String) -> String {
+  escaped(text).replacing(#/\\\\(x[89a-f][0-9a-f]|u[0-9a-f]{4}|u\{[0-9a-f]{5,6}\})/#) { #"\"# + $0.output.1 }
+}
+
 /// The same for a text in which names are escaped already: backslashes stay as they are.
 func escapedControls(_ text: String) -> String {
   var shown = ""

@@ -175,7 +175,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func warnAll(_ result: Manifest.PackageResult) {
     // The evaluation has told of patterns that match nothing and of twins, and where.
     let saidBefore: Set<Store.InstallNotice.Kind> = [.unusedPattern, .twin]
-    for notice in result.notices where !saidBefore.contains(notice.kind) { warn(escaped(notice.description)) }
+    for notice in result.notices where !saidBefore.contains(notice.kind) { warn(escapedText(notice.description)) }
     if let before = result.previousZstdVersion, before != result.zstdVersion {
       warn(
         "libzstd \(before) compressed the previous archive, and \(result.zstdVersion) is here: the same input would not"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-/// What of a folder becomes a version, and when it is rather a mistake.
+/// What of a folder, or of an archive that another program made, becomes a version, and when it is rather a mistake.
 struct SourceOptions: ParsableArguments {
   @Option(
     name: .customLong("exclude"),
@@ -36,7 +36,7 @@ struct SourceOptions: ParsableArguments {
       valueName: "percent"), transform: parsePercent)
   var maxRemoved = 50
 
-  /// Whether anything is said that means nothing for what is no folder.
+  /// Whether any option is given: none applies to archives that 'packstore export' made.
   var isGiven: Bool {
     !patterns.isEmpty || !files.isEmpty || noDefaultExcludes || printSkipped || allowEmpty || maxRemoved != 50
   }
@@ -51,7 +51,9 @@ struct SourceOptions: ParsableArguments {
   private func readList(_ name: String) throws -> String {
     let bytes = try InputFile(FilePath(name)).contents(limit: 1 << 20)
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw Failure(.invalidArgument, "the list of patterns '\(escaped(name))' is no UTF-8", path: name)
+      throw Failure(
+        .invalidArgument, "the list of patterns '\(escaped(name))' is not UTF-8", remedy: "save it as UTF-8", path: name
+      )
     }
     return text
   }
@@ -59,14 +61,23 @@ struct SourceOptions: ParsableArguments {
   /// A version from which little is left is not worth a question.
   private static let leastFileCount = 10
 
-  /// Fails when a folder is rather a mistake: it has no files, or far fewer than the version before.
-  func check(_ result: Store.InstallResult, of folder: String, after before: PackVersion?) throws {
+  /// The kind of the source of a version.
+  enum Source: String {
+    case folder, archive
+  }
+
+  /// Checks that a source is not a mistake: one without files, or with far fewer files than the version before.
+  ///
+  /// - Throws: `refused` if it is.
+  func check(
+    _ result: Store.InstallResult, of name: String, _ kind: Source = .folder, after before: PackVersion?
+  ) throws {
     let count = result.version.fileCount.addingClamped(result.version.linkCount)
     let whence = result.ignoredCount > 0 ? " but what is left out" : ""
     guard count > 0 || allowEmpty else {
       throw Failure(
-        .refused, "the folder '\(escaped(folder))' holds no files\(whence)",
-        remedy: "say --allow-empty if that is meant", path: folder)
+        .refused, "the \(kind) '\(escaped(name))' holds no files\(whence)",
+        remedy: "say --allow-empty if that is meant", path: name)
     }
     guard let before else { return }
     let countBefore = before.fileCount.addingClamped(before.linkCount)
@@ -74,8 +85,8 @@ struct SourceOptions: ParsableArguments {
     guard countBefore >= Self.leastFileCount, Double(count) < leastCount else { return }
     throw Failure(
       .refused,
-      "the folder '\(escaped(folder))' holds \(formatCount(count, "file"))\(whence), and \(before) has \(formatCount(countBefore))",
-      remedy: "say --max-removed 100% if that is meant", path: folder)
+      "the \(kind) '\(escaped(name))' holds \(formatCount(count, "file"))\(whence), and \(before) has \(formatCount(countBefore))",
+      remedy: "say --max-removed 100% if that is meant", path: name)
   }
 
   /// Says what systems left behind and is not taken, once for each kind.

@@ -88,13 +88,24 @@ typedef enum pks_notice {
   PKS_NOTICE_BAD_NAME,      ///< refusal: the name is not UTF-8, too long, or its path too deep
   PKS_NOTICE_LINK_REFUSED,  ///< refusal: a link, with PKS_LINKS_REFUSE
   PKS_NOTICE_LINK_LOOP,     ///< refusal: following a link does not end (ELOOP), or ends nowhere (ENOENT)
-  PKS_NOTICE_TWIN,          ///< warning: differs from another path by case only (refusal with `portable`)
+  PKS_NOTICE_TWIN,          ///< warning: differs from a sibling by case or normal form only (refusal with `portable`)
   PKS_NOTICE_SKIPPED,       ///< warning: a socket, device or FIFO was left out
   PKS_NOTICE_UNREADABLE,    ///< refusal: a file or folder cannot be read
   PKS_NOTICE_UNUSED_GLOB,   ///< warning: a pattern of `map_globs`, which is `path`, means no file of the folder
   PKS_NOTICE_LINK_OUT,      ///< refusal: with PKS_LINKS_FOLLOW, an absolute link or one that leads out of the folder
   PKS_NOTICE_OWN_STORE,     ///< warning: the store that is written lies there, and was left out
+  PKS_NOTICE_SECRET,        ///< refusal: a file begins with the line `refused_first_line`
 } pks_notice;
+
+/// A notice about a path. Texts are borrowed until the callback returns, and not NUL-terminated.
+typedef struct pks_add_notice {
+  pks_notice kind;
+  const char *path;  ///< may be invalid UTF-8
+  size_t path_length;
+  const char *PKS_NULLABLE twin;  ///< with PKS_NOTICE_TWIN: the earlier path
+  size_t twin_length;
+  int system_error;  ///< 0 if none
+} pks_add_notice;
 
 /// Something of a folder to add under a path of its own.
 typedef struct pks_add_entry {
@@ -148,7 +159,7 @@ typedef struct pks_add_request {
   size_t dictionary_byte_count;
   pks_links links;
   bool unsafe_links;  ///< with PKS_LINKS_FOLLOW: links may be absolute, and lead out of the folder
-  bool portable;      ///< paths that differ by case only are a refusal
+  bool portable;      ///< siblings that differ by case or normal form only are a refusal: see `pks_fold_name`
   /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece, beginning at a page of a segment
   /// file, so that they can always be borrowed and mapped. This costs space, and an update writes the whole file again
   /// when any of it changed. Say it with every add: a file that changed and is not meant is stored like any other. One
@@ -163,6 +174,9 @@ typedef struct pks_add_request {
   /// last part of a path, at any depth. A pattern is 1 to 1024 bytes of UTF-8; letters have a case.
   const char *PKS_NONNULL const *PKS_NULLABLE map_globs;
   uint32_t map_glob_count;
+  /// May be NULL. A file that begins with this line is a refusal, PKS_NOTICE_SECRET: for the first line of files with secrets. A
+  /// byte order mark before it is skipped; the line ends with a line feed, a carriage return, or the file.
+  const char *PKS_NULLABLE refused_first_line;
   void *PKS_NULLABLE context;  ///< for the callbacks
   /// May be NULL. Whether something of the folder is to be left out, with all that lies in it if it is a folder. `path` is relative
   /// to the folder, on loan until it returns, and NOT NUL-terminated; its last part need not be valid UTF-8, and cannot be stored
@@ -170,10 +184,17 @@ typedef struct pks_add_request {
   bool (*PKS_NULLABLE skip)(void *PKS_NULLABLE context, const char *path, size_t path_length, bool is_folder);
   /// May be NULL. Called with every phase, and every 16 MiB or 1000 files, on the caller's thread; false cancels
   bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
-  /// May be NULL. `path` is on loan until it returns, and not NUL-terminated
-  void (*PKS_NULLABLE notice
-  )(void *PKS_NULLABLE context, pks_notice notice, const char *path, size_t path_length, int system_error);
+  /// May be NULL. Called on the caller's thread
+  void (*PKS_NULLABLE notice)(void *PKS_NULLABLE context, const pks_add_notice *notice);
 } pks_add_request;
+
+/// The most bytes of a folded name.
+enum { PKS_FOLDED_NAME_MAX = 3 * 255 };
+
+/// Folds a name of up to 255 bytes: disks that ignore case or Unicode's normal forms may take two names for one if they have equal
+/// foldings. Bytes that are not UTF-8 stay as they are. Writes to `out` up to PKS_FOLDED_NAME_MAX bytes, and returns how many.
+/// Thread-safe.
+size_t pks_fold_name(const char *name, size_t length, char *out);
 
 /// What is wrong with a pattern of `pks_add_request.map_globs`, static text; NULL when it is one.
 const char *PKS_NULLABLE pks_glob_fault(const char *pattern);

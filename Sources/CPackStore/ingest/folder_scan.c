@@ -115,45 +115,54 @@ static bool comes_before(const void *context, const void *a, const void *b) {
   return compare_entries(context, a, b) < 0;
 }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-static bool equal_but_for_case(const scan *scan, const listed *a, const listed *b) {
-  const char *names = (const char *)scan->names.bytes;
-  if (a->length != b->length) { return false; }
-  for (uint32_t i = 0; i < a->length; i++) {
-    if (lower(names[a->name + i]) != lower(names[b->name + i])) { return false; }
-  }
-  return true;
+/// The folding of an entry's name, whose bytes go to `out`.
+static size_t fold(const scan *scan, const listed *entry, char *out) {
+  return pks_fold_name((const char *)scan->names.bytes + entry->name, entry->length, out);
 }
 
-static bool has_twin(const scan *scan, const pks__hash_map *map, uint64_t key, const listed *entry) {
+/// The first of the entries in the map whose name has the same folding; NULL if none.
+static const listed *find_twin(
+  const scan *scan, const pks__hash_map *map, uint64_t key, const char *folded, size_t length
+) {
+  char other[PKS_FOLDED_NAME_MAX];
   uint64_t probe = 0;
-  uint32_t other;
-  while (pks__hash_map_next(map, key, &probe, &other)) {
-    if (equal_but_for_case(scan, PKS__SCRATCH_AT(&scan->entries, const listed, other), entry)) { return true; }
+  uint32_t index;
+  while (pks__hash_map_next(map, key, &probe, &index)) {
+    const listed *entry = PKS__SCRATCH_AT(&scan->entries, const listed, index);
+    if (fold(scan, entry, other) == length && memcmp(other, folded, length) == 0) { return entry; }
   }
-  return false;
+  return NULL;
 }
 
-/// Reports entries [begin, end) that differ from an earlier one by case alone.
+static void report_twin(scan *scan, const listed *entry, const listed *other) {
+  const char *names = (const char *)scan->names.bytes;
+  char path[PKS__PATH_MAX + 3];
+  size_t before, length;
+  if (!push_name(scan, names + other->name, other->length, &before)) { return; }
+  length = scan->path_length;
+  memcpy(path, scan->path, length);
+  pop_name(scan, before);
+  if (!push_name(scan, names + entry->name, entry->length, &before)) { return; }
+  pks__source_probe_twin(scan->probe, scan->path, scan->path_length, path, length);
+  pop_name(scan, before);
+}
+
+/// Reports entries [begin, end) whose names have the folding of an earlier one.
 static pks_status find_twins(scan *scan, uint64_t begin, uint64_t end) {
   pks__hash_map map;
   pks__hash_map_init(&map, scan->names.home);
   pks_status status = PKS_OK;
   for (uint64_t i = begin; !status && i < end; i++) {
     const listed *entry = PKS__SCRATCH_AT(&scan->entries, listed, i);
-    char folded[PKS__NAME_MAX];
-    size_t length = pks__min_size(entry->length, sizeof folded);
-    for (size_t at = 0; at < length; at++) { folded[at] = lower((char)scan->names.bytes[entry->name + at]); }
+    char folded[PKS_FOLDED_NAME_MAX];
+    size_t length = fold(scan, entry, folded);
     uint64_t key = pks__hash_map_key(&map, folded, length);
-    if (!has_twin(scan, &map, key, entry)) {
+    const listed *twin = find_twin(scan, &map, key, folded, length);
+    if (twin) {
+      report_twin(scan, entry, twin);
+    } else {
       status = pks__hash_map_insert(&map, key, (uint32_t)i, scan->error);
-      continue;
     }
-    size_t before;
-    if (!push_name(scan, (const char *)scan->names.bytes + entry->name, entry->length, &before)) { continue; }
-    notice(scan, PKS_NOTICE_TWIN, 0);
-    pop_name(scan, before);
   }
   pks__hash_map_free(&map);
   return status;
@@ -353,7 +362,9 @@ static void mark_mapped(pks__folder_scan *source, const pks_add_request *request
     item->mapped = true;
     source->listing->mapped_count++;
   }
-  if (!used && request->notice) { request->notice(request->context, PKS_NOTICE_UNUSED_GLOB, glob, strlen(glob), 0); }
+  if (used || !request->notice) { return; }
+  pks_add_notice notice = {.kind = PKS_NOTICE_UNUSED_GLOB, .path = glob, .path_length = strlen(glob)};
+  request->notice(request->context, &notice);
 }
 
 // MARK: - Scanning
@@ -434,6 +445,40 @@ pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__i
   return pks__fail_at_path(error, PKS_SOURCE_CHANGED, "the file changed while it was read", path, length);
 }
 
+pks_status pks__folder_scan_wrong_size(
+  const pks__folder_scan *source, const pks__item *item, pks_vfs_file file, int64_t modified_ns, pks_error *error
+) {
+  pks_vfs_info info;
+  int failure = pks__vfs_info_of(source->vfs, file, &info);
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  if (info.size != item->size || info.modified_ns != modified_ns) {
+    return pks__folder_scan_changed(source, item, error);
+  }
+  size_t length;
+  const char *path = source_path(source, item, &length);
+  const char *text = "the file has more or fewer bytes than its size, as files of /proc and /sys do";
+  return pks__fail_at_path(error, PKS_REFUSED, text, path, length);
+}
+
+pks_status pks__folder_scan_check_start(
+  const pks__folder_scan *source, const pks__item *item, const pks_add_request *request, const uint8_t *bytes,
+  size_t length, pks_error *error
+) {
+  const char *line = request->refused_first_line;
+  size_t line_length = line ? strlen(line) : 0;
+  if (length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+    bytes += 3;
+    length -= 3;
+  }
+  if (!line || length < line_length || memcmp(bytes, line, line_length) != 0) { return PKS_OK; }
+  if (length > line_length && bytes[line_length] != '\n' && bytes[line_length] != '\r') { return PKS_OK; }
+  pks_add_notice notice = {.kind = PKS_NOTICE_SECRET};
+  notice.path = source_path(source, item, &notice.path_length);
+  if (request->notice) { request->notice(request->context, &notice); }
+  const char *text = "the file begins with a secret key";
+  return pks__fail_at_path(error, PKS_REFUSED, text, notice.path, notice.path_length);
+}
+
 pks_status pks__folder_scan_failed(
   const pks__folder_scan *source, const pks__item *item, int failure, pks_error *error
 ) {
@@ -467,9 +512,9 @@ void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pk
     if (pks__folder_scan_open(source, item, &file, &failure) == PKS_OK) {
       pks__vfs_close(source->vfs, file);
     } else if (failure.system_error == EACCES || failure.system_error == EPERM) {
-      size_t length;
-      const char *path = source_path(source, item, &length);
-      request->notice(request->context, PKS_NOTICE_UNREADABLE, path, length, failure.system_error);
+      pks_add_notice notice = {.kind = PKS_NOTICE_UNREADABLE, .system_error = failure.system_error};
+      notice.path = source_path(source, item, &notice.path_length);
+      request->notice(request->context, &notice);
     }
   }
 }

@@ -29,10 +29,22 @@ void pks__folder_scan_close(pks__folder_scan *source);  ///< a zeroed one is fin
 /// SOURCE_CHANGED: the item's file is not what it was.
 pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__item *item, pks_error *error);
 
+/// Fails for an item whose open file has more or fewer bytes than its size. REFUSED if reading changed neither size nor time: files
+/// of /proc and /sys are such files. Otherwise SOURCE_CHANGED.
+pks_status pks__folder_scan_wrong_size(
+  const pks__folder_scan *source, const pks__item *item, pks_vfs_file file, int64_t modified_ns, pks_error *error
+);
+
 /// Reads `length` bytes at `offset` of an item's open file. SOURCE_CHANGED when it has fewer.
 pks_status pks__folder_scan_read(
   const pks__folder_scan *source, const pks__item *item, pks_vfs_file file, uint64_t offset, void *out, size_t length,
   pks_error *error
+);
+/// Checks the first bytes of an item's file: all of them, or at least as many as a line has. REFUSED after a notice for a file
+/// that begins with `request->refused_first_line`.
+pks_status pks__folder_scan_check_start(
+  const pks__folder_scan *source, const pks__item *item, const pks_add_request *request, const uint8_t *bytes,
+  size_t length, pks_error *error
 );
 /// A call of the seam failed for the item's file.
 pks_status pks__folder_scan_failed(

@@ -19,14 +19,29 @@ static pks_status consume_chunks(
   return status;
 }
 
+/// Checks the beginning of a file, before any of its bytes is stored.
+static pks_status check_start(
+  const pks__dedup_pass *pass, const pks__read_batch *block, const pks__item *item, uint32_t first, uint32_t count,
+  pks_error *error
+) {
+  if (item->kind != PKS__RECORD_FILE || count == 0) { return PKS_OK; }
+  const pks__batch_chunk *begin = &block->chunks[first], *last = &block->chunks[first + count - 1];
+  size_t length = last->offset + last->length - begin->offset;
+  const pks_add_request *request = &pass->ingest->request;
+  return pks__folder_scan_check_start(block->source, item, request, block->bytes + begin->offset, length, error);
+}
+
 static pks_status consume_block(pks__dedup_pass *pass, const pks__read_batch *block, pks_error *error) {
   const pks__entry_list *listing = &pass->ingest->listing;
   pks_status status = PKS_OK;
   pks__frame_pipeline_lend(&pass->ingest->frames, block->bytes, block->byte_count);
   for (uint32_t i = 0, chunk = 0; !status && i < block->item_count; chunk += block->item_chunks[i++]) {
     const pks__item *item = pks__entry_list_at(listing, block->first_item + i);
-    if (!block->is_stretch || block->begins_file) { pks__dedup_pass_begin(pass, item); }
-    status = consume_chunks(pass, block, chunk, block->item_chunks[i], error);
+    if (!block->is_stretch || block->begins_file) {
+      status = check_start(pass, block, item, chunk, block->item_chunks[i], error);
+      if (!status) { pks__dedup_pass_begin(pass, item); }
+    }
+    if (!status) { status = consume_chunks(pass, block, chunk, block->item_chunks[i], error); }
     bool ends = !block->is_stretch || block->ends_file;
     if (!status && ends) { status = pks__dedup_pass_end(pass, error); }
   }

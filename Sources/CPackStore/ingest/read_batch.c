@@ -79,6 +79,20 @@ static void hash_chunks(pks__read_batch *block) {
 
 // MARK: - Batches
 
+/// Finds out why a file has another length than its size: reads it once more, between two looks at its time.
+static pks_status read_again(pks__read_batch *block, const pks__item *item, pks_vfs_file file, pks_error *error) {
+  const pks__folder_scan *source = block->source;
+  pks_vfs_info info;
+  size_t got = 0;
+  int failure = pks__vfs_info_of(source->vfs, file, &info);
+  if (!failure) {
+    failure = pks__vfs_read_at(source->vfs, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
+  }
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  if (got == item->size) { return pks__folder_scan_changed(source, item, error); }
+  return pks__folder_scan_wrong_size(source, item, file, info.modified_ns, error);
+}
+
 /// Reads one small file behind what the block holds. One byte more than expected is asked for, to see growth.
 static pks_status read_small(pks__read_batch *block, const pks__item *item, pks_error *error) {
   const pks__folder_scan *source = block->source;
@@ -87,9 +101,13 @@ static pks_status read_small(pks__read_batch *block, const pks__item *item, pks_
   if (status) { return status; }
   size_t got = 0;
   int failure = pks__vfs_read_at(source->vfs, file, 0, block->bytes + block->byte_count, (size_t)item->size + 1, &got);
+  if (failure) {
+    status = pks__folder_scan_failed(source, item, failure, error);
+  } else if (got != item->size) {
+    status = read_again(block, item, file, error);
+  }
   pks__vfs_close(source->vfs, file);
-  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
-  return got == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
+  return status;
 }
 
 static void run_batch(pks__task *task, uint32_t worker) {
@@ -175,6 +193,9 @@ static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block
   status = pks__folder_scan_read(
     source, item, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, error
   );
+  if (status == PKS_SOURCE_CHANGED) {
+    status = pks__folder_scan_wrong_size(source, item, filler->file, filler->modified_ns, error);
+  }
   if (status) { return status; }
   filler->offset += wanted;
   uint32_t end = filler->carry_length + (uint32_t)wanted;

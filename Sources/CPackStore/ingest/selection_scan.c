@@ -20,7 +20,7 @@ typedef struct selection {
   pks__entry_list *listing;
   pks__scratch nodes;     ///< node
   pks__hash_map paths;    ///< path -> node
-  pks__hash_map folded;   ///< path with the last part in lower case -> node, where that is the first of them
+  pks__hash_map folded;   ///< path with the last part folded -> the first node of that folding
   uint64_t hidden_count;  ///< items of folders that turned out not to be empty
   pks_vfs_file folder;    ///< the source folder of the entry before
   char folder_path[PKS__PATH_MAX + 1];
@@ -42,28 +42,30 @@ static bool find_path(const selection *selection, uint64_t key, const char *path
   return false;
 }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+enum { FOLDED_PATH_MAX = PKS__PATH_MAX + PKS_FOLDED_NAME_MAX };
 
-/// A copy of the path with the last part in lower case: equal for paths that differ by case in that part alone.
-static void fold(const char *path, uint32_t length, char *out) {
+/// The path with its last part folded: equal for siblings that some disks take for one.
+static size_t fold(const char *path, uint32_t length, char *out) {
   uint32_t name = length;
   while (name > 0 && path[name - 1] != '/') { name--; }
-  for (uint32_t i = 0; i < length; i++) { out[i] = i < name ? path[i] : lower(path[i]); }
+  memcpy(out, path, name);
+  return name + pks_fold_name(path + name, length - name, out + name);
 }
 
-/// Reports the path if it differs from an earlier one by case alone.
+/// Reports the path if an earlier one has the same folding.
 static pks_status find_twin(selection *selection, uint32_t index) {
   const node *own = PKS__SCRATCH_AT(&selection->nodes, const node, index);
-  char folded[PKS__PATH_MAX], other_folded[PKS__PATH_MAX];
-  fold(path_of(selection, own), own->length, folded);
-  uint64_t key = pks__hash_map_key(&selection->folded, folded, own->length), probe = 0;
+  char folded[FOLDED_PATH_MAX], other_folded[FOLDED_PATH_MAX];
+  size_t length = fold(path_of(selection, own), own->length, folded);
+  uint64_t key = pks__hash_map_key(&selection->folded, folded, length), probe = 0;
   uint32_t found;
   while (pks__hash_map_next(&selection->folded, key, &probe, &found)) {
     const node *other = PKS__SCRATCH_AT(&selection->nodes, const node, found);
-    if (other->length != own->length) { continue; }
-    fold(path_of(selection, other), other->length, other_folded);
-    if (memcmp(folded, other_folded, own->length) != 0) { continue; }
-    pks__source_probe_notice(selection->probe, PKS_NOTICE_TWIN, path_of(selection, own), own->length, 0);
+    const char *other_path = path_of(selection, other);
+    if (fold(other_path, other->length, other_folded) != length || memcmp(folded, other_folded, length) != 0) {
+      continue;
+    }
+    pks__source_probe_twin(selection->probe, path_of(selection, own), own->length, other_path, other->length);
     return PKS_OK;
   }
   return pks__hash_map_insert(&selection->folded, key, index, selection->error);

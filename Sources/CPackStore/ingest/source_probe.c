@@ -4,14 +4,28 @@
 
 #include "ingest/link_scope.h"
 
-void pks__source_probe_notice(
-  pks__source_probe *probe, pks_notice kind, const char *path, size_t path_length, int system_error
-) {
+static void send(pks__source_probe *probe, const pks_add_notice *notice) {
   const pks_add_request *request = probe->request;
+  pks_notice kind = notice->kind;
   bool is_warning =
     kind == PKS_NOTICE_SKIPPED || kind == PKS_NOTICE_OWN_STORE || (kind == PKS_NOTICE_TWIN && !request->portable);
   probe->refused = probe->refused || !is_warning;
-  if (request->notice) { request->notice(request->context, kind, path, path_length, system_error); }
+  if (request->notice) { request->notice(request->context, notice); }
+}
+
+void pks__source_probe_notice(
+  pks__source_probe *probe, pks_notice kind, const char *path, size_t path_length, int system_error
+) {
+  pks_add_notice notice = {.kind = kind, .path = path, .path_length = path_length, .system_error = system_error};
+  send(probe, &notice);
+}
+
+void pks__source_probe_twin(
+  pks__source_probe *probe, const char *path, size_t path_length, const char *twin, size_t twin_length
+) {
+  pks_add_notice notice = {
+    .kind = PKS_NOTICE_TWIN, .path = path, .path_length = path_length, .twin = twin, .twin_length = twin_length};
+  send(probe, &notice);
 }
 
 static void notice_at(pks__source_probe *probe, pks_notice kind, const pks__source_place *place, int system_error) {

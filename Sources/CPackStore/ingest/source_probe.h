@@ -27,6 +27,11 @@ void pks__source_probe_notice(
   pks__source_probe *probe, pks_notice kind, const char *path, size_t path_length, int system_error
 );
 
+/// Reports a path that some disks do not distinguish from `twin`.
+void pks__source_probe_twin(
+  pks__source_probe *probe, const char *path, size_t path_length, const char *twin, size_t twin_length
+);
+
 /// Finds out what is there. With PKS_LINKS_FOLLOW that is what a link stands for, and `*followed` says so. False, and a
 /// notice, when it cannot be stored.
 bool pks__source_probe_examine(

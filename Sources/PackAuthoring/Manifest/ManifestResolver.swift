@@ -275,8 +275,9 @@ struct ManifestResolver {
       problems.error(
         position, "'\(path)' would be a file and a folder, of '\(entry.path)'", remedy: "change a destination")
     case .twin(let path, let other):
-      let difference = path == other ? "Unicode normalisation" : "case"
-      let message = "'\(other)' and '\(path)' differ by \(difference) only"
+      let isForm = path == other
+      let names = [other, path].map { isForm ? $0.withVisibleForm : $0 }
+      let message = "'\(names[0])' and '\(names[1])' differ by \(difference(between: path, and: other)) only"
       if isError {
         problems.error(position, message, remedy: "rename one: Apple's disks may take them for the same")
       } else {
@@ -297,8 +298,20 @@ private struct PathPrefixes {
 
   /// Each path and folder, and whether it is a file.
   private var isFile: [ExactText: Bool] = [:]
-  /// By what disks make of them that mind neither case nor normalisation: strings are equal that are canonically so.
-  private var folded: [String: String] = [:]
+  /// The first path of each folder and folding.
+  private var folded: [FoldedPath: String] = [:]
+
+  /// A path with its last part folded: equal for siblings that some disks take for one.
+  private struct FoldedPath: Hashable {
+    let folder: [UInt8]
+    let name: FoldedName
+
+    init(_ path: ArraySlice<UInt8>) {
+      let name = path.lastIndex(of: UInt8(ascii: "/")).map { path[($0 + 1)...] } ?? path
+      folder = Array(path[..<name.startIndex])
+      self.name = FoldedName(name)
+    }
+  }
 
   /// Adds a path, which comes after all that are smaller bytewise. Returns the first thing that is in its way.
   mutating func add(_ path: String, isFile: Bool) -> Fault? {
@@ -310,7 +323,7 @@ private struct PathPrefixes {
         continue
       }
       self.isFile[ExactText(prefix)] = isWhole && isFile
-      let fold = prefix.uppercased().lowercased()
+      let fold = FoldedPath(bytes[..<end])
       if let other = folded[fold] { return .twin(prefix, other: other) }
       folded[fold] = prefix
     }

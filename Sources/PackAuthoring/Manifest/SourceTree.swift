@@ -27,7 +27,7 @@ struct SourceTree {
       if let name = String(validating: item.name, as: UTF8.self) {
         listing.items.append((name, item.kind))
       } else {
-        listing.badNames.append(String(decoding: item.name, as: UTF8.self))
+        listing.badNames.append(String(showing: item.name))
       }
     }
     listings[folder] = listing

@@ -10,7 +10,7 @@ import PackStore
 /// The key is never printed: its text is written only to its file.
 public struct SiteKey: Sendable {
   package static let signatureByteCount = 64
-  package static let firstLine = "packstore secret key 1"
+  package static let firstLine = secretKeyLine
 
   private let key: Ed25519.PrivateKey
 

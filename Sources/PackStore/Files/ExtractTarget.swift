@@ -32,9 +32,11 @@ final class OutputFile: Sendable {
 
   /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, by
   /// ``finish(in:)``, and never followed.
-  init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool) throws {
+  ///
+  /// - Parameter twins: the paths of the extraction: none replaces another.
+  init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool, twins: TwinNames? = nil) throws {
     let mode: mode_t = executable ? 0o755 : 0o644
-    (descriptor, draft) = try create(path, in: folder, replacing: replacing) { name in
+    (descriptor, draft) = try create(path, in: folder, replacing: replacing, twins) { name in
       try openNewFile(name, in: folder, mode: mode, path: path.text)
     }
     self.path = path
@@ -63,10 +65,10 @@ final class OutputFile: Sendable {
 
 /// Makes a symbolic link whose name is relative to `folder`. Its target is any bytes but zeros, as they were stored.
 func makeLink(
-  _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool
+  _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool, twins: TwinNames? = nil
 ) throws {
   let text = target.map(CChar.init(bitPattern:)) + [0]
-  let (_, draft) = try create(path, in: folder, replacing: replacing) { name in
+  let (_, draft) = try create(path, in: folder, replacing: replacing, twins) { name in
     try systemCall("cannot create", path.text) {
       text.withUnsafeBufferPointer { symlinkat($0.baseAddress!, folder, name) }
     }
@@ -80,13 +82,11 @@ func makeLink(
   }
 }
 
-/// Makes a folder where there is none, and opens it; a link or file in its place is an error. Says whether it was made.
-func enterFolder(
-  _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String
-) throws -> (descriptor: CInt, isNew: Bool) {
+/// Makes a folder if nothing has its name; returns whether it did.
+func makeFolder(_ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String) throws -> Bool {
   let isNew = mkdirat(folder, name, 0o777) == 0
   guard isNew || errno == EEXIST else { throw PackStoreError("cannot create", path(), Errno(rawValue: errno)) }
-  return (try openFolder(name, in: folder, path: path()), isNew)
+  return isNew
 }
 
 func processorCount() -> Int { max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) }
@@ -94,12 +94,14 @@ func processorCount() -> Int { max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) }
 /// Creates something by `make`, which throws `exists` when something is in the way. What is to be replaced stays as it is
 /// until what takes its place is whole: that has another name beside it meanwhile, which is returned.
 private func create<Result>(
-  _ path: ExtractPath, in folder: CInt, replacing: Bool,
+  _ path: ExtractPath, in folder: CInt, replacing: Bool, _ twins: TwinNames?,
   _ make: (UnsafePointer<CChar>) throws -> Result
 ) throws -> (Result, draft: String?) {
   do {
     return (try path.withName(make), nil)
-  } catch let error as PackStoreError where error.code == .exists && replacing {
+  } catch let error as PackStoreError where error.code == .exists {
+    try twins?.check(path.relative, in: folder)
+    guard replacing else { throw error }
     try refuseFolder(path, in: folder)
     let draft = ".packstore-\(UInt64.random(in: 0 ... .max))"
     return (try draft.withCString(make), draft)

@@ -6,7 +6,7 @@ import Testing
 extension Core {
   /// Folders as they come: order, links, names, what cannot be stored.
   @Suite struct FolderScanTests {
-    struct Notice: Equatable { var kind: UInt32, path: String }
+    struct Notice: Equatable { var kind: UInt32, path: String, twin = "" }
 
     private final class Notices { var all: [Notice] = [] }
 
@@ -18,10 +18,15 @@ extension Core {
         try store.commit { transaction in
           try transaction.add(pack, "/source") { request in
             request.context = Unmanaged.passUnretained(notices).toOpaque()
-            request.notice = { context, kind, path, length, _ in
-              let path = String(decoding: UnsafeRawBufferPointer(start: path, count: length), as: UTF8.self)
+            request.notice = { context, notice in
+              let notice = notice.pointee
+              func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
+                String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+              }
               Unmanaged<Notices>.fromOpaque(context!).takeUnretainedValue().all.append(
-                Notice(kind: kind.rawValue, path: path))
+                Notice(
+                  kind: notice.kind.rawValue, path: text(notice.path, notice.path_length),
+                  twin: text(notice.twin, notice.twin_length)))
             }
             adjust(&request)
           }
@@ -159,6 +164,64 @@ extension Core {
       let warned = try Self.add(disk, store)
       #expect(warned.status == PKS_OK && warned.notices.map(\.kind) == [PKS_NOTICE_TWIN.rawValue])
       #expect(try Self.add(disk, store, "q") { $0.portable = true }.status == PKS_REFUSED)
+    }
+
+    /// Siblings that differ by case or normal form are reported with the first of them.
+    @Test func twinsByFolding() throws {
+      let folder: Folder = [
+        "caf\u{e9}": .file("1"), "CAF\u{c9}": .file("3"), "x/Stra\u{df}e/a": .file("4"),
+        "x/STRASSE/b": .file("5"), "y/caf\u{e9}": .file("6"), "z": .link("x"), "Z/a": .file("7"),
+      ]
+      let (disk, store) = try Self.store(folder)
+      // To Swift's dictionaries both forms are one key.
+      sim_put_file(disk.raw, "/source/cafe\u{301}", [2], 1)
+      let warned = try Self.add(disk, store)
+      #expect(warned.status == PKS_OK && warned.notices.allSatisfy { $0.kind == PKS_NOTICE_TWIN.rawValue })
+      let expected = [
+        ("cafe\u{301}", "CAF\u{c9}"), ("caf\u{e9}", "CAF\u{c9}"), ("x/Stra\u{df}e", "x/STRASSE"), ("z", "Z"),
+      ]
+      #expect(
+        Set(warned.notices.map { Array("\($0.path) \($0.twin)".utf8) })
+          == Set(expected.map { Array("\($0) \($1)".utf8) }))
+      #expect(try Self.add(disk, store, "q") { $0.portable = true }.status == PKS_REFUSED)
+    }
+
+    /// A file with a secret is refused at any path, of any length and with any ends of lines, and nothing is stored.
+    @Test(arguments: [
+      "secret 1", "secret 1\n", "secret 1\r\nkey\r\n", "\u{feff}secret 1\nkey\n",
+      "secret 1\n" + String(repeating: "k", count: 100_000), "secret 1\n" + String(repeating: "key ", count: 500_000),
+    ])
+    func secretsAreRefused(_ text: String) throws {
+      for place in ["a", "deep/down/key", "z"] {
+        var folder: Folder = ["b": .file("1"), "deep/large": .file([UInt8](repeating: 1, count: 3 << 20))]
+        folder[place] = .file(text)
+        let (disk, store) = try Self.store(folder)
+        for map in [false, true] {
+          let refused = try "*".withCString { glob in
+            try "secret 1".withCString { line in
+              try withUnsafePointer(to: UnsafePointer<CChar>(glob)) { globs in
+                try Self.add(disk, store) {
+                  $0.refused_first_line = line
+                  $0.map_globs = map ? globs : nil
+                  $0.map_glob_count = map ? 1 : 0
+                }
+              }
+            }
+          }
+          #expect(refused.status == PKS_REFUSED)
+          #expect(refused.notices == [Notice(kind: PKS_NOTICE_SECRET.rawValue, path: place)])
+        }
+        #expect(try store.state().isEmpty)
+        #expect(try Self.add(disk, store).status == PKS_OK, "without the line nothing is refused")
+      }
+    }
+
+    @Test(arguments: ["secret 12", "secret", " secret 1\n", "a\nsecret 1\n", ""]) func othersAreNoSecrets(
+      _ text: String
+    ) throws {
+      let (disk, store) = try Self.store(["a": .file(text)])
+      let result = try "secret 1".withCString { line in try Self.add(disk, store) { $0.refused_first_line = line } }
+      #expect(result.status == PKS_OK)
     }
 
     @Test func aStoreInsideItsSourceIsLeftOut() throws {

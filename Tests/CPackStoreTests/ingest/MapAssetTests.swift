@@ -134,9 +134,11 @@ extension Core {
       let transaction = try store.begin()
       try transaction.add("p", "/source", map: ["*.map", "*.mpa", "link", "empty", "a.*"]) { request in
         request.context = Unmanaged.passUnretained(notices).toOpaque()
-        request.notice = { context, notice, path, length, _ in
-          let path = String(decoding: UnsafeRawBufferPointer(start: path, count: length), as: UTF8.self)
-          if notice == PKS_NOTICE_UNUSED_GLOB {
+        request.notice = { context, notice in
+          let notice = notice.pointee
+          let path = String(
+            decoding: UnsafeRawBufferPointer(start: notice.path, count: notice.path_length), as: UTF8.self)
+          if notice.kind == PKS_NOTICE_UNUSED_GLOB {
             Unmanaged<Notices>.fromOpaque(context!).takeUnretainedValue().texts.append(path)
           }
         }

@@ -93,9 +93,14 @@ extension Core {
         try store.commit { transaction in
           try transaction.select(pack, "/source", entries) { request in
             request.context = Unmanaged.passUnretained(notices).toOpaque()
-            request.notice = { context, kind, path, length, _ in
-              let path = String(decoding: UnsafeRawBufferPointer(start: path, count: length), as: UTF8.self)
-              Unmanaged<Notices>.fromOpaque(context!).takeUnretainedValue().all.append("\(kind.rawValue) \(path)")
+            request.notice = { context, notice in
+              let notice = notice.pointee
+              let path = String(
+                decoding: UnsafeRawBufferPointer(start: notice.path, count: notice.path_length), as: UTF8.self)
+              let twin = String(
+                decoding: UnsafeRawBufferPointer(start: notice.twin, count: notice.twin_length), as: UTF8.self)
+              Unmanaged<Notices>.fromOpaque(context!).takeUnretainedValue().all.append(
+                "\(notice.kind.rawValue) \(path)" + (twin.isEmpty ? "" : " \(twin)"))
             }
             adjust(&request)
           }
@@ -130,8 +135,34 @@ extension Core {
       let entries = ["Dir/x", "DIR/x", "dir/x", "n/A", "n/a", "n/b"].sorted().map { ($0, "f") }
       let warned = try Self.select(store, entries)
       #expect(warned.status == PKS_OK)
-      #expect(warned.notices == ["Dir", "dir", "n/a"].map { "\(PKS_NOTICE_TWIN.rawValue) \($0)" })
+      #expect(warned.notices == ["Dir DIR", "dir DIR", "n/a n/A"].map { "\(PKS_NOTICE_TWIN.rawValue) \($0)" })
       #expect(try Self.select(store, entries, "q") { $0.portable = true }.status == PKS_REFUSED)
+      withExtendedLifetime(disk) {}
+    }
+
+    @Test func twinsByNormalForm() throws {
+      let (disk, store) = try Self.store(["f": .file("1")])
+      let entries = ["caf\u{e9}/x", "cafe\u{301}/x", "x/\u{c9}", "x/\u{e9}"].sorted {
+        $0.utf8.lexicographicallyPrecedes($1.utf8)
+      }
+      .map { ($0, "f") }
+      let warned = try Self.select(store, entries)
+      #expect(warned.status == PKS_OK)
+      #expect(
+        warned.notices
+          == ["caf\u{e9} cafe\u{301}", "x/\u{e9} x/\u{c9}"].map { "\(PKS_NOTICE_TWIN.rawValue) \($0)" })
+      #expect(try Self.select(store, entries, "q") { $0.portable = true }.status == PKS_REFUSED)
+      withExtendedLifetime(disk) {}
+    }
+
+    /// The notice names the source, under whatever path it would be stored.
+    @Test func secretsAreRefused() throws {
+      let (disk, store) = try Self.store(["keys/site.key": .file("secret 1\nkey\n"), "f": .file("1")])
+      try "secret 1".withCString { line in
+        let refused = try Self.select(store, [("a", "f"), ("b", "keys/site.key")]) { $0.refused_first_line = line }
+        #expect(refused.status == PKS_REFUSED)
+        #expect(refused.notices == ["\(PKS_NOTICE_SECRET.rawValue) keys/site.key"])
+      }
       withExtendedLifetime(disk) {}
     }
 

@@ -1,0 +1,2 @@
+/// The first line of a file with a publisher's secret key. Such a file is never stored: everybody who gets the pack could publish.
+package let secretKeyLine = "packstore secret key 1"
