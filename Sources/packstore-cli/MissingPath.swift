@@ -23,6 +23,13 @@ extension Snapshot {
     let (folder, missing) = nearestFolder(of: path, pack)
     let names = try names(in: folder, pack)
     let prefix = folder.isEmpty ? "" : folder + "/"
+    // Strings are equal if they are canonically equivalent.
+    if let same = names.first(where: { $0 == missing && !$0.utf8.elementsEqual(missing.utf8) }) {
+      failure.facts.suggestions = [prefix + same]
+      failure.remedy =
+        "there is '\(escaped(prefix) + same.withVisibleForm)', the same letters in another Unicode normal form: copy its name from 'packstore ls'"
+      return failure
+    }
     let nearest = nearestNames(to: missing, among: names).map { prefix + $0 }
     failure.facts.suggestions = nearest
     if !nearest.isEmpty {

@@ -141,4 +141,18 @@ import Testing
     let long = String(repeating: "a", count: 1_000_000)
     #expect(PackStore.nearestNames(to: long, among: ["b" + long, "x"]) == ["b" + long])
   }
+
+  /// Two names that look alike are shown by their characters.
+  @Test func otherNormalFormsAreNamed() throws {
+    try playground.write("1", to: "forms/d\u{e9}/cafe\u{301}")
+    try playground.packstore("add", "forms-store", "forms", "--pack", "P", "-q")
+    for (path, shown) in [("d\u{e9}/caf\u{e9}", "d\u{e9}/cafe\\u0301"), ("de\u{301}/cafe\u{301}", "d\\u00e9")] {
+      let run = try playground.packstore("cat", "forms-store", path)
+      #expect(run.status == 1)
+      #expect(
+        run.errors.contains(
+          "there is '\(shown)', the same letters in another Unicode normal form: copy its name from 'packstore ls'"),
+        "\(run.errors)")
+    }
+  }
 }
