@@ -11,9 +11,11 @@
 enum {
   DEFLATE_WINDOW = 15,
   GZIP_HEADER = 16,  // added to the window for zlib's functions
-  ZSTD_WINDOW = 23,
+  LEAST_WINDOW_LOG = 23,
+  MOST_WINDOW_LOG = 27,
 };
-_Static_assert(1 << ZSTD_WINDOW == PKA_WINDOW_MAX, "the window that is named is the one that is set");
+_Static_assert(1 << LEAST_WINDOW_LOG == PKA_WINDOW_LEAST, "PKA_WINDOW_LEAST is the smallest window");
+_Static_assert(1 << MOST_WINDOW_LOG == PKA_WINDOW_MOST, "PKA_WINDOW_MOST is the largest window");
 
 struct pka_stream {
   pka_coding coding;
@@ -24,14 +26,20 @@ struct pka_stream {
 
 // MARK: Streams
 
-pka_stream *pka_stream_create(pka_coding coding) {
+static int window_log(size_t window) {
+  int log = LEAST_WINDOW_LOG;
+  while (log < MOST_WINDOW_LOG && (size_t)1 << log < window) { log++; }
+  return log;
+}
+
+pka_stream *pka_stream_create(pka_coding coding, size_t window) {
   pka_stream *stream = calloc(1, sizeof *stream);
   if (!stream) { return NULL; }
   stream->coding = coding;
   bool ok;
   if (coding == PKA_ZSTD) {
     stream->zstd = ZSTD_createDCtx();
-    ok = stream->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW));
+    ok = stream->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax, window_log(window)));
   } else {
     ok = inflateInit2(&stream->zlib, coding == PKA_GZIP ? DEFLATE_WINDOW + GZIP_HEADER : -DEFLATE_WINDOW) == Z_OK;
   }

@@ -225,4 +225,167 @@ private func snapshot(_ folder: String) throws -> [String: String] {
       }
     }
   }
+
+  // MARK: - Archives of other programs
+
+  /// Runs a script of the shell in the temporary folder.
+  private func shell(_ script: String) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-ec", script]
+    process.currentDirectoryURL = URL(fileURLWithPath: temporary.path)
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(script)")
+  }
+
+  private static func has(_ program: String, _ answer: String) -> Bool {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", "\(program) --version | grep -q '\(answer)'"]
+    process.standardError = FileHandle.nullDevice
+    try? process.run()
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }
+
+  private static let hasGNUTar = has("tar", "GNU tar")
+  private static let hasZstd = has("zstd", "Zstandard")
+
+  private func unpack(_ name: String) throws -> [String: String] {
+    let folder = temporary.path("out-\(UUID().uuidString)")
+    try ForeignArchive(FilePath(temporary.path(name))).unpack(into: FilePath(folder))
+    return try snapshot(folder)
+  }
+
+  /// All forms of sparse files, with a hole at the beginning, at the end, in the middle, many of them, and nothing but one.
+  @Test(
+    .enabled(if: hasGNUTar),
+    arguments: ["gnu --sparse", "pax --sparse-version=0.0", "pax --sparse-version=0.1", "pax --sparse-version=1.0"])
+  func sparseFiles(_ form: String) throws {
+    try shell(
+      """
+      mkdir tree; cd tree; truncate -s 1M first; printf x >>first; printf x >last; truncate -s 3000001 last
+      truncate -s 70000 holes; : >empty; printf text >text; truncate -s 500000 middle
+      printf one | dd of=middle bs=1 seek=100000 conv=notrunc; printf two | dd of=middle bs=1 seek=400000 conv=notrunc
+      truncate -s 4M many; for i in $(seq 0 8 500); do printf $i | dd of=many bs=4096 seek=$i conv=notrunc; done
+      cd ..; tar -C tree --sparse --format=\(form) -cf sparse.tar .; tar -C tree -cf plain.tar .
+      test $(stat -c %s sparse.tar) -lt 1000000
+      """)
+    let expected = try snapshot(temporary.path("tree"))
+    for name in ["sparse.tar", "plain.tar"] { #expect(try unpack(name) == expected, "\(name)") }
+    let path = FilePath(temporary.path("sparse.tar"))
+    let byteCount = try ForeignArchive(path).list { _ in }.byteCount
+    try ForeignArchive(path, limits: .init(byteCount: byteCount)).list { _ in }
+    #expect(throws: PackStoreError.self, "zeros count, too") {
+      try ForeignArchive(path, limits: .init(byteCount: byteCount - 1)).list { _ in }
+    }
+  }
+
+  /// Labels, folders of incremental backups, hard links to links, and files that link to themselves.
+  @Test(.enabled(if: hasGNUTar)) func otherEntriesOfTar() throws {
+    try shell(
+      """
+      mkdir -p tree/sub; cd tree; echo x >a; ln -s a s; ln s s2; ln s sub/s3; echo y >sub/b; cd ..
+      tar -C tree -V label -cf label.tar .; tar -C tree --format=pax -V label -cf pax.tar .
+      tar -C tree --listed-incremental=list -cf incremental.tar .
+      tar -C tree --format=pax --listed-incremental=list2 -cf pax-incremental.tar .
+      tar -C tree -cf links.tar a s s2 sub/s3 sub/b
+      python3 -c "
+      import tarfile, io
+      with tarfile.open('self.tar', 'w') as t:
+        for name, data in (('a', b'x\\n'), ('sub/b', b'y\\n')):
+          i = tarfile.TarInfo(name); i.size = 2; t.addfile(i, io.BytesIO(data))
+        for name in 's', 's2', 'sub/s3':
+          i = tarfile.TarInfo(name); i.type = tarfile.SYMTYPE; i.linkname = 'a'; t.addfile(i)
+        for name, link in (('a', 'a'), ('./sub/b', 'sub/b'), ('s', './s')):
+          i = tarfile.TarInfo(name); i.type = tarfile.LNKTYPE; i.linkname = link; t.addfile(i)
+      "
+      """)
+    let expected = try snapshot(temporary.path("tree"))
+    #expect(expected.count == 5)
+    for name in ["label", "pax", "incremental", "pax-incremental", "links", "self"] {
+      #expect(try unpack("\(name).tar") == expected, "\(name)")
+    }
+  }
+
+  /// Frames that decoders skip, at the beginning, in the middle and at the end, as pzstd and seekable files have them; and windows that
+  /// the caller has to allow.
+  @Test(.enabled(if: hasZstd)) func framesOfZstd() throws {
+    try shell(
+      """
+      mkdir tree; head -c 300000 /dev/urandom >tree/noise; echo text >tree/text; tar -C tree -cf plain.tar .
+      skip() { printf '\\120\\052\\115\\030\\004\\000\\000\\000abcd'; }
+      zstd -q <plain.tar >z.zst; head -c 1000 plain.tar | zstd -q >first.zst; tail -c +1001 plain.tar | zstd -q >second.zst
+      (skip; cat z.zst) >skip.zst; (skip; skip; cat first.zst; skip; cat second.zst; skip) >all.zst
+      head -c 20000000 /dev/zero >tree/zeros; tar -C tree -c . | zstd -q --ultra -22 --long=27 >long.zst
+      """)
+    for name in ["skip.zst", "all.zst"] { #expect(try unpack(name).count == 2, "\(name)") }
+    let path = FilePath(temporary.path("long.zst"))
+    #expect(throws: PackStoreError.self) { try ForeignArchive(path).list { _ in } }
+    var limits = ForeignArchive.Limits()
+    limits.windowByteCount = 128 << 20
+    #expect(try ForeignArchive(path, limits: limits).list { _ in }.fileCount == 3)
+  }
+
+  /// Zip files with other bytes: whole, so they are refused and not damaged, and the remedy makes them readable.
+  @Test func zipWithOtherBytes() throws {
+    let zip = try Data(contentsOf: URL(fileURLWithPath: Samples.folder.path("good/stored.zip")))
+    let count = zip.count
+    for (before, after, finding) in [
+      ("#!/bin/sh\n", "", "has 10 bytes before the zip file"), ("x", "", "has 1 byte before the zip file"),
+      ("", "\n", "has 1 byte after the end of the zip file"),
+      ("", String(repeating: "page", count: 60_000), "has 240000 bytes after the end of the zip file"),
+      ("#!", "\r\n", "has 2 bytes after the end of the zip file"),
+    ] {
+      let path = FilePath(temporary.path("a.zip"))
+      try (Data(before.utf8) + zip + Data(after.utf8)).write(to: URL(fileURLWithPath: path.string))
+      let error = #expect(throws: PackStoreError.self) { try ForeignArchive(path).list { _ in } }
+      #expect(error?.code == .refused && error?.reason == "the archive \(finding)", "\(String(describing: error))")
+      let remedy =
+        after.isEmpty
+        ? "cut them off: tail -c +\(before.utf8.count + 1), or pack it again"
+        : "cut them off: head -c \(before.utf8.count + count)"
+      #expect(error?.remedy == remedy, "\(String(describing: error))")
+    }
+  }
+
+  /// Names in a code page of DOS, and names that have a field in UTF-8.
+  @Test func namesOfZip() throws {
+    try shell(
+      """
+      python3 -c "
+      import struct, zipfile, zlib
+      def zip(path, name, field=b''):
+        info = zipfile.ZipInfo('x' * len(name)); info.extra = field
+        with zipfile.ZipFile(path, 'w') as z: z.writestr(info, b'data')
+        data = open(path, 'rb').read().replace(b'x' * len(name), name)
+        open(path, 'wb').write(data)
+      def field(name, text, version=1):
+        body = struct.pack('<BI', version, zlib.crc32(name)) + text
+        return struct.pack('<HH', 0x7075, len(body)) + body
+      name, text = b'caf\\x82.txt', 'caf\\u00e9.txt'.encode()
+      zip('plain.zip', name); zip('field.zip', name, field(name, text)); zip('old.zip', name, field(b'other', text))
+      zip('version.zip', name, field(name, text, 2)); zip('bad.zip', name, field(name, b'../out'))
+      "
+      """)
+    func names(_ zip: String, _ encoding: ForeignArchive.NameEncoding? = nil) throws -> [String] {
+      var archive = try ForeignArchive(FilePath(temporary.path(zip))), names: [String] = []
+      archive.nameEncoding = encoding
+      try archive.list { names.append($0.path) }
+      return names
+    }
+    #expect(try names("field.zip") == ["caf\u{e9}.txt"])
+    for zip in ["plain.zip", "old.zip", "version.zip"] {
+      let error = #expect(throws: PackStoreError.self) { try names(zip) }
+      #expect(error?.reason == #"the archive holds 'caf\x82.txt', whose name is not UTF-8"#, "\(zip)")
+      #expect(error?.remedy == "name its encoding with --names cp437, as 'unzip -O' does")
+      for encoding in [ForeignArchive.NameEncoding.cp437, .cp850] {
+        #expect(try names(zip, encoding) == ["caf\u{e9}.txt"])
+      }
+      #expect(try names(zip, .latin1) == ["caf\u{82}.txt"])
+    }
+    #expect(throws: PackStoreError.self) { try names("bad.zip", .cp437) }
+  }
 }

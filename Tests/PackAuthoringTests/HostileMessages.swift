@@ -49,7 +49,7 @@ let hostileMessages: [String: String] = [
   "cut.tar.gz":
     "corrupt: compressed data is cut short in cut.tar.gz",
   "cut.zip":
-    "corrupt: the end of the zip file is missing, or other bytes follow it, in cut.zip",
+    "corrupt: the end of the zip file is missing in cut.zip",
   "data-link.aar":
     "refused: the archive 'data-link.aar' holds 'd', which is no file and has content",
   "deep.tar":
@@ -88,8 +88,6 @@ let hostileMessages: [String: String] = [
     "refused: the archive 'global.tar' has a global header that names or measures all entries, which is not read",
   "hard-link-later.tar":
     "refused: the archive 'hard-link-later.tar' holds 'h', a hard link to 'z', which is no file before it",
-  "hard-link-link.tar":
-    "refused: the archive 'hard-link-link.tar' holds 'h', a hard link to 's', which is no file before it",
   "hard-link-out.tar":
     "refused: the archive 'hard-link-out.tar' holds '../out', whose name has a part '..'",
   "header.aar":
@@ -125,11 +123,11 @@ let hostileMessages: [String: String] = [
   "no-target.aar":
     "refused: the archive 'no-target.aar' holds 'd', a link without a target",
   "not-utf8.aar":
-    "refused: the archive 'not-utf8.aar' holds 'z�', whose name is not UTF-8",
+    #"refused: the archive 'not-utf8.aar' holds 'z\xff', whose name is not UTF-8"#,
   "not-utf8.tar":
-    "refused: the archive 'not-utf8.tar' holds 'z��zt', whose name is not UTF-8",
+    #"refused: the archive 'not-utf8.tar' holds 'z\xff\xfezt', whose name is not UTF-8"#,
   "not-utf8.zip":
-    "refused: the archive 'not-utf8.zip' holds 'z��z', whose name is not UTF-8",
+    #"refused: the archive 'not-utf8.zip' holds 'z\xff\xfez', whose name is not UTF-8"#,
   "nothing":
     "wrong kind: 'nothing' is not an archive of any kind that is read",
   "nul.aar":
@@ -147,7 +145,7 @@ let hostileMessages: [String: String] = [
   "pipe.zip":
     "refused: the archive 'pipe.zip' holds 'p', a pipe",
   "prefix.zip":
-    "corrupt: the central directory is not where the end of the zip file says in prefix.zip",
+    "refused: the archive 'prefix.zip' has 9 bytes before the zip file",
   "seven.7z":
     "refused: the archive 'seven.7z' is a 7z archive, which is not read",
   "shorter.zip":
@@ -155,9 +153,19 @@ let hostileMessages: [String: String] = [
   "socket.aar":
     "refused: the archive 'socket.aar' holds 'd', a socket",
   "sparse-pax.tar":
-    "refused: the archive 'sparse-pax.tar' holds a sparse file, which is not read",
-  "sparse.tar":
-    "refused: the archive 'sparse.tar' holds 's', a sparse file, which is not read",
+    "corrupt: the map of the sparse file 's' is damaged in sparse-pax.tar",
+  "sparse-version.tar":
+    "refused: the archive 'sparse-version.tar' holds 's', a sparse file of an unknown version",
+  "sparse-overlap.tar":
+    "corrupt: the map of the sparse file 's' is damaged in sparse-overlap.tar",
+  "sparse-long.tar":
+    "corrupt: the map of the sparse file 's' is damaged in sparse-long.tar",
+  "sparse-bomb.tar":
+    "refused: the archive 'sparse-bomb.tar' unpacks to more than 67108864 bytes, which is the limit",
+  "sparse-pieces.tar":
+    "refused: the archive 'sparse-pieces.tar' holds 's', a sparse file of more than 1000000 pieces",
+  "sparse-end.tar":
+    "corrupt: the map of the sparse file 's' is damaged in sparse-end.tar",
   "stored-size.aar":
     "refused: the archive 'stored-size.aar' has a block of 4611686018427387904 bytes, and 16 MiB is the limit",
   "sum.tar":
@@ -171,7 +179,7 @@ let hostileMessages: [String: String] = [
   "trailing.tar.gz":
     "corrupt: other bytes follow the compressed data in trailing.tar.gz",
   "trailing.zip":
-    "corrupt: the end of the zip file is missing, or other bytes follow it, in trailing.zip",
+    "refused: the archive 'trailing.zip' has 4 bytes after the end of the zip file",
   "twice.aar":
     "refused: the archive 'twice.aar' holds 'empty', twice",
   "twice.tar":

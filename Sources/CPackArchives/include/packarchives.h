@@ -43,17 +43,22 @@ typedef enum pka_state {
   PKA_MORE,     ///< more bytes are needed, or more room
   PKA_END,      ///< the stream ended, and its sum is right
   PKA_DAMAGED,  ///< the bytes are no such stream
-  PKA_WINDOW,   ///< the stream wants more memory than PKA_WINDOW_MAX
+  PKA_WINDOW,   ///< the stream requires a larger window than allowed
   PKA_NO_MEMORY,
 } pka_state;
 
-/// How far a zstd frame may refer back, bytes. What zstd makes up to its level 19 stays within it.
-enum { PKA_WINDOW_MAX = 8 * 1024 * 1024 };
+/// Windows of zstd, in bytes: how far a frame may refer back, and how much memory it takes to decode one.
+enum {
+  PKA_WINDOW_LEAST = 8 * 1024 * 1024,   ///< enough for the levels up to 19
+  PKA_WINDOW_MOST = 128 * 1024 * 1024,  ///< enough for `--ultra` and `--long`, as for `zstd -d`
+};
 
 typedef struct pka_stream pka_stream;
 
-pka_stream *pka_stream_create(pka_coding coding);  ///< NULL when memory is short
-void pka_stream_destroy(pka_stream *stream);       ///< NULL is nothing
+/// Creates a stream that decodes zstd frames with windows of up to `window` bytes, from PKA_WINDOW_LEAST to
+/// PKA_WINDOW_MOST. Returns NULL if out of memory.
+pka_stream *pka_stream_create(pka_coding coding, size_t window);
+void pka_stream_destroy(pka_stream *stream);  ///< NULL is nothing
 
 /// Decodes as much as there is or as fits. The lengths are what there is before the call, and after it how much was taken
 /// and how much was given. After PKA_END the next call begins another stream.

@@ -32,9 +32,10 @@ struct ArchiveFaults: Sendable {
   }
 }
 
-/// A name for people: what is no UTF-8, and what would move a terminal's cursor, is replaced, and what is long is cut.
+/// A name for people: bytes that are not UTF-8 appear as `\xe9`, characters that would move a terminal's cursor are replaced, and long
+/// names are cut.
 func shown(_ name: some Sequence<UInt8>) -> String {
-  let scalars = String(decoding: Array(name), as: UTF8.self).unicodeScalars
+  let scalars = String(showing: Array(name)).unicodeScalars
   let limit = 100
   var text = String.UnicodeScalarView(
     scalars.prefix(limit).map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 })

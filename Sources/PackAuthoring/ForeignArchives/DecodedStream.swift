@@ -16,18 +16,27 @@ final class DecodedStream: ByteStream {
   private let coding: Coding
   private let faults: ArchiveFaults
   private let stream: OpaquePointer
+  private let window: Int
   private var budget: ByteBudget
   private var hasEnded = false
 
-  /// - Parameter budget: what the stream may give altogether.
-  init(_ coding: Coding, of source: StreamReader, _ budget: ByteBudget, _ faults: ArchiveFaults) throws {
+  /// The most memory that decoding a stream takes, unless the caller allows more.
+  static let leastWindow = Int(PKA_WINDOW_LEAST)
+
+  /// - Parameters:
+  ///   - budget: how many bytes the stream may give altogether.
+  ///   - window: how much memory a zstd frame may take, in bytes, up to 128 MiB.
+  init(
+    _ coding: Coding, of source: StreamReader, _ budget: ByteBudget, window: Int = leastWindow, _ faults: ArchiveFaults
+  ) throws {
     let core =
       switch coding {
       case .gzip: PKA_GZIP
       case .zstd: PKA_ZSTD
       case .deflate: PKA_DEFLATE
       }
-    guard let stream = pka_stream_create(core) else { throw Self.noMemory }
+    guard let stream = pka_stream_create(core, window) else { throw Self.noMemory }
+    self.window = window
     self.stream = stream
     self.source = source
     self.coding = coding
@@ -77,8 +86,8 @@ final class DecodedStream: ByteStream {
     case PKA_MORE, PKA_END: break
     case PKA_WINDOW:
       throw faults.refused(
-        "needs more than \(PKA_WINDOW_MAX >> 20) MiB of memory to decompress",
-        remedy: "compress it again without --ultra and --long")
+        "needs more than \(window >> 20) MiB of memory to decompress",
+        remedy: window < PKA_WINDOW_MOST ? ByteBudget.remedy : "compress it again without --long")
     case PKA_NO_MEMORY: throw Self.noMemory
     default: throw faults.damaged("compressed data is damaged")
     }

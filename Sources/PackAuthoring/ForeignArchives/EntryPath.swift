@@ -71,6 +71,11 @@ struct EntryTable {
   private let faults: ArchiveFaults
   private var records: [Key: Record] = [:]
 
+  /// Targets of links, for hard links to them, until they have ``targetLimit`` bytes.
+  private var targets: [Key: [UInt8]] = [:]
+  private var targetByteCount = 0
+  private static let targetLimit = 16 << 20
+
   init(limit: Int, _ faults: ArchiveFaults) {
     self.limit = limit
     self.faults = faults
@@ -80,6 +85,24 @@ struct EntryTable {
   func byteCount(ofFile path: EntryPath) -> UInt64? {
     guard let record = records[Key(path.bytes[...])], record.kind == .file else { return nil }
     return record.byteCount
+  }
+
+  /// The target of a link that came before; `nil` if no such link is known.
+  func target(ofLink path: EntryPath) -> [UInt8]? { targets[Key(path.bytes[...])] }
+
+  /// Whether a file or a link came before.
+  func hasFileOrLink(_ path: EntryPath) -> Bool {
+    let kind = records[Key(path.bytes[...])]?.kind
+    return kind == .file || kind == .link
+  }
+
+  /// Inserts a link.
+  ///
+  /// - Throws: `refused` when another entry is in the way, or there are too many.
+  mutating func insertLink(_ path: EntryPath, to target: [UInt8]) throws {
+    try insert(path, .link)
+    targetByteCount += target.count
+    if targetByteCount <= Self.targetLimit { targets[Key(path.bytes[...])] = target }
   }
 
   /// - Throws: `refused` when another entry is in the way, or there are too many.

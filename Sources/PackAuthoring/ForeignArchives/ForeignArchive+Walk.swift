@@ -77,15 +77,17 @@ private struct ArchiveWalk: ~Copyable {
         guard entry.kind == .folder else { throw faults.refused("holds a file or link without a name") }
         continue
       }
-      try visit(.init(path: path.text, kind: take(entry, at: path, progress)))
+      guard let kind = try take(entry, at: path, progress) else { continue }
+      try visit(.init(path: path.text, kind: kind))
       progress(totals)
     }
     return totals
   }
 
+  /// Returns `nil` for an entry that adds nothing.
   private mutating func take(
     _ entry: ContainerEntry, at path: EntryPath, _ progress: (ForeignArchive.Totals) -> Void
-  ) throws -> ForeignArchive.Entry.Kind {
+  ) throws -> ForeignArchive.Entry.Kind? {
     switch entry.kind {
     case .folder:
       try table.insert(path, .folder)
@@ -96,18 +98,26 @@ private struct ArchiveWalk: ~Copyable {
       guard !target.isEmpty, target.count <= EntryPath.byteLimit, !target.contains(0) else {
         throw faults.refused(path.bytes, "a link whose target is empty, too long, or has a NUL")
       }
-      try table.insert(path, .link)
-      try folder?.makeLink(path.bytes, to: target)
-      totals.linkCount += 1
-      return .link(target: String(decoding: target, as: UTF8.self))
+      return try addLink(path, to: target)
     case .hardLink(let target):
-      return .file(byteCount: try addName(path, of: EntryPath(target, faults)), isExecutable: entry.isExecutable)
+      let file = try EntryPath(target, faults)
+      // GNU tar and bsdtar pass over a file that links to itself.
+      if file == path, table.hasFileOrLink(path) { return nil }
+      if let target = table.target(ofLink: file) { return try addLink(path, to: target) }
+      return .file(byteCount: try addName(path, of: file), isExecutable: entry.isExecutable)
     case .file(let byteCount):
       try table.insert(path, .file, byteCount: byteCount)
       try copyFile(entry, at: path, byteCount, progress)
       totals.fileCount += 1
       return .file(byteCount: byteCount, isExecutable: entry.isExecutable)
     }
+  }
+
+  private mutating func addLink(_ path: EntryPath, to target: [UInt8]) throws -> ForeignArchive.Entry.Kind {
+    try table.insertLink(path, to: target)
+    try folder?.makeLink(path.bytes, to: target)
+    totals.linkCount += 1
+    return .link(target: String(decoding: target, as: UTF8.self))
   }
 
   /// Another name of a file is a file of its own in a store, which keeps equal bytes once.

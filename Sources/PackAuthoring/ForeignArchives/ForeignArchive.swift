@@ -21,27 +21,68 @@ public struct ForeignArchive: Sendable {
     /// How many bytes it may unpack to. By default 200 times the archive's size, at least 64 MiB and at most 200 GB.
     public var byteCount: UInt64?
 
+    /// How much memory decompressing it may take, in bytes, from 8 to 128 MiB: `zstd --ultra` and `zstd --long` make files that take
+    /// more than 8 MiB.
+    public var windowByteCount = 8 << 20
+
     /// How many files, folders and links it may have.
     public var entryCount = 1_000_000
 
     public init(byteCount: UInt64? = nil) { self.byteCount = byteCount }
   }
 
+  /// The encoding of a zip file's names that are not UTF-8; `nil`: such names are refused.
+  public var nameEncoding: NameEncoding?
+
   public let path: FilePath
   public let format: Format
   public let limits: Limits
 
+  /// The archive in error messages.
+  let name: String
+
   /// Finds out what kind of archive a file is, by its first bytes and not by its name.
   ///
+  /// - Parameters:
+  ///   - path: the path of the file.
+  ///   - name: the archive in error messages, if not the path: such as `standard input` for a copy of it.
+  ///   - limits: how much it may hold.
   /// - Throws: `notFound`, `ioError` for the file; `wrongKind` when it is no archive; `refused` for a kind that is not
   ///   read.
-  public init(_ path: FilePath, limits: Limits = .init()) throws {
+  public init(_ path: FilePath, name: String? = nil, limits: Limits = .init()) throws {
     self.path = path
     self.limits = limits
-    let faults = ArchiveFaults(file: path.string)
-    let start = try InputFile(path).bytes(upTo: 512)
-    guard let format = try Self.format(start, faults) else { throw faults.noArchive }
-    self.format = format
+    self.name = name ?? path.string
+    let faults = ArchiveFaults(file: self.name)
+    let file = try InputFile(path)
+    if let format = try Self.format(Self.start(of: file), faults) {
+      self.format = format
+    } else if let fault = try ZipBounds(of: file)?.fault(faults) {
+      throw fault
+    } else {
+      throw faults.noArchive
+    }
+  }
+
+  /// The first bytes of a file, after skippable frames of zstd, which LZ4 has as well.
+  private static func start(of file: InputFile) throws -> [UInt8] {
+    let byteCount = try file.byteCount
+    var offset: UInt64 = 0
+    for _ in 0..<skippableFrameLimit {
+      let header = try file.bytes(at: offset, upTo: 8)
+      guard isSkippableFrame(header), header.count == 8 else { break }
+      let next = offset + 8 + UInt64(UInt32(littleEndian: header[4...]))
+      guard next < byteCount else { break }
+      offset = next
+    }
+    return try file.bytes(at: offset, upTo: 512)
+  }
+
+  /// More than programs write.
+  private static let skippableFrameLimit = 1_000
+
+  private static func isSkippableFrame(_ start: [UInt8]) -> Bool {
+    start.dropFirst().starts(with: [0x2A, 0x4D, 0x18]) && start.first.map { 0x50...0x5F ~= $0 } == true
   }
 
   private static func format(_ start: [UInt8], _ faults: ArchiveFaults) throws -> Format? {
@@ -70,7 +111,7 @@ public struct ForeignArchive: Sendable {
     init?(_ start: [UInt8]) {
       if start.starts(with: [0x1F, 0x8B]) {
         self = .gzip
-      } else if start.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
+      } else if start.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) || ForeignArchive.isSkippableFrame(start) {
         self = .zstd
       } else {
         return nil
@@ -88,7 +129,7 @@ public struct ForeignArchive: Sendable {
   /// Opens the archive for one walk through it.
   func open() throws -> (reader: any ContainerReader, budget: ByteBudget, faults: ArchiveFaults) {
     let file = try InputFile(path)
-    let faults = ArchiveFaults(file: path.string)
+    let faults = ArchiveFaults(file: name)
     let byteCount = try file.byteCount
     let budget = ByteBudget(
       limit: limits.byteCount ?? Self.defaultLimit(archiveByteCount: byteCount), faults)
@@ -96,7 +137,7 @@ public struct ForeignArchive: Sendable {
     let start = try file.bytes(upTo: 4)
     let reader: any ContainerReader
     switch format {
-    case .zip: reader = try ZipContainer(file, limit: budget.limit, faults)
+    case .zip: reader = try ZipContainer(file, limit: budget.limit, names: nameEncoding, faults)
     case .tar:
       let coding: DecodedStream.Coding? =
         switch Compression(start) {
@@ -104,7 +145,9 @@ public struct ForeignArchive: Sendable {
         case .zstd: .zstd
         case nil: nil
         }
-      let content = try coding.map { StreamReader(try DecodedStream($0, of: raw, budget, faults), faults) }
+      let content = try coding.map {
+        StreamReader(try DecodedStream($0, of: raw, budget, window: limits.windowByteCount, faults), faults)
+      }
       reader = TarContainer(content ?? raw, faults)
     case .appleArchive:
       let isCompressed = start.starts(with: "pbz".utf8)

@@ -15,6 +15,22 @@ extension ForeignArchive {
       let prefix = AssetPackManifest.contents + "/"
       return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
     }
+
+    /// The entries that are installed, by their paths in the pack.
+    ///
+    /// - Parameters:
+    ///   - entries: the archive's entries, as ``ForeignArchive/unpackForInstall(into:visit:progress:)`` visits them.
+    ///   - rules: which files and folders are skipped; `nil` if none.
+    /// - Throws: the errors of reading a file `.packignore`.
+    package func installed(_ entries: [Entry], ignoring rules: IgnoreRules?) throws -> [Entry] {
+      let walk = rules.map { IgnoreWalk(folder, $0) }
+      return try entries.compactMap { entry in
+        guard let path = installedPath(of: entry.path),
+          try walk?.ignoresAny(of: path, isFolder: entry.kind == .folder) != true
+        else { return nil }
+        return Entry(path: path, kind: entry.kind)
+      }
+    }
   }
 
   /// What installing an archive came to.
@@ -44,7 +60,7 @@ extension ForeignArchive {
       items[0].kind == .folder
     else { return nil }
     let file = try InputFile(AssetPackManifest.name, in: folder)
-    let faults = ArchiveFaults(file: path.string)
+    let faults = ArchiveFaults(file: name)
     guard try file.byteCount <= UInt64(AssetPackManifest.byteLimit) else {
       throw faults.refused("has a \(AssetPackManifest.name) of more than 1 MiB")
     }
@@ -60,14 +76,14 @@ extension ForeignArchive {
   public func packName(_ manifest: AssetPackManifest?, chosen: PackID? = nil) throws -> PackID {
     if let chosen { return chosen }
     guard let manifest else {
-      var error = PackStoreError(.invalidArgument, "the archive does not say which pack it is", file: path.string)
+      var error = PackStoreError(.invalidArgument, "the archive does not say which pack it is", file: name)
       error.specificRemedy = "name the pack"
       throw error
     }
     guard let pack = try? PackID(validating: manifest.assetPackID) else {
       var error = PackStoreError(
         .invalidArgument, "the archive is of the pack '\(shown(manifest.assetPackID.utf8))', which is no name here",
-        file: path.string)
+        file: name)
       error.specificRemedy = "name the pack"
       throw error
     }
@@ -82,8 +98,8 @@ extension Store {
   /// - Parameters:
   ///   - archive: the archive. It is unpacked first, in a folder that is gone afterwards.
   ///   - pack: the pack that gets the version; nil for the one that an asset pack of Apple's names.
-  ///   - options: compression, layout, mapped files, attributes: by default those of an asset pack of Apple's. Links are
-  ///     stored as links.
+  ///   - options: compression, layout, mapped files, skipped files, attributes: by default the attributes of Apple's
+  ///     asset pack. Links are stored as links.
   ///   - temporaryFolder: where there is room for what the archive holds.
   ///   - unpackProgress: called on a thread of the store's, after each entry and after every 256 KiB.
   ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.

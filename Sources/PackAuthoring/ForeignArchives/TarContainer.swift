@@ -2,7 +2,7 @@ import PackStore
 
 /// A tar file of any of the usual kinds: the old one, ustar, GNU's, and pax.
 struct TarContainer: ContainerReader {
-  private static let blockByteCount = 512
+  static let blockByteCount = 512
 
   /// For a name or the records of a pax header.
   private static let extensionLimit: UInt64 = 1 << 20
@@ -13,6 +13,8 @@ struct TarContainer: ContainerReader {
   /// Of the body that was not read yet, and of the zeros after it.
   private var bodyLeft: UInt64 = 0
   private var padding: UInt64 = 0
+  /// The present file, if it is a sparse one.
+  private var sparse: SparseFile?
   private var hasEnded = false
 
   init(_ input: StreamReader, _ faults: ArchiveFaults) {
@@ -25,6 +27,7 @@ struct TarContainer: ContainerReader {
     var path: [UInt8]?
     var target: [UInt8]?
     var byteCount: UInt64?
+    var sparse: TarSparse?
   }
 
   mutating func next() throws -> ContainerEntry? {
@@ -32,6 +35,7 @@ struct TarContainer: ContainerReader {
     try input.skip(bodyLeft, "a file")
     try input.skip(padding, "a file")
     (bodyLeft, padding) = (0, 0)
+    sparse = nil
     var extensions = Extensions()
     while true {
       let block = try input.bytes(Self.blockByteCount, "the archive, which does not have its end mark,")
@@ -42,12 +46,13 @@ struct TarContainer: ContainerReader {
         return nil
       }
       guard let header = ForeignTarHeader(block) else { throw faults.damaged("a header has a wrong sum or number") }
-      if try !read(header, into: &extensions) { return try entry(header, extensions) }
+      if try !read(header, into: &extensions) { return try entry(header, block, extensions) }
     }
   }
 
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-    try input.read(into: buffer, ofFileWith: &bodyLeft)
+    guard sparse != nil else { return try input.read(into: buffer, ofFileWith: &bodyLeft) }
+    return try sparse?.read(into: buffer) { try input.read(into: $0, ofFileWith: &bodyLeft) } ?? 0
   }
 
   /// Reads what a header says about the next one; false for one of an entry.
@@ -55,11 +60,15 @@ struct TarContainer: ContainerReader {
     switch header.type {
     case UInt8(ascii: "L"): extensions.path = try text(of: header)
     case UInt8(ascii: "K"): extensions.target = try text(of: header)
+    case UInt8(ascii: "V"):
+      // The label of the archive.
+      try input.skip(header.byteCount, "a label")
+      try input.skip(Self.padding(header.byteCount), "a label")
     case UInt8(ascii: "x"): try apply(body(of: header), to: &extensions)
     case UInt8(ascii: "g"):
       var all = Extensions()
       try apply(body(of: header), to: &all)
-      guard all.path == nil, all.target == nil, all.byteCount == nil else {
+      guard all.path == nil, all.target == nil, all.byteCount == nil, all.sparse == nil else {
         throw faults.refused("has a global header that names or measures all entries, which is not read")
       }
     default: return false
@@ -102,16 +111,21 @@ struct TarContainer: ContainerReader {
         throw faults.damaged("a pax header has a size that is no number")
       }
       extensions.byteCount = number
-    case _ where key.hasPrefix("GNU.sparse."):
-      throw faults.refused("holds a sparse file, which is not read", remedy: sparse)
+    case _ where key.hasPrefix(TarSparse.keyPrefix): extensions.sparse = apply(key, value, to: extensions.sparse)
     default: break
     }
   }
 
-  private var sparse: String { "make it again without --sparse" }
+  private func apply(_ key: String, _ value: [UInt8], to sparse: TarSparse?) -> TarSparse {
+    var sparse = sparse ?? TarSparse()
+    sparse.apply(key, value)
+    return sparse
+  }
 
-  private mutating func entry(_ header: ForeignTarHeader, _ extensions: Extensions) throws -> ContainerEntry {
-    let path = extensions.path ?? header.path
+  private mutating func entry(
+    _ header: ForeignTarHeader, _ block: [UInt8], _ extensions: Extensions
+  ) throws -> ContainerEntry {
+    let path = extensions.sparse?.name ?? extensions.path ?? header.path
     let target = extensions.target ?? header.linkName
     let byteCount = extensions.byteCount ?? header.byteCount
     var entry = ContainerEntry(path: path, kind: .folder, isExecutable: isExecutable(mode: header.mode))
@@ -119,23 +133,40 @@ struct TarContainer: ContainerReader {
     case UInt8(ascii: "0"), UInt8(ascii: "7"), 0:
       // The old kind has no other sign of a folder.
       if path.last == UInt8(ascii: "/") { break }
-      entry.kind = .file(byteCount: byteCount)
       (bodyLeft, padding) = (byteCount, Self.padding(byteCount))
+      let map = try extensions.sparse?.map(path, input, bodyLeft: &bodyLeft, faults)
+      entry.kind = .file(byteCount: try map.map { try begin($0, path) } ?? byteCount)
+      return entry
     case UInt8(ascii: "1"): entry.kind = .hardLink(target: target)
     case UInt8(ascii: "2"): entry.kind = .link(target: target)
     case UInt8(ascii: "3"), UInt8(ascii: "4"): throw faults.refused(path, "a device")
     case UInt8(ascii: "5"): break
     case UInt8(ascii: "6"): throw faults.refused(path, "a pipe")
-    case UInt8(ascii: "S"): throw faults.refused(path, "a sparse file, which is not read", remedy: sparse)
-    case UInt8(ascii: "M"), UInt8(ascii: "V"):
+    case UInt8(ascii: "D"):
+      // The body lists the folder's content at the time of an incremental backup.
+      (bodyLeft, padding) = (byteCount, Self.padding(byteCount))
+      return entry
+    case UInt8(ascii: "S"):
+      let map = try TarSparse.map(path, block, input, faults)
+      (bodyLeft, padding) = (byteCount, Self.padding(byteCount))
+      entry.kind = .file(byteCount: try begin(map, path))
+      return entry
+    case UInt8(ascii: "M"):
       throw faults.refused("is one of several volumes, which are not read", remedy: "make it again as one file")
     default: throw faults.refused(path, "of kind '\(shown([header.type]))', which is not read")
     }
     // The size of what is no file means nothing to most programs, and bytes that follow to some.
-    if bodyLeft == 0, byteCount > 0 {
+    if byteCount > 0 {
       throw faults.refused(path, "which is no file and has \(byteCount) bytes")
     }
     return entry
+  }
+
+  /// Begins to read a sparse file; returns its length.
+  private mutating func begin(_ map: SparseMap, _ path: [UInt8]) throws -> UInt64 {
+    guard map.storedByteCount == bodyLeft else { throw TarSparse.damaged(path, faults) }
+    sparse = SparseFile(map)
+    return map.byteCount
   }
 
   private static func padding(_ byteCount: UInt64) -> UInt64 {
@@ -184,7 +215,7 @@ struct ForeignTarHeader {
   }
 
   /// Octal digits among spaces and zeros, of which none are 0; or a binary number, whose first bit is set.
-  private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
+  static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
     if let first = field.first, first & 0x80 != 0 {
       guard first == 0x80, field.dropFirst().dropLast(8).allSatisfy({ $0 == 0 }) else { return nil }
       return UInt64(bigEndian: field.dropFirst().suffix(8))

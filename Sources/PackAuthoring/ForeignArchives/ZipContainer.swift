@@ -11,6 +11,7 @@ struct ZipContainer: ContainerReader {
   private let end: ZipEnd
   private let directory: StreamReader
   private let limit: UInt64
+  private let names: ZipNames
   private var entriesLeft: UInt64
   private var directoryLeft: UInt64
 
@@ -27,8 +28,13 @@ struct ZipContainer: ContainerReader {
     var sum: UInt32 = 0
   }
 
-  /// - Parameter limit: how much one entry may unpack to.
-  init(_ file: InputFile, limit: UInt64, _ faults: ArchiveFaults) throws {
+  /// - Parameters:
+  ///   - limit: how much one entry may unpack to.
+  ///   - names: the encoding of names that are not UTF-8.
+  init(
+    _ file: InputFile, limit: UInt64, names: ForeignArchive.NameEncoding? = nil, _ faults: ArchiveFaults
+  ) throws {
+    self.names = ZipNames(encoding: names)
     self.file = file
     self.faults = faults
     self.limit = limit
@@ -45,7 +51,7 @@ struct ZipContainer: ContainerReader {
       return nil
     }
     entriesLeft -= 1
-    let entry = try ZipEntry(from: directory, faults)
+    let entry = try ZipEntry(from: directory, names, faults)
     guard entry.directoryByteCount <= directoryLeft else { throw faults.damaged("the central directory is cut short") }
     directoryLeft -= entry.directoryByteCount
     try entry.checkSupport(faults)
@@ -97,8 +103,8 @@ struct ZipContainer: ContainerReader {
     guard !headerEnd.overflow, headerEnd.partialValue <= end.directory.lowerBound else { throw outside(entry) }
     let local = try file.bytes(at: entry.offset, upTo: ZipEntry.localByteCount)
     guard local.count == ZipEntry.localByteCount, let variable = entry.matches(local) else { throw mismatch(entry) }
-    let name = try file.bytes(at: headerEnd.partialValue, upTo: entry.path.count)
-    guard name == entry.path else { throw mismatch(entry) }
+    let name = try file.bytes(at: headerEnd.partialValue, upTo: entry.storedName.count)
+    guard name == entry.storedName else { throw mismatch(entry) }
     let first = headerEnd.partialValue.addingReportingOverflow(variable)
     let last = first.partialValue.addingReportingOverflow(entry.storedByteCount)
     guard !first.overflow, !last.overflow, last.partialValue <= end.directory.lowerBound else { throw outside(entry) }
@@ -137,7 +143,7 @@ private struct ZipEnd {
     let tailByteCount = min(fileByteCount, UInt64(Self.byteCount + 65_535))
     let tail = try file.bytes(at: fileByteCount - tailByteCount, upTo: Int(tailByteCount))
     guard let start = Self.place(in: tail) else {
-      throw faults.damaged("the end of the zip file is missing, or other bytes follow it,")
+      throw try ZipBounds(of: file)?.fault(faults) ?? faults.damaged("the end of the zip file is missing")
     }
     let record = tail[start...].prefix(Self.byteCount)
     func number(_ offset: Int, _ count: Int) -> UInt64 {
@@ -166,6 +172,7 @@ private struct ZipEnd {
       throw faults.refused("is one of several parts, which are not read", remedy: "make it again as one file")
     }
     guard offset <= directoryEnd, byteCount == directoryEnd - offset else {
+      if let bounds = try ZipBounds(of: file), bounds.before > 0 { throw bounds.fault(faults) }
       throw faults.damaged("the central directory is not where the end of the zip file says")
     }
     directory = offset..<directoryEnd
@@ -216,7 +223,10 @@ private struct ZipEntry {
     case other(UInt16)
   }
 
+  /// In UTF-8, unless its encoding is not known.
   let path: [UInt8]
+  /// The name as it is in the archive.
+  let storedName: [UInt8]
   let flags: UInt16
   let method: Method
   let sum: UInt32
@@ -228,14 +238,14 @@ private struct ZipEntry {
   /// How many bytes the entry takes in the directory.
   let directoryByteCount: UInt64
 
-  init(from directory: StreamReader, _ faults: ArchiveFaults) throws {
+  init(from directory: StreamReader, _ names: ZipNames, _ faults: ArchiveFaults) throws {
     let record = try directory.bytes(Self.byteCount, "the central directory")
     func number<Number: FixedWidthInteger>(_ offset: Int, _ type: Number.Type) -> Number {
       Number(littleEndian: record[offset..<(offset + MemoryLayout<Number>.size)])
     }
     guard record.starts(with: [0x50, 0x4B, 1, 2]) else { throw faults.damaged("the central directory is damaged") }
     let lengths = [28, 30, 32].map { Int(number($0, UInt16.self)) }
-    path = try directory.bytes(lengths[0], "the central directory")
+    storedName = try directory.bytes(lengths[0], "the central directory")
     let extra = try directory.bytes(lengths[1], "the central directory")
     try directory.skip(UInt64(lengths[2]), "the central directory")
     directoryByteCount = UInt64(Self.byteCount + lengths.reduce(0, +))
@@ -248,7 +258,9 @@ private struct ZipEntry {
     sum = number(16, UInt32.self)
     let host = record[5]
     mode = host == 3 || host == 19 ? number(38, UInt32.self) >> 16 : nil
-    var wide = try Self.wideNumbers(extra, faults)
+    let fields = try Self.fields(extra, faults)
+    path = names.path(storedName, flags: flags, fields) { pka_crc32(0, $0, $0.count) }
+    var wide = Self.wideNumbers(fields)
     func widen(_ narrow: UInt32) throws -> UInt64 {
       guard narrow == .max else { return UInt64(narrow) }
       guard let next = wide.first else { throw faults.damaged("an entry lacks its zip64 numbers") }
@@ -263,21 +275,26 @@ private struct ZipEntry {
     }
   }
 
-  /// The numbers of 64 bits among the extra fields.
-  private static func wideNumbers(_ extra: [UInt8], _ faults: ArchiveFaults) throws -> ArraySlice<UInt64> {
+  /// The extra fields by their tags: the first of each.
+  private static func fields(_ extra: [UInt8], _ faults: ArchiveFaults) throws -> [UInt16: ArraySlice<UInt8>] {
+    var fields: [UInt16: ArraySlice<UInt8>] = [:]
     var rest = extra[...]
     while rest.count >= 4 {
       let tag = UInt16(littleEndian: rest.prefix(2)), count = Int(UInt16(littleEndian: rest.dropFirst(2).prefix(2)))
       rest = rest.dropFirst(4)
       guard count <= rest.count else { throw faults.damaged("an entry's extra fields are cut short") }
-      let field = rest.prefix(count)
+      if fields[tag] == nil { fields[tag] = rest.prefix(count) }
       rest = rest.dropFirst(count)
-      guard tag == 1 else { continue }
-      return stride(from: field.startIndex, to: field.endIndex - 7, by: 8).map {
-        UInt64(littleEndian: field[$0..<($0 + 8)])
-      }[...]
     }
-    return []
+    return fields
+  }
+
+  /// The numbers of 64 bits in the field of zip64.
+  private static func wideNumbers(_ fields: [UInt16: ArraySlice<UInt8>]) -> ArraySlice<UInt64> {
+    guard let field = fields[1] else { return [] }
+    return stride(from: field.startIndex, to: field.endIndex - 7, by: 8).map {
+      UInt64(littleEndian: field[$0..<($0 + 8)])
+    }[...]
   }
 
   func checkSupport(_ faults: ArchiveFaults) throws {
@@ -293,6 +310,10 @@ private struct ZipEntry {
       throw faults.refused(
         path, "compressed with \(names[code] ?? "method \(code)"), which is not read",
         remedy: "make the archive again with deflate")
+    }
+    guard String(validating: path, as: UTF8.self) != nil else {
+      throw faults.refused(
+        path, "whose name is not UTF-8", remedy: "name its encoding with --names cp437, as 'unzip -O' does")
     }
     guard !path.contains(UInt8(ascii: "\\")) else {
       throw faults.refused(
@@ -327,7 +348,7 @@ private struct ZipEntry {
       case .other(let code): localMethod == UInt64(code)
       }
     guard local.starts(with: [0x50, 0x4B, 3, 4]), isSameMethod, (UInt16(number(6, 2)) ^ flags) & 1 == 0,
-      number(26, 2) == UInt64(path.count)
+      number(26, 2) == UInt64(storedName.count)
     else { return nil }
     // With bit 3 sum and sizes follow the entry, and may be zero before it. Sizes of zip64 are in an extra field.
     func agrees(_ local: UInt64, _ truth: UInt64) -> Bool {

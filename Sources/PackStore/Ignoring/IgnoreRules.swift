@@ -81,7 +81,7 @@ struct IgnoreList {
 }
 
 /// Applies rules to a folder while it is walked through.
-final class IgnoreWalk {
+package final class IgnoreWalk {
   private let folder: FilePath
   private let rules: IgnoreRules
   private let own: IgnoreList
@@ -101,7 +101,7 @@ final class IgnoreWalk {
 
   private static let recordLimit = 10_000
 
-  init(_ folder: FilePath, _ rules: IgnoreRules) {
+  package init(_ folder: FilePath, _ rules: IgnoreRules) {
     self.folder = folder
     self.rules = rules
     own = IgnoreList(lines: rules.patterns)
@@ -121,6 +121,17 @@ final class IgnoreWalk {
       failure = error
       return false
     }
+  }
+
+  /// Whether a path is left out, or a folder that leads to it.
+  ///
+  /// - Throws: the errors of reading a file `.packignore`.
+  package func ignoresAny(of path: String, isFolder: Bool) throws -> Bool {
+    let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") }
+    let isIgnored =
+      slashes.contains { ignores(String(path[..<$0]), isFolder: true) } || ignores(path, isFolder: isFolder)
+    if let failure { throw failure }
+    return isIgnored
   }
 
   private typealias Decision = (pattern: IgnorePattern, file: String?, isStandard: Bool)
@@ -198,7 +209,7 @@ final class IgnoreWalk {
         throw PackStoreError(.refused, "a list of patterns has more than 1 MiB", file: file.place.text)
       }
       guard let text = String(validating: try file.contents(limit: IgnoreRules.listByteLimit), as: UTF8.self) else {
-        throw PackStoreError(.refused, "a list of patterns is no UTF-8", file: file.place.text)
+        throw PackStoreError(.refused, "a list of patterns is not UTF-8", file: file.place.text)
       }
       return IgnoreList(text: text)
     } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   fuzz_input input = {bytes, byte_count};
   pka_coding coding = (pka_coding)(fuzz_take(&input, 1) % 3);
   size_t step = 1 + (size_t)fuzz_take(&input, 1) * 17, room = 1 + (size_t)fuzz_take(&input, 1) * 31;
-  pka_stream *stream = pka_stream_create(coding);
+  pka_stream *stream = pka_stream_create(coding, PKA_WINDOW_LEAST);
   FUZZ_ASSERT(stream);
   size_t total = 0, idle = 0;
   while (total < (1 << 22) && idle < 3) {
