@@ -1,8 +1,10 @@
-import ArgumentParser
-import PackAuthoring
+public import ArgumentParser
+public import PackAuthoring
 import PackDelivery
 import PackFormats
 import PackStore
+
+extension ForeignArchive.NameEncoding: ExpressibleByArgument {}
 
 struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
@@ -17,8 +19,8 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       the publisher gave you.
 
       The other kinds become the next version of a pack of this machine, as if they were unpacked and given to \
-      'packstore add'. '--pack' names it; an asset pack that Apple's ba-package made has a name of its own. They are \
-      unpacked in TMPDIR meanwhile. What is damaged, hostile or not read is named, and nothing is installed.
+      'packstore add': the same files are skipped, and one with far fewer files than the version before is refused. \
+      '--pack' names it; an asset pack that Apple's ba-package made has a name of its own. They are unpacked in TMPDIR. What is damaged, hostile or not read is named, and nothing is installed.
 
         packstore import Packs Tutorial.pack
         packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
@@ -37,16 +39,21 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     help: .init("The pack's name, of an archive that does not name it.", valueName: "id"), transform: parsePackID)
   var pack: PackID?
 
-  @OptionGroup(title: "Of a folder") var source: SourceOptions
+  @OptionGroup(title: "Files of a folder or a foreign archive") var source: SourceOptions
 
   @Flag(help: "Say what would be installed, and make no version.")
   var dryRun = false
 
   @Option(
     help: .init(
-      "How much an archive may unpack to; also as 500k, 2M or 10G (default: 200 times its size, at least 67M).",
+      "How much an archive may unpack to; also as 500k, 2M or 10G (default: 200 times its size, at least 67M). Also allows 128 MiB of memory to decompress, for 'zstd --ultra' and '--long'.",
       valueName: "bytes"), transform: parseByteCount)
   var limit: Int?
+
+  @Option(
+    help: .init(
+      "The encoding of a zip file's names that are not UTF-8: cp437, cp850 or latin1.", valueName: "encoding"))
+  var names: ForeignArchive.NameEncoding?
 
   @Option(
     help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
@@ -79,8 +86,19 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard file == "-" else { return try await run(file) }
     let input = try SpooledInput()
     defer { input.remove() }
-    try await run(input.path)
+    do {
+      try await run(input.path)
+    } catch var error as PackStoreError where error.file == input.path {
+      error.file = displayName
+      throw error
+    } catch var error as DeliveryError where error.location?.hasPrefix(input.path) == true {
+      error.location = displayName
+      throw error
+    }
   }
+
+  /// The archive in messages. The user does not know the file that standard input is copied to.
+  private var displayName: String { file == "-" ? "standard input" : file }
 
   private func run(_ path: String) async throws {
     try requireSource(path)  // first: a mistyped name must not make a store
@@ -117,17 +135,19 @@ extension Import {
 
   private func refuseOptionsOfSigned() throws {
     try refuse(signedOptions, "which is not an archive of a pack")
-    try refuse([(source.isGiven, "an option for folders")], "an archive")
   }
 
   private func refuseOptionsOfForeign() throws {
     try refuse(
-      [(pack != nil, "--pack"), (limit != nil, "--limit"), (source.isGiven, "an option for folders")],
+      [
+        (pack != nil, "--pack"), (limit != nil, "--limit"), (names != nil, "--names"),
+        (source.isGiven, "an option for folders"),
+      ],
       "which names its pack and its size")
   }
 
   private func refuseOptionsOfArchives() throws {
-    try refuse(signedOptions + [(limit != nil, "--limit")], "a folder")
+    try refuse(signedOptions + [(limit != nil, "--limit"), (names != nil, "--names")], "a folder")
   }
 }
 
@@ -201,20 +221,45 @@ extension Import {
     collection.apply(to: .init(waitsForWriters: !wait.noWait, keptVersionCount: keep))
   }
 
+  /// Installs a folder as a version, or with `--dry-run` stages the version, and drops it.
   private func install(
-    _ folder: FilePath, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
+    _ folder: FilePath, _ kind: SourceOptions.Source, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
+  ) async throws -> Store.InstallResult {
+    do {
+      return try await dryRun
+        ? planInstall(folder, kind, as: pack, options: options, bar)
+        : change(folder, kind, as: pack, options: options, bar)
+    } catch let error as PackStoreError {
+      bar.finish()
+      throw explainRefusal(error, of: displayName, kind, quiet: report.quiet)
+    }
+  }
+
+  private func change(
+    _ folder: FilePath, _ kind: SourceOptions.Source, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
   ) async throws -> Store.InstallResult {
     try await withStore(store, options: wait.storeOptions) { store in
-      try await store.change(options: transactionOptions) { [source, file] transaction in
+      try await store.change(options: transactionOptions) { [source, displayName] transaction in
         let current = transaction.packs.first { $0.id == pack }?.version
         let result = try transaction.install(folder: folder, as: pack, options: options) {
           bar.update(Progress(activity: "storing", $0))
         }
-        // What an archive holds is what was meant.
-        if options.ignoring != nil { try source.check(result, of: file, after: current) }
+        try source.check(result, of: displayName, kind, after: current)
         return result
       }
     }
+  }
+
+  private func planInstall(
+    _ folder: FilePath, _ kind: SourceOptions.Source, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
+  ) async throws -> Store.InstallResult {
+    let place = try DryRunStore(store, options: wait.storeOptions)
+    defer { place.end() }
+    let result = try await place.store.planInstall(
+      folder: folder, as: pack, options: options, transaction: transactionOptions
+    ) { bar.update(Progress(activity: "comparing", $0)) }
+    try source.check(result, of: displayName, kind, after: place.store.makeSnapshot().pack(pack)?.version)
+    return result
   }
 
   private func installFolder(_ bar: ProgressBar) async throws {
@@ -223,38 +268,17 @@ extension Import {
         .invalidArgument, "'\(escaped(file))' is a folder and does not say which pack it is",
         remedy: "name the pack with --pack; take a site in a folder with 'packstore pull'", path: file)
     }
-    let result: Store.InstallResult
-    do {
-      let options = Store.InstallOptions(adopts: adopt, ignoring: try source.rules())
-      result =
-        try await dryRun
-        ? planInstall(FilePath(file), as: pack, options: options, bar)
-        : install(FilePath(file), as: pack, options: options, bar)
-    } catch let error as PackStoreError {
-      bar.finish()
-      throw explainRefusal(error, of: file, quiet: report.quiet)
-    }
+    let options = Store.InstallOptions(adopts: adopt, ignoring: try source.rules())
+    let result = try await install(FilePath(file), .folder, as: pack, options: options, bar)
     bar.finish()
-    if !report.quiet { source.warnOfStandard(result) }
-    try say(ImportReport(result, format: "folder", isDryRun: dryRun), result.notices, source.lines(result))
-  }
-
-  /// Stages what would be installed, and drops it.
-  private func planInstall(
-    _ folder: FilePath, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
-  ) async throws -> Store.InstallResult {
-    let place = try DryRunStore(store, options: wait.storeOptions)
-    defer { place.end() }
-    let result = try await place.store.planInstall(
-      folder: folder, as: pack, options: options, transaction: transactionOptions
-    ) { bar.update(Progress(activity: "comparing", $0)) }
-    try source.check(result, of: file, after: place.store.makeSnapshot().pack(pack)?.version)
-    return result
+    try say(ImportReport(result, format: "folder", isDryRun: dryRun, skipped(result)), result)
   }
 
   private func installForeign(_ path: String, _ bar: ProgressBar) async throws {
-    let archive = try ForeignArchive(
-      FilePath(path), limits: .init(byteCount: limit.map { UInt64($0) }))
+    let rules = try source.rules()
+    var archive = try ForeignArchive(
+      FilePath(path), name: displayName, limits: limits)
+    archive.nameEncoding = names
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let content = try await unpack(archive, into: FilePath(folder.path), bar)
@@ -264,14 +288,27 @@ extension Import {
     } catch let error as PackStoreError {
       throw Failure(.invalidArgument, error.finding, remedy: "name the pack with --pack", path: file)
     }
-    guard !dryRun else {
-      bar.finish()
-      return try say(ImportReport(planned: pack, archive, content.unpacked, content.entries))
-    }
-    let options = Store.InstallOptions(attributes: content.unpacked.manifest?.attributes, adopts: adopt)
-    let result = try await install(content.unpacked.folder, as: pack, options: options, bar)
+    let options = Store.InstallOptions(
+      attributes: content.unpacked.manifest?.attributes, adopts: adopt, ignoring: rules)
+    let result = try await install(content.unpacked.folder, .archive, as: pack, options: options, bar)
     bar.finish()
-    try say(ImportReport(result, archive, content.unpacked), result.notices)
+    var report = ImportReport(result, format: archive.format.rawValue, isDryRun: dryRun, skipped(result))
+    report.notKept = content.unpacked.manifest?.otherKeys
+    if dryRun {
+      report.entries = try content.unpacked.installed(content.entries, ignoring: rules).map(ImportReport.Entry.init)
+    }
+    try say(report, result)
+  }
+
+  /// With `--limit`, the user trusts the archive.
+  private var limits: ForeignArchive.Limits {
+    var limits = ForeignArchive.Limits(byteCount: limit.map { UInt64($0) })
+    if limit != nil { limits.windowByteCount = 128 << 20 }
+    return limits
+  }
+
+  private func skipped(_ result: Store.InstallResult) -> [SkippedReport]? {
+    source.printSkipped ? result.ignored.map(SkippedReport.init) : nil
   }
 
   /// Entries are listed for a dry run only.
@@ -294,27 +331,26 @@ extension Import {
     {
       throw Failure(
         .refused, escaped(error.finding), remedy: "allow more with --limit if you know where the archive comes from",
-        path: file)
+        path: displayName)
     }
   }
 
-  private func say(
-    _ result: ImportReport, _ notices: [Store.InstallNotice] = [], _ skipped: [String] = []
-  ) throws {
+  private func say(_ imported: ImportReport, _ result: Store.InstallResult) throws {
     if !report.quiet {
-      for notice in notices { warn(escaped(notice.description)) }
-      if let notKept = result.notKept, !notKept.isEmpty {
+      for notice in result.notices { warn(escapedText(notice.description)) }
+      source.warnOfStandard(result)
+      if let notKept = imported.notKept, !notKept.isEmpty {
         warn("the archive says more than a store keeps: \(notKept.map(escaped).joined(separator: ", "))")
       }
     }
     let output = Output()
     if report.json {
-      try output.json([result])
+      try output.json([imported])
     } else {
-      try output.lines(skipped)
+      try output.lines(source.lines(result))
     }
     if report.isTalkative {
-      try output.lines((result.entries ?? []).map(\.line) + [result.line])
+      try output.lines((imported.entries ?? []).map(\.line) + [imported.line])
     }
     try output.flush()
   }
@@ -338,6 +374,10 @@ private struct ImportReport: Encodable {
   /// What the archive says and the store does not keep.
   var notKept: [String]?
   var entries: [Entry]?
+  /// The number of skipped files and folders of a folder or another program's archive.
+  var skippedCount: Int?
+  /// With `--print-skipped`.
+  var skipped: [SkippedReport]?
 
   init(_ pack: Store.PullResult.Pack, isDryRun: Bool) {
     self.pack = pack.pack.name
@@ -349,7 +389,7 @@ private struct ImportReport: Encodable {
     format = "pack"
   }
 
-  init(_ result: Store.InstallResult, format: String, isDryRun: Bool = false) {
+  init(_ result: Store.InstallResult, format: String, isDryRun: Bool, _ skipped: [SkippedReport]?) {
     pack = result.version.pack.name
     outcome = result.isUnchanged ? "unchanged" : isDryRun ? "planned" : "updated"
     to = result.version.number
@@ -359,34 +399,15 @@ private struct ImportReport: Encodable {
     files = result.version.fileCount
     links = result.version.linkCount
     bytes = UInt64(clamping: result.version.byteCount)
-  }
-
-  init(_ result: Store.InstallResult, _ archive: ForeignArchive, _ content: ForeignArchive.Unpacked) {
-    self.init(result, format: archive.format.rawValue)
-    notKept = content.manifest?.otherKeys
-  }
-
-  init(
-    planned pack: PackID, _ archive: ForeignArchive, _ content: ForeignArchive.Unpacked,
-    _ entries: [ForeignArchive.Entry]
-  ) {
-    self.pack = pack.name
-    outcome = "planned"
-    format = archive.format.rawValue
-    notKept = content.manifest?.otherKeys
-    let installed = entries.compactMap { entry in content.installedPath(of: entry.path).map { Entry(entry, at: $0) } }
-    self.entries = installed
-    files = installed.count { $0.kind == "file" }
-    links = installed.count { $0.kind == "link" }
-    bytes = installed.reduce(0) { $0 + ($1.bytes ?? 0) }
+    skippedCount = result.ignoredCount
+    self.skipped = skipped
   }
 
   var line: String {
     let content = "\(formatCount(files ?? 0, "file")), \(formatBytes(Int(clamping: bytes ?? 0)))"
     return switch outcome {
-    case "planned" where to != nil:
+    case "planned":
       "\(pack) would be at version \(to ?? 0): \(content); \(formatBytes(newStoredBytes)) stored"
-    case "planned": "\(pack) would be made of this: \(content)"
     case "unchanged": "\(pack) is unchanged at version \(to ?? 0)"
     default: "\(pack) is at version \(to ?? 0): \(content); \(formatBytes(newStoredBytes)) stored"
     }
@@ -398,8 +419,8 @@ private struct ImportReport: Encodable {
     var executable: Bool?
     var target: String?
 
-    init(_ entry: ForeignArchive.Entry, at path: String) {
-      self.path = path
+    init(_ entry: ForeignArchive.Entry) {
+      path = entry.path
       switch entry.kind {
       case .file(let byteCount, let isExecutable):
         kind = "file"

@@ -53,9 +53,101 @@ import Testing
     #expect(run.lines.contains { $0.hasPrefix("file") && $0.hasSuffix("  readme.txt") })
     #expect(run.lines.contains { $0.hasPrefix("link") && $0.hasSuffix("  link -> Levels/../../outside") })
     #expect(!run.output.contains("Contents") && !run.output.contains("Manifest.json"))
-    #expect(run.lines.last?.hasPrefix("Tutorial would be made of this: 6 files, ") == true)
+    #expect(run.lines.last?.hasPrefix("Tutorial would be at version 1: 6 files, ") == true)
     #expect(run.errors.contains("toolsVersion") && !run.errors.contains("platforms"), "\(run.errors)")
     #expect(playground.tree("tmp").isEmpty)
+  }
+
+  /// Archives of a folder with files to skip, by their names.
+  private func makeArchives(of folder: String) throws -> [String] {
+    _ = try playground.shell(
+      """
+      tar cf a.tar -C \(folder) . && tar czf a.tgz -C \(folder) . && (cd \(folder) && python3 -m zipfile -c ../a.zip .) && \
+      packstore add all \(folder) --pack P -q --no-default-excludes --exclude '!*' && packstore export all P -o a.aar -q
+      """)
+    return ["a.tar", "a.tgz", "a.zip", "a.aar"]
+  }
+
+  /// An import of an archive of a folder skips the same files as an add of the folder.
+  @Test func archivesAreFilteredAsFolders() throws {
+    for (path, text) in [
+      (".packignore", "*.psd\nraw/\n"), ("a.psd", "1"), ("b.txt", "2"), (".DS_Store", "3"), ("raw/x", "4"),
+      ("in/.packignore", "!a.psd\n"), ("in/a.psd", "5"), ("in/c.o", "6"),
+    ] {
+      try playground.write(text, to: "mixed/\(path)")
+    }
+    let optionSets = [
+      [], ["--no-default-excludes"], ["--exclude", "*.o"], ["--exclude-from", "list"],
+      ["--exclude", "*.o", "--no-default-excludes", "--allow-empty", "--max-removed", "100%"],
+    ]
+    try playground.write("c.*\nb.txt\n", to: "list")
+    for archive in try makeArchives(of: "mixed") {
+      for (number, options) in optionSets.enumerated() {
+        let stores = ("\(archive)-add-\(number)", "\(archive)-import-\(number)")
+        let added = try playground.packstore(
+          ["add", stores.0, "mixed", "--pack", "P", "--print-skipped", "-q"] + options)
+        let plan = try playground.packstore(
+          ["import", stores.1, archive, "--pack", "P", "--print-skipped", "-q", "--dry-run"] + options)
+        let imported = try playground.packstore(
+          ["import", stores.1, archive, "--pack", "P", "--print-skipped", "-q"] + options)
+        #expect(
+          added.status == 0 && plan.status == 0 && imported.status == 0, "\(archive) \(options): \(imported.errors)")
+        #expect(added.lines.sorted() == imported.lines.sorted(), "\(archive) \(options)")
+        #expect(added.lines.sorted() == plan.lines.sorted(), "\(archive) \(options)")
+        let listings = try [stores.0, stores.1].map { try playground.packstore("ls", $0).output }
+        #expect(listings[0] == listings[1], "\(archive) \(options)")
+      }
+      let plan = try playground.packstore("import", "new", archive, "--pack", "P", "--dry-run")
+      let files = plan.lines.filter { $0.hasPrefix("file") }
+      #expect(files.count == 3 && plan.lines.last?.contains("would be at version 1: 3 files") == true, "\(plan.output)")
+      #expect(!playground.exists("new"))
+    }
+  }
+
+  /// An archive with far fewer files than the version before, or with none, is refused as its folder is.
+  @Test func archivesWithFewFilesAreRefused() throws {
+    for number in 0..<12 { try playground.write("\(number)", to: "many/\(number)") }
+    try playground.write("1", to: "few/1")
+    try playground.packstore("add", "store", "many", "--pack", "P", "-q")
+    for archive in try makeArchives(of: "few") {
+      for mode in [[], ["--dry-run"]] {
+        let words = ["import", "store", archive, "--pack", "P", "-q"] + mode
+        let refused = try playground.packstore(words)
+        #expect(
+          refused.status == 1 && refused.errors.contains("the archive '\(archive)' holds 1 file, and P@1 has 12: "),
+          "\(refused.errors)")
+        let empty = try playground.packstore(words + ["--exclude", "*"])
+        #expect(
+          empty.status == 1
+            && empty.errors.contains("the archive '\(archive)' holds no files but what is left out: say --allow-empty"),
+          "\(empty.errors)")
+      }
+    }
+    #expect(try playground.packstore("log", "store", "P", "--json").output.contains("\"version\":2") == false)
+    #expect(try importing("store", "a.tar", "--pack", "P", "--max-removed", "100%").status == 0)
+    _ = try playground.shell("python3 -c \"import zipfile; zipfile.ZipFile('empty.zip', 'w').close()\"")
+    #expect(
+      try importing("store", "empty.zip", "--pack", "P").errors.contains("the archive 'empty.zip' holds no files"))
+    #expect(try importing("store", "empty.zip", "--pack", "P", "--allow-empty", "--max-removed", "100%").status == 0)
+  }
+
+  /// Errors name standard input, and not the file that it is copied to.
+  @Test func errorsNameStandardInput() throws {
+    try playground.packstore("add", "store", "folder", "--pack", "P")
+    _ = try playground.shell(
+      "tar cf a.tar -C folder . && gzip -c a.tar >a.tgz && packstore export store P -o P.pack --key site.key -q")
+    for (command, status) in [
+      ("head -c 60 a.tgz", 7), ("head -c 9000 a.tar", 7), ("echo text", 1), ("tail -c +3 a.tgz", 1),
+      ("head -c 3000 P.pack", 7), ("cat a.tar", 0),
+    ] as [(String, Int32)] {
+      let pack = command.contains("P.pack") ? "" : "--pack P"
+      let run = try playground.shell("\(command) | TMPDIR=$PWD/tmp packstore import other - \(pack)")
+      #expect(run.status == status, "\(command): \(run.errors)")
+      #expect(status == 0 || run.errors.contains("standard input"), "\(command): \(run.errors)")
+      #expect(!run.errors.contains("packstore-"), "\(command): \(run.errors)")
+    }
+    let run = try playground.shell("cat a.tar | packstore import third - --pack P --limit 100k")
+    #expect(run.errors.contains("the archive 'standard input' unpacks to more than 100000 bytes"), "\(run.errors)")
   }
 
   /// A folder is compared with what the store has.

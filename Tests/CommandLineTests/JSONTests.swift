@@ -156,7 +156,7 @@ import Testing
     try run("inspect", "store", "P", "--from", "1", "--delta")
     _ = try playground.shell("mkdir kept && echo a > kept/a && echo b > kept/b.tmp && echo '*.tmp' > kept/.packignore")
     try run("add", "kept-store", "kept", "--pack", "K", "--print-skipped")
-    _ = try playground.shell("mkdir twins && echo same > twins/a && echo same > twins/b")
+    _ = try playground.shell("mkdir twins && echo same > twins/a && echo same > twins/b && echo same > twins/B")
     try run("add", "twin-store", "twins", "--pack", "T")
     try run("inspect", "twin-store")
     try run("conflicts", "store", isLines: true)
@@ -266,7 +266,12 @@ import Testing
     try run("import", "foreign", "moved.tar", "--pack", "P")
     try run("import", "foreign", "moved.tgz", "--pack", "P")
     try run("import", "foreign", "moved.zip", "--pack", "P")
+    try run(
+      "import", "foreign", "moved.zip", "--pack", "P", "--exclude", "*", "--allow-empty", "--print-skipped", "--dry-run"
+    )
     try run("import", "foreign", "moved", "--pack", "P")
+    _ = try playground.shell("tar cf kept.tar -C kept .")
+    try run("import", "foreign", "kept.tar", "--pack", "K", "--print-skipped", "--dry-run")
     try run("import", "foreign", "pack.aar", "-q")
     try run("import", "foreign", "pack.aar", "--dry-run", "-q")
   }
@@ -341,6 +346,9 @@ import Testing
     try run("ls", "nowhere", status: 1)
     try run("frobnicate", status: 2)
     try run("add", "store", "folder", "--pack", "Z", "--links", "refuse", status: 1)
+    try run("add", "store", "twins", "--pack", "Z", "--portable", status: 1)
+    try playground.write("x", toRaw: Array("twins/".utf8) + [0xff])
+    try run("add", "store", "twins", "--pack", "Z", status: 1)
     try run("pull", "device", "http://127.0.0.1:1/site", "--answer-limit", "1", status: 3)
     try run("publish", "store", "site2", "--key", "key2")
   }
