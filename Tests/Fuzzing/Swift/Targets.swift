@@ -228,7 +228,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
     case 0: TarContainer(raw, faults)
     case 1: TarContainer(StreamReader(try DecodedStream(.gzip, of: raw, budget, faults), faults), faults)
     case 2: TarContainer(StreamReader(try DecodedStream(.zstd, of: raw, budget, faults), faults), faults)
-    case 3: try ZipContainer(file, limit: limit, faults)
+    case 3: try ZipContainer(file, limit: limit, names: content.count % 2 == 0 ? .cp437 : nil, faults)
     case 4: AppleArchiveContainer(raw, faults)
     default: AppleArchiveContainer(StreamReader(try BlockStream(raw, budget, faults), faults), faults)
     }

@@ -1,0 +1,2 @@
+// Stands in for the type that the encodings of names belong to, where no archive is opened.
+public enum ForeignArchive {}
