@@ -139,6 +139,17 @@
       }
     }
 
+    @Test func tokensAreForOneServer() throws {
+      let token = try SiteAuthorization(bearerToken: "t"), function = SiteAuthorization { _ in nil }
+      for (sites, isUsed) in [
+        (["https://a/x", "https://A:443/y", "folder"], true), (["https://a", "https://b"], false), ([], true),
+        (["https://a", "http://a"], false), (["https://a", "https://a:444"], false),
+      ] {
+        #expect((token.limited(toServerOf: sites) != nil) == isUsed, "\(sites)")
+        #expect(function.limited(toServerOf: sites) != nil)
+      }
+    }
+
     @Test func badAuthorizationsAreRefused() throws {
       for token in ["", "a b", "a\nb", "ä"] {
         #expect(throws: DeliveryError.self) { try SiteAuthorization(bearerToken: token) }

@@ -56,6 +56,9 @@ final class ManagedCore: Sendable {
     self.store = store
     var template = options.pullOptions
     if let authority = override?.authority { template.authority = authority }
+    // The server of an override is a developer's.
+    template.authorization =
+      override == nil ? template.authorization?.limited(toServerOf: configuration.sites.map(\.location)) : nil
     template.clock = options.clock
     template.sharedRateLimit = options.rules.byteRateLimit.map {
       RateLimit(bytesPerSecond: max($0, 1), clock: options.clock)

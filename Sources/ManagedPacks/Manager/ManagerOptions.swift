@@ -16,7 +16,8 @@ extension AssetPackManager {
     }
 
     /// Settings for every pull. Channel, key and version of the app are the configuration's, and the limit of rate is that of
-    /// ``rules``.
+    /// ``rules``. A token or password in `authorization` is used only if all sites of the configuration are on one server, and
+    /// never for an override. The agent uses none.
     public var pullOptions = Store.PullOptions()
 
     /// What the store keeps decoded of large assets, in bytes; 0: nothing.

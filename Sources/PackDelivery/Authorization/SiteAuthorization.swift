@@ -92,6 +92,16 @@ extension SiteAuthorization: CustomStringConvertible, CustomDebugStringConvertib
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+// MARK: - Several sites
+
+extension SiteAuthorization {
+  /// The authorization for a client that reads all of some sites: a token names no host, so it is used only if the sites are on one
+  /// server. A function decides by the URL that it receives.
+  package func limited(toServerOf sites: [String]) -> SiteAuthorization? {
+    provider != nil || Set(sites.compactMap(serverOfSite)).count <= 1 ? self : nil
+  }
+}
+
 // MARK: - Files
 
 extension SiteAuthorization {
