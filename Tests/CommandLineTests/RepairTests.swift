@@ -156,8 +156,14 @@ import Testing
     try playground.makeFolder("empty")
     #expect(try playground.packstore("repair", "empty").errors == "packstore: 'empty' is not a store\n")
     #expect(playground.tree("empty").isEmpty)
-    #expect(try playground.packstore("repair", "store", "--from", "folder").status == 0, "a whole store needs no other")
-    _ = try damage()
-    #expect(try playground.packstore("repair", "store", "--from", "folder").errors.contains("'folder'"))
+    let tree = playground.tree("store")
+    for isDamaged in [false, true] {
+      if isDamaged { _ = try damage() }
+      for source in ["folder", "none", "http://127.0.0.1:1/packs"] {
+        let run = try playground.packstore("repair", "store", "--from", source)
+        #expect(run.status != 0 && run.errors.contains(source), "\(run.errors)")
+      }
+      #expect(playground.tree("store") == tree, "a source that cannot be read changes nothing")
+    }
   }
 }
