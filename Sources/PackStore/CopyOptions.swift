@@ -14,6 +14,10 @@ extension Store {
     /// The pack becomes the store's own, wherever it comes from: what a publisher publishes.
     package var isOwn = false
 
+    /// Restores missing data of the pack's current version, and keeps the pack's origin. `notFound` if the source has other content as
+    /// that version.
+    package var heals = false
+
     /// The ``Store/CompressionLevel`` of what is new here. Nil: 3, 4 with the sequential layout, 6 with the compact one.
     public var level: Int32?
 

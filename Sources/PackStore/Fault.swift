@@ -11,6 +11,9 @@ extension Store {
     /// `corrupt`; `purged` when a file is gone; `ioError` when it cannot be read; `newerFormat`.
     public let code: PackStoreError.Code
 
+    /// Whether data in the cache folder is damaged, rather than missing: ``code`` is `purged` for both.
+    public let isCachedDamage: Bool
+
     /// What is wrong, in a few English words.
     public let reason: String
 
@@ -38,6 +41,7 @@ extension Store {
     init(_ fault: pks_fault) {
       number = Int(clamping: fault.number)
       code = PackStoreError.Code(fault.status)
+      isCachedDamage = fault.is_cached_damage
       reason = String(cString: fault.text)
       let file = String(cString: fault.file)
       self.file = file.isEmpty ? nil : file

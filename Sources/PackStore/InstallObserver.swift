@@ -175,6 +175,7 @@ func withRequest<Result>(
   request.adopt = options.adopts
   request.downgrade = options.allowsDowngrade
   request.as_local = options.isOwn
+  request.heals = options.heals
   request.version = version ?? 0
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0

@@ -268,7 +268,9 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let mapped = result.mappedCount == 0 ? [] : ["  mapped  \(mappedSummary(result))"]
     guard !result.isUnchanged else {
       let what = origin == nil ? "\(version.pack) is" : "its content is"
-      return adoption + ["\(what) unchanged at version \(version.number)"] + (result.relaidCount > 0 ? mapped : [])
+      let lost = "  \(dryRun ? "missing " : "restored")  data of \(formatCount(result.restoredCount, "asset"))"
+      return adoption + ["\(what) unchanged at version \(version.number)"] + (result.restoredCount > 0 ? [lost] : [])
+        + (result.relaidCount > 0 ? mapped : [])
     }
     let saved = max(version.byteCount - result.newStoredByteCount, 0)
     let chunks = "\(formatCount(result.newChunkCount)) of \(formatCount(result.chunkCount, "chunk"))"
@@ -298,7 +300,7 @@ private struct AddReport: Encodable {
   let catalog: String
   let files, links, folders, bytes: Int
   let chunks, newChunks, newBytes, newStoredBytes: Int
-  let mapped, relaid, mappedNewBytes: Int
+  let mapped, relaid, restored, mappedNewBytes: Int
   let seconds: Double
   let notices: [NoticeReport]
   let skippedCount: Int
@@ -329,6 +331,7 @@ private struct AddReport: Encodable {
     newStoredBytes = result.newStoredByteCount
     mapped = result.mappedCount
     relaid = result.relaidCount
+    restored = result.restoredCount
     mappedNewBytes = result.mappedNewByteCount
     seconds = duration / .seconds(1)
     notices = result.notices.map(NoticeReport.init)

@@ -70,6 +70,12 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.line("extracted \(counts): \(formatBytes(result.byteCount)) in \(speed)")
     }
     try output.flush()
+    let isPurged = damaged.allSatisfy { $0.error.code == .purged && $0.error.missingByteCount != nil }
+    if !damaged.isEmpty, isPurged {
+      throw Failure(
+        .purged, "cached data of \(formatCount(damaged.count, "asset")) is missing",
+        remedy: fetchAdvice(for: escaped(self.store.store)), path: damaged.count == 1 ? damaged[0].path : nil)
+    }
     guard damaged.isEmpty else {
       throw Failure(
         .corrupt, "\(formatCount(damaged.count, "asset")) could not be read",

@@ -31,6 +31,18 @@ struct Healing {
     return (healed, left)
   }
 
+  /// The current versions of packs whose cached data is damaged, with the bytes of assets that it concerns. Data that is missing
+  /// altogether is not counted.
+  static func damagedGaps(in store: Store) throws -> [Gap] {
+    let snapshot = try store.makeSnapshot()
+    return try snapshot.packs.compactMap { pack in
+      let before = try snapshot.availability(of: pack.version).missingByteCount
+      try snapshot.checkCachedData(of: pack.version)
+      let byteCount = try snapshot.availability(of: pack.version).missingByteCount - before
+      return byteCount > 0 ? Gap(version: pack.version, byteCount: byteCount) : nil
+    }
+  }
+
   private func heal(_ gap: Gap, fromFirstOf places: [String]) async throws -> Bool {
     for place in places {
       do {
@@ -73,6 +85,7 @@ struct Healing {
     guard let version = snapshot.versions(of: pack).first(where: { number == nil || $0.number == number }) else {
       return nil
     }
+    try snapshot.checkCachedData(of: version)
     let availability = try snapshot.availability(of: version)
     return availability.isWhole ? nil : Gap(version: version, byteCount: availability.missingByteCount)
   }
@@ -89,10 +102,13 @@ struct Healing {
       return try requireBrought(version, result, place)
     }
     let donor = try openStore(at: place, options: .readOnly).makeSnapshot()
+    var options = Store.CopyOptions(allowsDowngrade: true)
+    options.heals = !holds
+    let copying = options
     try await store.change(options: .init(waitsForWriters: waits)) { transaction in
       if holds { try transaction.release(version.pack) }
       try transaction.copy(
-        version.pack, version: version.number, from: donor, options: .init(allowsDowngrade: true)
+        version.pack, version: version.number, from: donor, options: copying
       ) { bar.update(Progress(activity: "copying", $0)) }
       if holds { try transaction.rollBack(version.pack, toVersion: version.number) }
     }

@@ -149,7 +149,8 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.adopts = adopt
     options.allowsDowngrade = downgrade
     options.usesDeltas = !noDelta
-    options.refetches = refetch
+    // The caller may know that cached data of these packs is damaged, which lengths do not show.
+    options.refetches = refetch || !packs.isEmpty
     options.byteRateLimit = limitRate
     options.limits = network.limits
     options.environment = network.environment

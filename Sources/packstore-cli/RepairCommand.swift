@@ -118,7 +118,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     } else {
       if report.isTalkative { try output.lines(healings(result) + gaps.healed.map(line)) }
       for gap in left where !report.quiet {
-        warn("\(gap.version) lacks \(formatBytes(gap.byteCount)), and none of these places has it")
+        let why = places.isEmpty || dryRun ? "its cached data is damaged" : "none of these places has it"
+        warn("\(gap.version) lacks \(formatBytes(gap.byteCount)): \(why)")
       }
       try output.flush()  // what is lost comes last, where it is seen
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
@@ -126,6 +127,11 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     try output.flush()
     if !result.isWhole { throw failure(result) }
+    if places.isEmpty, let gap = left.first {
+      throw Failure(
+        .purged, "cached data of \(gap.version) is damaged", remedy: fetchAdvice(for: escaped(store.store)),
+        path: store.store)
+    }
   }
 
   /// Reads each source before anything is changed. A repair commits losses, so a mistyped source must not count as an empty source.
@@ -163,6 +169,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let snapshot = try store.open(.existing).makeSnapshot()
     return try gaps.filter { gap in
       guard let version = snapshot.version(gap.version.number, of: gap.version.pack) else { return false }
+      try snapshot.checkCachedData(of: version)
       return try !snapshot.availability(of: version).isWhole
     }
   }
@@ -172,8 +179,9 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func bringBack(
     _ bar: ProgressBar, _ authorizations: SiteAuthorizations
   ) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
-    guard !places.isEmpty, !dryRun, !Site.exists(at: FilePath(store.store)) else { return ([], []) }
+    guard !Site.exists(at: FilePath(store.store)) else { return ([], []) }
     do {
+      guard !places.isEmpty, !dryRun else { return ([], try Healing.damagedGaps(in: store.openForReading())) }
       let store = try self.store.open(.existing)
       return try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).healAll(
         from: places)

@@ -44,11 +44,15 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.line(summary(result))
     }
     try output.flush()
-    if !result.isSound, result.faults.allSatisfy(\.isPurged) {
+    let isOfCache = result.faults.allSatisfy { $0.isPurged || $0.isCachedDamage }
+    if !result.isSound, isOfCache {
+      let isDamaged = result.faults.contains(where: \.isCachedDamage)
       throw Failure(
-        .purged, "data of purgeable packs is gone, and nothing is damaged",
-        remedy: "fetch it again, with 'packstore pull \(folder) SITE PACK' or 'packstore repair \(folder) --from PLACE'"
-      )
+        .purged,
+        isDamaged
+          ? "data of purgeable packs in the cache folder is damaged"
+          : "data of purgeable packs is gone, and nothing is damaged",
+        remedy: fetchAdvice(for: folder))
     }
     if !result.isSound {
       throw Failure(.corrupt, "the store '\(folder)' is damaged", remedy: repairAdvice(for: folder))
@@ -91,7 +95,12 @@ private struct Victim: Hashable, Comparable, CustomStringConvertible {
 
 extension Store.Fault {
   /// Frames that are gone from the cache folder; a file that is gone as a whole has no offset.
-  fileprivate var isPurged: Bool { code == .purged && offset != nil }
+  fileprivate var isPurged: Bool { code == .purged && offset != nil && !isCachedDamage }
+}
+
+/// The commands that restore missing or damaged data of purgeable packs.
+func fetchAdvice(for store: String) -> String {
+  "fetch it again, with 'packstore pull \(store) SITE PACK' or 'packstore repair \(store) --from PLACE'"
 }
 
 /// What to do about damage.

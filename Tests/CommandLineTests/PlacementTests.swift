@@ -87,6 +87,39 @@ import Testing
     }
   }
 
+  /// After one flipped byte in the cache folder, `verify` and `repair` find the damage, and each command that an error names repairs it.
+  @Test(arguments: ["pull", "repair --from a store", "repair --from a site", "add"])
+  func damagedCacheIsRepaired(way: String) throws {
+    try playground.succeed("publish", "store", "site", "--key", "key")
+    let store = way == "add" ? "store" : "device"
+    if way != "add" { try playground.succeed("pull", "device", "site") }
+    try playground.succeed("place", store, "A", "purgeable")
+    let file = try #require(playground.tree(".cache").filter { $0.contains("segments/") && !$0.hasSuffix("/") }.first)
+    var bytes = try playground.read(".cache/\(file)")
+    bytes[150_000] ^= 1
+    try playground.write(bytes, to: ".cache/\(file)")
+    let verify = try playground.packstore("verify", store)
+    #expect(verify.status == 7 && verify.errors.contains("in the cache folder is damaged"), "\(verify.errors)")
+    let plain = try playground.packstore("repair", store)
+    #expect(
+      plain.status == 7 && plain.errors.contains("cached data of A@1 is damaged: fetch it again"), "\(plain.errors)")
+    let extract = try playground.packstore("extract", store, "out")
+    #expect(extract.status == 7 && extract.errors.contains("cached data of 1 asset is missing: fetch it again"))
+    switch way {
+    case "pull":
+      #expect(try playground.succeed("pull", store, "site", "A").output.contains("whole again"))
+    case "add":
+      #expect(try playground.succeed("add", store, "a", "--pack", "A").output.contains("restored  data of 1 asset"))
+    default:
+      try playground.remove("site/CONTROL")
+      let place = way == "repair --from a store" ? "store" : "site"
+      #expect(try playground.succeed("repair", store, "--from", place).output.contains("brought back: A@1"))
+    }
+    try playground.succeed("verify", store, "--deep")
+    try playground.succeed("extract", store, "again")
+    #expect(try playground.read("again/b") == noise(300_000, seed: 1))
+  }
+
   @Test func purgeAndWhatHeals() throws {
     _ = try playground.shell("cp -R store backup")
     try playground.succeed("place", "store", "A", "purgeable")

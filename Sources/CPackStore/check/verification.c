@@ -111,6 +111,7 @@ void pks__verify_blame(pks__verification *v, pks__frame_finding *finding, const 
   pks_fault fault = {
     .number = finding->number,
     .status = finding->status,
+    .is_cached_damage = finding->is_cached_damage,
     .system_error = finding->system_error,
     .text = finding->text,
     .file = path,

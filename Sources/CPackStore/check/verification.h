@@ -43,6 +43,7 @@ typedef struct pks__frame_finding {
   uint32_t segment;  ///< by number in the list
   uint64_t offset, length;
   bool is_bad;
+  bool is_cached_damage;  ///< PURGED, and the cache folder has the bytes: their sum is wrong
   pks_status status;
   int32_t system_error;
   const char *text;
@@ -69,6 +70,7 @@ typedef struct pks__verification {
   pks__segment_list segments;
   pks__segment_state *states;  ///< by number in `segments`
   uint32_t segment;            ///< under inspection
+  pks__segment *inspected;     ///< the same, while its frames are checked
   uint64_t segment_begin;      ///< bytes done before it
   pks__scratch findings;       ///< pks__frame_finding
   pks__hash_map finding_map;   ///< segment and offset -> number in `findings`

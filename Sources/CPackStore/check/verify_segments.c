@@ -15,11 +15,15 @@ static void take_fault(void *context, const pks_error *fault, const pks__frame *
   v->found = *fault;
   pks_status status = fault->status;
   if (frame) {
+    // A read that came short has measured the file again.
+    bool is_there =
+      v->inspected && pks__range_fits(frame->ref.offset, frame->ref.stored_length, atomic_load(&v->inspected->present));
     pks__frame_finding finding = {
       .segment = v->segment,
       .offset = frame->ref.offset,
       .length = frame->ref.stored_length,
       .is_bad = true,
+      .is_cached_damage = is_there && fault->status == PKS_PURGED,
       .status = fault->status,
       .system_error = fault->system_error,
       .text = fault->text,
@@ -53,7 +57,10 @@ static pks_status check_open_segment(pks__verification *v, pks__segment *segment
     return PKS_OK;
   }
   v->states[v->segment] = PKS__SEGMENT_SOUND;
-  return pks__check_frames(inspector, segment, &v->found);
+  v->inspected = segment;
+  status = pks__check_frames(inspector, segment, &v->found);
+  v->inspected = NULL;
+  return status;
 }
 
 /// One finding stands for all frames of a segment that is gone.

@@ -98,14 +98,37 @@ pks_status pks__txn_stage_known(
   return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
+/// Whether the pack's current version has this number, and this content.
+static bool is_current(const pks_txn *txn, const char *name, const pks__version *version) {
+  const pks__version *current = pks__generation_current(&pks__txn_snapshot(txn)->generation, name);
+  return current && current->number == version->number
+    && pks__version_is(current, &version->catalog, &version->attributes);
+}
+
 /// What is current already is no statement about floors.
 static pks_status check_statement(
   const pks_txn *txn, const char *name, const pks__version *version, const pks_provenance *by, pks_error *error
 ) {
-  const pks__version *current = pks__generation_current(&pks__txn_snapshot(txn)->generation, name);
-  bool is_current =
-    current && current->number == version->number && pks__version_is(current, &version->catalog, &version->attributes);
-  return pks__txn_check_provenance(txn, by, name, is_current ? 0 : version->number, NULL, error);
+  uint64_t number = is_current(txn, name, version) ? 0 : version->number;
+  return pks__txn_check_provenance(txn, by, name, number, NULL, error);
+}
+
+/// Finds the provenance of the copy. Restored data changes nothing of the pack, so that the pack keeps its own origin.
+static pks_status find_provenance(
+  const pks_txn *txn, const pks_copy_request *request, const pks__version *version, pks_provenance *out,
+  pks_error *error
+) {
+  *out = (pks_provenance){.adopt = true};
+  if (request->heals && !is_current(txn, request->pack, version)) {
+    const char *text = "the pack's current version has other content than the source's";
+    return pks__fail(error, PKS_NOT_FOUND, text, request->pack, PKS_NO_OFFSET);
+  }
+  if (request->as_local) { return PKS_OK; }
+  const pks_snapshot *speaker = request->heals ? pks__txn_snapshot(txn) : request->source;
+  pks__provenance_of_copy(&speaker->generation, request->pack, version->number, out);
+  out->adopt = request->adopt;
+  out->downgrade = request->downgrade;
+  return PKS_OK;
 }
 
 pks_status pks_txn_copy_version(
@@ -129,12 +152,8 @@ pks_status pks_txn_copy_version(
   if (!status) { status = pks__store_check_process(request->source->store, error); }
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) { status = find_source(request, &version, error); }
-  pks_provenance by = {.adopt = true};
-  if (!status && !request->as_local) {
-    pks__provenance_of_copy(&request->source->generation, request->pack, version->number, &by);
-    by.adopt = request->adopt;
-    by.downgrade = request->downgrade;
-  }
+  pks_provenance by = {0};
+  if (!status) { status = find_provenance(txn, request, version, &by, error); }
   if (!status) { status = check_statement(txn, request->pack, version, &by, error); }
   if (!status) { status = pks__txn_prepare_placement(txn, request->pack, request->placement, error); }
   if (status) { return status; }

@@ -169,12 +169,13 @@ PKS_MUST_CHECK pks_status pks_txn_diff(
 typedef struct pks_fault {
   /// counts the faults of a walk from 1 on: one fault that hurts several assets is told once for each, with this number
   uint64_t number;
-  pks_status status;     ///< CORRUPT; PURGED: a file is gone; IO_ERROR: it cannot be read; NEWER_FORMAT
-  int32_t system_error;  ///< errno of the failed system call, or 0
-  const char *text;      ///< what is wrong, in English, static
-  const char *file;      ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
-  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
-  uint64_t length;       ///< bytes from there on of which one at least is bad; 0: not known
+  pks_status status;      ///< CORRUPT; PURGED: a file is gone; IO_ERROR: it cannot be read; NEWER_FORMAT
+  bool is_cached_damage;  ///< PURGED, and the cache folder has the bytes: their checksum is wrong
+  int32_t system_error;   ///< errno of the failed system call, or 0
+  const char *text;       ///< what is wrong, in English, static
+  const char *file;       ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
+  uint64_t offset;        ///< byte offset within `file`, or PKS_NO_OFFSET
+  uint64_t length;        ///< bytes from there on of which one at least is bad; 0: not known
   const char *PKS_NULLABLE pack;  ///< the pack that is hurt; NULL: none, or not known
   uint64_t version;               ///< its version; 0 without `pack`
   /// Path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version

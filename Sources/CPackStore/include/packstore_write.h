@@ -262,8 +262,10 @@ typedef struct pks_copy_request {
   uint64_t version;                         ///< number of a kept version; 0: the current one
   bool set_priority;                        ///< else a pack that is new here gets 0, and another keeps its own
   int32_t priority;
-  bool adopt, downgrade;    ///< as in `pks_provenance`
-  bool as_local;            ///< the pack becomes local here, whatever it is there; adopted if need be
+  bool adopt, downgrade;  ///< as in `pks_provenance`
+  bool as_local;          ///< the pack becomes local here, whatever it is there; adopted if need be
+  /// restores missing data of the pack's current version, which must be this one, and keeps the pack's origin; else NOT_FOUND
+  bool heals;
   pks_placement placement;  ///< as in `pks_add_request`
   int32_t level;            ///< these as in `pks_add_request`, for chunks that this store does not have yet
   pks_layout layout;

@@ -267,12 +267,20 @@ static pks_status take_attributes(pks__ingest *ingest, pks_error *error) {
   return pks__ingest_load_attributes(ingest, pks__snapshot_pages(ingest->base), &current->attributes, error);
 }
 
+/// Reads the cached data of a purgeable pack that is added again: frames that are damaged at full length are stored again, too. It
+/// is about as much as the folder, which is read as well.
+static pks_status check_cached(const pks__ingest *ingest, pks_error *error) {
+  bool has_cached = ingest->reliance.purgeable && ingest->base_pack != UINT32_MAX;
+  return has_cached ? pks_snapshot_check_cached(ingest->base, ingest->base_pack, 0, error) : PKS_OK;
+}
+
 pks_status pks__ingest_folder(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, bool sync,
   pks_error *error
 ) {
   pks__folder_scan source = {0};
   pks_status status = pks__ingest_init(out, staging, base, request, error);
+  if (!status) { status = check_cached(out, error); }
   if (!status) { status = take_attributes(out, error); }
   if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }

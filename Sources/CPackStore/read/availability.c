@@ -299,17 +299,29 @@ pks_status pks_snapshot_availability(
   return status;
 }
 
-/// Reads the frames of a segment that are there: those with a wrong sum are remembered.
+/// Reads stored bytes if the file has them: those with a wrong sum are remembered.
+static pks_status check_stored(
+  pks__segment *segment, const pks__frame_ref *ref, pks__scratch *stored, pks_error *error
+) {
+  if (!pks__range_fits(ref->offset, ref->stored_length, atomic_load(&segment->present))) { return PKS_OK; }
+  stored->length = 0;
+  pks_status status = pks__scratch_reserve(stored, ref->stored_length, error);
+  if (!status) { status = pks__segment_read_stored(segment, ref, stored->bytes, error); }
+  return status == PKS_PURGED ? PKS_OK : status;
+}
+
+/// Checks the dictionaries and the frames of a segment.
 static pks_status check_frames(pks__segment *segment, pks__scratch *stored, pks_error *error) {
   pks_status status = pks__segment_need_table(segment, error);
+  for (uint32_t i = 0; !status && i < segment->dictionary_count; i++) {
+    pks__segment_dictionary dictionary;
+    status = pks__segment_dictionary_at(segment, i, &dictionary, error);
+    if (!status) { status = check_stored(segment, &dictionary.ref, stored, error); }
+  }
   for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
     pks__frame frame;
     status = pks__segment_frame(segment, i, &frame, error);
-    if (status || !pks__segment_has_frame(segment, &frame.ref)) { continue; }
-    stored->length = 0;
-    status = pks__scratch_reserve(stored, frame.ref.stored_length, error);
-    if (!status) { status = pks__segment_read_stored(segment, &frame.ref, stored->bytes, error); }
-    if (status == PKS_PURGED) { status = PKS_OK; }
+    if (!status) { status = check_stored(segment, &frame.ref, stored, error); }
   }
   return status;
 }

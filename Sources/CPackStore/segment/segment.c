@@ -274,9 +274,13 @@ void pks__segment_measure(pks__segment *segment) {
   while (info.size < present && !atomic_compare_exchange_weak(&segment->present, &present, info.size)) {}
 }
 
-/// Says that bytes which lie in the cache folder are gone, and how many of those that were wanted.
-static pks_status fail_purged(const pks__segment *segment, uint64_t offset, uint64_t byte_count, pks_error *error) {
-  const char *text = "data of the pack is gone from the cache folder, or with the base";
+static const char gone[] = "data of the pack is gone from the cache folder, or with the base";
+static const char damaged[] = "data of the pack in the cache folder is damaged";
+
+/// Fails with PURGED: `byte_count` of the wanted bytes in the cache folder are missing or damaged.
+static pks_status fail_purged(
+  const pks__segment *segment, const char *text, uint64_t offset, uint64_t byte_count, pks_error *error
+) {
   pks_status status = pks__fail(error, PKS_PURGED, text, segment->name, offset);
   if (error) { error->needed = byte_count; }
   return status;
@@ -286,7 +290,7 @@ static pks_status fail_purged(const pks__segment *segment, uint64_t offset, uint
 
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error) {
   size_t got = 0;
-  if (segment->file == PKS_VFS_NO_FILE) { return fail_purged(segment, offset, byte_count, error); }
+  if (segment->file == PKS_VFS_NO_FILE) { return fail_purged(segment, gone, offset, byte_count, error); }
   int failure = pks__vfs_read_at(segment->vfs, segment->file, offset, out, byte_count, &got);
   if (failure) {
     pks_status status = pks__fail_system(error, failure, "cannot read", segment->name);
@@ -296,7 +300,7 @@ pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte
   if (got == byte_count) { return PKS_OK; }
   if (segment->is_purgeable) {
     pks__segment_measure(segment);
-    return fail_purged(segment, offset + got, byte_count - got, error);
+    return fail_purged(segment, gone, offset + got, byte_count - got, error);
   }
   return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
 }
@@ -358,7 +362,7 @@ pks_status pks__segment_check(
 ) {
   if (pks__checksum(stored, frame->stored_length) == frame->sum) { return PKS_OK; }
   note_bad_frame(segment, frame->offset);
-  if (segment->is_purgeable) { return fail_purged(segment, frame->offset, frame->stored_length, error); }
+  if (segment->is_purgeable) { return fail_purged(segment, damaged, frame->offset, frame->stored_length, error); }
   return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, frame->offset);
 }
 

@@ -4,6 +4,7 @@ import CPackStore
 struct Fault: Hashable, CustomStringConvertible {
   var number: UInt64
   var status: pks_status.RawValue
+  var isCachedDamage: Bool
   var text: String
   var file: String
   var offset: UInt64?
@@ -15,6 +16,7 @@ struct Fault: Hashable, CustomStringConvertible {
   init(_ fault: pks_fault) {
     number = fault.number
     status = fault.status.rawValue
+    isCachedDamage = fault.is_cached_damage
     text = String(cString: fault.text)
     file = String(cString: fault.file)
     offset = fault.offset == UInt64.max ? nil : fault.offset

@@ -78,6 +78,22 @@ extension Core {
       #expect(try store.snapshot().readable("p").content == Change.folders["/one"])
     }
 
+    /// Damage at full length that no read has met: an add of the same content finds it, and stores the data again.
+    @Test(arguments: [100, 200, 3_000] as [UInt64]) func anAddRestoresDamagedData(offset: UInt64) throws {
+      let disk = Self.disk()
+      _ = try Self.purgeableStore(disk)
+      _ = sim_corrupt(disk.raw, disk.cacheSegments[0], offset, 1)
+      let faults = try Store(disk).snapshot().verify(deep: true).faults
+      #expect(!faults.isEmpty && faults.allSatisfy { $0.status == PKS_PURGED.rawValue && $0.isCachedDamage })
+      let store = try Store(disk)
+      #expect(try store.snapshot().availability(of: "p").missing_bytes == 0, "lengths do not show it")
+      var result = pks_add_result()
+      try store.commit { result = try $0.add("p", "/one") }
+      #expect(result.unchanged && result.restored_count > 0)
+      #expect(try Store(disk).snapshot().readable("p").content == Change.folders["/one"])
+      #expect(try Store(disk).snapshot().faults(deep: true).isEmpty)
+    }
+
     /// Invariant: what a durable pack needs is among the store's files, in whatever order packs come and go.
     @Test func aDurablePackNeverDependsOnTheCache() throws {
       let disk = Self.disk(), store = try Self.purgeableStore(disk)
