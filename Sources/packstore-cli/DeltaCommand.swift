@@ -79,6 +79,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       throw ValidationError("a delta leads from one version of a pack to another of the same pack")
     }
     guard !unsigned || key.key == nil else { throw ValidationError("--unsigned and --key exclude each other") }
+    guard !unsigned || !key.newKey else { throw ValidationError("--unsigned and --new-key exclude each other") }
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: from.pack) }
@@ -88,7 +89,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func run() async throws {
     var storeOptions = Store.Options.existing
     storeOptions.threadCount = threads
-    let source = try store.openChecked(storeOptions)  // first: a mistyped store must not make a key
+    let source = try store.openChecked(storeOptions)  // first: --new-key makes no key for a mistyped store
     let snapshot = try source.makeSnapshot()
     let (old, new) = try (from.find(in: snapshot), target.find(in: snapshot))
     guard old.number != new.number else {
@@ -97,7 +98,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         pack: from.pack)
     }
     let file = try outputFile(output, force: force)
-    let key = unsigned ? nil : try self.key.open(for: product.product, quiet: report.quiet, missing: .makeUnlessNamed)
+    let key = unsigned ? nil : try self.key.open(for: product.product, quiet: report.quiet)
     var options = Store.DeltaOptions()
     if let level { options.level = level.level }
     if let product = product.product { options.product = product }

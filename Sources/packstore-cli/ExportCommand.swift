@@ -14,7 +14,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       the version's attributes say, and the assets below Contents. The date in it is that of SOURCE_DATE_EPOCH, in seconds since \
       1970, or 1970 itself. No tool of Apple's has read one yet.
 
-        packstore export Packs Tutorial -o Tutorial.pack
+        packstore export Packs Tutorial -o Tutorial.pack --key site.key
         packstore export Packs Tutorial@3 -o Tutorial-3.pack --level 19
         packstore export Packs Tutorial -o Tutorial.aar
         packstore export Packs Tutorial -o - | ssh server 'packstore import Packs -'
@@ -67,7 +67,8 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// Fails for options that mean nothing for the kind of file.
   private func checkOptions() throws {
     let signing: [(isGiven: Bool, name: String)] = [
-      (key.key != nil, "--key"), (product.product != nil, "--product"), (expiry.expires != nil, "--expires"),
+      (key.key != nil, "--key"), (key.newKey, "--new-key"), (product.product != nil, "--product"),
+      (expiry.expires != nil, "--expires"),
       (expiry.noExpires, "--no-expires"), (encoding.level != nil, "--level"), (encoding.layout != nil, "--layout"),
     ]
     let options = isAppleArchive ? signing : [(blocks != nil, "--blocks")]
@@ -81,7 +82,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
-    let source = try store.openForReading()  // first: a mistyped store must not make a key
+    let source = try store.openForReading()  // first: --new-key makes no key for a mistyped store
     let pack = try version.publishedPack(in: source.makeSnapshot())
     let file = try ArchiveOutput(output, force: force)
     defer { file.remove() }

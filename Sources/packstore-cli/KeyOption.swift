@@ -3,31 +3,35 @@ import PackAuthoring
 import PackFormats
 import PackStore
 
-/// The key that a publisher signs with, which is made if there is none.
+/// The key that a publisher signs with. A key is a new publisher to clients, so that one is made only if the user requests it.
 struct KeyOption: ParsableArguments {
   @Option(
     help: .init(
-      "The file with the secret key, made on first use with its root key (default: ~/.config/packstore/site.key); or -, fd:N or env:NAME: standard input, an open file or a variable that has its content.",
+      "The file with the secret key (default: ~/.config/packstore/site.key); or -, fd:N or env:NAME: standard input, an open file or a variable that has its content.",
       valueName: "file"),
     completion: .file())
   var key: String?
 
-  /// Reads the key, or makes one and its root key, and says so: who loses the root key cannot publish to the same clients
-  /// again.
+  @Flag(help: "Make the file of --key, a release key, and its root key, for a new publisher.")
+  var newKey = false
+
+  /// Reads the key, or makes one and its root key if the user requested it.
   ///
   /// - Parameters:
-  ///   - product: for which the key is to sign, where that was said.
-  ///   - isDryRun: where a key would be made, one that is kept nowhere takes its place.
+  ///   - product: the product to sign for, if the user named one.
+  ///   - signed: the object that another key has signed already, so that a new key would be refused; `nil` if none exists.
+  ///   - isDryRun: returns a key that is not stored instead of a new one.
+  /// - Throws: ``Failure``: `noKey` if the key is missing, `exists` if it should be new and is not, `usage`.
   func open(
-    for product: Store.Product? = nil, quiet: Bool, missing: KeyFile.Missing = .make, isDryRun: Bool = false
+    for product: Store.Product? = nil, quiet: Bool, signed: String? = nil, isDryRun: Bool = false
   ) throws -> SiteKey {
     let file = try KeyFile(key)
-    guard isDryRun, !file.exists else { return try file.open(for: product, quiet: quiet, missing: missing) }
-    try file.allowMaking(missing)
-    return SiteKey()
+    guard newKey else { return try file.open(for: product, quiet: quiet, signed: signed) }
+    try file.requireNew(signed: signed)
+    return isDryRun ? SiteKey() : try file.make(for: product, quiet: quiet)
   }
 
-  /// Whether there is a key.
+  /// Whether the key exists.
   var exists: Bool { get throws { try KeyFile(key).exists } }
 }
 
@@ -40,15 +44,12 @@ struct SiteKeyOption: ParsableArguments {
     completion: .file())
   var key: String?
 
-  func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, missing: .refuse(signed: "the site")) }
+  func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, signed: "the site") }
 }
 
 /// A file with a secret key, or what has the content of one.
 struct KeyFile {
   private let path: FilePath
-
-  /// A person named it.
-  private let isNamed: Bool
 
   /// No file of this name: what has the key's content.
   private let given: GivenKey?
@@ -56,33 +57,29 @@ struct KeyFile {
   init(_ name: String?) throws {
     given = try name.flatMap(GivenKey.init)
     path = try keyFile(name)
-    isNamed = name != nil
-  }
-
-  /// What becomes of a key file that is missing.
-  enum Missing {
-    /// A key is made.
-    case make
-    /// A key is made where the file was not named: a name that is misspelt makes none.
-    case makeUnlessNamed
-    /// A new key would be of no use, for there is a site or an archive that another one has signed.
-    case refuse(signed: String)
   }
 
   var exists: Bool { given != nil || pathExists(path) }
 
-  /// Reads the key, or makes one and its root key, and says so.
-  func open(for product: Store.Product? = nil, quiet: Bool, missing: Missing) throws -> SiteKey {
-    if !exists { try allowMaking(missing) }
-    let (key, made) =
-      try given.map { (try $0.read(), nil) } ?? SiteKey.readOrMakeRelease(path, options: .init(product: product))
+  /// Reads the key.
+  ///
+  /// - Parameter signed: the object that the key signed before; `nil` if none exists.
+  func open(for product: Store.Product? = nil, quiet: Bool, signed: String?) throws -> SiteKey {
+    guard exists else { throw missing(signed: signed) }
+    let key = try given.map { try $0.read() } ?? SiteKey(contentsOf: path)
     if let product, let delegation = key.delegation, delegation.product != product {
       throw otherProduct(product, delegation)
     }
-    if let made, !quiet { warn(description(of: made)) }
     if let end = key.endsAt, !quiet, end > .now, end.timeIntervalSinceNow < Self.warningTime {
       warn("the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that")
     }
+    return key
+  }
+
+  /// Makes a release key and its root key, and reports both: without the root key, its owner cannot publish to the same clients again.
+  func make(for product: Store.Product?, quiet: Bool) throws -> SiteKey {
+    let (key, made) = try SiteKey.readOrMakeRelease(path, options: .init(product: product))
+    if let made, !quiet { warn(description(of: made)) }
     return key
   }
 
@@ -108,22 +105,31 @@ struct KeyFile {
         + " and name that with --key", path: path.string)
   }
 
-  /// Fails unless a key may be made.
-  func allowMaking(_ missing: Missing) throws {
-    let name = escaped(path.string)
-    switch missing {
-    case .make: break
-    case .makeUnlessNamed where !isNamed: break
-    case .makeUnlessNamed:
-      throw Failure(
-        .noKey, "there is no key '\(name)'",
-        remedy: "name one that is there, or make it with 'packstore keygen \(name)'",
-        path: path.string)
-    case .refuse(let signed):
-      throw Failure(
-        .noKey, "there is no key '\(name)', and \(signed) is signed already",
-        remedy: "name the key that signed it with --key", path: path.string)
+  /// Checks that a key can be made here.
+  func requireNew(signed: String?) throws {
+    guard given == nil else {
+      throw Failure(.usage, "--new-key makes a file", remedy: "name a file with --key, or leave out --new-key")
     }
+    if let signed { throw missing(signed: signed) }
+    guard !exists else {
+      throw Failure(
+        .exists, "the key file '\(escaped(path.string))' exists already",
+        remedy: "leave out --new-key to sign with it, or name another file with --key", path: path.string)
+    }
+  }
+
+  private func missing(signed: String?) -> Failure {
+    let name = escaped(path.string)
+    guard let signed else {
+      return Failure(
+        .noKey, "the key file '\(name)' does not exist",
+        remedy: "check the name given with --key; for a new publisher, add --new-key or run 'packstore keygen \(name)'",
+        path: path.string)
+    }
+    let finding = exists ? "--new-key makes another key" : "the key file '\(name)' does not exist"
+    return Failure(
+      .noKey, "\(finding), and \(signed) is signed already",
+      remedy: "name the key that signed it with --key\(exists ? ", and leave out --new-key" : "")", path: path.string)
   }
 
   /// How long before its end a key is warned of: 30 days.

@@ -101,7 +101,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let hasKey = try key.exists || !dryRun
     let key = try key.open(
       for: product.product, quiet: report.quiet,
-      missing: previous == nil ? .make : .refuse(signed: "the previous archive"), isDryRun: dryRun)
+      signed: previous == nil ? nil : "the previous archive", isDryRun: dryRun)
     if isServed { options.knownVersions = try await knownVersions(key) }
     let bar = ProgressBar(enabled: report.isTalkative)
     defer { bar.finish() }

@@ -16,7 +16,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       new, nothing is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted, \
       and the site can be uploaded before: "root signed: safe to upload" says when.
 
-        packstore publish Packs public/packs
+        packstore publish Packs public/packs --new-key
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
         packstore publish Packs public/packs Tutorial --channel beta
         packstore publish Packs public/packs --prune --dry-run
@@ -42,8 +42,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       '--max-removed' allows more or less.
 
       Clients take the site's root key at their first contact, or the one that you give them: 'packstore keygen' \
-      prints it. The first publication makes a root key and the release key that signs, for 400 days: move the root \
-      key to a safe place, and run 'packstore delegate' with it once a year. Copy to a server segments/, frames/, \
+      prints it. '--new-key' makes a root key and the release key that signs, for 400 days: move the root \
+      key to a safe place, and run 'packstore delegate' with it once a year. Without it, a missing key is an error: another \
+      key is another publisher to clients. Copy to a server segments/, frames/, \
       versions/, deltas/, changes/ and attributes/ first, then roots/, and root last; remove there afterwards what is \
       gone here. \
       Files that left the site stay for the grace period, for clients that are fetching them, and go with the first \
@@ -178,7 +179,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var subject: Failure.Facts { .init(store: isFolder(FilePath(source)) ? source : nil, site: site) }
 
   func run() async throws {
-    let named = try PublishSource(source, report)  // first: a mistyped source must make neither a key nor a site
+    // First: mistyped or exchanged operands make neither a key nor a site.
+    try PublishOperands(source: source, site: site).requireOrder()
+    let named = try PublishSource(source, report)
     try named.check(self)
     let packs = try packs.map(named.publishedPack)
     let place = try await DryRunSite(site, dryRun: dryRun && !isRemote)
@@ -189,8 +192,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let isMade = try await !host.exists()
     let hasKey = try key.exists
     let key = try key.open(
-      for: product.product, quiet: report.quiet, missing: isMade ? .make : .refuse(signed: "the site"), isDryRun: dryRun
-    )
+      for: product.product, quiet: report.quiet, signed: isMade ? nil : "the site", isDryRun: dryRun)
     let source = try named.open(signedBy: key, version: version)
 
     let clock = ContinuousClock()

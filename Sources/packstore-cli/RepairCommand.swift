@@ -208,7 +208,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         .noKey, "'\(escaped(store.store))' is a site, and there is no key '\(escaped(file.string))'",
         remedy: "name the one that signed it, 'packstore repair \(escaped(store.store)) --key FILE'", path: file.string)
     }
-    return try SiteKey.readOrMake(file).key
+    return try SiteKey(contentsOf: file)
   }
 
   private func text(_ result: Site.RepairResult) -> [String] {

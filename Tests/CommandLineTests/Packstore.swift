@@ -15,6 +15,9 @@ import Testing
 final class Playground {
   let path: String
 
+  /// Whether commands that sign get `--new-key` if the file of their `--key` is missing. Tests of missing keys turn it off.
+  var makesKeys = true
+
   init() throws {
     var template = Array("\(NSTemporaryDirectory())/packstore-test.XXXXXX".utf8CString)
     path = try #require(mkdtemp(&template).map { String(cString: $0) })
@@ -144,6 +147,18 @@ extension Playground {
     try start(packstoreURL, arguments, output: output, errors: errors, environment: environment)
   }
 
+  /// The arguments, with `--new-key` if the command signs with a key file that is missing.
+  private func makingKey(_ arguments: [String]) -> [String] {
+    guard makesKeys, let command = arguments.first, ["publish", "export", "package", "delta"].contains(command),
+      let option = arguments.firstIndex(of: "--key"), option + 1 < arguments.count
+    else { return arguments }
+    let key = arguments[option + 1]
+    guard !key.contains(":"), key != "-", !exists(key), !FileManager.default.fileExists(atPath: key) else {
+      return arguments
+    }
+    return arguments + ["--new-key"]
+  }
+
   /// Starts a program in the playground and returns at once. `packstore` is in its path.
   private func start(
     _ executable: URL, _ arguments: [String], output: FileHandle, errors: FileHandle,
@@ -151,7 +166,7 @@ extension Playground {
   ) throws -> Process {
     let process = Process()
     process.executableURL = executable
-    process.arguments = arguments
+    process.arguments = executable == packstoreURL ? makingKey(arguments) : arguments
     process.currentDirectoryURL = URL(fileURLWithPath: path)
     // Nothing goes to the caches of the user who runs the tests.
     process.environment = ProcessInfo.processInfo.environment.merging(["XDG_CACHE_HOME": "\(path)/.cache"]) { $1 }

@@ -138,7 +138,7 @@ import Testing
     try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
     try #require(
       playground.shell(
-        "mkdir in && packstore export store P -o in/archive --key in/key -q"
+        "mkdir in && packstore export store P -o in/archive --key in/key --new-key -q"
           + " && packstore delta store P@1 P@2 -o in/delta --key in/key -q"
       ).status == 0)
     try #require(

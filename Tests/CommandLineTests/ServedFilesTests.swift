@@ -8,7 +8,7 @@ import Testing
     try playground.write("one", to: "folder/a")
     try playground.succeed("add", "store", "folder", "--pack", "P", "-q")
     let publish = "umask \(umask); packstore publish store site --key site.key -q"
-    #expect(try playground.shell("\(publish) && \(publish) --channel beta").status == 0)
+    #expect(try playground.shell("\(publish) --new-key && \(publish) --channel beta").status == 0)
     try playground.write("two", to: "folder/a")
     try playground.succeed("add", "store", "folder", "--pack", "P", "-q")
     #expect(try playground.shell(publish).status == 0)

@@ -35,6 +35,7 @@ struct Update {
   /// Adds a version to the publisher's store and publishes it, without deltas: those are made one by one.
   private func publish(_ version: String) throws -> PackStoreProgram.Answer {
     note("publishing a version")
+    try packstore.run("keygen", key)
     try packstore.run("add", store, version, "--pack", Self.pack)
     return try packstore.run("publish", store, site, "--key", key, "--deltas", "0")
   }

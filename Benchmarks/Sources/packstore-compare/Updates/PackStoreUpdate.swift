@@ -102,6 +102,7 @@ struct PackStoreUpdate: UpdateParticipant {
 
     func publish(_ version: String) throws -> Publication {
       let ingest = try packstore.measure(["add", store, version, "--pack", PackStoreUpdate.pack, "--quiet"]).usage
+      _ = try packstore.measure(["keygen", key, "--quiet"])
       let before = try FolderState(site)
       let publish = try packstore.measure([
         "publish", store, site, "--key", key, "--level", "\(level)", "--deltas", "0", "--quiet",

@@ -1,0 +1,37 @@
+import PackAuthoring
+import PackPublishing
+import PackStore
+
+/// The operands of `publish`, by what exists under their names. Exchanged operands are an error before a key or a site is made.
+struct PublishOperands {
+  let source: String
+  let site: String
+
+  /// - Throws: ``Failure`` `invalidArgument` if the two are exchanged.
+  func requireOrder() throws {
+    guard isExchanged else { return }
+    let names = (source: escaped(source), site: escaped(site))
+    throw Failure(
+      .invalidArgument,
+      "'\(names.site)' is \(kindOfSite), and '\(names.source)' is \(kindOfSource): the source comes first",
+      remedy: "write 'packstore publish \(names.site) \(names.source)'", path: site)
+  }
+
+  private var isSourceSite: Bool { S3Location.names(source) || Site.exists(at: FilePath(source)) }
+
+  /// Whether the second operand can only be a source. A missing first operand is then the site that is to be made.
+  private var isExchanged: Bool {
+    guard !S3Location.names(site), isSourceOnly(site) else { return false }
+    return isSourceSite || !pathExists(FilePath(source))
+  }
+
+  private var kindOfSource: String { isSourceSite ? "a site" : "missing" }
+  private var kindOfSite: String { isFolder(FilePath(site)) ? "a store" : "a file to publish" }
+
+  /// Whether the path is a store, a manifest or an archive, and not a site.
+  private func isSourceOnly(_ name: String) -> Bool {
+    let path = FilePath(name)
+    guard isFolder(path) else { return pathExists(path) }
+    return !Site.exists(at: path) && pathExists(path.appending("CONTROL"))
+  }
+}
