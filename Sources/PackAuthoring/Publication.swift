@@ -183,6 +183,7 @@ struct Publication {
     let pruned = try packsToPrune(among: extra, in: change)
     var transaction = try change.makeTransaction()
     let staged = try source.stage(restoring: change.missing, in: &transaction)
+    try checkNumbers(of: staged)
     let kept = try KeptVersions(of: staged.packs, in: transaction)
     try offer(staged.published.map(\.version), among: kept, in: &change)
     let surplus = surplus(of: staged.packs, among: kept, in: change)
@@ -255,8 +256,15 @@ struct Publication {
   private func stage(_ source: any PublicationSource, in change: inout SiteChange) throws -> StagedVersions {
     var transaction = try change.makeTransaction()
     let staged = try source.stage(restoring: change.missing, in: &transaction)
+    try checkNumbers(of: staged)
     try change.commit(transaction)
     return staged
+  }
+
+  /// - Throws: `exists` if a number was used for other content before.
+  private func checkNumbers(of staged: StagedVersions) throws {
+    let numbers = try folder.readNumbers()
+    for result in staged.published { try numbers.check(result.version) }
   }
 
   /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name. What it offers

@@ -174,7 +174,9 @@ private struct SiteStripRound {
     let folder = SiteFolder(path: path)
     for channel in try folder.channels() { try copyFile(SitePath.root(channel).description) }
     for name in ["versions", "frames", "changes", "attributes"] { try copyFolder(name) }
-    if pathExists(path.appending(RetiredFiles.fileName)) { try copyFile(RetiredFiles.fileName) }
+    for name in [RetiredFiles.fileName, PublishedNumbers.fileName] where pathExists(path.appending(name)) {
+      try copyFile(name)
+    }
     try copyFile("CONTROL")
     if !isDryRun { try syncFolder(copy) }
   }

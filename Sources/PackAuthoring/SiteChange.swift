@@ -476,11 +476,25 @@ struct SiteChange {
       if case .segment(let id) = file { try transaction.keep(id) }
     }
     if roots.isEmpty { try writeFirstRoot() }
+    try listNumbers(leavingBy: transaction)
     progress?(.commit)
     try folder.checkpoint("commit")
     try transaction.commit()
     try folder.makeSegmentsReadable()
     try folder.checkpoint("committed")
+  }
+
+  /// Lists the numbers of the versions that a transaction drops, before they leave the store.
+  private func listNumbers(leavingBy transaction: borrowing Transaction) throws {
+    let before = try store.makeSnapshot().keptVersions
+    var kept: Set<PackVersion.Name> = []
+    for pack in transaction.packs { kept.formUnion(transaction.versions(of: pack.id).map(\.name)) }
+    let leaving = before.filter { !kept.contains($0.name) }
+    guard !leaving.isEmpty else { return }
+    let written = try folder.readNumbers()
+    var numbers = written
+    for version in leaving { numbers.add(version) }
+    if numbers != written { try folder.writeNumbers(numbers) }
   }
 
   /// Roots without packs: from then on the site knows what it is of. A key that may sign `live` makes that as well, so that a
@@ -509,6 +523,16 @@ struct SiteChange {
     let files = files
     return try folder.segments().contains { files[$0] == nil && !retired.contains($0) }
   }
+}
+
+extension PackVersion {
+  /// The pack and the number, which identify one content permanently.
+  fileprivate struct Name: Hashable {
+    let pack: PackID
+    let number: UInt64
+  }
+
+  fileprivate var name: Name { Name(pack: pack, number: number) }
 }
 
 extension Snapshot {

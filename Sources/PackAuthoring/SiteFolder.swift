@@ -120,6 +120,26 @@ struct SiteFolder: Sendable {
     try replaceFile(name, in: path, by: retired.encode(), draft: name + Self.draftSuffix)
   }
 
+  // MARK: - Numbers of versions
+
+  /// The numbers of versions that left the site.
+  ///
+  /// - Throws: `corrupt` if the file is damaged.
+  func readNumbers() throws -> PublishedNumbers {
+    do {
+      let file = try InputFile(PublishedNumbers.fileName, in: path)
+      return try PublishedNumbers(
+        decoding: try file.contents(limit: PublishedNumbers.byteCountLimit), file: file.place.text)
+    } catch let error as PackStoreError where error.code == .notFound { return PublishedNumbers() }
+  }
+
+  /// Replaces the list of numbers, durably.
+  func writeNumbers(_ numbers: PublishedNumbers) throws {
+    try checkpoint("write numbers")
+    let name = PublishedNumbers.fileName
+    try replaceFile(name, in: path, by: numbers.encode(), draft: name + Self.draftSuffix)
+  }
+
   // MARK: - Immutable files
 
   /// Opens a file for reading; a link is refused.
@@ -205,7 +225,9 @@ struct SiteFolder: Sendable {
         try removeStray("\(folder)/\(name)")
       }
     }
-    for name in [SitePath.root(.live).description, RetiredFiles.fileName] { try removeStray(name + Self.draftSuffix) }
+    for name in [SitePath.root(.live).description, RetiredFiles.fileName, PublishedNumbers.fileName] {
+      try removeStray(name + Self.draftSuffix)
+    }
     for name in try namesInFolder(place(SitePath.rootFolder)) where name.hasSuffix(Self.draftSuffix) {
       try removeStray("\(SitePath.rootFolder)/\(name)")
     }

@@ -122,6 +122,7 @@ private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, 
   case .updated, .unchanged, .healed: return
   case .stale: reason = "what the site says is older than what was pulled before, and nothing was fetched"
   case .held: reason = "the site has other content as \(version), and the pack is held"
+  case .reusedNumber: reason = "the site has other content as \(version)"
   default: reason = "\(result.channel.map { "the channel '\($0)'" } ?? "the archive") has no pack '\(version.pack)'"
   }
   var error = DeliveryError(.noPack, reason, at: place)

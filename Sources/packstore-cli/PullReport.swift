@@ -5,7 +5,7 @@ extension Store.PullResult.Pack {
   /// What became of it, for people; nothing where a warning says so.
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
-    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged: return []
+    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber: return []
     case .unchanged: return ["\(pack) is at version \(from ?? 0) already"]
     case .updated, .healed: break
     }
@@ -75,6 +75,24 @@ extension Store.PullResult {
   }
 }
 
+extension Store.PullResult {
+  /// The failure to report after the other packs were updated; `nil` if no version number was reused.
+  ///
+  /// - Parameters:
+  ///   - store: the name of the store.
+  ///   - site: the location of the site.
+  func reusedNumberFailure(store: String, site: String) -> Failure? {
+    let refused = packs.filter { $0.outcome == .reusedNumber }
+    guard let first = refused.first else { return nil }
+    let names = refused.map { "\($0.pack)@\($0.to ?? 0)" }.joined(separator: ", ")
+    let (store, site) = (escaped(store), escaped(withoutUser(site)))
+    return Failure(
+      .exists, "\(names): the site offers other content under the number of a version in '\(store)'; not updated",
+      remedy: "ask the publisher for a higher version number, or run 'packstore remove \(store) \(first.pack)' and"
+        + " 'packstore pull \(store) \(site) \(first.pack)'", pack: first.pack)
+  }
+}
+
 extension Store.PullResult.Pack {
   fileprivate func warning(isStaleRoot: Bool) -> String? {
     switch outcome {
@@ -85,7 +103,7 @@ extension Store.PullResult.Pack {
     case .absent: "the site has no pack \(pack) any more; it was left as it is: 'packstore remove' frees it"
     case .purged:
       "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was left as it is: name it, or say '--refetch'"
-    case .stale, .unchanged, .updated, .healed, .otherOrigin: nil
+    case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber: nil
     }
   }
 }
@@ -96,6 +114,7 @@ extension Store.PullResult.Pack.Outcome {
     switch self {
     case .otherOrigin: "other_origin"
     case .notOffered: "not_offered"
+    case .reusedNumber: "reused_number"
     default: rawValue
     }
   }

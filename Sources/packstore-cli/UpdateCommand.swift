@@ -64,6 +64,10 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       warn("'\(escaped(withoutSecrets(failure.site.location)))': \(escaped("\(failure.error)"))")
     }
     if let first = failures.first { throw first.error }
+    for update in updated {
+      let failure = update.result.reusedNumberFailure(store: self.store.store, site: update.site.location)
+      if let failure { throw failure }
+    }
   }
 
   // MARK: - One site

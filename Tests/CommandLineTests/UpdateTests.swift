@@ -83,7 +83,7 @@ import Testing
     let own = try update()
     #expect(own.run.status == 0 && own.sites.isEmpty && own.run.errors.contains("no pack here came from a site"))
     try playground.succeed("publish", "store-site", "plain", "B", "--key", "key")
-    try playground.succeed("export", "plain", "B", "-o", "B.pack")
+    try playground.succeed("export", "plain", "B", "-o", "B.pack", "--key", "key")
     try playground.succeed("import", "device", "B.pack")
     let archive = try update()
     #expect(

@@ -291,6 +291,11 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
     throw ManagedPacksError(
       .staleSite, "the site of the asset pack '\(pack.id)' is older than what was seen there before",
       remedy: "try again later; what is here stays")
+  case .reusedNumber:
+    throw ManagedPacksError(
+      .notOffered,
+      "the asset pack '\(pack.id)' is offered with other content under the number of a version that exists here",
+      remedy: "remove the pack and download it again, or publish the content with a higher version number")
   }
   throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
 }

@@ -9,6 +9,7 @@ struct ManifestVersion: PublicationSource {
   private let pack: PackID
   private let number: UInt64?
   private let site: Store
+  private let folder: SiteFolder
   private let options: Store.InstallOptions
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
@@ -26,6 +27,7 @@ struct ManifestVersion: PublicationSource {
     pack = manifest.assetPackID
     self.number = number
     site = publication.site.store
+    folder = publication.folder
     progress = publication.progress
     var options = manifest.installOptions
     options.label = publication.options.label
@@ -48,8 +50,8 @@ struct ManifestVersion: PublicationSource {
   func stage(
     restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
   ) throws -> StagedVersions {
-    // A number that the site has lost is taken, too.
-    let lost = missing.filter { $0.pack == pack }.map(\.number).max() ?? 0
+    // Numbers of versions that the site lost or dropped are used as well.
+    let lost = missing.filter { $0.pack == pack }.map(\.number).reduce(try folder.readNumbers().highest(of: pack), max)
     let highest = transaction.packs.first { $0.id == pack }?.highestVersion ?? 0
     let number = number ?? (lost > highest ? lost.addingClamped(1) : nil)
     do {

@@ -114,6 +114,9 @@ extension Store.PullResult {
       case otherOrigin
       /// What the site says is older than what was taken before; the pack was left alone.
       case stale
+      /// The site offers other content under the number of a version that the store keeps; the pack was not changed. A higher
+      /// number on the site, or removing the pack and pulling it again, resolves this.
+      case reusedNumber
     }
 
     init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {

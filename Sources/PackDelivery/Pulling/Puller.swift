@@ -370,6 +370,9 @@ final class Puller {
       } catch let error as PackStoreError where error.code == .otherOrigin && packs == nil && !source.isArchive {
         pulled.outcome = .otherOrigin
         return pulled
+      } catch let error as PackStoreError where error.code == .exists && !source.isArchive {
+        pulled.outcome = .reusedNumber
+        return pulled
       }
       reader.didUseManifest(of: version)
       guard let delivery = opened else {

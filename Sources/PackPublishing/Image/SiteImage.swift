@@ -11,6 +11,9 @@ package struct SiteImage: Hashable, Sendable {
     case control
     case index(String)
 
+    /// The list of numbers of versions that left the site.
+    case numbers
+
     /// Of a data segment, without its frames: all that publishing needs of it.
     case table(SegmentID)
 
@@ -19,7 +22,7 @@ package struct SiteImage: Hashable, Sendable {
       switch self {
       case .site(let path): !path.isRoot
       case .table: true
-      case .control, .index: false
+      case .control, .index, .numbers: false
       }
     }
 
@@ -27,6 +30,7 @@ package struct SiteImage: Hashable, Sendable {
       switch self {
       case .site(let path): path.description
       case .control: "CONTROL"
+      case .numbers: "numbers"
       case .index(let name): "index/\(name)"
       case .table(let id): "tables/\(id)"
       }
@@ -37,7 +41,7 @@ package struct SiteImage: Hashable, Sendable {
     /// has nothing of the site a request for it.
     var contentByteLimit: Int {
       switch self {
-      case .site(.root), .control, .index: 16 << 10
+      case .site(.root), .control, .index, .numbers: 16 << 10
       case .site(.sheet), .site(.version): 2 << 10
       // Read, and not written any more: publishing does without them.
       case .site(.frames), .site(.changes): 1 << 10
@@ -58,6 +62,7 @@ package struct SiteImage: Hashable, Sendable {
       let path: Self? =
         switch (parts.count, parts[0]) {
         case (1, "CONTROL"): .control
+        case (1, "numbers"): .numbers
         case (2, "index"): Self.isIndexName(parts[1]) ? .index(String(parts[1])) : nil
         case (2, "tables"): ID128(hex: parts[1]).map { .table(SegmentID($0)) }
         default: SitePath(text).map(Self.site)

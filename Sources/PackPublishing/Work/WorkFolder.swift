@@ -141,6 +141,9 @@ struct WorkFolder: Sendable {
     return byteCount.addingClamped(controlByteCount)
   }
 
+  /// Files of the site that are in none of its folders.
+  private static let topNames = ["CONTROL", SitePath.root(.live).description, "\(SiteImage.Path.numbers)"]
+
   private static let folders =
     SitePath.folders + [SitePath.rootFolder, "segments", tablesName, "index", "tmp"]
 
@@ -191,7 +194,7 @@ struct WorkFolder: Sendable {
         try removeFile(FilePlace("\(folder)/\(name)", in: site))
       }
     }
-    for name in ["CONTROL", SitePath.root(.live).description] where !wanted.contains(name) {
+    for name in Self.topNames where !wanted.contains(name) {
       try? removeFile(FilePlace(name, in: site))
     }
     for name in try namesInFolder(path.appending(Self.tablesName)) {
@@ -288,7 +291,7 @@ struct WorkFolder: Sendable {
     var names = try Self.folders.filter { !["tmp", Self.tablesName].contains($0) }.flatMap { folder in
       try namesInFolder(FilePlace(folder, in: site)).map { "\(folder)/\($0)" }
     }
-    names += ["CONTROL", SitePath.root(.live).description].filter { pathExists(site.appending($0)) }
+    names += Self.topNames.filter { pathExists(site.appending($0)) }
     return names.compactMap(SiteImage.Path.init)
   }
 
