@@ -281,11 +281,16 @@ struct Publication {
     }
   }
 
-  /// Versions that no channel offers, beyond the number to keep, of which the current one is one.
+  /// Versions that no channel offers, beyond the number to keep.
   private func surplus(of packs: [PackID], among kept: KeptVersions, in change: SiteChange) -> [PackVersion] {
-    packs.flatMap { pack in
-      kept.versions(of: pack).dropFirst().filter { !$0.isPinned && !change.offers($0.number, of: pack) }
-        .dropFirst(options.keptVersionCount - 1)
+    let retention = VersionRetention(count: options.keptVersionCount, history: change.nextOffered)
+    return packs.flatMap { pack in
+      let others = kept.versions(of: pack).dropFirst().filter { !$0.isPinned && !change.offers($0.number, of: pack) }
+      var offers: [SiteChannel: [UInt64]] = [:]
+      for state in change.channelStates where !state.plan.offers(of: pack).isEmpty {
+        offers[state.channel] = state.plan.offers(of: pack).map(\.number)
+      }
+      return retention.surplus(among: others, of: pack, beside: offers)
     }
   }
 

@@ -25,7 +25,8 @@ extension Site {
 
     var encodingLevel: Int32 { level ?? Self.standardLevel }
 
-    /// How many versions of a pack stay on the site, the current one included.
+    /// How many versions of a pack that were offered stay on the site, the current one included. The version before the current
+    /// one of each channel is one of them, unless this is 1. Of builds that wait to be offered, as many of the latest stay.
     public var keptVersionCount = 3
 
     /// From how many versions there are deltas to the current one, those before it first. Clients that have one of

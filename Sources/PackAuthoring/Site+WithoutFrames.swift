@@ -174,7 +174,8 @@ private struct SiteStripRound {
     let folder = SiteFolder(path: path)
     for channel in try folder.channels() { try copyFile(SitePath.root(channel).description) }
     for name in ["versions", "frames", "changes", "attributes"] { try copyFolder(name) }
-    for name in [RetiredFiles.fileName, PublishedNumbers.fileName] where pathExists(path.appending(name)) {
+    let lists = [RetiredFiles.fileName, PublishedNumbers.fileName, OfferHistory.fileName]
+    for name in lists where pathExists(path.appending(name)) {
       try copyFile(name)
     }
     try copyFile("CONTROL")

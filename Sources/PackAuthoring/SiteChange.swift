@@ -71,6 +71,9 @@ struct SiteChange {
   /// The same as the file says it.
   private var writtenRetired: RetiredFiles
 
+  /// The versions that channels offered before, as the file has it.
+  private var offered: OfferHistory
+
   /// Versions that roots named and the store lacks: these do not name them any more.
   private(set) var missing: [MissingVersion] = []
 
@@ -110,6 +113,7 @@ struct SiteChange {
     retiringAt = roots.map(\.madeAt).reduce(self.now, max)
     retired = try folder.readRetired()
     writtenRetired = retired
+    offered = try folder.readOffered()
     try addChannels()
     // What the key may not sign is not worth the work.
     for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
@@ -188,6 +192,33 @@ struct SiteChange {
   /// Whether some channel is to offer a version, also one that the key may not sign.
   func offers(_ number: UInt64, of pack: PackID) -> Bool {
     channels.values.contains { $0.plan.offers(number, of: pack) }
+  }
+
+  /// The versions that channels offered before, once ``finish()`` replaced their roots.
+  var nextOffered: OfferHistory {
+    var next = offered
+    for state in channelStates {
+      for pack in Set(state.plan.packs.keys).union(state.root?.packs.map(\.id) ?? []) {
+        let before = state.root?.offers(of: pack).map(\.number) ?? []
+        next.replace(before, by: state.plan.offers(of: pack).map(\.number), of: pack, on: state.channel)
+      }
+    }
+    return next
+  }
+
+  /// Lists the versions that a channel's next root does not offer any more, before it replaces the current one.
+  private mutating func listOffered(before next: SiteRoot) throws {
+    guard let root = channels[next.channel]?.root else { return }
+    var history = offered
+    for pack in Set(root.packs.map(\.id)).union(next.packs.map(\.id)) {
+      let after = next.offers(of: pack).map(\.number)
+      history.replace(root.offers(of: pack).map(\.number), by: after, of: pack, on: next.channel)
+    }
+    let snapshot = try store.makeSnapshot()
+    history.restrict { pack, number in snapshot.version(number, of: pack) != nil }
+    guard history != offered else { return }
+    try folder.writeOffered(history)
+    offered = history
   }
 
   /// Changes what a channel is to offer; one that was closed is open again. ``finish()`` makes it so.
@@ -442,6 +473,7 @@ struct SiteChange {
   private mutating func write(_ next: SiteRoot, files: [SitePath: UInt64]) throws {
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
+    try listOffered(before: next)
     try folder.writeRoot(bytes, of: next.channel)
     channels[next.channel]?.take(next, byteCount: UInt64(bytes.count), files: files)
     newRootByteCounts[next.channel] = UInt64(bytes.count)

@@ -140,6 +140,23 @@ struct SiteFolder: Sendable {
     try replaceFile(name, in: path, by: numbers.encode(), draft: name + Self.draftSuffix)
   }
 
+  // MARK: - Versions that were offered
+
+  /// The versions that channels offered before.
+  func readOffered() throws -> OfferHistory {
+    do {
+      return OfferHistory(
+        decoding: try InputFile(OfferHistory.fileName, in: path).contents(limit: OfferHistory.byteCountLimit))
+    } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return OfferHistory() }
+  }
+
+  /// Replaces the list of these versions, durably.
+  func writeOffered(_ history: OfferHistory) throws {
+    try checkpoint("write offered")
+    let name = OfferHistory.fileName
+    try replaceFile(name, in: path, by: history.encode(), draft: name + Self.draftSuffix)
+  }
+
   // MARK: - Immutable files
 
   /// Opens a file for reading; a link is refused.
@@ -225,7 +242,8 @@ struct SiteFolder: Sendable {
         try removeStray("\(folder)/\(name)")
       }
     }
-    for name in [SitePath.root(.live).description, RetiredFiles.fileName, PublishedNumbers.fileName] {
+    let lists = [RetiredFiles.fileName, PublishedNumbers.fileName, OfferHistory.fileName]
+    for name in [SitePath.root(.live).description] + lists {
       try removeStray(name + Self.draftSuffix)
     }
     for name in try namesInFolder(place(SitePath.rootFolder)) where name.hasSuffix(Self.draftSuffix) {

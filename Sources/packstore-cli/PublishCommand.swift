@@ -89,7 +89,10 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     transform: parseLanguage)
   var primaryLanguage: LanguageTag?
 
-  @Option(help: .init("How many versions of these packs stay on the site, the current one included.", valueName: "n"))
+  @Option(
+    help: .init(
+      "How many offered versions of these packs stay on the site, the current one included; above 1, the one before it on each channel stays. As many builds that wait to be offered stay as well.",
+      valueName: "n"))
   var keep = 3
 
   @Option(

@@ -85,7 +85,7 @@ import Testing
     let segment = SegmentID(.random()), sheet = SiteImage.Path.site(.sheet(digest("sheet")))
     for (path, content, isRight) in [
       (SiteImage.Path.control, long, true), (.control, long + [7], false), (.table(segment), [7], false),
-      (.numbers, long, true), (.numbers, long + [7], false),
+      (.numbers, long, true), (.offered, long, true), (.numbers, long + [7], false),
       (sheet, short, true), (sheet, short + [7], false), (.site(.segment(segment)), [7], false),
       (.site(.delta(digest("delta"))), [], false), (.site(.version(digest("version"))), short, true),
       (.site(.frames(segment)), long, false), (.site(.changes(digest("list"))), [7], true),

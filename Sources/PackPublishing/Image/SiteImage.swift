@@ -14,6 +14,9 @@ package struct SiteImage: Hashable, Sendable {
     /// The list of numbers of versions that left the site.
     case numbers
 
+    /// The list of versions that channels offered before.
+    case offered
+
     /// Of a data segment, without its frames: all that publishing needs of it.
     case table(SegmentID)
 
@@ -22,7 +25,7 @@ package struct SiteImage: Hashable, Sendable {
       switch self {
       case .site(let path): !path.isRoot
       case .table: true
-      case .control, .index, .numbers: false
+      case .control, .index, .numbers, .offered: false
       }
     }
 
@@ -31,6 +34,7 @@ package struct SiteImage: Hashable, Sendable {
       case .site(let path): path.description
       case .control: "CONTROL"
       case .numbers: "numbers"
+      case .offered: "offered"
       case .index(let name): "index/\(name)"
       case .table(let id): "tables/\(id)"
       }
@@ -41,7 +45,7 @@ package struct SiteImage: Hashable, Sendable {
     /// has nothing of the site a request for it.
     var contentByteLimit: Int {
       switch self {
-      case .site(.root), .control, .index, .numbers: 16 << 10
+      case .site(.root), .control, .index, .numbers, .offered: 16 << 10
       case .site(.sheet), .site(.version): 2 << 10
       // Read, and not written any more: publishing does without them.
       case .site(.frames), .site(.changes): 1 << 10
@@ -63,6 +67,7 @@ package struct SiteImage: Hashable, Sendable {
         switch (parts.count, parts[0]) {
         case (1, "CONTROL"): .control
         case (1, "numbers"): .numbers
+        case (1, "offered"): .offered
         case (2, "index"): Self.isIndexName(parts[1]) ? .index(String(parts[1])) : nil
         case (2, "tables"): ID128(hex: parts[1]).map { .table(SegmentID($0)) }
         default: SitePath(text).map(Self.site)

@@ -142,7 +142,9 @@ struct WorkFolder: Sendable {
   }
 
   /// Files of the site that are in none of its folders.
-  private static let topNames = ["CONTROL", SitePath.root(.live).description, "\(SiteImage.Path.numbers)"]
+  private static let topNames = [
+    "CONTROL", SitePath.root(.live).description, "\(SiteImage.Path.numbers)", "\(SiteImage.Path.offered)",
+  ]
 
   private static let folders =
     SitePath.folders + [SitePath.rootFolder, "segments", tablesName, "index", "tmp"]
