@@ -1,55 +1,82 @@
 import PackStore
 
 /// Makes the deltas that a site lacks, and names them in its roots.
+///
+/// Building takes long, so that it happens without the publisher's lock: a demotion need not wait. The lock is held
+/// while the work is planned and while the results are named; the site may have changed in between. One process builds at a time.
 struct DeltaWork {
-  private let snapshot: Snapshot
+  private let store: Store
   private let folder: SiteFolder
   private let deltaCount: Int
   private let level: Int32
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
+  /// Versions, each with the versions that clients may have of the same pack, the most common first. Other versions that the site
+  /// keeps come after them.
+  typealias Wanted = [(version: PackVersion, sources: [PackVersion])]
+  typealias Pair = (from: PackVersion, to: PackVersion)
+
   /// - Parameters:
-  ///   - snapshot: what the site's store keeps.
+  ///   - store: the site's.
   ///   - deltaCount: from how many versions there is to be a delta to each.
   init(
-    _ snapshot: Snapshot, folder: SiteFolder, deltaCount: Int, level: Int32,
+    _ store: Store, folder: SiteFolder, deltaCount: Int, level: Int32,
     progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) {
-    self.snapshot = snapshot
+    self.store = store
     self.folder = folder
     self.deltaCount = deltaCount
     self.level = level
     self.progress = progress
   }
 
-  /// Makes what is missing, and names it in the roots: also what was done when the task was cancelled.
+  /// Makes the missing deltas, and names them in the roots: also the finished ones when the task was cancelled. The caller does not
+  /// hold the publisher's lock.
   ///
-  /// - Parameter wanted: versions, and those that clients may have of the same packs, most of them the first. Others that the
-  ///   site keeps come after these.
-  /// - Throws: `CancellationError`: the site shows what it showed before, and the deltas that were done.
+  /// - Parameters:
+  ///   - wanted: finds the versions, by the site as it is then.
+  ///   - change: is read again, as other publishers may have changed the site.
+  /// - Throws: `busy` if another process builds deltas, and the options are not to wait; `CancellationError`: the site then names
+  ///   the deltas that were done.
   func run(
-    _ wanted: [(version: PackVersion, sources: [PackVersion])], in change: inout SiteChange
+    in change: inout SiteChange, _ wanted: (Snapshot, SiteChange) throws -> Wanted
   ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
-    var made: [DeltaFile.Info] = [], missing: [Site.PublishResult.MissingDelta] = []
-    var isCancelled = false
-    let pairs = pairs(wanted, change.deltas)
-    var extent = Extent(doneByteCount: 0, totalByteCount: pairs.map { UInt64(clamping: $0.to.byteCount) }.clampedSum())
-    for (from, to) in pairs where !isCancelled {
-      defer { extent.doneByteCount = extent.doneByteCount.addingClamped(UInt64(clamping: to.byteCount)) }
-      do {
-        made.append(try make(from: from, to: to, extent))
-      } catch {
-        folder.discardDelta()
-        isCancelled = error is CancellationError
-        if !isCancelled {
-          missing.append(.init(version: to, from: from.number, reason: try reason(error)))
-        }
+    let builder = try folder.lockDeltas(waits: change.options.waitsForOthers)
+    defer { withExtendedLifetime(builder) {} }
+    let (snapshot, pairs) = try folder.withLock(waits: true) {
+      try change.reread()
+      let snapshot = try store.makeSnapshot()
+      return (snapshot, self.pairs(try wanted(snapshot, change), change.deltas, in: snapshot))
+    }
+    let (made, missing, isCancelled) = try build(pairs, in: snapshot)
+    if !made.isEmpty {
+      // The work is done: also a publisher that does not wait for others waits to name it.
+      try folder.withLock(waits: true) {
+        try change.reread()
+        try change.name(made)
       }
     }
-    try change.name(made)
-    // The site shows what was published, without the delta that was being made.
+    // The site offers the published versions, without the unfinished delta.
     if isCancelled { throw CancellationError() }
     return (made, missing)
+  }
+
+  private func build(
+    _ pairs: [Pair], in snapshot: Snapshot
+  ) throws -> (made: [DeltaFile.Info], missing: [Site.PublishResult.MissingDelta], isCancelled: Bool) {
+    var made: [DeltaFile.Info] = [], missing: [Site.PublishResult.MissingDelta] = []
+    var extent = Extent(doneByteCount: 0, totalByteCount: pairs.map { UInt64(clamping: $0.to.byteCount) }.clampedSum())
+    for (from, to) in pairs {
+      defer { extent.doneByteCount = extent.doneByteCount.addingClamped(UInt64(clamping: to.byteCount)) }
+      do {
+        made.append(try make(from: from, to: to, in: snapshot, extent))
+      } catch {
+        folder.discardDelta()
+        if error is CancellationError { return (made, missing, true) }
+        missing.append(.init(version: to, from: from.number, reason: try reason(error)))
+      }
+    }
+    return (made, missing, false)
   }
 
   private func reason(_ error: any Error) throws -> String {
@@ -59,12 +86,13 @@ struct DeltaWork {
   }
 
   /// The pairs of versions between which a delta is missing: of each wanted version the one that most clients have, then the
-  /// next one of each.
-  func pairs(
-    _ wanted: [(version: PackVersion, sources: [PackVersion])], _ known: KnownDeltas
-  ) -> [(from: PackVersion, to: PackVersion)] {
-    let sources = wanted.map { self.sources(of: $0.version, $0.sources) }
-    var pairs: [(from: PackVersion, to: PackVersion)] = []
+  /// next one of each. A version that the site does not keep any more is left out.
+  func pairs(_ wanted: Wanted, _ known: KnownDeltas, in snapshot: Snapshot) -> [Pair] {
+    let wanted = wanted.filter { wanted in
+      snapshot.version(wanted.version.number, of: wanted.version.pack)?.catalog == wanted.version.catalog
+    }
+    let sources = wanted.map { self.sources(of: $0.version, $0.sources, in: snapshot) }
+    var pairs: [Pair] = []
     for rank in 0..<(sources.map(\.count).max() ?? 0) {
       for (sources, wanted) in zip(sources, wanted) where rank < sources.count {
         guard !known.lead(from: sources[rank].catalog, to: wanted.version) else { continue }
@@ -75,7 +103,9 @@ struct DeltaWork {
   }
 
   /// Versions that are kept, each content once.
-  private func sources(of version: PackVersion, _ first: [PackVersion]) -> ArraySlice<PackVersion> {
+  private func sources(
+    of version: PackVersion, _ first: [PackVersion], in snapshot: Snapshot
+  ) -> ArraySlice<PackVersion> {
     let kept = snapshot.versions(of: version.pack)
     var sources: [PackVersion] = []
     for candidate in first + kept where candidate.catalog != version.catalog {
@@ -99,7 +129,9 @@ struct DeltaWork {
     }
   }
 
-  private func make(from: PackVersion, to: PackVersion, _ extent: Extent) throws -> DeltaFile.Info {
+  private func make(
+    from: PackVersion, to: PackVersion, in snapshot: Snapshot, _ extent: Extent
+  ) throws -> DeltaFile.Info {
     let file = try folder.openDelta()
     let delta = try snapshot.buildDelta(
       of: to.pack, from: from.number, to: to.number, level: level,

@@ -55,9 +55,33 @@ struct Publication {
     let source = try source.open(wanted, for: self)
     defer { source.close() }
     guard !isDryRun else { return try plan(source, isOfAll: wanted == nil) }
-    let lock = try folder.lock(waits: options.waitsForOthers)
-    defer { withExtendedLifetime(lock) {} }
-    return try publish(source, isOfAll: wanted == nil)
+    var published = try folder.withLock(waits: options.waitsForOthers) {
+      try publish(source, isOfAll: wanted == nil)
+    }
+    let (deltas, missingDeltas) = try makeDeltas(for: &published)
+    return result(of: published, deltas, missingDeltas)
+  }
+
+  /// The result of a publication's part under the publisher's lock.
+  private struct Published {
+    var change: SiteChange
+
+    /// The roots before.
+    let before: [SiteChannel: SiteRoot]
+    let staged: StagedVersions
+    let packs: [Site.PublishResult.Pack]
+    let dropped: [PackVersion]
+    let pruned: [PackID]
+    let extra: [PackID]
+
+    /// Bytes of new segments.
+    let segmentByteCount: UInt64
+
+    /// No version left the site.
+    let keepsAll: Bool
+
+    /// Versions to which deltas are wanted.
+    let wanted: DeltaWork.Wanted
   }
 
   private func checkOptions() throws {
@@ -90,7 +114,7 @@ struct Publication {
   // MARK: - Steps
 
   /// - Parameter isOfAll: what the source has, rather than of packs that are named.
-  private func publish(_ source: any PublicationSource, isOfAll: Bool) throws -> Site.PublishResult {
+  private func publish(_ source: any PublicationSource, isOfAll: Bool) throws -> Published {
     var change = try makeChange(for: source)
     let before = change.roots, offered = offers(in: change), previous = shownVersions(before)
     let extra = extraPacks(beside: source, in: change)
@@ -110,23 +134,41 @@ struct Publication {
     try change.remove(gone.map(\.pack))
     try change.collect()
     let compactedByteCount = try compact(newSegments.values.clampedSum(), in: &change)
-    let results = results(of: staged, previous, before, change)
-    let snapshot = try site.store.makeSnapshot()
+    return Published(
+      change: change, before: before, staged: staged, packs: results(of: staged, previous, before, change),
+      dropped: surplus + gone.flatMap(\.versions), pruned: pruned, extra: isOfAll && !options.prunes ? extra : [],
+      segmentByteCount: newSegments.values.clampedSum().addingClamped(compactedByteCount), keepsAll: surplus.isEmpty,
+      wanted: staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) })
+  }
+
+  /// Makes the missing deltas, without the publisher's lock.
+  private func makeDeltas(
+    for published: inout Published
+  ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
     let work = DeltaWork(
-      snapshot, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount, level: options.deltaOptions.level,
-      progress: progress)
-    let wanted = staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) }
-    if !work.pairs(wanted, change.deltas).isEmpty { progress?(.signed) }
-    let (deltas, missingDeltas) = try work.run(wanted, in: &change)
-    let newByteCount = newSegments.values.reduce(change.newByteCount) { $0.addingClamped($1) }
-      .addingClamped(compactedByteCount)
-    let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
+      site.store, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount,
+      level: options.deltaOptions.level, progress: progress)
+    let wanted = published.wanted
+    let pairs = work.pairs(wanted, published.change.deltas, in: try site.store.makeSnapshot())
+    guard !pairs.isEmpty else { return ([], []) }
+    progress?(.signed)
+    do {
+      return try work.run(in: &published.change) { _, _ in wanted }
+    } catch let error as PackStoreError where error.code == .busy {
+      return ([], pairs.map { .init(version: $0.to, from: $0.from.number, reason: error.finding) })
+    }
+  }
+
+  private func result(
+    of published: Published, _ deltas: [DeltaFile.Info], _ missingDeltas: [Site.PublishResult.MissingDelta]
+  ) -> Site.PublishResult {
+    let change = published.change, staged = published.staged
+    let changed = change.channelStates.filter { $0.root != published.before[$0.channel] }.map(\.channel)
     return Site.PublishResult(
-      change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && surplus.isEmpty,
-      changedChannels: changed, packs: results,
-      droppedVersions: surplus + gone.flatMap(\.versions), prunedPacks: pruned,
-      extraPacks: isOfAll && !options.prunes ? extra : [], restoredVersions: staged.restored,
-      deltas: deltas, missingDeltas: missingDeltas, newByteCount: newByteCount)
+      change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && published.keepsAll,
+      changedChannels: changed, packs: published.packs, droppedVersions: published.dropped,
+      prunedPacks: published.pruned, extraPacks: published.extra, restoredVersions: staged.restored, deltas: deltas,
+      missingDeltas: missingDeltas, newByteCount: change.newByteCount.addingClamped(published.segmentByteCount))
   }
 
   /// The packs that the channel offers and the source does not have; none where the source speaks of its own pack alone.

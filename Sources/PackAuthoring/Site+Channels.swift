@@ -150,12 +150,13 @@ extension Site {
     options: PublishOptions = .init(), progress: (@Sendable (PublishProgress) -> Void)? = nil
   ) async throws -> (made: [DeltaFile.Info], missing: [PublishResult.MissingDelta]) {
     try await BlockingExecutor.run {
-      let lock = try self.folder.lock(waits: options.waitsForOthers)
-      defer { withExtendedLifetime(lock) {} }
-      var change = try self.change(forDeltasTo: channel, key, options, progress)
-      try change.settle()
-      let (work, wanted) = try self.deltaWork(for: channel, packs, change, progress)
-      return try work.run(wanted, in: &change)
+      var change = try self.folder.withLock(waits: options.waitsForOthers) {
+        var change = try self.change(forDeltasTo: channel, key, options, progress)
+        try change.settle()
+        return change
+      }
+      let work = self.deltaWork(change, progress)
+      return try work.run(in: &change) { self.wanted(for: channel, packs, $1, in: $0) }
     }
   }
 
@@ -173,8 +174,9 @@ extension Site {
   ) async throws -> [(from: PackVersion, to: PackVersion)] {
     try await BlockingExecutor.run {
       let change = try self.change(forDeltasTo: channel, key, options, nil)
-      let (work, wanted) = try self.deltaWork(for: channel, packs, change, nil)
-      return work.pairs(wanted, change.deltas)
+      let snapshot = try self.store.makeSnapshot()
+      let wanted = self.wanted(for: channel, packs, change, in: snapshot)
+      return self.deltaWork(change, nil).pairs(wanted, change.deltas, in: snapshot)
     }
   }
 
@@ -188,17 +190,19 @@ extension Site {
       now: nanosecondsSince1970(), progress: progress)
   }
 
-  private func deltaWork(
-    for channel: SiteChannel?, _ packs: Set<PackID>?, _ change: SiteChange,
-    _ progress: (@Sendable (PublishProgress) -> Void)?
-  ) throws -> (DeltaWork, [(version: PackVersion, sources: [PackVersion])]) {
-    let snapshot = try store.makeSnapshot()
-    let work = DeltaWork(
-      snapshot, folder: folder, deltaCount: change.options.deltaCount, level: change.options.deltaOptions.level,
+  private func deltaWork(_ change: SiteChange, _ progress: (@Sendable (PublishProgress) -> Void)?) -> DeltaWork {
+    DeltaWork(
+      store, folder: folder, deltaCount: change.options.deltaCount, level: change.options.deltaOptions.level,
       progress: progress)
+  }
+
+  /// The versions to which deltas are wanted.
+  private func wanted(
+    for channel: SiteChannel?, _ packs: Set<PackID>?, _ change: SiteChange, in snapshot: Snapshot
+  ) -> DeltaWork.Wanted {
     let states = change.channelStates.filter { $0.isOwn && (channel == nil || $0.channel == channel) }
     let offered = snapshot.offered(by: states, among: change.channelStates)
-    return (work, offered.filter { packs?.contains($0.version.pack) ?? true })
+    return offered.filter { packs?.contains($0.version.pack) ?? true }
   }
 }
 

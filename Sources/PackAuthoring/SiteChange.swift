@@ -114,6 +114,10 @@ struct SiteChange {
     retired = try folder.readRetired()
     writtenRetired = retired
     offered = try folder.readOffered()
+    // A version that is offered again has its delta again, in an order that does not vary.
+    for case .delta(let header) in retired.entries.keys.sorted(by: { "\($0)" < "\($1)" }) {
+      if let info = folder.deltaInfo(header) { deltas.add(info) }
+    }
     try addChannels()
     // What the key may not sign is not worth the work.
     for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
@@ -479,11 +483,24 @@ struct SiteChange {
     newRootByteCounts[next.channel] = UInt64(bytes.count)
   }
 
-  /// Names deltas that were made in the roots that offer the versions to which they lead.
+  /// Reads the site again: others may have changed it since the publisher's lock was released.
+  mutating func reread() throws {
+    var next = try SiteChange(
+      of: store, named: siteID, channel: target, in: folder, signedBy: key, options: options, now: now,
+      rebuildsRoot: rebuildsRoot, progress: progress)
+    next.newFileByteCount = newFileByteCount
+    next.newRootByteCounts = newRootByteCounts
+    next.missing = missing
+    self = next
+  }
+
+  /// Names new deltas in the roots that offer their target versions. A delta to a version that is not offered
+  /// any more is retired.
   mutating func name(_ made: [DeltaFile.Info]) throws {
     guard !made.isEmpty else { return }
     for delta in made {
       deltas.add(delta)
+      keptFiles[.delta(delta.headerDigest)] = UInt64(delta.byteCount)
       newFileByteCount = newFileByteCount.addingClamped(UInt64(delta.byteCount))
     }
     try describe(try store.makeSnapshot(), renews: false)

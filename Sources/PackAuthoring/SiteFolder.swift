@@ -33,6 +33,18 @@ struct SiteFolder: Sendable {
     return try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site '\(path)'")
   }
 
+  /// Runs `body` with the publisher's lock.
+  func withLock<Result>(waits: Bool, _ body: () throws -> Result) throws -> Result {
+    let lock = try lock(waits: waits)
+    defer { withExtendedLifetime(lock) {} }
+    return try body()
+  }
+
+  /// The lock of the one process that builds deltas. It is acquired before the publisher's lock, never after it.
+  func lockDeltas(waits: Bool) throws -> FileLock {
+    try FileLock(place("deltas.lock"), waits: waits, reason: "another process is building deltas of the site '\(path)'")
+  }
+
   private func place(_ name: String) -> FilePlace { FilePlace(name, in: path) }
 
   private func place(of file: SitePath) -> FilePlace { place(file.description) }
@@ -196,7 +208,8 @@ struct SiteFolder: Sendable {
     try renameFile(draft.place, to: place(of: file))
   }
 
-  private var deltaDraft: FilePlace { place("deltas/draft" + Self.draftSuffix) }
+  private static let deltaDraftName = "deltas/draft" + draftSuffix
+  private var deltaDraft: FilePlace { place(Self.deltaDraftName) }
 
   /// Opens a delta that is to be written. Its name is known when it is there: ``finish(_:_:)``.
   func openDelta() throws -> NewFile {
@@ -208,6 +221,14 @@ struct SiteFolder: Sendable {
 
   /// Removes a delta that came to nothing.
   func discardDelta() { try? removeFile(deltaDraft) }
+
+  /// Reads the header of a delta file; `nil` if the file is missing or damaged.
+  func deltaInfo(_ header: Digest256) -> DeltaFile.Info? {
+    guard (try? byteCount(of: .delta(header))) != nil,
+      let info = try? DeltaFile(path.appending("\(SitePath.delta(header))")).info, info.headerDigest == header
+    else { return nil }
+    return info
+  }
 
   /// Gives a delta that was written its name, which is durable after ``syncNames()``.
   func finish(_ delta: NewFile, _ info: DeltaFile.Info) throws {
@@ -238,6 +259,10 @@ struct SiteFolder: Sendable {
       for name in try namesInFolder(place(folder)) {
         let file = SitePath("\(folder)/\(name)")
         if let file, needed.contains(file) { continue }
+        // The draft of a process that builds a delta stays.
+        let builder = "\(folder)/\(name)" == Self.deltaDraftName ? try? lockDeltas(waits: false) : nil
+        defer { withExtendedLifetime(builder) {} }
+        if "\(folder)/\(name)" == Self.deltaDraftName, builder == nil { continue }
         try checkpoint("remove \(folder)/\(name)")
         try removeStray("\(folder)/\(name)")
       }
