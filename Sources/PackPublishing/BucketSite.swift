@@ -150,11 +150,26 @@ public struct BucketSite: SiteHost {
   /// What ``exists()`` read, for the change that follows it: that need not read it once more.
   private let firstLook = FirstLook()
 
-  /// Lends a copy of the site, without the content of its packs, for reading.
+  /// Lends a copy of the site that has its roots and the list of its versions.
   ///
   /// - Throws: `noSite`; what `body` throws; `unreachable`, `denied`; `corrupt`, `untrusted`, `noSpace`, `ioError`.
   public func read<Result: Sendable>(
     _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await read(.description, body)
+  }
+
+  /// Lends a copy of the site that has catalogs and attributes of its versions, and the tables of their content.
+  ///
+  /// - Throws: as ``read(_:)``.
+  public func readVersions<Result: Sendable>(
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await read(.publishing(), body)
+  }
+
+  private func read<Result: Sendable>(
+    _ extent: WorkFolder.Extent, _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
     let folder = try openWorkFolder()
     defer { folder.end() }
@@ -166,7 +181,7 @@ public struct BucketSite: SiteHost {
         try requireNotBefore(try folder.mirror(), image)
         if try folder.mirror()?.image != image.digest {
           try await folder.take(
-            image.image, committed: nanoseconds(base.committed), from: storage, .description)
+            image.image, committed: nanoseconds(base.committed), from: storage, extent)
         }
         return try await body(try folder.openSite(of: image.image))
       } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher went on, or it is lost

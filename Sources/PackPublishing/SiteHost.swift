@@ -11,8 +11,12 @@ public protocol SiteHost: Sendable {
   /// Whether a site was made there.
   func exists() async throws -> Bool
 
-  /// Lends the site for reading what it says; the content of its packs may not be there.
+  /// Lends the site for reading its roots and the list of its versions. Neither catalogs and attributes of versions nor the content of
+  /// packs need be there.
   func read<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result
+
+  /// Lends the site for reading its versions: catalogs, attributes, and stored sizes. The content of packs may be missing.
+  func readVersions<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result
 
   /// Lends the site for a change; what comes of it counts when this returns. `body` may be called several times, where another
   /// publisher was faster.
@@ -32,6 +36,12 @@ public protocol SiteHost: Sendable {
 
   /// Ends what it takes to reach the site. Nothing else may be called then.
   func close() async
+}
+
+extension SiteHost {
+  public func readVersions<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result {
+    try await read(body)
+  }
 }
 
 /// A site that is a folder.

@@ -60,10 +60,24 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     let (old, new) = try compared()
+    if S3Location.names(old.location), S3Location.names(new.location) {
+      guard old.location != new.location else { return try await compareInBucket(old, new) }
+      guard look.storage.work == nil else {
+        throw Failure(.usage, "--work keeps a copy of one site", remedy: "leave it out to compare two sites")
+      }
+    }
     try await read(old, pack: old.pack ?? new.pack) { oldSnapshot, oldVersion in
       try await read(new, pack: new.pack ?? (old.isFolder ? nil : oldVersion.pack)) { newSnapshot, newVersion in
         try compare(oldVersion, of: oldSnapshot, with: newVersion, of: newSnapshot)
       }
+    }
+  }
+
+  /// Compares two versions of one copy of a site: its work folder is open once at a time.
+  private func compareInBucket(_ old: DiffOperand, _ new: DiffOperand) async throws {
+    try await read(old, pack: old.pack ?? new.pack) { snapshot, oldVersion in
+      let name = new.version ?? VersionName(pack: new.pack ?? oldVersion.pack)
+      try compare(oldVersion, of: snapshot, with: name.find(in: snapshot), of: snapshot)
     }
   }
 

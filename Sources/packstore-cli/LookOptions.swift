@@ -165,7 +165,7 @@ struct LookedAt {
   ) async throws -> Result {
     let host = try options.storage.host(of: name)
     do {
-      let result = try await host.read { site in try await body(site.store) }
+      let result = try await host.readVersions { site in try await body(site.store) }
       await host.close()
       return result
     } catch {

@@ -105,7 +105,10 @@ func fetchAdvice(for store: String) -> String {
 
 /// What to do about damage.
 func repairAdvice(for store: String) -> String {
-  "run 'packstore repair \(store)', with '--from COPY' for each other store that may hold the same packs"
+  guard !store.contains("://") else {
+    return "run the command again; if it fails again, restore the objects of the site, or publish the packs again"
+  }
+  return "run 'packstore repair \(store)', with '--from COPY' for each other store that may hold the same packs"
 }
 
 private struct VerifyReport: Encodable {

@@ -32,6 +32,11 @@ struct BucketTests {
 
   @discardableResult
   private func packstore(_ server: StorageServer, _ arguments: String..., status: Int32 = 0) throws -> Run {
+    try packstore(server, arguments, status: status)
+  }
+
+  @discardableResult
+  private func packstore(_ server: StorageServer, _ arguments: [String], status: Int32 = 0) throws -> Run {
     let run = try playground.run(arguments, server.environment)
     #expect(run.status == status, "\(arguments): \(run.errors)")
     return run
@@ -63,6 +68,36 @@ struct BucketTests {
       server, "unpublish", site, "P", "--all", "--grace", "0", "--key", "site.key", "--work", "work", "-q")
     #expect(try server.control("{}")["received", default: 0] - before["received", default: 0] < 300_000)
     #expect(try server.verify(prefix).hasPrefix("whole: 2 roots, 0 files"))
+  }
+
+  /// Commands that read stores read the versions of a site in a bucket as well. Once, they reported damage.
+  @Test func versionsAreRead() throws {
+    let server = try Self.server.get()
+    try playground.write(noise(60_000, seed: 3), to: "folder/labelled")
+    try packstore(server, "add", "Packs", "folder", "--pack", "P", "--label", "1.4.2", "-q")
+    try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", "-q")
+    try packstore(server, "publish", "Packs", site, "P@1.4.2", "--key", "site.key", "-q")
+    try playground.succeed("publish", "Packs", "folder-site", "P@3", "--key", "site.key", "-q")
+    try playground.succeed("publish", "Packs", "folder-site", "P@1.4.2", "--key", "site.key", "-q")
+    for work in [[], ["--work", "work"], ["--work", "work"]] {
+      let log = try packstore(server, ["log", site] + work)
+      #expect(log.output.contains("1.4.2"), "\(log.output)")
+      let stat = try packstore(server, ["stat", site, "--json"] + work).json
+      let local = try playground.packstore("stat", "folder-site", "--json").json
+      let packs = try #require(stat["packs"] as? [NSDictionary]),
+        localPacks = try #require(local["packs"] as? [NSDictionary])
+      for name in ["pack", "version", "usage", "own_unique_bytes"] {
+        #expect(packs[0][name] as? NSObject == localPacks[0][name] as? NSObject, "\(name)")
+      }
+      for options in [[], ["--from", "3"]] {
+        let inspected = try packstore(server, ["inspect", site, "P"] + options + work)
+        #expect(inspected.output.contains("KIND"), "\(inspected.output)")
+      }
+      let diff = try packstore(server, ["diff", site, "P@3", "@1.4.2"] + work)
+      #expect(diff.output.contains("labelled"), "\(diff.output)")
+      let both = try packstore(server, ["diff", "\(site)#P@3", "\(site)#P@1.4.2"] + work)
+      #expect(both.output == diff.output)
+    }
   }
 
   /// A machine that has the key and nothing else publishes one changed file of a site.

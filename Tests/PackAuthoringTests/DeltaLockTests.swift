@@ -5,7 +5,7 @@ import Testing
 
 @testable import PackAuthoring
 
-/// Deltas are built without the publisher's lock. Once, whoever took a version back waited until the deltas of a publication were built.
+/// Deltas are built without the publisher's lock. Once, a demotion waited until the deltas of a publication were built.
 @Suite struct DeltaLockTests {
   let folder: TemporaryFolder
   let store: Store

@@ -173,8 +173,11 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(record.text.utf8.elementsEqual(bytes) && DeviceID(hex: record.device.description) == record.device)
 }
 
-/// A list of retired files, and what becomes of it by any clock.
+/// The lists that a site keeps for its publishers; for retired files, also the result of any clock.
 @Sendable private func decodeRetired(_ bytes: [UInt8]) {
+  if let numbers = try? PublishedNumbers(decoding: bytes, file: "numbers") { precondition(numbers.encode() == bytes) }
+  let history = OfferHistory(decoding: bytes)
+  precondition(OfferHistory(decoding: history.encode()) == history)
   guard var retired = try? RetiredFiles(decoding: bytes, file: "retired") else { return }
   precondition(retired.encode() == bytes)
   _ = (retired.byteCount, retired.firstEnd(grace: .max))
@@ -532,7 +535,11 @@ private let seeds: [String: [[UInt8]]] = {
     "image": [try! SignedSiteImage(image, of: .standard, signedBy: release).bytes],
     "storage": storageTexts.map { Array($0.utf8) },
     "agent": agentStreams,
-    "retired": [retired.encode(), RetiredFiles().encode()],
+    "retired": [
+      retired.encode(), RetiredFiles().encode(), PublishedNumbers().encode(),
+      PublishedNumbers().encode() + Array("1 00112233445566ff A\n9 ffffffffffffffff B.c-d\n".utf8),
+      OfferHistory().encode() + Array("beta Game 1 2\nlive Game 3\n".utf8),
+    ],
     "authoring": manifests.map { Array($0.utf8) }, "vdf": scripts.map { Array($0.utf8) },
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
