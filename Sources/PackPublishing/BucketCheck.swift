@@ -42,38 +42,61 @@ public struct BucketCheck: Sendable {
 
   /// Ends all connections at its end: nothing else may be called then.
   ///
-  /// - Throws: `denied` when the credentials do not allow it; `unreachable`, `badResponse`.
+  /// - Throws: `denied` when the credentials do not allow it; `unreachable`; `noSpace`.
   public func run() async throws -> Result {
-    let names = ["absent", "match", "nothing", "race", "swap", "wrong"]
-    var findings: [Finding] = []
-    func add(_ subject: String, needed: Bool = true, without: String, _ fault: String?) {
-      findings.append(Finding(subject: subject, fault: fault, isNeeded: needed, consequence: without))
-    }
-    let conditions = Self.withoutConditions
     do {
-      add("an object that is there is not overwritten (If-None-Match)", without: conditions, try await absent())
-      add("an object is replaced by the ETag that was seen (If-Match)", without: conditions, try await matching())
-      add("of writers that race to make an object one wins", without: conditions, try await race())
-      add("of writers that race to replace an object one wins", without: conditions, try await swap())
-      add("what was written is read", without: conditions, try await readBack())
-      add(
-        "answers are dated", without: conditions,
-        (try? await storage.now()) == nil ? "answers have no Date" : nil)
-      add(
-        "the SHA-256 of an object is told", needed: false, without: "what is there already is fetched to be compared",
-        try await checksum())
-      add(
-        "an upload that was damaged on the way is refused", needed: false,
-        without: "use https, which notices it", try await damaged())
-      add("an object that was deleted is gone", without: "files that left a site stay there", try await deleted())
+      let result = try await examine()
+      await storage.close()
+      return result
     } catch {
-      await clean(names)
       await storage.close()
       throw error
     }
-    await clean(names)
-    await storage.close()
-    return Result(location: storage.location, findings: findings)
+  }
+
+  /// The same, and leaves the connections open.
+  func examine() async throws -> Result {
+    let names = ["absent", "match", "nothing", "race", "swap", "wrong"]
+    do {
+      let findings = try await probes()
+      await clean(names)
+      return Result(location: storage.location, findings: findings)
+    } catch {
+      await clean(names)
+      throw error
+    }
+  }
+
+  private func probes() async throws -> [Finding] {
+    let conditions = Self.withoutConditions
+    return [
+      try await probe("an object that is there is not overwritten (If-None-Match)", without: conditions, absent),
+      try await probe("an object is replaced by the ETag that was seen (If-Match)", without: conditions, matching),
+      try await probe("of writers that race to make an object one wins", without: conditions, race),
+      try await probe("of writers that race to replace an object one wins", without: conditions, swap),
+      try await probe("what was written is read", without: conditions, readBack),
+      try await probe("answers are dated", without: conditions, dated),
+      try await probe(
+        "the SHA-256 of an object is told", isNeeded: false, without: "what is there already is fetched to be compared",
+        checksum),
+      try await probe(
+        "an upload that was damaged on the way is refused", isNeeded: false, without: "use https, which notices it",
+        damaged),
+      try await probe("an object that was deleted is gone", without: "files that left a site stay there", deleted),
+    ]
+  }
+
+  /// Tries something. If the storage refuses a request of this kind, that is a finding, and not an error.
+  private func probe(
+    _ subject: String, isNeeded: Bool = true, without consequence: String, _ body: () async throws -> String?
+  ) async throws -> Finding {
+    let fault: String?
+    do {
+      fault = try await body()
+    } catch let error as DeliveryError where error.code == .badResponse {
+      fault = error.reason
+    }
+    return Finding(subject: subject, fault: fault, isNeeded: isNeeded, consequence: consequence)
   }
 
   private func clean(_ names: [String]) async {
@@ -148,6 +171,10 @@ public struct BucketCheck: Sendable {
     guard facts.byteCount == body.byteCount else { return "its length is wrong" }
     guard let digest = facts.digest else { return "it is not" }
     return digest == body.digest ? nil : "it is wrong"
+  }
+
+  private func dated() async throws -> String? {
+    (try? await storage.now()) == nil ? "answers have no Date" : nil
   }
 
   private func damaged() async throws -> String? {

@@ -270,7 +270,10 @@ public struct BucketSite: SiteHost {
     }
     try await requireRightClock()
     guard base.image != nil || makesSite else { throw noSite() }
-    if base.image == nil { try await requireNoStranger(job) }
+    if base.image == nil {
+      try await requireNoStranger(job)
+      if !isDryRun { try await requireSafeStorage() }
+    }
     try await prepare(folder, base, events)
     let before = base.image
     if before != nil, let reading {
@@ -403,6 +406,18 @@ public struct BucketSite: SiteHost {
 
   /// Tests move the clocks of their storages.
   var ignoresClock = false
+
+  /// A storage that ignores conditions loses publications as soon as two publishers work at a time: the first publication finds out.
+  private func requireSafeStorage() async throws {
+    guard storage.needsCheck else { return }
+    let result = try await BucketCheck(storage).examine()
+    guard let finding = result.findings.first(where: { $0.isNeeded && $0.fault != nil }), let fault = finding.fault
+    else { return }
+    var error = PackStoreError(
+      .refused, "the storage of '\(location)' is not fit for publishing: \(finding.subject): \(fault)", file: location)
+    error.specificRemedy = finding.consequence
+    throw error
+  }
 
   /// A site that was copied to the bucket has no ledger: its roots would be replaced by those of a new site. The root of a
   /// publisher that was faster has one.

@@ -19,7 +19,12 @@ enum S3Answer {
   /// - Parameters:
   ///   - code: the word in the body that says what is wrong; nil: none.
   ///   - region: the one in which the bucket is, as the answer says.
-  init(status: UInt, code: String?, region: String?, retryAfter: Int?, at location: String) {
+  ///   - isConditional: whether the request had a condition (`If-Match`, `If-None-Match`).
+  ///   - byteCount: the length of the request's body.
+  init(
+    status: UInt, code: String?, region: String?, retryAfter: Int?, at location: String, isConditional: Bool = false,
+    byteCount: UInt64? = nil
+  ) {
     let shown = "\(status)" + (code.map { " \($0)" } ?? "")
     func error(_ kind: DeliveryError.Code, _ reason: String, _ remedy: String) -> DeliveryError {
       var error = DeliveryError(kind, reason, at: location)
@@ -42,10 +47,10 @@ enum S3Answer {
     case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"),
       (_, "AuthorizationHeaderMalformed"):
       self = .failed(
-        error(
-          .denied, "the storage does not know these credentials (\(shown))",
-          region.map { "use the region \($0)" }
-            ?? "see whether access key, secret, session token and region are those of this storage"))
+        region.map { error(.denied, "the bucket is in the region \($0) (\(shown))", "use --region \($0)") }
+          ?? error(
+            .denied, "the storage does not know these credentials (\(shown))",
+            "see whether access key, secret, session token and region are those of this storage"))
     case (401, _), (403, _):
       self = .failed(
         error(
@@ -56,13 +61,19 @@ enum S3Answer {
       self = .failed(
         error(
           .denied, "the bucket is somewhere else (\(shown))",
-          region.map { "use the region \($0)" } ?? "see whether endpoint and region are right"))
+          region.map { "use --region \($0)" } ?? "see whether endpoint and region are right"))
+    case (413, _), (_, "EntityTooLarge"):
+      let size = byteCount.map { "\($0) bytes" } ?? "this size"
+      self = .failed(
+        error(
+          .denied, "the storage refuses an object of \(size) (\(shown))",
+          "check whether a proxy in front of the storage limits uploads"))
     case (408, _), (409, _), (425, _), (429, _), (500..<600, _), (400, "RequestTimeout"), (400, "BadDigest"),
       (400, "XAmzContentSHA256Mismatch"), (400, "IncompleteBody"):
       guard status != 501 else {
         self = .failed(
           error(
-            .badResponse, "the storage cannot do this (\(shown))",
+            .badResponse, "the storage \(isConditional ? "does not know the condition" : "cannot do this") (\(shown))",
             "see what it can do with 'packstore check-bucket'"))
         return
       }
@@ -72,9 +83,21 @@ enum S3Answer {
     default:
       self = .failed(
         error(
-          .badResponse, "the storage refuses the request (\(shown))",
+          .badResponse, "the storage refuses the \(isConditional ? "condition" : "request") (\(shown))",
           "see what it can do with 'packstore check-bucket'"))
     }
+  }
+
+  /// Whether a storage has no room for the object.
+  static func isFull(status: UInt, code: String?) -> Bool {
+    status == 507 || code.map { $0.hasSuffix("QuotaExceeded") || $0.hasSuffix("StorageFull") } ?? false
+  }
+
+  /// The region in the body of an error: an element `Region`.
+  static func region(in body: [UInt8]) -> String? {
+    let text = String(decoding: body, as: UTF8.self)
+    guard let match = text.firstMatch(of: /<Region>([A-Za-z0-9-]{1,64})<\/Region>/) else { return nil }
+    return String(match.1)
   }
 
   /// The word in the body of an error that says what is wrong: a body of XML with an element `Code`.

@@ -31,6 +31,7 @@ import PackFormats
     }
 
     package let location: String
+    package let needsCheck = true
     private let places: [ObjectKey.Space: S3Location]
     private let endpoint: S3Endpoint
     private let signer: RequestSigner
@@ -104,12 +105,18 @@ import PackFormats
 
     private static let emptyPayload = Digest256(hashing: []).hex
 
+    /// The most redirects that one request follows.
+    private static let redirectLimit = 3
+
     /// Sends a request once, signed now.
-    private func send(_ request: Request) async throws -> HTTPClientResponse {
+    ///
+    /// - Parameter target: where the storage redirected it; `nil`: the object's own URL.
+    private func send(_ request: Request, to target: SiteURL?) async throws -> HTTPClientResponse {
       let now = clock.now
       if let latest = request.latest, now > latest { throw LeaseOver() }
       guard let place = places[request.key.space] else { preconditionFailure("each space has its place") }
-      let (url, host, path) = try endpoint.url(of: place.key(request.key.path), in: place.bucket)
+      let (url, host, path) =
+        try target.map(S3Endpoint.parts) ?? endpoint.url(of: place.key(request.key.path), in: place.bucket)
       let signed = signer.sign(
         .init(
           method: request.method.rawValue, path: path, headers: [("host", host)] + request.headers,
@@ -142,14 +149,20 @@ import PackFormats
       let place = places[request.key.space]?.description ?? location
       let shown = "\(place)/\(request.key.path)"
       var retry = Retry(options.retry, options.clock)
-      var misdatedCount = 0
+      var misdatedCount = 0, redirectCount = 0
+      var target: SiteURL?
       while true {
         try Task.checkCancellation()
         let failure: DeliveryError
         var demanded: Duration?
         do {
-          let response = try await send(request)
-          let answer = try await Self.answer(response, at: shown)
+          let response = try await send(request, to: target)
+          if redirectCount < Self.redirectLimit, let next = redirect(response) {
+            (target, redirectCount) = (next, redirectCount + 1)
+            try await Self.drain(response)
+            continue
+          }
+          let answer = try await Self.answer(response, to: request, at: shown)
           switch answer {
           case .done: return try await take(response)
           case .missing, .refused: return try otherwise(answer)
@@ -179,7 +192,16 @@ import PackFormats
       }
     }
 
-    private struct Final: Error { let error: DeliveryError }
+    private struct Final: Error { let error: any Error }
+
+    /// Where a request is to be sent that a storage redirects, for instance until its names are known everywhere: a host of the
+    /// same storage.
+    private func redirect(_ response: HTTPClientResponse) -> SiteURL? {
+      guard [307, 308].contains(response.status.code), let text = response.headers.first(name: "location"),
+        let url = try? SiteURL(text), endpoint.isOfSameStorage(url), !url.target.contains("?")
+      else { return nil }
+      return url
+    }
 
     /// Not of the network: no second try helps.
     private static func isOwn(_ error: any Error) -> Bool {
@@ -194,8 +216,11 @@ import PackFormats
       return failure
     }
 
-    private static func answer(_ response: HTTPClientResponse, at location: String) async throws -> S3Answer {
+    private static func answer(
+      _ response: HTTPClientResponse, to request: Request, at location: String
+    ) async throws -> S3Answer {
       var code: String?
+      var region = response.headers.first(name: "x-amz-bucket-region")
       if response.status.code >= 300 {
         // A body that is longer says nothing more; one that breaks off says what it said.
         var body: [UInt8] = []
@@ -208,11 +233,21 @@ import PackFormats
           throw CancellationError()
         } catch {}
         code = S3Answer.code(in: body)
+        region = region ?? S3Answer.region(in: body)
+      }
+      let status = response.status.code
+      if S3Answer.isFull(status: status, code: code) {
+        let shown = "\(status)" + (code.map { " \($0)" } ?? "")
+        var error = PackStoreError(
+          .noSpace, "the storage's quota is used up (\(shown)) at '\(location)'", file: location)
+        error.specificRemedy = "raise the quota, or remove objects from the storage"
+        throw Final(error: error)
       }
       return S3Answer(
-        status: response.status.code, code: code, region: response.headers.first(name: "x-amz-bucket-region"),
+        status: status, code: code, region: region,
         retryAfter: response.headers.first(name: "retry-after").flatMap { Int($0) }.map { min(max($0, 0), 3_600) },
-        at: location)
+        at: location, isConditional: request.headers.contains { ["if-match", "if-none-match"].contains($0.name) },
+        byteCount: request.body?.byteCount)
     }
 
     private static func tag(_ response: HTTPClientResponse, at location: String) throws -> ObjectTag {
@@ -438,6 +473,26 @@ import PackFormats
       guard base.target.isEmpty || base.target == "/" else {
         throw DeliveryError(.invalidLocation, "an endpoint is a server, without a path", at: base.text)
       }
+    }
+
+    /// A URL without a query, with its host and path as they are signed.
+    static func parts(of url: SiteURL) -> (url: SiteURL, host: String, path: String) {
+      (url, url.authority, url.target.isEmpty ? "/" : String(url.target))
+    }
+
+    /// Whether a URL is of the same server, or of another host of the same domain, such as `amazonaws.com`.
+    func isOfSameStorage(_ url: SiteURL) -> Bool {
+      guard url.scheme == base.scheme else { return false }
+      if url.authority == base.authority { return true }
+      func domain(_ authority: String) -> ArraySlice<Substring>? {
+        let labels = authority.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count > 2, !authority.contains(":"), labels.last?.allSatisfy(\.isLetter) == true else {
+          return nil
+        }
+        return labels.suffix(2)
+      }
+      guard let own = domain(base.authority), let other = domain(url.authority) else { return false }
+      return own == other
     }
 
     /// The URL of an object, and its host and path as they are signed.

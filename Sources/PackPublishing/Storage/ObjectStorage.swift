@@ -16,6 +16,9 @@ package protocol ObjectStorage: Sendable {
   /// How errors name it: a URL.
   var location: String { get }
 
+  /// Whether it may be a server that ignores conditions: then ``BucketCheck`` is run before the first publication.
+  var needsCheck: Bool { get }
+
   /// Seconds since 1970, by the storage's clock, and not ahead of it.
   func now() async throws -> Int64
 
@@ -53,6 +56,10 @@ package protocol ObjectStorage: Sendable {
 
   /// Ends all connections.
   func close() async
+}
+
+extension ObjectStorage {
+  package var needsCheck: Bool { false }
 }
 
 /// Names an object of a site.
