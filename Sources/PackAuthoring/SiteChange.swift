@@ -494,8 +494,7 @@ struct SiteChange {
     self = next
   }
 
-  /// Names new deltas in the roots that offer their target versions. A delta to a version that is not offered
-  /// any more is retired.
+  /// Names new deltas in the roots that offer their target versions. If a target is not offered any more, its delta is retired.
   mutating func name(_ made: [DeltaFile.Info]) throws {
     guard !made.isEmpty else { return }
     for delta in made {

@@ -18,12 +18,13 @@ extension SiteKey {
       throw error
     }
     let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
-    guard let key = Self(fileText: String(decoding: bytes, as: UTF8.self)) else {
-      var error = PackStoreError(.corrupt, "no secret key", file: file.string)
-      error.specificRemedy = "name a file that begins with the line '\(Self.firstLine)'"
+    do {
+      try self.init(text: String(decoding: bytes, as: UTF8.self), finding: "the file '\(file)' has no secret key")
+    } catch var error as PackStoreError where error.code == .corrupt {
+      error.file = file.string
+      error.specificRemedy = "name a file that 'packstore keygen' or 'packstore delegate' made"
       throw error
     }
-    self = key
   }
 
   /// Reads what a key file says from an open file, such as a pipe, up to its end.
@@ -51,11 +52,21 @@ extension SiteKey {
   /// - Parameter source: what errors call it.
   /// - Throws: `corrupt` when it is something else.
   public init(text: String, source: String) throws {
-    // Shells and secret stores take line feeds off the end.
-    guard let key = Self(fileText: text.hasSuffix("\n") ? text : text + "\n") else {
-      var error = PackStoreError(.corrupt, "no secret key in \(source)")
+    do {
+      try self.init(text: text, finding: "no secret key in \(source)")
+    } catch var error as PackStoreError where error.code == .corrupt {
       error.specificRemedy = "give it the content of a key file, which begins with the line '\(Self.firstLine)'"
       throw error
+    }
+  }
+
+  /// Reads the text of a key file. Editors, shells and secret stores may have changed the ends of its lines.
+  ///
+  /// - Parameter finding: the first part of an error's reason, before the fault.
+  private init(text: String, finding: String) throws {
+    let text = Self.normalizedFileText(text)
+    guard let key = Self(fileText: text) else {
+      throw PackStoreError(.corrupt, "\(finding): \(Self.fault(inFileText: text))")
     }
     self = key
   }

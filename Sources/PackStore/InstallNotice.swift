@@ -104,6 +104,7 @@ extension Store.InstallNotice: CustomStringConvertible {
       return
         "'\(other)' and '\(one)' differ by \(difference(between: path, and: twinPath)) only: some disks take them for one name"
     }
-    return "'\(path)' \(kind.text)" + (systemError.map { ": \($0)" } ?? "")
+    let subject = path.isEmpty ? "the folder" : "'\(path)'"
+    return "\(subject) \(kind.text)" + (systemError.map { ": \($0)" } ?? "")
   }
 }

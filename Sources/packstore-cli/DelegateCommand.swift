@@ -47,6 +47,8 @@ struct Delegate: ParsableCommand {
   @Flag(help: "Say what the key could sign, and write nothing.")
   var dryRun = false
 
+  @OptionGroup var clock: ClockOption
+
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -57,11 +59,13 @@ struct Delegate: ParsableCommand {
   }
 
   func run() throws {
+    try clock.require(quiet: report.quiet)
     let options = SiteKey.DelegationOptions(
       product: product.product, channels: allChannels ? [] : channels.isEmpty ? nil : channels,
       validity: noEnd ? nil : .seconds(days * 86_400))
-    let result = try SiteKey.delegate(
-      to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun)
+    let result = try namingKeyFaults {
+      try SiteKey.delegate(to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun)
+    }
     if !dryRun, !result.isNoted, !report.quiet {
       warn(
         "cannot write to the folder of '\(escaped(rootKey))', to note there that the serial \(result.serial) is given: clients"
@@ -115,7 +119,9 @@ struct Rotate: ParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func run() throws {
-    let key = try SiteKey.rotate(FilePath(rootKey), to: FilePath(newRootKey), isDryRun: dryRun)
+    let key = try namingKeyFaults {
+      try SiteKey.rotate(FilePath(rootKey), to: FilePath(newRootKey), isDryRun: dryRun)
+    }
     let output = Output()
     if report.json {
       try output.json(RotateReport(publicKey: key?.description, file: newRootKey, dryRun: dryRun))

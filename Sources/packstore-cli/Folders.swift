@@ -100,9 +100,11 @@ func explainRefusal(
   }
   let kinds = Set(error.notices.map(\.kind))
   let unsafe = kinds.contains(.linkOut) ? ", or follow such links with --unsafe-links" : ""
+  let isRefusedAccess = error.notices.contains { [.permissionDenied, .notPermitted].contains($0.systemError) }
   let change =
     switch kinds {
-    case [.unreadable]: "let this user read what is listed, or remove it"
+    case [.unreadable] where isRefusedAccess: "let this user read what is listed, or remove it"
+    case [.unreadable]: "check the disk for errors, or remove what is listed"
     case [.secret]: "move the key out of it, or skip it with --exclude"
     default: "rename or remove what is listed"
     }

@@ -15,6 +15,8 @@ struct KeyOption: ParsableArguments {
   @Flag(help: "Make the file of --key, a release key, and its root key, for a new publisher.")
   var newKey = false
 
+  @OptionGroup var clock: ClockOption
+
   /// Reads the key, or makes one and its root key if the user requested it.
   ///
   /// - Parameters:
@@ -26,8 +28,9 @@ struct KeyOption: ParsableArguments {
     for product: Store.Product? = nil, quiet: Bool, signed: String? = nil, isDryRun: Bool = false
   ) throws -> SiteKey {
     let file = try KeyFile(key)
-    guard newKey else { return try file.open(for: product, quiet: quiet, signed: signed) }
+    guard newKey else { return try file.open(for: product, quiet: quiet, signed: signed, clock: clock) }
     try file.requireNew(signed: signed)
+    try clock.require(quiet: quiet)
     return isDryRun ? SiteKey() : try file.make(for: product, quiet: quiet)
   }
 
@@ -44,7 +47,9 @@ struct SiteKeyOption: ParsableArguments {
     completion: .file())
   var key: String?
 
-  func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, signed: "the site") }
+  @OptionGroup var clock: ClockOption
+
+  func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, signed: "the site", clock: clock) }
 }
 
 /// A file with a secret key, or what has the content of one.
@@ -64,9 +69,12 @@ struct KeyFile {
   /// Reads the key.
   ///
   /// - Parameter signed: the object that the key signed before; `nil` if none exists.
-  func open(for product: Store.Product? = nil, quiet: Bool, signed: String?) throws -> SiteKey {
+  func open(
+    for product: Store.Product? = nil, quiet: Bool, signed: String?, clock: ClockOption
+  ) throws -> SiteKey {
     guard exists else { throw missing(signed: signed) }
-    let key = try given.map { try $0.read() } ?? SiteKey(contentsOf: path)
+    try clock.require(quiet: quiet)
+    let key = try namingKeyFaults { try given.map { try $0.read() } ?? SiteKey(contentsOf: path) }
     if let product, let delegation = key.delegation, delegation.product != product {
       throw otherProduct(product, delegation)
     }
@@ -78,7 +86,9 @@ struct KeyFile {
 
   /// Makes a release key and its root key, and reports both: without the root key, its owner cannot publish to the same clients again.
   func make(for product: Store.Product?, quiet: Bool) throws -> SiteKey {
-    let (key, made) = try SiteKey.readOrMakeRelease(path, options: .init(product: product))
+    let (key, made) = try namingKeyFaults {
+      try SiteKey.readOrMakeRelease(path, options: .init(product: product))
+    }
     if let made, !quiet { warn(description(of: made)) }
     return key
   }
@@ -134,6 +144,15 @@ struct KeyFile {
 
   /// How long before its end a key is warned of: 30 days.
   private static let warningTime: TimeInterval = 30 * 86_400
+}
+
+/// Runs `body`, which reads key files. A file that is not one is a missing key: nothing of a store or a site is damaged.
+func namingKeyFaults<Result>(_ body: () throws -> Result) throws -> Result {
+  do {
+    return try body()
+  } catch let error as PackStoreError where error.code == .corrupt {
+    throw Failure(.noKey, escaped(error.reason), remedy: error.specificRemedy.map { escaped($0) }, path: error.file)
+  }
 }
 
 /// A secret key that is in no file with a name: a build job has it in a variable or a pipe, and no key is ever made there.

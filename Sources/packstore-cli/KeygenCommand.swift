@@ -23,7 +23,7 @@ struct Keygen: ParsableCommand {
 
   func run() throws {
     let file = try keyFile(file)
-    let (key, isNew) = try SiteKey.readOrMake(file)
+    let (key, isNew) = try namingKeyFaults { try SiteKey.readOrMake(file) }
     if isNew, report.isTalkative {
       warn("made a secret key in '\(escaped(file.string))': keep it, and a copy in a safe place; clients take no other")
     }

@@ -146,6 +146,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   )
   var dryRun = false
 
+  @Flag(help: "Publish a store without packs.")
+  var allowEmpty = false
+
   @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
   var noWait = false
 
@@ -186,6 +189,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try PublishOperands(source: source, site: site).requireOrder()
     let named = try PublishSource(source, report)
     try named.check(self)
+    try named.requirePacks(self)
     let packs = try packs.map(named.publishedPack)
     let place = try await DryRunSite(site, dryRun: dryRun && !isRemote)
     defer { place.end() }

@@ -69,6 +69,16 @@ enum PublishSource {
     }
   }
 
+  /// Fails for a store without packs, which is usually another store than the user meant.
+  func requirePacks(_ command: Publish) throws {
+    guard case .store(let store) = self, !command.allowEmpty, command.packs.isEmpty, try store.packs().isEmpty else {
+      return
+    }
+    throw Failure(
+      .refused, "the store '\(escaped(command.source))' has no packs",
+      remedy: "add packs first, or publish without packs with --allow-empty", path: command.source)
+  }
+
   private func refuse(
     _ options: [(isGiven: Bool, name: String)], of command: Publish, _ reason: String
   ) throws {

@@ -61,6 +61,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
+  @OptionGroup var clock: ClockOption
   @OptionGroup var report: ReportOptions
 
   @Option(
@@ -208,7 +209,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         .noKey, "'\(escaped(store.store))' is a site, and there is no key '\(escaped(file.string))'",
         remedy: "name the one that signed it, 'packstore repair \(escaped(store.store)) --key FILE'", path: file.string)
     }
-    return try SiteKey(contentsOf: file)
+    return try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock)
   }
 
   private func text(_ result: Site.RepairResult) -> [String] {

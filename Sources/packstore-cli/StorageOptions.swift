@@ -95,7 +95,11 @@ extension SiteHost {
     do {
       let result = try await change(
         signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }, reading: reading
-      ) { try await body($0, bar) }
+      ) { site in
+        let text = ClockOption.warning(lastRoot: try? site.channels().map(\.madeAt).max())
+        if let text, !report.quiet { warn(text) }
+        return try await body(site, bar)
+      }
       bar.finish()
       await close()
       return result

@@ -1,0 +1,34 @@
+import PackStore
+
+/// Key files that editors, shells and secret stores changed on the way, and what is wrong with a refused one.
+extension SiteKey {
+  /// Returns the text as a key file has it: without a byte order mark, line ends of Windows, and white space at the ends of lines, and
+  /// with a final line feed.
+  package static func normalizedFileText(_ text: String) -> String {
+    let mark: Unicode.Scalar = "\u{feff}"
+    let scalars = text.unicodeScalars.drop { $0 == mark }
+    var lines = Substring(scalars).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
+      line.reversed().drop { $0 == " " || $0 == "\t" }.reversed().map(String.init).joined()
+    }
+    while lines.last?.isEmpty == true { lines.removeLast() }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  /// What is wrong with a normalized text that is not a key file. It never contains a part of the text.
+  package static func fault(inFileText text: String) -> String {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    guard let first = lines.first else { return "it is empty" }
+    guard first == Substring(firstLine) else {
+      guard lines.count > 1 || SitePublicKey(String(first)) == nil else { return "it is a public key" }
+      return "its first line is not '\(firstLine)'"
+    }
+    guard lines.count > 1 else { return "its second line is missing" }
+    let secret = lines.prefix(2).map { $0 + "\n" }.joined()
+    guard Self(fileText: secret) != nil else { return "its second line is not base64 of 32 bytes" }
+    let words = ["rotation ", "delegation ", "serial "]
+    for (index, line) in lines.enumerated().dropFirst(2) where !words.contains(where: line.hasPrefix) {
+      return "its line \(index + 1) is neither a rotation, a delegation nor a serial"
+    }
+    return "its lines after the second are damaged, or are of another key"
+  }
+}
