@@ -85,7 +85,7 @@ extension Store.PullResult {
     let refused = packs.filter { $0.outcome == .reusedNumber }
     guard let first = refused.first else { return nil }
     let names = refused.map { "\($0.pack)@\($0.to ?? 0)" }.joined(separator: ", ")
-    let (store, site) = (escaped(store), escaped(withoutUser(site)))
+    let (store, site) = (escaped(store), escaped(withoutSecrets(site)))
     return Failure(
       .exists, "\(names): the site offers other content under the number of a version in '\(store)'; not updated",
       remedy: "ask the publisher for a higher version number, or run 'packstore remove \(store) \(first.pack)' and"
