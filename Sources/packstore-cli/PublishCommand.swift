@@ -189,7 +189,6 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try PublishOperands(source: source, site: site).requireOrder()
     let named = try PublishSource(source, report)
     try named.check(self)
-    try named.requirePacks(self)
     let packs = try packs.map(named.publishedPack)
     let place = try await DryRunSite(site, dryRun: dryRun && !isRemote)
     defer { place.end() }
@@ -197,6 +196,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     defer { continued?.discard() }
     let host: any SiteHost = try continued ?? storage.host(of: place.path, waits: !noWait)
     let isMade = try await !host.exists()
+    try named.requirePacks(self, makesSite: isMade)
     let hasKey = try key.exists
     let key = try key.open(
       for: product.product, quiet: report.quiet, signed: isMade ? nil : "the site", isDryRun: dryRun)

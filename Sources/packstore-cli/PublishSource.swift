@@ -70,10 +70,12 @@ enum PublishSource {
   }
 
   /// Fails for a store without packs, which is usually another store than the user meant.
-  func requirePacks(_ command: Publish) throws {
-    guard case .store(let store) = self, !command.allowEmpty, command.packs.isEmpty, try store.packs().isEmpty else {
-      return
-    }
+  ///
+  /// - Parameter makesSite: whether the site is new. On another one, `--prune` has its own limit.
+  func requirePacks(_ command: Publish, makesSite: Bool) throws {
+    guard case .store(let store) = self, !command.allowEmpty, command.packs.isEmpty, makesSite || !command.prune,
+      try store.packs().isEmpty
+    else { return }
     throw Failure(
       .refused, "the store '\(escaped(command.source))' has no packs",
       remedy: "add packs first, or publish without packs with --allow-empty", path: command.source)

@@ -42,7 +42,7 @@ import Testing
     try playground.makeFolder("nothing")
     try playground.succeed("add", "Empty", "nothing", "--pack", "X", "--allow-empty", "-q")
     try playground.succeed("remove", "Empty", "X", "-q")
-    for more in [[], ["--dry-run"], ["--no-offer"]] {
+    for more in [[], ["--dry-run"], ["--no-offer"], ["--prune", "--max-removed", "100%"]] {
       let run = try playground.packstore(["publish", "Empty", "Site", "--key", "key"] + more)
       #expect(run.status == 1 && run.errors.contains("the store 'Empty' has no packs"), "\(run.errors)")
       #expect(!playground.exists("Site"))
