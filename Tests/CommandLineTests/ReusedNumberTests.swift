@@ -56,6 +56,15 @@ import Testing
     #expect(run.status == 1 && run.errors.contains(#""code":"exists""#), "\(run.errors)")
   }
 
+  /// Nothing else is there to update: the pull fails as a whole.
+  @Test func onlyPackFails() throws {
+    let run = try playground.packstore("pull", "device", "site", "P")
+    #expect(run.status == 1, "\(run.errors)")
+    #expect(
+      run.errors.contains("the site offers other content or attributes as P@2 than this store has")
+        && run.errors.contains("or remove the pack and pull it again"), "\(run.errors)")
+  }
+
   @Test func removedPackIsPulledAgain() throws {
     try playground.succeed("remove", "device", "P", "-q")
     try playground.succeed("pull", "device", "site", "P", "-q")

@@ -31,6 +31,10 @@ final class Puller {
   /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for, and those of the same
   /// chain: deltas spare bytes, and are never the only way.
   private var refusedDeltas: Set<Digest256> = []
+
+  /// The error for a pack whose number the site reused; `nil` if none is.
+  private var reusedNumber: PackStoreError?
+
   /// Packs of which a change list was like that: pages do what lists do.
   private var packsWithoutLists: Set<PackID> = []
   /// A file that is gone is really gone, and no sign of a newer root.
@@ -310,6 +314,8 @@ final class Puller {
       pulled.take(costs[chosen.pack])
       packs.append(pulled)
     }
+    // Other packs are updated; without any, the pull fails.
+    if let reusedNumber, packs.allSatisfy({ $0.outcome == .reusedNumber }) { throw reusedNumber }
     if let heldAt { try transaction.rollBack(heldAt.0, toVersion: heldAt.1) }
     if !isPlan { try beginChannel() }
     show(.commit)
@@ -372,6 +378,7 @@ final class Puller {
         return pulled
       } catch let error as PackStoreError where error.code == .exists && !source.isArchive {
         pulled.outcome = .reusedNumber
+        reusedNumber = Self.reusedNumberError(pack, version.number, error)
         return pulled
       }
       reader.didUseManifest(of: version)
@@ -400,6 +407,15 @@ final class Puller {
         deliveries.removeLast().close(discarding: false)
       }
     }
+  }
+
+  private static func reusedNumberError(_ pack: PackID, _ number: UInt64, _ cause: PackStoreError) -> PackStoreError {
+    var error = cause
+    error.reason = "the site offers other content or attributes as \(pack)@\(number) than this store has"
+    error.specificRemedy = "ask the publisher for a higher version number, or remove the pack and pull it again"
+    error.pack = pack
+    error.file = nil
+    return error
   }
 
   /// Another process may have brought the version between the beginning of the transaction and that of the delivery, which
