@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// The versions that each channel of a site offered before its current ones: those that a publisher can go back to.
+/// The versions that each channel of a site offered before its current ones: a publisher can go back to them.
 ///
 /// As a file, `offered`, it is text; `Docs/FORMAT.md`, section 21. It is advice: if it is lost, versions count as never offered.
 struct OfferHistory: Hashable, Sendable {

@@ -14,11 +14,11 @@ private func shown(_ rest: Substring) -> String {
   return end < rest.endIndex && rest[end] == "?" ? "\(rest[..<end])?..." : String(rest)
 }
 
-/// What follows `://`, with `...` in place of a user's name and password.
+/// The part of a URL after `://`, with `...` in place of a user's name and password.
 private func withoutUser(_ rest: Substring) -> Substring {
   let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
   if let end = authority.lastIndex(of: "@") { return "..." + rest[end...] }
-  // A password may contain what ends the host in a proper URL; a port has digits alone.
+  // A password may contain characters that end the host of a valid URL; a port has digits alone.
   guard let colon = authority.lastIndex(of: ":"), !authority.contains("["),
     !authority[authority.index(after: colon)...].allSatisfy(\.isNumber), let end = rest.lastIndex(of: "@")
   else { return rest }

@@ -116,7 +116,7 @@ import Testing
     withExtendedLifetime(builder) {}
   }
 
-  /// The draft of a builder that died goes with the next publication; that of a living one stays.
+  /// The next publication deletes the draft of a builder that died, and keeps the draft of a running builder.
   @Test func draftsOfTheDeadAreRemoved() async throws {
     try await install(0)
     _ = try publish()

@@ -2,7 +2,7 @@ import PackFormats
 import PackStore
 import Testing
 
-/// Key files that were changed on the way, and what is wrong with a refused one.
+/// Key files that other programs changed, and the faults of refused key files.
 @Suite struct SiteKeyTextTests {
   private let text = SiteKey().fileText
 

@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// A name of the extraction that this disk distinguishes from its twin is not in the way.
+  /// A name that this disk distinguishes from a similar name of the extraction is not in the way.
   @Test func otherDisksHaveNoTwins() throws {
     let folder = TemporaryFolder()
     try folder.makeFolder("out/in", ["A.txt": "1"])

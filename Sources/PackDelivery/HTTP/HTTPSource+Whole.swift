@@ -59,7 +59,7 @@
     mutating func read() async throws -> WholeFile? {
       var response = try await firstResponse()
       if response.status == .notModified, known != nil {
-        // To its end, which is here, so that the connection is used again.
+        // The answer is read to its end, so that the connection can be used again.
         for try await _ in response.body {}
         return nil
       }

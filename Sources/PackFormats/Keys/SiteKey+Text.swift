@@ -1,6 +1,6 @@
 import PackStore
 
-/// Key files that editors, shells and secret stores changed on the way, and what is wrong with a refused one.
+/// Key files that editors, shells and secret stores changed, and the faults of refused key files.
 extension SiteKey {
   /// Returns the text as a key file has it: without a byte order mark, line ends of Windows, and white space at the ends of lines, and
   /// with a final line feed.
@@ -14,7 +14,7 @@ extension SiteKey {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// What is wrong with a normalized text that is not a key file. It never contains a part of the text.
+  /// The fault of a normalized text that is not a key file. It never contains a part of the text.
   package static func fault(inFileText text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     guard let first = lines.first else { return "it is empty" }
