@@ -1,3 +1,4 @@
+import ArgumentParser
 import ManagedPacks
 import PackDelivery
 import PackStore
@@ -153,6 +154,11 @@ protocol CommandWithSubject {
 struct CommandError: Error {
   let cause: any Error
   let subject: Failure.Facts
+
+  init(_ cause: any Error, of command: any ParsableCommand) {
+    self.cause = cause
+    subject = (command as? any CommandWithSubject)?.subject ?? .init()
+  }
 
   var failure: Failure? {
     guard var failure = Failure(cause, about: subject) else { return nil }

@@ -47,6 +47,9 @@ struct List: AsyncParsableCommand, CommandWithSubject {
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
+  /// Whether it reads a store of this machine: then it needs no thread but one.
+  var readsStore: Bool { get throws { try store.place(look).hasContent } }
+
   func run() async throws {
     try await store.place(look).read(.first, of: pack.pack.map { [$0] }, report) { try list($0.makeSnapshot()) }
   }

@@ -1,6 +1,7 @@
 /// The command line of PackStore.
 
 import ArgumentParser
+import Dispatch
 import PackDelivery
 import PackStore
 
@@ -112,28 +113,72 @@ extension Packstore {
 
 @main
 enum Main {
-  static func main() async {
+  static func main() {
     signal(SIGPIPE, SIG_IGN)  // a reader that went away is an error of `write`, handled where it occurs
+    let refusal = ThreadTrial.run()
+    guard refusal == 0 else { exit(runWithoutThreads(refusal).rawValue) }
+    Task { exit(await runAsTask().rawValue) }
+    dispatchMain()
+  }
+
+  private static func runAsTask() async -> ProgramStatus {
     let task = Task {
-      try Packstore.requireUTF8()
-      // Not left to ArgumentParser, which would take 'add --version N' for it.
-      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
-      var command = try Packstore.command(CommandLine.arguments.dropFirst())
+      let command = try parse()
       do {
-        try BuildLog.begin(for: command, arguments: Array(CommandLine.arguments.dropFirst()))
-        if var command = command as? any AsyncParsableCommand {
-          try await command.run()
-        } else {
-          try command.run()
-        }
+        guard var command = command as? any AsyncParsableCommand else { return try runNow(command) }
+        try begin(command)
+        try await command.run()
       } catch {
-        throw CommandError(cause: error, subject: (command as? any CommandWithSubject)?.subject ?? .init())
+        throw CommandError(error, of: command)
       }
     }
     let watch = SignalWatch(cancelling: task)
     let result = await task.result
     withExtendedLifetime(watch) {}
-    if case .failure(let error) = result { exit(report(error).rawValue) }
+    if case .failure(let error) = result { return report(error) }
+    return .done
+  }
+
+  /// Help, the version, and commands that read a store need no threads but this one. Signals have their usual effect.
+  private static func runWithoutThreads(_ refusal: Int32) -> ProgramStatus {
+    do {
+      let command = try parse()
+      do {
+        if let list = command as? List, try list.readsStore {
+          try begin(list)
+          try SingleThread.run { try await list.run() }
+          return .done
+        }
+        guard !(command is any AsyncParsableCommand) else {
+          throw Failure(
+            .failed, "the system refuses threads to this user: \(systemErrorText(refusal))",
+            remedy: "raise the limit of processes (ulimit -u, or the container's pids limit), or end other processes")
+        }
+        try runNow(command)
+      } catch {
+        throw CommandError(error, of: command)
+      }
+      return .done
+    } catch {
+      return report(error)
+    }
+  }
+
+  private static func parse() throws -> any ParsableCommand {
+    try Packstore.requireUTF8()
+    // Not left to ArgumentParser, which would take 'add --version N' for it.
+    if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
+    return try Packstore.command(CommandLine.arguments.dropFirst())
+  }
+
+  private static func begin(_ command: any ParsableCommand) throws {
+    try BuildLog.begin(for: command, arguments: Array(CommandLine.arguments.dropFirst()))
+  }
+
+  private static func runNow(_ command: any ParsableCommand) throws {
+    var command = command
+    try begin(command)
+    try command.run()
   }
 
   /// Tells what happened and returns how to end.

@@ -393,6 +393,35 @@ import Testing
     #expect(locked.hasSuffix("holds what cannot be stored: let this user read what is listed, or remove it\n"))
   }
 
+  #if os(Linux)
+    /// If the system refuses threads, commands that read a store need none, and the others end and name the cause.
+    @Test(.enabled(if: getuid() == 0, "takes the rights of another user")) func withoutThreads() throws {
+      let prepared = try playground.shell(
+        "chmod 755 . && chmod -R go=rX store && mkdir open && cp \(packstoreURL.path) open/packstore")
+      try #require(prepared.status == 0, "\(prepared.errors)")
+      func run(_ arguments: String) throws -> Run {
+        try playground.shell(
+          "timeout 600 setpriv --reuid=65534 --regid=65534 --clear-groups "
+            + "bash -c 'ulimit -u 1; exec open/packstore \(arguments)'")
+      }
+      #expect(try run("--version").output == "\(packstoreVersion)\n")
+      let list = try playground.succeed("ls", "store").output
+      #expect(try run("ls store").output == list)
+      for arguments in [
+        "help", "help add", "cat store \(list.split(separator: "\n")[0])",
+      ] {
+        let run = try run(arguments)
+        #expect(run.status == 0 && !run.output.isEmpty, "\(arguments): \(run.errors)")
+      }
+      for arguments in ["pull store site", "add store folder --pack P", "ls http://127.0.0.1:1/site"] {
+        let run = try run(arguments)
+        #expect(
+          run.status == 1 && run.errors.contains("the system refuses threads to this user"),
+          "\(arguments): \(run.errors)")
+      }
+    }
+  #endif
+
   /// Options that are named in an error are options of the command that is named.
   @Test func aLostRootLeadsToPublish() throws {
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")

@@ -135,7 +135,8 @@ import Testing
   @Test func errorsNameStandardInput() throws {
     try playground.packstore("add", "store", "folder", "--pack", "P")
     _ = try playground.shell(
-      "tar cf a.tar -C folder . && gzip -c a.tar >a.tgz && packstore export store P -o P.pack --key site.key -q")
+      "tar cf a.tar -C folder . && gzip -c a.tar >a.tgz && packstore export store P -o P.pack --key site.key --new-key -q"
+    )
     for (command, status) in [
       ("head -c 60 a.tgz", 7), ("head -c 9000 a.tar", 7), ("echo text", 1), ("tail -c +3 a.tgz", 1),
       ("head -c 3000 P.pack", 7), ("cat a.tar", 0),

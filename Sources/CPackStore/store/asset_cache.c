@@ -279,7 +279,8 @@ typedef struct listing {
 
 /// Whether a name is a key, or a key with the suffix of its sums.
 static bool is_ours(const char *name) {
-  size_t length = strspn(name, "0123456789abcdef");
+  size_t length = 0;
+  while ((name[length] >= '0' && name[length] <= '9') || (name[length] >= 'a' && name[length] <= 'f')) { length++; }
   return length == 2 * (size_t)PKS__ID_SIZE && (name[length] == 0 || strcmp(name + length, SUMS) == 0);
 }
 

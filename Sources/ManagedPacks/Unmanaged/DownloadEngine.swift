@@ -246,8 +246,14 @@ actor DownloadEngine {
     guard let delay = retryDelay(entry.record, after: error, failureCount: entry.failureCount + 1) else {
       return await fail(id, error)
     }
-    wait(id, delay)
+    // Before the next attempt can begin.
     await listener.paused(entry.record)
+    // The download may have been cancelled or promoted since then.
+    if open[id]?.record.isForeground == true {
+      open[id]?.task = nil
+    } else if !isEnding {
+      wait(id, delay)
+    }
     bell.ring()
   }
 

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   sim_put_file(disk, path, sums, sums_length);
   pks__asset_cache *cache;
   pks_error error;
-  FUZZ_ASSERT(!pks__asset_cache_open(&cache, sim_vfs(disk), "/cache", store_id, 1 << 20, &error));
+  FUZZ_ASSERT(!pks__asset_cache_open(&cache, sim_vfs(disk), PKS_VFS_NO_FILE, "/cache", store_id, 1 << 20, &error));
   pks_vfs_file file = pks__asset_cache_find(cache, &key, size);
   if (file != PKS_VFS_NO_FILE) {
     FUZZ_ASSERT(size == input.left && sums_length == 24 + 8 * ((size + PKS__CACHE_BLOCK - 1) / PKS__CACHE_BLOCK));

@@ -37,6 +37,21 @@ import Testing
     #expect(ignored(rules, meant + others) == meant, "\(pattern)")
   }
 
+  /// Names and patterns of any length up to the limits match as short ones do: at the borders of 64 bytes above all.
+  @Test(arguments: [1, 62, 63, 64, 65, 127, 128, 129, 255]) func longNames(count: Int) {
+    let name = String(repeating: "a", count: count), folders = String(repeating: "b/", count: count)
+    let stars = String(repeating: "*a", count: count), any = String(repeating: "?", count: count)
+    for (pattern, meant, others) in [
+      (stars, [name, "x\(name)", "\(name)a"], [String(name.dropLast()), "\(name)x"]),
+      (any + "*", [name, "\(name)x"], [String(name.dropLast())]), ("/*x", ["\(name)x"], ["b/\(name)x", name]),
+      ("/**/\(name)", [name, folders + name], ["\(folders)\(name)a"]),
+      ("/*/\(any)[a]", ["b/\(name)a", "\(name)/\(name)a"], ["b/b/\(name)a", "b/\(name)b"]),
+      (String(repeating: "**/", count: count) + "z", ["z", "\(folders)z"], ["\(folders)y"]),
+    ] {
+      patterns(pattern, meant.filter { !$0.isEmpty }, others.filter { !$0.isEmpty })
+    }
+  }
+
   @Test func theLastPatternDecides() {
     let rules = IgnoreRules(patterns: ["*.txt", "!keep.txt", "logs/", "!logs/keep.txt"])
     #expect(ignored(rules, ["a.txt", "keep.txt", "logs/keep.txt", "b/keep.txt"]) == ["a.txt", "logs/keep.txt"])

@@ -3,6 +3,7 @@ public struct Errno: Error, Hashable, Codable, Sendable, CustomStringConvertible
   public let rawValue: Int32
 
   public static let tooManySymbolicLinkLevels = Errno(rawValue: 40)
+  public static let noLocks = Errno(rawValue: 37)
   public static let illegalByteSequence = Errno(rawValue: 84)
 
   public init(rawValue: Int32) { self.rawValue = rawValue }
