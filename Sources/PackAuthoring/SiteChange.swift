@@ -258,7 +258,10 @@ struct SiteChange {
     try removeUnneeded()
   }
 
-  private func removeUnneeded() throws { try folder.removeAll(but: Set(files.keys).union(retired.entries.keys)) }
+  /// - Parameter isBuilder: whether this process has the lock of deltas.
+  private func removeUnneeded(isBuilder: Bool = false) throws {
+    try folder.removeAll(but: Set(files.keys).union(retired.entries.keys), isBuilder: isBuilder)
+  }
 
   /// Finds the versions that roots name and the store lacks.
   ///
@@ -504,7 +507,7 @@ struct SiteChange {
     }
     try describe(try store.makeSnapshot(), renews: false)
     // Deltas that are on no shortest way any more.
-    try removeUnneeded()
+    try removeUnneeded(isBuilder: true)
   }
 
   // MARK: - Store

@@ -89,10 +89,19 @@ struct SiteDescription {
       let lists = try removeDamagedLists(of: manifest)
       let hasTables =
         checksFiles ? manifest.segments.allSatisfy(folder.holdsTable) : known.hasTables(of: manifest, in: folder)
-      if lists == 0, hasTables { return manifest }
+      if lists == 0, hasTables, namesSegments(manifest, of: version) { return manifest }
       known.refuse(manifest)
     }
     return nil
+  }
+
+  /// Whether a manifest names the segments that the store has now. A repair, or a publication after a loss, may have stored the pages of
+  /// a version in other segments, with the same layout.
+  private func namesSegments(_ manifest: VersionManifest, of version: PackVersion) -> Bool {
+    guard !isWithoutFrames, !folder.isServedCopy else { return true }
+    // A damaged version is for a repair: until then its manifest stays.
+    guard let segments = try? snapshot.segments(of: version) else { return true }
+    return Set(segments.map(\.id)) == Set(manifest.segments.map(\.id))
   }
 
   /// Removes lists that are not what their names say: they may be such as cannot be made again, and later changes would believe

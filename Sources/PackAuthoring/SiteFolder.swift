@@ -253,16 +253,19 @@ struct SiteFolder: Sendable {
 
   /// Removes all files of the site's own folders but those of `needed`. Folders in them stay: they are others', such as the
   /// one in which a copying program keeps what it has begun.
-  func removeAll(but needed: some Collection<SitePath>) throws {
+  ///
+  /// - Parameter isBuilder: whether this process has the lock of deltas. If another process has it, files of `deltas/` stay: it has not
+  ///   named them yet.
+  func removeAll(but needed: some Collection<SitePath>, isBuilder: Bool) throws {
     let needed = Set(needed)
     for folder in SitePath.folders {
+      let mayBeUnnamed = !isBuilder && Self.deltaDraftName.hasPrefix("\(folder)/")
+      let builder = mayBeUnnamed ? try? lockDeltas(waits: false) : nil
+      defer { withExtendedLifetime(builder) {} }
+      if mayBeUnnamed, builder == nil { continue }
       for name in try namesInFolder(place(folder)) {
         let file = SitePath("\(folder)/\(name)")
         if let file, needed.contains(file) { continue }
-        // The draft of a process that builds a delta stays.
-        let builder = "\(folder)/\(name)" == Self.deltaDraftName ? try? lockDeltas(waits: false) : nil
-        defer { withExtendedLifetime(builder) {} }
-        if "\(folder)/\(name)" == Self.deltaDraftName, builder == nil { continue }
         try checkpoint("remove \(folder)/\(name)")
         try removeStray("\(folder)/\(name)")
       }

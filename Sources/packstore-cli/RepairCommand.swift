@@ -22,13 +22,14 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       with '--from BASE'.
 
       The folder of a site is repaired with the key that signed it: manifests and frame tables are made again as well, and a \
-      new root says what is whole. Publish afterwards to get back what was lost. Where the root itself is missing or damaged, \
-      name the product and say when the site expires: clients take no other product.
+      new root lists the whole versions. A repair that would lose a version of a site is refused: name the store that it was \
+      published from with '--from', or let the version leave the site with '--drop-lost', and publish again. If the root itself \
+      is missing or damaged, name the product and say when the site expires: clients accept no other product.
 
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs
         packstore repair Packs --from https://example.com/packs
-        packstore repair public/packs --key site.key
+        packstore repair public/packs --key site.key --from Packs
         packstore repair public/packs --key site.key --product default --no-expires
       """
   )
@@ -71,6 +72,9 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     completion: .file())
   var key: String?
 
+  @Flag(help: "Of a site: let versions that no source has leave the site.")
+  var dropLost = false
+
   @OptionGroup(title: "Of a site") var product: ProductOption
   @OptionGroup(title: "Of a site") var expiry: ExpiryOptions
 
@@ -98,6 +102,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       let donors = try await donorsOfSite(scratch, bar, authorizations)
       let options = Site.PublishOptions(
         product: product.product, expiry: expiry.expiry, waitsForOthers: !wait.noWait)
+      if key != nil, !dropLost { try await requireNoLosses(path, donors, options) }
       let repaired = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: key, options: options)
       {
         bar.update(Progress($0))
@@ -146,6 +151,15 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
+  /// A lost version would leave the site, and a channel that offers nothing else would be empty.
+  private func requireNoLosses(_ path: FilePath, _ donors: [String], _ options: Site.PublishOptions) async throws {
+    let plan = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: nil, options: options)
+    guard !plan.store.losses.isEmpty else { return }
+    throw Failure(
+      .dataLost, "a repair would lose \(losses(plan.store)), which would leave the site",
+      remedy: "name the store that it was published from with '--from', or add --drop-lost, and publish again")
+  }
+
   /// A publisher's store is repaired with all versions that the sites offer.
   private func donorsOfSite(
     _ scratch: TemporaryFolder?, _ bar: ProgressBar, _ authorizations: SiteAuthorizations
@@ -161,7 +175,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       await donor.close()
       throw error
     }
-    return donors + [donor.path.string]
+    return donors + donor.paths.map(\.string)
   }
 
   /// Of these, the versions that lack anything still: the repair may have found their bytes.

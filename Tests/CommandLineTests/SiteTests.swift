@@ -67,6 +67,27 @@ import Testing
     #expect(try playground.packstore("repair", "store", "--product", "x").errors.contains("is no site"))
   }
 
+  /// A repair without a source takes no version off a site by accident.
+  @Test func repairDropsNoVersionUnasked() throws {
+    func removeSegments() throws {
+      for segment in try FileManager.default.contentsOfDirectory(atPath: "\(playground.path)/site/segments") {
+        try playground.remove("site/segments/\(segment)")
+      }
+    }
+    try removeSegments()
+    let root = try playground.read("site/root")
+    let refused = try playground.packstore("repair", "site", "--key", "site.key")
+    #expect(refused.status == 7 && refused.errors.contains("which would leave the site"), "\(refused.errors)")
+    #expect(try playground.read("site/root") == root)
+    let repaired = try playground.packstore("repair", "site", "--key", "site.key", "--from", "store")
+    #expect(repaired.status == 0, "\(repaired.errors)")
+    #expect(try playground.packstore("pull", "device", "site", "-q").status == 0)
+    try removeSegments()
+    #expect(try playground.packstore("repair", "site", "--key", "site.key", "--drop-lost").status == 7)
+    #expect(try playground.packstore("publish", "store", "site", "--key", "site.key").status == 0)
+    #expect(try playground.packstore("pull", "device2", "site", "-q").status == 0)
+  }
+
   /// A root that is damaged is signed again, and says what its publisher says that it said.
   @Test func repairOfTheRoot() throws {
     let clientKey = try playground.packstore("keygen", "site.key").lines[0]

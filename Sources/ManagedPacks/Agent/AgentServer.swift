@@ -250,17 +250,18 @@ package final class AgentServer: Sendable {
       switch request {
       case .handOver, .handOverDownloads:
         guard mayHandOver(to: number) else {
-          return take(.failed(reason: "the agent has handed over as much as it can: close a connection"), number)
+          // Sent by the loop, as any answer: a peer may have sent many requests at once.
+          return answer(number, .failed(reason: "the agent has handed over as much as it can: close a connection"))
         }
         connections[number]?.handoverCount += 1
       case .status, .refresh, .event: break
       }
-      let server = server
-      Task {
-        let reply = await server.handler.answer(request, number)
-        server.state.withLock { $0.replies.append((number, reply)) }
-        server.wake()
-      }
+      Task { [self] in answer(number, await server.handler.answer(request, number)) }
+    }
+
+    private func answer(_ number: Int, _ reply: AgentReply) {
+      server.state.withLock { $0.replies.append((number, reply)) }
+      server.wake()
     }
 
     private func mayHandOver(to number: Int) -> Bool {

@@ -339,7 +339,8 @@
         let fresh = fields.filter { $0.0 != "Cache-Control" } + [("Cache-Control", "no-cache")]
         answer = try await follow(path, from: start, mayBePrivate: true, fresh, clients, pulse)
       }
-      for _ in 0..<SiteAuthenticator.refusalLimit where try await isAuthorizedAgain(after: answer, pulse) {
+      for _ in 0..<SiteAuthenticator.refusalLimit {
+        guard try await isAuthorizedAgain(after: answer, pulse) else { break }
         answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
       }
       return answer.response

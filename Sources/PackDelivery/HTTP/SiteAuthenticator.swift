@@ -44,21 +44,27 @@
     func renew(after refused: Issue, _ response: HTTPHeaders, at url: SiteURL) async throws -> Bool {
       guard let provider else { return false }
       let challenge = response["WWW-Authenticate"].joined(separator: ", ")
-      let renewal: Task<Bool, any Error>? = state.withLock { state in
+      enum Step { case retry, fail, wait(Task<Bool, any Error>) }
+      let step: Step = state.withLock { state in
         // Another request has got one since then.
-        guard state.issue.number == refused.number else { return nil }
-        if let renewal = state.renewal { return renewal }
+        guard state.issue.number == refused.number else { return .retry }
+        if let renewal = state.renewal { return .wait(renewal) }
         let count = state.refusalCount
+        guard count < Self.refusalLimit else { return .fail }
         let renewal = Task { [self] in
-          guard count < Self.refusalLimit else { return false }
           let question = SiteAuthorization.Challenge(
             url: withoutSecrets(url.text), challenge: challenge, refusalCount: count)
           return try await self.renew(Result { try await provider(question) })
         }
         state.renewal = renewal
-        return renewal
+        return .wait(renewal)
       }
-      guard let renewal else { return true }
+      let renewal: Task<Bool, any Error>
+      switch step {
+      case .retry: return true
+      case .fail: return false
+      case .wait(let task): renewal = task
+      }
       return try await withTaskCancellationHandler {
         try await renewal.value
       } onCancel: {

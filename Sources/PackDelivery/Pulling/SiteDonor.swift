@@ -1,5 +1,6 @@
 import PackFormats
 package import PackStore
+import Synchronization
 
 /// Versions of sites, fetched into a store of their own for a repair to take chunks and pages from.
 ///
@@ -7,12 +8,14 @@ package import PackStore
 /// is pinned, and unsigned folders serve as well.
 package final class SiteDonor: Sendable {
   private let contacts: [SiteContact]
+  /// One for each site: sites may have other content under the same number, or another origin.
+  private let stores: [Store]
+  private let fetched = Mutex<Set<Offer>>([])
   private let channel: SiteChannel
   private let options: Store.PullOptions
-  private let store: Store
 
-  /// Where the fetched versions are.
-  package var path: FilePath { store.path }
+  /// The folders of the fetched versions: stores to take chunks and pages from.
+  package var paths: [FilePath] { stores.map(\.path) }
 
   /// Reads and judges the roots of all sites.
   ///
@@ -39,16 +42,17 @@ package final class SiteDonor: Sendable {
         options.authorization = try authorize(site)
         contacts.append(try await SiteContact.open(site, packs: nil, options: options))
       }
-      return SiteDonor(contacts, try Store(at: scratch, options: .createIfMissing), options)
+      let stores = try sites.indices.map { try Store(at: scratch.appending("\($0)"), options: .createIfMissing) }
+      return SiteDonor(contacts, stores, options)
     } catch {
       for contact in contacts { await contact.close() }
       throw error
     }
   }
 
-  private init(_ contacts: [SiteContact], _ store: Store, _ options: Store.PullOptions) {
+  private init(_ contacts: [SiteContact], _ stores: [Store], _ options: Store.PullOptions) {
     self.contacts = contacts
-    self.store = store
+    self.stores = stores
     self.options = options
     channel = options.channel ?? .live
   }
@@ -62,8 +66,7 @@ package final class SiteDonor: Sendable {
     let number: UInt64
   }
 
-  /// Fetches the lost versions of each pack that the sites offer by number; also all other versions of the pack if one is not offered,
-  /// because they may share chunks with it.
+  /// Fetches the lost versions that the sites offer, by number.
   ///
   /// - Returns: whether anything was fetched that had not been fetched before.
   /// - Throws: the errors of `Store.pull`.
@@ -71,16 +74,15 @@ package final class SiteDonor: Sendable {
     _ losses: [Store.RepairResult.Loss], progress: (@Sendable (Store.PullProgress) -> Void)?
   ) async throws -> Bool {
     let lost = Dictionary(grouping: losses, by: \.pack).mapValues { Set($0.compactMap(\.version)) }
-    return try await fetch(progress) { pack, offers in
-      guard let numbers = lost[pack] else { return [] }
-      let named = offers.filter { numbers.contains($0) }
-      return named.isEmpty || named.count < numbers.count ? offers : named
-    }
+    return try await fetch(progress) { pack, offers in offers.filter { lost[pack]?.contains($0) ?? false } }
   }
 
-  /// Fetches all versions that the sites offer.
-  package func fetchAll(progress: (@Sendable (Store.PullProgress) -> Void)?) async throws {
-    _ = try await fetch(progress) { _, offers in offers }
+  /// Fetches all versions that the sites offer: any of them may share chunks with a lost version.
+  ///
+  /// - Returns: whether anything was fetched that had not been fetched before.
+  @discardableResult
+  package func fetchAll(progress: (@Sendable (Store.PullProgress) -> Void)?) async throws -> Bool {
+    try await fetch(progress) { _, offers in offers }
   }
 
   private func fetch(
@@ -94,25 +96,22 @@ package final class SiteDonor: Sendable {
       }
     }
     var isNew = false
-    for offer in wanted where try !has(offer) {
+    for offer in wanted where !fetched.withLock({ $0.contains(offer) }) {
       try await pull(offer, progress)
+      _ = fetched.withLock { $0.insert(offer) }
       isNew = true
     }
     return isNew
-  }
-
-  private func has(_ offer: Offer) throws -> Bool {
-    try store.read { snapshot in snapshot.version(offer.number, of: offer.pack) != nil }
   }
 
   private func pull(_ offer: Offer, _ progress: (@Sendable (Store.PullProgress) -> Void)?) async throws {
     var options = options
     options.adopts = true
     options.wantedVersion = .init(number: offer.number, isHeld: false)
-    let contact = contacts[offer.site], pull = options
+    let contact = contacts[offer.site], store = stores[offer.site], pull = options
     try await BlockingExecutor.runAsync {
       _ = try await Puller(
-        into: self.store, from: contact.source, root: contact.root, packs: [offer.pack], options: pull, isPlan: false,
+        into: store, from: contact.source, root: contact.root, packs: [offer.pack], options: pull, isPlan: false,
         report: progress
       ).run()
     }

@@ -43,15 +43,18 @@ extension Store {
     guard !sites.isEmpty else { return try await run(donors, isDryRun: isDryRun) }
     let donor = try await SiteDonor.open(sites, scratch: scratch, authorize: authorize, options: options)
     do {
-      // A result lists at most 1,000 losses: the next round finds the others.
-      while try await donor.fetch(
-        run(donors + [donor.path], isDryRun: true).losses, progress: { progress?(.fetch($0)) })
-      {}
+      while true {
+        let losses = try await run(donors + donor.paths, isDryRun: true).losses
+        guard !losses.isEmpty else { break }
+        if try await donor.fetch(losses, progress: { progress?(.fetch($0)) }) { continue }
+        // The versions with these numbers do not suffice, or the result lists others: it has at most 1,000 losses.
+        guard try await donor.fetchAll(progress: { progress?(.fetch($0)) }) else { break }
+      }
       await donor.close()
     } catch {
       await donor.close()
       throw error
     }
-    return try await run(donors + [donor.path], isDryRun: isDryRun)
+    return try await run(donors + donor.paths, isDryRun: isDryRun)
   }
 }
