@@ -92,6 +92,26 @@
       await server.close()
     }
 
+    /// Sites of different publishers each have a version of the pack.
+    @Test func sitesOfDifferentKeysServeTogether() async throws {
+      let old = "\(folder.path)/old-site", other = "\(folder.path)/other-site"
+      _ = try await publish(Self.first)
+      try await Store(at: path).pull(from: "\(folder.path)/site", options: options)
+      try FileManager.default.copyItem(atPath: "\(folder.path)/site", toPath: old)
+      _ = try await publish(Self.second)
+      try await Store(at: path).pull(from: "\(folder.path)/site", options: options)
+      try await Site(at: FilePath(other)).publish(
+        from: Store(at: FilePath("\(folder.path)/origin")), signedBy: SiteKey())
+      try damage(.deletedSegments)
+      for sites in [[other, old], [old, other]] {
+        let result = try await repair(sites: sites)
+        #expect(result.isWhole && result.versionCount == 2)
+        try expect(Store(at: path), Self.second)
+        #expect(try Store(at: path).read { try $0.verify(deep: true).isSound })
+        try damage(.deletedSegments)
+      }
+    }
+
     /// A source that cannot be read fails the repair, even if another source has everything.
     @Test func anUnreadableSourceChangesNothing() async throws {
       let server = try await prepareRepair()
