@@ -401,8 +401,8 @@ import Testing
       try #require(prepared.status == 0, "\(prepared.errors)")
       func run(_ arguments: String) throws -> Run {
         try playground.shell(
-          "timeout 600 setpriv --reuid=65534 --regid=65534 --clear-groups "
-            + "bash -c 'ulimit -u 1; exec open/packstore \(arguments)'")
+          "timeout 600 setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1 open/packstore \(arguments)"
+        )
       }
       #expect(try run("--version").output == "\(packstoreVersion)\n")
       let list = try playground.succeed("ls", "store").output

@@ -64,7 +64,10 @@ import Testing
   @Test func whatWasPurgedIsNotCopied() throws {
     try playground.succeed("place", "store", "A", "purgeable")
     try playground.succeed("purge", "store", "1MB")
-    for command in [["publish", "store", "site", "--key", "key"], ["export", "store", "A", "-o", "A.pack"]] {
+    for command in [
+      ["publish", "store", "site", "--key", "key"],
+      ["export", "store", "A", "-o", "A.pack", "--key", "export.key", "--new-key"],
+    ] {
       let run = try playground.packstore(command)
       #expect(run.status == 7 && run.errors.contains("purged") && run.errors.contains("pull"), "\(run.errors)")
     }

@@ -290,6 +290,24 @@ import Testing
     #expect(progress.completedUnitCount == progress.totalUnitCount)
   }
 
+  /// A resume that comes while a pause is applied to new downloads is not lost.
+  @Test func aResumeDuringAPauseIsApplied() throws {
+    let commands = Mutex<[DownloadProgress.Command]>([]), held = Mutex<InstallationProgress?>(nil)
+    let installation = InstallationProgress(estimate: 0) { command in
+      let isFirst = commands.withLock { commands in
+        commands.append(command)
+        return commands.count == 2
+      }
+      // The user resumes before the second pause takes effect.
+      if isFirst { held.withLock { $0 }?.resume() }
+    }
+    held.withLock { $0 = installation }
+    installation.pause()
+    installation.applyPause()
+    #expect(commands.withLock { $0 } == [.pause, .pause, .resume, .resume] && !installation.isPaused)
+    held.withLock { $0 = nil }
+  }
+
   /// A pause holds the installation at each point, with all that is behind it, until it is resumed.
   @Test(arguments: Point.allCases) func pause(at point: Point) async throws {
     let stop = try stop(at: point), progress = stop.manager.essentialProgress

@@ -186,4 +186,16 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     state.withLock { $0.isPaused = false }
     control(.resume)
   }
+
+  /// Pauses downloads that were registered while a person holds the installation up. A resume may come between the look at the state
+  /// and the pause, which would hold them for ever: the state is applied until it is the one that was applied last.
+  func applyPause() {
+    guard isPaused else { return }
+    var applied = true
+    control(.pause)
+    while isPaused != applied {
+      applied.toggle()
+      control(applied ? .pause : .resume)
+    }
+  }
 }

@@ -53,7 +53,7 @@ extension AssetPackManager {
       packs, pausing: essentialProgress.isPaused ? paused.union(essential) : paused)
     installation?.note(requested.downloads.filter { essential.contains($0.key) })
     // What was pressed meanwhile found no download.
-    if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
+    installation?.applyPause()
     // By a person: a task that was cancelled otherwise takes back nothing that a policy wants.
     if Task.isCancelled, essentialProgress.isCancelled { core.scheduler.controlEssential(.cancel) }
     return requested
@@ -85,7 +85,7 @@ extension AssetPackManager {
     // What other apps of the group asked for may be on their sites.
     let taken = try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
     installation?.note(taken.essential)
-    if essentialProgress.isPaused { core.scheduler.controlEssential(.pause) }
+    installation?.applyPause()
   }
 
   /// Returns when all packs are here without which the app does not start. Call it before anything else that needs them.
