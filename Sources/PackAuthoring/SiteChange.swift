@@ -497,7 +497,7 @@ struct SiteChange {
     self = next
   }
 
-  /// Names new deltas in the roots that offer their target versions. The delta of a target that is no longer offered is retired.
+  /// Names new deltas in the roots that offer their target versions. Deltas of withdrawn targets are retired.
   mutating func name(_ made: [DeltaFile.Info]) throws {
     guard !made.isEmpty else { return }
     for delta in made {

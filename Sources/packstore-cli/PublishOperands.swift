@@ -2,7 +2,7 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-/// The operands of `publish`, by what exists under their names. Exchanged operands are an error before a key or a site is made.
+/// The operands of `publish`, checked against the files under their names. Exchanged operands are an error before a key or a site is made.
 struct PublishOperands {
   let source: String
   let site: String

@@ -72,7 +72,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     completion: .file())
   var key: String?
 
-  @Flag(help: "Of a site: let versions that no source has leave the site.")
+  @Flag(help: "For a site: remove versions that no source contains.")
   var dropLost = false
 
   @OptionGroup(title: "Of a site") var product: ProductOption
@@ -151,7 +151,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// A lost version would leave the site, and a channel that offers nothing else would be empty.
+  /// A lost version leaves the site. A channel that offers this version alone is empty afterwards.
   private func requireNoLosses(_ path: FilePath, _ donors: [String], _ options: Site.PublishOptions) async throws {
     let plan = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: nil, options: options)
     guard !plan.store.losses.isEmpty else { return }

@@ -83,7 +83,7 @@ import Testing
       "import", "store", "source", "--pack", "P", "--exclude", "cache", "--print-skipped", "-q")
     #expect(run.status == 0 && run.lines.contains("skipped cache/  by cache, an option"), "\(run.lines) \(run.errors)")
     _ = try playground.shell("tar cf source.tar -C source .")
-    // An archive is what its folder would be.
+    // An archive is imported as its folder is.
     #expect(
       try playground.packstore("import", "other", "source.tar", "--pack", "P", "--exclude", "cache", "-q").status == 0)
     #expect(try playground.succeed("ls", "other", "-R").lines == playground.succeed("ls", "store", "-R").lines)

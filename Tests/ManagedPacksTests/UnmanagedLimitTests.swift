@@ -42,7 +42,7 @@ import Testing
 
   /// U3: each code is reached, and has Apple's number.
   @Test func everyErrorCode() async throws {
-    // Two parts: the gate below stands between them, so the download stays open.
+    // Two parts: the gate below holds the second part back, so the download stays open.
     let setup = Setup([Self.url: .init(200)]), manager = try setup.manager()
     let numbers = [0, 50, 51, 55, 56, 100, 101, 102, 103, 109, 111, 112, 113, 202, 203, 204, 206]
     #expect(BAError.Code.allCases.map(\.rawValue) == numbers)

@@ -175,7 +175,7 @@ typedef struct pks_fault {
   const char *text;       ///< what is wrong, in English, static
   const char *file;       ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
   uint64_t offset;        ///< byte offset within `file`, or PKS_NO_OFFSET
-  uint64_t length;        ///< bytes from there on of which one at least is bad; 0: not known
+  uint64_t length;        ///< bytes from `offset` on, at least one of them bad; 0: unknown
   const char *PKS_NULLABLE pack;  ///< the pack that is hurt; NULL: none, or not known
   uint64_t version;               ///< its version; 0 without `pack`
   /// Path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version

@@ -187,8 +187,9 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     control(.resume)
   }
 
-  /// Pauses downloads that were registered while a person holds the installation up. A resume may come between the look at the state
-  /// and the pause, which would hold them for ever: the state is applied until it is the one that was applied last.
+  /// Pauses downloads that were registered while the installation is paused.
+  ///
+  /// A resume between the check and the pause would be lost and hold them forever, so the state is applied until it no longer changes.
   func applyPause() {
     guard isPaused else { return }
     var applied = true

@@ -50,7 +50,7 @@ enum S3Answer {
         region.map { error(.denied, "the bucket is in the region \($0) (\(shown))", "use --region \($0)") }
           ?? error(
             .denied, "the storage does not know these credentials (\(shown))",
-            "see whether access key, secret, session token and region are those of this storage"))
+            "check access key, secret, session token and region"))
     case (401, _), (403, _):
       self = .failed(
         error(

@@ -64,7 +64,7 @@ struct TextPositions {
     dropAfterEnd()
   }
 
-  /// Adds all positions after the first one that are behind a slash.
+  /// Adds each position that follows a slash and is after the first position of the set.
   mutating func spreadToParts() {
     guard let first else { return }
     let slashes = bytes.positions(of: UInt8(ascii: "/"))

@@ -1,2 +1,2 @@
-// Stands in for the type that the encodings of names belong to, where no archive is opened.
+// Replaces the type that contains the encodings of names: no archive is opened here.
 public enum ForeignArchive {}
