@@ -67,6 +67,10 @@ package actor GroupAgent {
   private let options: Options
   /// By app, the essential packs of an installation that it waits for.
   private var installations: [String: Installation] = [:]
+  /// The number of events that are being applied.
+  private var eventsInProgress = 0
+  /// By pack, why it failed while an event was applied. No installation waits for it before the event has been applied.
+  private var failedDuringEvents: [String: String] = [:]
   private let bell = Bell()
   private let unmanaged: UnmanagedApps
   private var apps: [String: App] = [:]
@@ -255,9 +259,9 @@ package actor GroupAgent {
     var packs: [PackID] = [], failure: (any Error)?
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
       do {
-        let applied = try await app.manager.apply(event)
+        let (applied, failed) = try await apply(event, to: app)
         let registered = applied.registered.sorted()
-        defer { if event == .install || event == .update { begin(Installation(applied), of: name) } }
+        defer { if event == .install || event == .update { begin(Installation(applied, failed: failed), of: name) } }
         packs += registered.compactMap { try? PackID(validating: $0) }
         let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
         tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
@@ -275,6 +279,18 @@ package actor GroupAgent {
     bell.ring()
     if let failure = failure ?? scheduled.failure { throw failure }
     return packs
+  }
+
+  /// - Returns: also the packs that failed while the event was applied, and why.
+  private func apply(_ event: BAContentRequest, to app: App) async throws -> (
+    AssetPackManager.AppliedEvent, failed: [String: String]
+  ) {
+    eventsInProgress += 1
+    defer {
+      eventsInProgress -= 1
+      if eventsInProgress == 0 { failedDuringEvents = [:] }
+    }
+    return (try await app.manager.apply(event), failedDuringEvents)
   }
 
   /// Returns when every essential pack of an app, or of all apps, is here.
@@ -335,20 +351,22 @@ package actor GroupAgent {
   /// Requests of the journal of which nothing is done yet; what is done without a request any more ends, and what an app has paused
   /// or resumed waits or goes on.
   private func missingRequests() throws -> [PackID: Journal.Request] {
+    // Read before the journal: a download that ends in between counts as open, and its request is not taken up again.
+    let open = apps.values.map { ($0.core.scheduler, $0.core.openDownloads()) }
     let now = options.manager.clock.now()
     let wanted = try journal.read().requests.filter { handedOver[$0.key] == nil }
     let requests = wanted.filter { resting[$0.key].map { $0 <= now } ?? true }
     // Several apps may have opened one download for one request: the first brings the pack for all.
     var met: Set<PackID> = []
-    for app in apps.values {
-      for (name, isPaused) in app.core.scheduler.openDownloads {
+    for (scheduler, downloads) in open {
+      for (name, isPaused) in downloads {
         guard let id = try? PackID(validating: name) else { continue }
         guard let request = wanted[id] else {
-          if handedOver[id] == nil { app.core.scheduler.control(name, .cancel) }
+          if handedOver[id] == nil { scheduler.control(name, .cancel) }
           continue
         }
         met.insert(id)
-        if request.isPaused != isPaused { app.core.scheduler.control(name, request.isPaused ? .pause : .resume) }
+        if request.isPaused != isPaused { scheduler.control(name, request.isPaused ? .pause : .resume) }
       }
     }
     return requests.filter { !met.contains($0.key) }
@@ -514,8 +532,10 @@ extension GroupAgent {
     var arrived: Set<String> = []
     var failures: [String: String] = [:]
 
-    init(_ applied: AssetPackManager.AppliedEvent) {
-      waiting = applied.essential
+    /// - Parameter failed: packs that failed while the event was applied, and why.
+    init(_ applied: AssetPackManager.AppliedEvent, failed: [String: String]) {
+      failures = failed.filter { applied.essential.contains($0.key) }
+      waiting = applied.essential.subtracting(failures.keys)
       hasCrashed = applied.hasCrashed
     }
 
@@ -566,6 +586,13 @@ extension GroupAgent {
   /// An essential pack has come, or has failed, by whichever app it was fetched.
   private func noteEssential(_ update: AssetPackManager.DownloadStatusUpdate) {
     let pack = update.assetPack.id
+    if eventsInProgress > 0 {
+      switch update {
+      case .finished: failedDuringEvents[pack] = nil
+      case .failed(_, let error) where !(error is PackHandedOver): failedDuringEvents[pack] = "\(error)"
+      case .began, .paused, .downloading, .failed: break
+      }
+    }
     for (app, installation) in installations where installation.waiting.contains(pack) {
       var installation = installation
       switch update {

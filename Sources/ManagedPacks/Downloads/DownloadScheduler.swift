@@ -61,15 +61,15 @@ final class DownloadScheduler: Sendable {
   private let clock: TransferClock
   private let hub: StatusHub
   private let fetch: Fetch
-  /// Called under the lock when a download is over, and the pack was not asked for once more meanwhile.
-  private let onEnd: @Sendable (AssetPack, (any Error)?) -> Void
+  /// Called under the lock with the scheduler itself when a download is over, and nothing has asked for the pack again.
+  private let onEnd: @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Void
   /// Called under the lock when the app pauses a download, or lets it go on.
   private let onPause: @Sendable (AssetPack, Bool) -> Void
   private let state = Mutex(State())
 
   init(
     rules: DownloadRules, clock: TransferClock, hub: StatusHub,
-    onEnd: @escaping @Sendable (AssetPack, (any Error)?) -> Void,
+    onEnd: @escaping @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Void,
     onPause: @escaping @Sendable (AssetPack, Bool) -> Void, fetch: @escaping Fetch
   ) {
     self.rules = rules
@@ -117,7 +117,9 @@ final class DownloadScheduler: Sendable {
 
   /// Asks for a pack and returns when it is here. When the task is cancelled and nothing else wants the pack, the download is
   /// cancelled too; one that was asked for by ``request(_:_:isPaused:)`` goes on as urgent as it was asked for there.
-  func fetch(_ pack: AssetPack, _ urgency: Urgency) async throws {
+  ///
+  /// - Parameter opensNew: otherwise this waits for an open download only, and returns at once if the pack has none.
+  func fetch(_ pack: AssetPack, _ urgency: Urgency, opensNew: Bool = true) async throws {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter
@@ -126,6 +128,9 @@ final class DownloadScheduler: Sendable {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         state.withLock { state in
           guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+          guard opensNew || state.downloads[pack.id].map({ !$0.isCancelled }) ?? false else {
+            return continuation.resume()
+          }
           add(pack, urgency, isStanding: urgency != .foreground, to: &state)
           if state.successors[pack.id] != nil {
             state.successors[pack.id]?.waiters[waiter] = continuation
@@ -288,6 +293,11 @@ final class DownloadScheduler: Sendable {
 
   func isOpen(_ id: String) -> Bool { state.withLock { $0.downloads[id].map { !$0.isCancelled } ?? false } }
 
+  /// Whether a download is open that goes on when no task waits for it.
+  func isStanding(_ id: String) -> Bool {
+    state.withLock { $0.downloads[id].map { !$0.isCancelled && $0.standing != nil } ?? false }
+  }
+
   /// By pack, whether they are paused.
   var openDownloads: [String: Bool] {
     state.withLock { state in
@@ -412,7 +422,7 @@ final class DownloadScheduler: Sendable {
     let next = state.successors.removeValue(forKey: id)
     // A request that was noted meanwhile is the next download's, and one that other processes noted is theirs.
     let isOver = error == nil || !ended.wasLeft && next?.standing == nil
-    if isOver { onEnd(ended.pack, error) }
+    if isOver { onEnd(ended.pack, error, self) }
     if !ended.hasBegun { hub.publish(.began(ended.pack)) }
     if error == nil { hub.publish(.downloading(ended.pack, ended.progress)) }
     hub.publish(error.map { .failed(ended.pack, $0) } ?? .finished(ended.pack))

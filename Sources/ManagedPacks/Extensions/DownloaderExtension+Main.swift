@@ -60,12 +60,13 @@ extension AssetPackManager {
   public func finishRequests() async throws {
     try await resumeRequests()
     let core = try core
+    // Failed requests are removed from the journal before this returns.
+    defer { core.journalQueue.sync {} }
     let requests = try core.journalQueue.sync { try core.journal.read().requests }
     let catalog = try await core.catalog()
     let packs = requests.compactMap { id, request in request.isPaused ? nil : catalog.pack(id.name) }
     try await ensureAll(Set(packs)) { pack in
-      guard core.scheduler.isOpen(pack.id) else { return }
-      try await core.scheduler.fetch(pack, .update)
+      try await core.scheduler.fetch(pack, .update, opensNew: false)
     }
   }
 }

@@ -150,16 +150,18 @@ extension ManagedCore {
   ///
   /// - Returns: those that were not asked for before.
   func register(_ packs: [AssetPack], _ urgency: Urgency) throws -> Set<String> {
-    let new = try packs.filter { !scheduler.isOpen($0.id) }.map { try PackID(validating: $0.id) }
-    // One change of the journal, however many there are.
-    let paused: Set<String> = try journalQueue.sync {
-      guard !new.isEmpty else { return [] }
-      return try journal.update { journal in
-        for id in new { journal.want(id, urgency) }
-        return journal.pausedPacks
-      }
+    return try journalQueue.sync {
+      let new = try packs.filter { !scheduler.isOpen($0.id) }.map { try PackID(validating: $0.id) }
+      // One change of the journal, however many there are.
+      let paused: Set<String> =
+        if new.isEmpty { [] } else {
+          try journal.update { journal in
+            for id in new { journal.want(id, urgency) }
+            return journal.pausedPacks
+          }
+        }
+      return scheduler.request(packs.map { ($0, urgency) }, pausing: paused).new
     }
-    return Set(packs.filter { scheduler.request($0, urgency, isPaused: paused.contains($0.id)) }.map(\.id))
   }
 
   /// Forgets a request, before its pack is removed: whatever ends this process then, none goes on with it, nor does a policy.

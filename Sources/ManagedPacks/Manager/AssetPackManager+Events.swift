@@ -29,11 +29,14 @@ extension AssetPackManager {
     // The event is found again.
     try Task.checkCancellation()
     let chosen = called.filter { answer.wanted.contains($0.pack.id) }
-    // One change of the journal: a process that ends here leaves its requests to the next one.
-    let paused = try core.note(event, catalog, language, requesting: chosen)
     var applied = AppliedEvent(hasCrashed: answer.hasCrashed)
-    // All at once: what is not essential must not start before what is.
-    applied.registered = request(chosen, pausing: paused, core).new
+    // Requests are noted and given to the scheduler in one step of the queue.
+    applied.registered = try core.journalQueue.sync {
+      // One change of the journal: a process that ends here leaves its requests to the next one.
+      let paused = try core.note(event, catalog, language, requesting: chosen)
+      // All at once: other packs must not start before the essential ones.
+      return request(chosen, pausing: paused, core).new
+    }
     applied.essential = Set(chosen.filter { $0.urgency == .essential }.map(\.pack.id))
     if event == .periodic { applied.registered.formUnion(try await checkForUpdates().updatingIDs) }
     core.explain(event, catalog, answer.wanted, applied.registered, local, journal, language)
@@ -79,8 +82,9 @@ extension AssetPackManager {
   /// Goes on with what was asked for before this process began.
   func resumeRequests() async throws {
     let core = try core
+    let open = core.openDownloads()
     let journal = try core.journal.read()
-    let requests = journal.requests.filter { !core.scheduler.isOpen($0.key.name) }
+    let requests = journal.requests.filter { open[$0.key.name] == nil }
     guard !requests.isEmpty else { return }
     // What other apps of the group asked for may be on their sites.
     let taken = try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
@@ -225,7 +229,7 @@ extension ManagedCore {
     explain(event, decisions.sorted { $0.pack.id < $1.pack.id })
   }
 
-  /// Notes that policies were applied.
+  /// Notes that policies were applied. Runs on the journal's queue.
   ///
   /// - Returns: the packs whose requests are paused.
   fileprivate func note(
@@ -233,31 +237,29 @@ extension ManagedCore {
     requesting chosen: [(pack: AssetPack, urgency: Urgency)]
   ) throws -> Set<String> {
     let preferred = preferredTags().first
-    return try journalQueue.sync {
-      try journal.update { journal in
-        // Read under the journal's lock: what a process noted there is in the store.
-        let local = try packs.current()
-        var app = journal.apps[configuration.appID] ?? Journal.App(version: appVersionText)
-        switch event {
-        case .install: app.isInstalled = true
-        case .update: app.isUpdated = true
-        case .periodic, .languageChange: break
-        }
-        app.version = appVersionText
-        journal.apps[configuration.appID] = app
-        if event != .periodic { journal.language = preferred }
-        let ids = catalog.packs.filter { $0.downloadPolicy != .onDemand }.compactMap { try? PackID(validating: $0.id) }
-        journal.seen.formUnion(ids + local.order.map(\.pack.id))
-        for (pack, urgency) in chosen {
-          journal.want(try PackID(validating: pack.id), urgency)
-        }
-        let essential = catalog.packs.filter { PolicyRules.isRequired($0, by: app, language: language) }
-        journal.essential = Set(essential.compactMap { try? PackID(validating: $0.id) })
-        if catalog.errors.isEmpty {
-          journal.dropForgotten(listed: { catalog.isListed($0.name) }, local: { local.packs[$0.name] != nil })
-        }
-        return journal.pausedPacks
+    return try journal.update { journal in
+      // Read under the journal's lock: all packs that the journal names are then in the store.
+      let local = try packs.current()
+      var app = journal.apps[configuration.appID] ?? Journal.App(version: appVersionText)
+      switch event {
+      case .install: app.isInstalled = true
+      case .update: app.isUpdated = true
+      case .periodic, .languageChange: break
       }
+      app.version = appVersionText
+      journal.apps[configuration.appID] = app
+      if event != .periodic { journal.language = preferred }
+      let ids = catalog.packs.filter { $0.downloadPolicy != .onDemand }.compactMap { try? PackID(validating: $0.id) }
+      journal.seen.formUnion(ids + local.order.map(\.pack.id))
+      for (pack, urgency) in chosen {
+        journal.want(try PackID(validating: pack.id), urgency)
+      }
+      let essential = catalog.packs.filter { PolicyRules.isRequired($0, by: app, language: language) }
+      journal.essential = Set(essential.compactMap { try? PackID(validating: $0.id) })
+      if catalog.errors.isEmpty {
+        journal.dropForgotten(listed: { catalog.isListed($0.name) }, local: { local.packs[$0.name] != nil })
+      }
+      return journal.pausedPacks
     }
   }
 }

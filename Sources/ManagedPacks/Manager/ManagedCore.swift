@@ -19,7 +19,8 @@ final class ManagedCore: Sendable {
   private let watch: AgentWatch?
   /// What keeps the folder of an override; nil: there is none.
   private let overrideUse: OverrideUse?
-  /// Requests are noted in the order in which they were made and met.
+  /// Requests are noted in the order in which they were made and met. A request is noted and given to the scheduler in one step of
+  /// this queue, so that the end of the download before it cannot remove it.
   let journalQueue = DispatchQueue(label: "PackStore.journal")
   private let isRegistered = Atomic(false)
   private let views: Mutex<ViewFolder?> = Mutex(nil)
@@ -80,10 +81,12 @@ final class ManagedCore: Sendable {
     let queue = journalQueue, rules = options.rules, followsJournal = options.followsJournal
     scheduler = DownloadScheduler(
       rules: rules, clock: options.clock, hub: hub,
-      onEnd: { pack, error in
+      onEnd: { pack, error, scheduler in
         // What may succeed when it is tried again is taken up at the next launch.
         guard error.map({ !DownloadRules.isTemporary($0) && !($0 is PackHandedOver) }) ?? true else { return }
         queue.async {
+          // A request made since then belongs to the next download.
+          guard !scheduler.isStanding(pack.id) else { return }
           forget(pack, in: journal)
           agent?.refresh()
         }
@@ -195,6 +198,14 @@ final class ManagedCore: Sendable {
 
   /// What was offered when a site was last asked in this process.
   var knownCatalog: PackCatalog? { lastCatalog.withLock { $0 } }
+
+  /// The open downloads by pack, and whether they are paused. When this returns, the journal has no request of a download that
+  /// had ended before.
+  func openDownloads() -> [String: Bool] {
+    let open = scheduler.openDownloads
+    journalQueue.sync {}
+    return open
+  }
 
   // MARK: - Languages
 
