@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The agent of a group: does what the group's journal says while no app runs. `Docs/BackgroundAssets.md` has its states.
+/// The agent of a group: does what the group's journal says while no app runs.
+/// `Docs/BackgroundAssets-Reference.md` has its states.
 ///
 /// It is a manager of each app that registered, and what joins them: which of them fetches a pack that was asked for, which packs
 /// apps fetch themselves at the moment, and when to look at the journal. Nothing that it knows is lost with it.
