@@ -294,7 +294,8 @@ package actor GroupAgent {
     return (try await app.manager.apply(event), failedDuringEvents)
   }
 
-  /// Returns when every essential pack of an app, or of all apps, is here.
+  /// Returns when every essential pack of an app, or of all apps, is installed, and everything that happened until then was reported.
+  /// Reports nothing that happens to downloads of these apps afterwards.
   ///
   /// - Throws: what ``AssetPackManager/ensureEssential()`` throws.
   package func ensureEssential(app id: String?) async throws {
@@ -302,7 +303,11 @@ package actor GroupAgent {
     // What else was asked for meanwhile is left to the agent.
     defer { AgentClient(in: folder).refresh() }
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
-      try await app.manager.ensureEssential()
+      let outcome = await Result(catching: app.manager.ensureEssential)
+      // Everything that happened until now is reported first.
+      app.updates.finish()
+      await app.listener.value
+      try outcome.get()
       let missing = try journal.read().essential.filter { !app.manager.assetPackIsAvailableLocally(withID: $0.name) }
       guard missing.isEmpty else {
         tell(
@@ -605,5 +610,11 @@ extension GroupAgent {
       installations[app] = nil
       begin(installation, of: app)
     }
+  }
+}
+
+extension Result where Success == Void, Failure == any Error {
+  fileprivate init(catching body: () async throws -> Void) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }
