@@ -93,7 +93,7 @@ import Testing
     ("", "noConfiguration"), ("{", "noConfiguration"), ("[]", "noConfiguration"), ("<plist>", "noConfiguration"),
     ("nonsense", "noConfiguration"), (#"{"BAManifestURL": "x"}"#, "BAAppGroupID"),
     (#"{"BAAppGroupID": "g"}"#, "BAManifestURL"),
-    (#"{"BAAppGroupID": "g", "BAUsesAppleHosting": true}"#, "BAManifestURL"),
+    (#"{"BAAppGroupID": "g", "BAUsesAppleHosting": false}"#, "BAManifestURL"),
     (#"{"BAAppGroupID": "../g", "BAManifestURL": "x"}"#, "BAAppGroupID"),
     (#"{"BAAppGroupID": "", "BAManifestURL": "x"}"#, "BAAppGroupID"),
     (#"{"BAAppGroupID": 7, "BAManifestURL": "x"}"#, "BAAppGroupID"),

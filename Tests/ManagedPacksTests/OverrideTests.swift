@@ -164,6 +164,25 @@ import Testing
     #expect(try folderContents(folder.path.appending("group"), leavingOut: ["override", "overrides"]) == before)
   }
 
+  /// The property list of Apple's talk names no site: with an override it is complete, and without one the first request fails.
+  @Test func aListWithoutSitesNeedsAnOverride() async throws {
+    let (_, desk) = try await publish()
+    let list = #"{"BAAppGroupID": "g", "BAHasManagedAssetPacks": true, "BAUsesAppleHosting": true}"#
+    var configuration = try ManagedConfiguration(propertyList: Data(list.utf8))
+    #expect(configuration.sites.isEmpty && configuration.hasManagedAssetPacks)
+    configuration.groupFolder = folder.path.appending("group")
+    var options = AssetPackManager.Options()
+    options.environment = [:]
+    options.onOverride = { _ in }
+    options.onFirstContact = { _, _ in }
+    let manager = try AssetPackManager(configuration: configuration, options: options)
+    let refusal = await #expect(throws: ManagedPacksError.self) { try await manager.manifest }
+    #expect(refusal?.code == .invalidConfiguration)
+    try OverrideFile(in: try group()).set(override(desk.site.string, key: desk.key.publicKey))
+    try await manager.ensureLocalAvailability(of: manager.assetPack(withID: "P"))
+    #expect(try text(manager) == "desk")
+  }
+
   /// What came by overrides goes when they are cleared, or others are set, but for what a process uses.
   @Test func whatIsLeftGoes() throws {
     let group = try group(), file = OverrideFile(in: group), first = override("file:///a"),

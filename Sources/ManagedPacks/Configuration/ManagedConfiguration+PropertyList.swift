@@ -14,16 +14,21 @@ extension ManagedConfiguration {
       throw list.error(
         "BAAppGroupID", "is missing", "name the group of apps that share the packs, such as group.com.example.game")
     }
-    guard let url = try list.text("BAManifestURL") else {
+    let url = try list.text("BAManifestURL")
+    // A list for packs hosted by Apple names no site. Its app gets packs from an override.
+    guard try url != nil || list.value("BAUsesAppleHosting", Bool.self) ?? false else {
       throw list.error(
         "BAManifestURL", "is missing",
-        "set it to the URL of the site that has the packs: no packs are hosted by Apple here")
+        "set it to the URL of the site with the packs, or set BAUsesAppleHosting to true and use packstore url-override"
+      )
     }
-    var sites = [
-      Site(
-        url, channel: try list.channel("PackStoreChannel"), trustedKey: try list.key("PackStoreTrustedKey"),
-        allowsUnsigned: try list.value("PackStoreAllowsUnsigned", Bool.self) ?? false)
-    ]
+    var sites = [Site]()
+    if let url {
+      sites.append(
+        Site(
+          url, channel: try list.channel("PackStoreChannel"), trustedKey: try list.key("PackStoreTrustedKey"),
+          allowsUnsigned: try list.value("PackStoreAllowsUnsigned", Bool.self) ?? false))
+    }
     for other in try list.lists("PackStoreSites") {
       guard let url = try other.text("URL") else { throw other.error("URL", "is missing", "name the site") }
       sites.append(
@@ -31,8 +36,8 @@ extension ManagedConfiguration {
           url, channel: try other.channel("Channel"), trustedKey: try other.key("TrustedKey"),
           allowsUnsigned: try other.value("AllowsUnsigned", Bool.self) ?? false))
     }
-    try self.init(
-      appGroupID: try list.converted(group, "BAAppGroupID") { try PackID(validating: $0) }, sites: sites,
+    self.init(
+      unchecked: try list.converted(group, "BAAppGroupID") { try PackID(validating: $0) }, sites: sites,
       appID: try list.text("CFBundleIdentifier") ?? programName(),
       appVersion: try list.text("CFBundleShortVersionString").map { text in
         try list.converted(text, "CFBundleShortVersionString") { try AppVersion($0) }
@@ -42,8 +47,8 @@ extension ManagedConfiguration {
     downloaderExtension = try list.text("PackStoreExtension").map { FilePath($0) }
     restrictions = try list.restrictions()
     maxInstallByteCount = try list.byteCount("BAMaxInstallSize")
-    hasManagedAssetPacks = try list.value("BAHasManagedAssetPacks", Bool.self) ?? !list.isUnmanaged(url)
-    if !hasManagedAssetPacks, FileLocation(url) == nil {
+    hasManagedAssetPacks = try list.value("BAHasManagedAssetPacks", Bool.self) ?? !(url.map(list.isUnmanaged) ?? false)
+    if !hasManagedAssetPacks, url.flatMap(FileLocation.init) == nil {
       throw list.error(
         "BAManifestURL", "is no https URL, which it is without BAHasManagedAssetPacks",
         "name the file that the extension is given, or set BAHasManagedAssetPacks to true for a site with packs")

@@ -5,7 +5,8 @@ public struct ManagedConfiguration: Hashable, Sendable {
   /// The group of apps that share packs: `BAAppGroupID`.
   public var appGroupID: PackID
 
-  /// Where packs come from; the first site that has a pack gives it. Never empty.
+  /// Where packs come from; the first site that has a pack supplies it. Empty if the property list has `BAUsesAppleHosting` and no
+  /// site: then requests fail unless a URL override is active.
   public var sites: [Site]
 
   /// What the group's journal knows the app by: `CFBundleIdentifier`; by default the name of the program.
@@ -71,6 +72,16 @@ public struct ManagedConfiguration: Hashable, Sendable {
       throw ManagedPacksError(
         .invalidConfiguration, "no site is named to take packs from", remedy: "set BAManifestURL to the URL of one")
     }
+    self.init(
+      unchecked: appGroupID, sites: sites, appID: appID, appVersion: appVersion, essentialByteCount: essentialByteCount,
+      groupFolder: groupFolder)
+  }
+
+  /// The same without a check that there are sites.
+  init(
+    unchecked appGroupID: PackID, sites: [Site], appID: String, appVersion: AppVersion?, essentialByteCount: Int?,
+    groupFolder: FilePath?
+  ) {
     self.appGroupID = appGroupID
     self.sites = sites
     self.appID = appID

@@ -156,6 +156,11 @@ final class ManagedCore: Sendable {
   /// - Throws: what the first one throws, where none answers.
   func catalog() async throws -> PackCatalog {
     try register()
+    guard !sites.isEmpty else {
+      throw ManagedPacksError(
+        .invalidConfiguration, "the app '\(configuration.appID)' names no site, and no URL override is active",
+        remedy: "set BAManifestURL, or call 'packstore url-override set URL --group \(configuration.appGroupID.name)'")
+    }
     var answers = [Result<SiteListing, any Error>?](repeating: nil, count: sites.count)
     await withTaskGroup { group in
       for (number, site) in sites.enumerated() {
