@@ -63,6 +63,14 @@ extension Snapshot {
     return Store.Availability(availability)
   }
 
+  /// Returns how much of the current version of a pack is available. See ``availability(of:)-(PackVersion)``.
+  ///
+  /// - Throws: `notFound` if the pack is not installed; also the errors of ``availability(of:)-(PackVersion)``.
+  public func availability(of pack: PackID) throws -> Store.Availability {
+    guard let installed = self.pack(pack) else { throw PackStoreError.noPack(pack, among: packs.map(\.id)) }
+    return try availability(of: installed.version)
+  }
+
   /// Reads what of a kept version lies in the cache folder. What is damaged counts as gone from then on in this process, so that a
   /// pull or an installation brings it back.
   ///
@@ -84,7 +92,7 @@ extension Snapshot {
 
 extension Store {
   /// Identifies the files that exist in the store and its cache folder. As long as it stays the same, so does
-  /// ``Snapshot/availability(of:)`` of a generation, except for files that were cut short; get the stamp first.
+  /// ``Snapshot/availability(of:)-(PackVersion)`` of a generation, except for files that were cut short; get the stamp first.
   ///
   /// - Returns: `nil` if it is unknown: a folder changed a moment ago, or cannot be examined.
   package func filesStamp() -> UInt64? {
@@ -94,7 +102,7 @@ extension Store {
 }
 
 extension Snapshot.Asset {
-  /// Says how much of the asset is there, as ``Snapshot/availability(of:)`` does of a version.
+  /// Returns how much of the asset is available, as ``Snapshot/availability(of:)-(PackVersion)`` does for a version.
   ///
   /// - Throws: `wrongKind` unless it is a file; `corrupt`, `ioError`, `outOfMemory`.
   /// - Complexity: O(*n*) in the frames that hold its bytes.

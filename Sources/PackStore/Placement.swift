@@ -48,15 +48,15 @@ extension Transaction {
   /// never depends on what may vanish.
   ///
   /// - Parameters:
+  ///   - placement: the new placement.
   ///   - pack: a pack that is installed, or keeps its history.
-  ///   - placement: where it is to lie.
   /// - Returns: ``Store/InstallResult/isUnchanged`` where no data had to be moved.
   /// - Throws: `purged` when the pack is to be durable and data of its current version is gone, which must be fetched first;
   ///   `invalidArgument` when no cache folder was chosen; `notFound` when there is no such pack; `ioError` when the cache folder
   ///   cannot be used; `noSpace`, `outOfMemory`, `corrupt`. Nothing is staged then.
   /// - Complexity: linear in the bytes that the versions hold.
   @discardableResult
-  public mutating func setPlacement(of pack: PackID, _ placement: Placement) throws -> Store.InstallResult {
+  public mutating func setPlacement(_ placement: Placement, of pack: PackID) throws -> Store.InstallResult {
     try Task.checkCancellation()
     var result = pks_add_result()
     if placement == .purgeable { try hold.chooseCacheFolder() }
@@ -64,6 +64,9 @@ extension Transaction {
       try naming(pack, nil) {
         try check { pks_txn_set_placement(&result, pointer, pack.name, placement.core, true, $0) }
       }
+    } catch var error as PackStoreError where error.code == .invalidArgument {
+      error.specificRemedy = "call setCacheFolder, for instance with Store.Cache.standardFolder(named:)"
+      throw error
     } catch {
       throw explain(error, of: pack)
     }
@@ -84,12 +87,12 @@ extension Transaction {
 
 extension Store {
   /// Places a pack: among the store's files, or in the cache folder, where its data may vanish. See
-  /// ``Transaction/setPlacement(of:_:)``.
+  /// ``Transaction/setPlacement(_:of:)``.
   @discardableResult
   public func setPlacement(
-    of pack: PackID, _ placement: Placement, durability: Durability = .durable
+    _ placement: Placement, of pack: PackID, durability: Durability = .durable
   ) async throws -> InstallResult {
-    try await change(options: .init(durability: durability)) { try $0.setPlacement(of: pack, placement) }
+    try await change(options: .init(durability: durability)) { try $0.setPlacement(placement, of: pack) }
   }
 }
 

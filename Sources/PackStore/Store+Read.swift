@@ -37,7 +37,10 @@ extension Store {
   /// The packs, in the order in which they win.
   public func packs() throws -> [Pack] { try makeSnapshot().packs }
 
-  /// The versions of a pack that are kept, the current one first; empty when there is no such pack.
+  /// Returns how much of the current version of a pack is available. See ``Snapshot/availability(of:)-(PackID)``.
+  public func availability(of pack: PackID) throws -> Availability { try makeSnapshot().availability(of: pack) }
+
+  /// The kept versions of a pack, the current one first; empty if the pack does not exist.
   public func versions(of pack: PackID) throws -> [PackVersion] { try makeSnapshot().versions(of: pack) }
 
   /// Paths that several packs have: what is hidden below `folder`, and by which pack.

@@ -116,7 +116,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     do {
       return try await store.change(options: .init(waitsForWriters: !wait.noWait)) { [pack, placement] transaction in
         if let folder { try transaction.setCacheFolder(folder.path, byteBudget: folder.byteBudget) }
-        return try transaction.setPlacement(of: pack, placement)
+        return try transaction.setPlacement(placement, of: pack)
       }
     } catch var error as PackStoreError where error.code == .purged {
       error.pack = pack

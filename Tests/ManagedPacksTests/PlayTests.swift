@@ -135,7 +135,7 @@ import Testing
     let cache = world.folder.appending("group/cache")
     try await store.change { transaction in
       try transaction.setCacheFolder(cache)
-      _ = try transaction.setPlacement(of: "Extra", .purgeable)
+      _ = try transaction.setPlacement(.purgeable, of: "Extra")
     }
     let before = try folderContents(try world.group.path)
     let (update, notes) = try await world.play(.periodic, "1Mbps")

@@ -16,7 +16,7 @@ import Testing
     let cache = FilePath(folder.path("cache"))
     try await store.change { transaction in
       try transaction.setCacheFolder(cache, byteBudget: 1 << 30)
-      try transaction.setPlacement(of: "P", .purgeable)
+      try transaction.setPlacement(.purgeable, of: "P")
     }
     return store
   }
@@ -78,14 +78,14 @@ import Testing
     let store = try await Self.store(in: folder)
     try Self.vanish(folder)
     let generation = try store.makeSnapshot().generation
-    await expectPurged { try await store.setPlacement(of: "P", .durable) }
+    await expectPurged { try await store.setPlacement(.durable, of: "P") }
     #expect(try store.makeSnapshot().generation == generation)
     #expect(try store.makeSnapshot().pack("P")?.placement == .purgeable)
     // The same content brings what is gone.
     let healed = try await store.install(folder: FilePath(folder.path("P")), as: "P")
     #expect(healed.isUnchanged && healed.restoredCount == 2)
     #expect(try Self.availability(store).state == .present)
-    try await store.setPlacement(of: "P", .durable)
+    try await store.setPlacement(.durable, of: "P")
     try Self.vanish(folder)
     #expect(try store.contents(of: "p/1") == noise(400_000, seed: 1))
     #expect(try store.makeSnapshot().verify(deep: true).isSound)
@@ -110,7 +110,7 @@ import Testing
     #expect(!Self.cacheFiles(folder).isEmpty)
     try await store.setAttributes(Attributes(), of: "P")
     #expect(try pack().placement == .durable && Self.cacheFiles(folder).isEmpty)
-    try await store.setPlacement(of: "P", .durable)
+    try await store.setPlacement(.durable, of: "P")
     try await store.setAttributes(Attributes(placement: .purgeable), of: "P")
     #expect(try pack().placement == .durable && pack().isPlacedByHand)
 
@@ -128,14 +128,14 @@ import Testing
     let source = FilePath(try folder.makeFolder("P", ["p": noise(30_000, seed: 1)]))
     try await store.install(folder: source, as: "P")
     let generation = try store.makeSnapshot().generation
-    let none = await #expect(throws: PackStoreError.self) { try await store.setPlacement(of: "P", .purgeable) }
-    #expect(none?.code == .invalidArgument)
+    let none = await #expect(throws: PackStoreError.self) { try await store.setPlacement(.purgeable, of: "P") }
+    #expect(none?.code == .invalidArgument && none?.remedy?.contains("standardFolder") == true)
     // What cannot be used is named.
     try Data().write(to: URL(fileURLWithPath: folder.path("file")))
     let unusable = await #expect(throws: PackStoreError.self) {
       try await store.change { transaction in
         try transaction.setCacheFolder(FilePath(folder.path("file/cache")))
-        try transaction.setPlacement(of: "P", .purgeable)
+        try transaction.setPlacement(.purgeable, of: "P")
       }
     }
     #expect(

@@ -16,6 +16,24 @@ import Testing
     return store
   }
 
+  /// Paths that a program computes need no conversion.
+  @Test func pathsAreStrings() async throws {
+    let folder = TemporaryFolder()
+    let (path, source, target) = (folder.path("S"), try folder.makeFolder("P", ["a": "x"]), folder.path("out"))
+    let store = try Store(at: path)
+    try await store.install(folder: source, as: "P")
+    try await store.extract(to: target)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: target + "/a")) == Data("x".utf8))
+    #expect(try store.availability(of: "P").isWhole)
+    #expect(try await Store.open(at: path).packs().map(\.id) == ["P"])
+    for bad in ["", "a\0b"] {
+      let error = #expect(throws: PackStoreError.self) { try Store(at: bad) }
+      #expect(error?.code == .invalidArgument)
+    }
+    let missing = #expect(throws: PackStoreError.self) { try store.availability(of: "Q") }
+    #expect(missing?.code == .notFound)
+  }
+
   @Test func facts() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
