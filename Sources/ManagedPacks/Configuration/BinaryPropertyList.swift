@@ -1,13 +1,13 @@
 /// Reads the binary form of property lists, `bplist00`.
 ///
-/// Foundation's readers of it trap on some damaged lists, and never end on some whose containers hold themselves. This one visits a
-/// bounded number of objects, as often as they are named, at a bounded depth.
+/// Foundation's readers trap on some damaged lists, and do not terminate on some whose containers contain themselves. This reader
+/// visits a bounded number of objects, counting each reference, to a bounded depth.
 ///
 ///     "bplist00"   objects   table of their offsets   trailer of 32 bytes:
-///     0-5 unused   6 bytes of an offset   7 bytes of a number of an object   8-15 how many objects   16-23 the top one
-///     24-31 where the table begins; all numbers are big-endian
+///     0-5 unused   6 bytes of an offset   7 bytes of an object number   8-15 number of objects   16-23 top object
+///     24-31 offset of the table; all numbers are big-endian
 ///
-/// An object begins with its kind (high half of a byte) and its length (low half; 15: an integer with it follows).
+/// An object begins with its kind (high half of a byte) and its length (low half; 15 if an integer with the length follows).
 struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let offsetSize: Int
@@ -19,13 +19,14 @@ struct BinaryPropertyList {
   private static let depthLimit = 16
   private static let trailerSize = 32
 
-  /// Nil for bytes that do not begin as this form does.
+  /// Returns whether the bytes begin with the magic number of the binary form.
   static func isOne(_ data: Data) -> Bool { data.starts(with: Array("bplist00".utf8)) }
 
-  /// The top object: made of `String`, `Bool`, `Int`, `[Any]` and `[String: Any]`; any other kind is an empty `Data`.
+  /// Returns the top object, composed of `String`, `Bool`, `Int`, `[Any]` and `[String: Any]`; an object of another kind is an
+  /// empty `Data`.
   ///
-  /// - Parameter limit: how many objects it may be made of.
-  /// - Returns: nil for what is no such list.
+  /// - Parameter limit: the largest number of objects.
+  /// - Returns: `nil` for an invalid list.
   static func value(of data: Data, limit: Int) -> Any? {
     guard isOne(data), var list = Self(Array(data), limit: limit), let top = list.number(at: list.bytes.count - 16, 8)
     else { return nil }
@@ -47,7 +48,7 @@ struct BinaryPropertyList {
     self.table = table
   }
 
-  /// A big-endian number within the bytes; nil for one that is not there or is too large.
+  /// Returns a big-endian number within the bytes; `nil` if it is out of range or too large.
   private static func number(_ bytes: [UInt8], _ offset: Int, _ size: Int) -> Int? {
     guard offset >= 0, size <= bytes.count, offset <= bytes.count - size else { return nil }
     return Int(exactly: bytes[offset..<offset + size].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
@@ -76,7 +77,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// How many parts an object has, and where they begin.
+  /// Returns the number of parts of an object, and the offset of the first.
   private func length(_ low: Int, _ offset: Int) -> (length: Int, begin: Int)? {
     guard low == 15 else { return (low, offset + 1) }
     guard offset + 1 < table, bytes[offset + 1] >> 4 == 1, bytes[offset + 1] & 15 <= 3 else { return nil }
@@ -84,13 +85,13 @@ struct BinaryPropertyList {
     return number(at: offset + 2, size).map { ($0, offset + 2 + size) }
   }
 
-  /// Where so many parts lie, all before the table.
+  /// Returns the range of the parts of an object; `nil` if it does not end before the table.
   private func range(_ begin: Int, _ length: Int, of size: Int) -> Range<Int>? {
     guard begin <= table, length <= (table - begin) / size else { return nil }
     return begin..<begin + length * size
   }
 
-  /// Of eight bytes it has a sign.
+  /// Signed if it has eight bytes.
   private func integer(at offset: Int, _ size: Int) -> Int? {
     guard let range = range(offset, size, of: 1) else { return nil }
     let value = bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -115,7 +116,7 @@ struct BinaryPropertyList {
     return items
   }
 
-  /// The keys come first, then the values.
+  /// Keys first, then values.
   private mutating func dictionary(_ begin: Int, _ length: Int, _ depth: Int) -> [String: Any]? {
     guard length <= objectsLeft, let all = array(begin, 2 * length, depth) else { return nil }
     var values: [String: Any] = [:]

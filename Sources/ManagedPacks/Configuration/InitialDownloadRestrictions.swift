@@ -1,16 +1,16 @@
-/// What an app may download before it was launched for the first time: `BAInitialDownloadRestrictions`. It is for downloads of the
-/// app's own; packs know no such limits.
+/// The limits for an app's downloads before its first launch: `BAInitialDownloadRestrictions`. They apply to the app's own
+/// downloads, not to packs.
 public struct InitialDownloadRestrictions: Hashable, Sendable {
-  /// Bytes of downloads that are not essential: `BADownloadAllowance`.
+  /// The limit for downloads that are not essential, in bytes: `BADownloadAllowance`.
   public var byteCount: Int
 
-  /// Bytes of essential downloads and of the manifest: `BAEssentialDownloadAllowance`.
+  /// The limit for essential downloads and the manifest, in bytes: `BAEssentialDownloadAllowance`.
   public var essentialByteCount: Int
 
-  /// The servers that may be asked: a host, or `*.example.com` for every host below `example.com`: `BADownloadDomainAllowList`.
+  /// The permitted servers: a host, or `*.example.com` for every host below `example.com`: `BADownloadDomainAllowList`.
   public var domains: [String]
 
-  /// The most domains of a list.
+  /// The largest number of domains in a list.
   public static let domainLimit = 128
 
   public init(byteCount: Int = 0, essentialByteCount: Int = 0, domains: [String] = []) {
@@ -19,7 +19,7 @@ public struct InitialDownloadRestrictions: Hashable, Sendable {
     self.domains = domains
   }
 
-  /// Whether a server may be asked. Case does not matter, nor does a dot at the end.
+  /// Returns whether downloads from a server are permitted. Ignores case and a trailing dot.
   public func allows(host: String) -> Bool {
     let host = Self.canonical(host)
     return domains.contains { domain in
@@ -35,7 +35,7 @@ public struct InitialDownloadRestrictions: Hashable, Sendable {
     return name.hasSuffix(".") ? String(name.dropLast()) : name
   }
 
-  /// Whether a domain of a list can be one: labels of letters, digits and hyphens, or an address.
+  /// Returns whether a text is a valid domain of a list: labels of letters, digits and hyphens, or an address.
   static func isDomain(_ text: String) -> Bool {
     let name = text.hasPrefix("*.") ? text.dropFirst(2) : text[...]
     return (1...253).contains(name.utf8.count) && !name.hasPrefix(".")

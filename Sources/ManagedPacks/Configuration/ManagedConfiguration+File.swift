@@ -1,9 +1,9 @@
 extension ManagedConfiguration {
-  /// The variable of the environment that names the property list of the program that runs.
+  /// The environment variable with the path of the running program's property list.
   public static let environmentVariable = "PACKSTORE_BACKGROUND_ASSETS"
 
-  /// The configuration of the program that runs: the property list that ``environmentVariable`` names, else the first of
-  /// `PROGRAM.plist`, `PROGRAM.json` and `Info.plist` beside the program.
+  /// Returns the configuration of the running program: the property list named in ``environmentVariable``, or the first of
+  /// `PROGRAM.plist`, `PROGRAM.json` and `Info.plist` in the program's folder.
   ///
   /// - Throws: ``ManagedPacksError``.
   public static func main(
@@ -25,7 +25,7 @@ extension ManagedConfiguration {
     return try Self(contentsOf: found)
   }
 
-  /// Reads a property list: XML, JSON, or the binary form.
+  /// Reads a property list in XML, JSON or the binary form.
   ///
   /// - Throws: ``ManagedPacksError``.
   public init(contentsOf path: FilePath) throws {
@@ -39,7 +39,7 @@ extension ManagedConfiguration {
     }
     try self.init(propertyList: Data(bytes), name: path.string)
     propertyList = resolvedPath(path)
-    // A path there begins at the folder of the list.
+    // A relative path is relative to the folder of the list.
     downloaderExtension = downloaderExtension.map { path.removingLastComponent().pushing($0) }
   }
 }

@@ -1,12 +1,12 @@
 extension ManagedConfiguration {
-  /// The most bytes that a property list can have.
+  /// The size limit of a property list, in bytes.
   public static let byteCountLimit = 65_536
 
-  /// Takes the bytes of a property list apart.
+  /// Parses a property list.
   ///
   /// - Parameters:
   ///   - data: XML, JSON, or the binary form; at most ``byteCountLimit`` bytes.
-  ///   - name: what errors call it.
+  ///   - name: the name of the list in errors.
   /// - Throws: ``ManagedPacksError``.
   public init(propertyList data: Data, name: String = "property list") throws {
     let list = try PropertyList(data, name: name)
@@ -56,7 +56,7 @@ extension ManagedConfiguration {
   }
 }
 
-/// The values of a property list by their keys, each of the type that is asked for.
+/// The typed values of a property list, by key.
 private struct PropertyList {
   private let name: String
   private let values: [String: Any]
@@ -70,7 +70,7 @@ private struct PropertyList {
         remedy: "it has \(ManagedConfiguration.byteCountLimit) bytes at most")
     }
     let isBinary = BinaryPropertyList.isOne(data)
-    // Foundation's reader of XML calls itself for each level.
+    // Foundation's XML reader recurses for each level.
     guard isBinary || isJSON || first == UInt8(ascii: "<"), isBinary || Self.nodeCount(data) <= Self.nodeLimit else {
       throw ManagedPacksError(
         .noConfiguration, "'\(name)' is no property list that can be read",
@@ -104,7 +104,7 @@ private struct PropertyList {
 
   private static let nodeLimit = 512
 
-  /// No fewer than there are levels.
+  /// Returns an upper bound of the nesting depth.
   private static func nodeCount(_ data: Data) -> Int {
     data.count { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } + data.split(separator: Array("<dict".utf8)).count
       + data.split(separator: Array("<array".utf8)).count
@@ -114,7 +114,7 @@ private struct PropertyList {
     ManagedPacksError(.invalidConfiguration, "\(key) \(fault) in '\(name)'", remedy: remedy)
   }
 
-  /// Nil where the key is missing.
+  /// Returns `nil` if the key is missing.
   func value<Value>(_ key: String, _: Value.Type) throws -> Value? {
     guard let value = values[key] else { return nil }
     guard let value = value as? Value else {
@@ -164,7 +164,8 @@ private struct PropertyList {
     return items.enumerated().map { PropertyList(name: "\(name), \(key)[\($0)]", values: $1) }
   }
 
-  /// Without a word about it: whether the app has downloads of its own. A site may be at an `http` URL of this machine.
+  /// Returns whether an app without the key `BAHasManagedAssetPacks` has downloads of its own. A site may be at an `http` URL of
+  /// this machine.
   func isUnmanaged(_ url: String) -> Bool {
     let ofSites = ["PackStoreChannel", "PackStoreTrustedKey", "PackStoreAllowsUnsigned", "PackStoreSites"]
     return FileLocation(url) != nil && url.lowercased().hasPrefix("https:") && !ofSites.contains { values[$0] != nil }
@@ -180,7 +181,7 @@ private struct PropertyList {
     try byteCount("BAEssentialMaxInstallSize") ?? restrictions()?.essentialByteCount
   }
 
-  /// Nil: there are none. A number that is missing is 0, and a list of domains that is missing is empty.
+  /// Returns `nil` if the key is missing. A missing number is 0, and a missing list of domains is empty.
   func restrictions() throws -> InitialDownloadRestrictions? {
     let key = "BAInitialDownloadRestrictions"
     guard let values = try value(key, [String: Any].self) else { return nil }

@@ -1,57 +1,59 @@
-/// What a manager is set up with: which group of apps it belongs to, and from where its packs come.
+/// The configuration of a manager: its group of apps, and the sites of its packs.
 ///
-/// An app says it in a property list beside the program; see ``init(contentsOf:)``.
+/// An app declares it in a property list in the program's folder; see ``init(contentsOf:)``.
 public struct ManagedConfiguration: Hashable, Sendable {
   /// The group of apps that share packs: `BAAppGroupID`.
   public var appGroupID: PackID
 
-  /// Where packs come from; the first site that has a pack supplies it. Empty if the property list has `BAUsesAppleHosting` and no
+  /// The sites of the packs. The first site that lists a pack provides it. Empty if the property list has `BAUsesAppleHosting` and no
   /// site: then requests fail unless a URL override is active.
   public var sites: [Site]
 
-  /// What the group's journal knows the app by: `CFBundleIdentifier`; by default the name of the program.
+  /// The app's id in the group's journal: `CFBundleIdentifier` (default: the name of the program).
   public var appID: String
 
-  /// The version of the app: `CFBundleShortVersionString`. Nil: versions of packs for any app are taken, and no update of the
-  /// app is noticed.
+  /// The version of the app: `CFBundleShortVersionString`. If `nil`, the app accepts pack versions for any app version, and updates
+  /// of the app are not detected.
   public var appVersion: AppVersion?
 
-  /// What the essential packs take, in bytes, as long as no site was asked: `BAEssentialMaxInstallSize`, else
-  /// `BAEssentialDownloadAllowance`.
+  /// The estimated size of the essential packs in bytes, until a site has answered: `BAEssentialMaxInstallSize`, or
+  /// `BAEssentialDownloadAllowance` if that is missing.
   public var essentialByteCount: Int?
 
-  /// Whether the app has asset packs, or downloads of its own: `BAHasManagedAssetPacks`. Where a property list does not say, it is
-  /// the latter if `BAManifestURL` is a web URL and no key tells of a site.
+  /// Whether the app has asset packs, instead of downloads of its own: `BAHasManagedAssetPacks`. Without that key, it is false if
+  /// `BAManifestURL` is an `https` URL and the list has none of the keys `PackStoreChannel`, `PackStoreTrustedKey`,
+  /// `PackStoreAllowsUnsigned` and `PackStoreSites`.
   public var hasManagedAssetPacks = true
 
-  /// What downloads of the app's own may take before its first launch; nil: there is no limit.
+  /// The limits for the app's own downloads before its first launch; `nil` for no limits.
   public var restrictions: InitialDownloadRestrictions?
 
-  /// What such downloads take on the disk, in bytes: `BAMaxInstallSize`, for stores to show. Nil: the list does not say.
+  /// The disk space for the app's own downloads, in bytes: `BAMaxInstallSize`, for display in app stores. `nil` if the list does
+  /// not specify it.
   public var maxInstallByteCount: Int?
 
-  /// The folder of the group; nil: `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`.
+  /// The folder of the group; `nil` for `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`.
   public var groupFolder: FilePath?
 
-  /// The property list that this was read from, an absolute path; nil: the program set it up, and the agent does nothing for the
-  /// app.
+  /// The absolute path of the property list that the configuration was read from; `nil` if the program created it. The agent then
+  /// does nothing for the app.
   public var propertyList: FilePath?
 
-  /// The app's extension, which the agent asks what to fetch: `PackStoreExtension`. Nil: there is none.
+  /// The app's extension, which the agent starts to select downloads: `PackStoreExtension`. `nil` if none.
   public var downloaderExtension: FilePath?
 
-  /// Where packs come from.
+  /// A site of packs.
   public struct Site: Hashable, Sendable {
     /// An `http:`, `https:` or `file:` URL, or the path of a folder or archive.
     public var location: String
 
-    /// The channel to follow; nil: the one that was followed last, or `live`.
+    /// The channel to follow; `nil` for the channel last followed, or `live`.
     public var channel: SiteChannel?
 
-    /// The key that must have signed the site; nil: the first contact pins the one that is found.
+    /// The key that must have signed the site; if `nil`, the first contact pins the site's key.
     public var trustedKey: SitePublicKey?
 
-    /// Takes a site that is not signed, from a folder or archive only.
+    /// Whether to accept an unsigned site, from a folder or archive only.
     public var allowsUnsigned: Bool
 
     public init(
@@ -91,7 +93,7 @@ public struct ManagedConfiguration: Hashable, Sendable {
   }
 }
 
-/// The name of the program that runs, without its folder.
+/// Returns the name of the running program, without its folder.
 public func programName() -> String {
   FilePath(CommandLine.arguments.first ?? "").lastComponent?.string ?? "program"
 }

@@ -1,4 +1,4 @@
-/// Wakes the one who waits; what rings while it does not is heard once.
+/// Wakes one waiting task. Signals that arrive while no task waits are combined into one.
 final class Bell: Sendable {
   private let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
@@ -7,7 +7,7 @@ final class Bell: Sendable {
 
   func ring() { continuation.yield() }
 
-  /// Returns at the next ring, or when the task is cancelled.
+  /// Returns at the next signal, or when the task is cancelled.
   func wait() async {
     for await _ in stream { return }
   }

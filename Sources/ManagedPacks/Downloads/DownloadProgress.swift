@@ -1,9 +1,9 @@
 import Synchronization
 
-/// How far a download is, in bytes that come over the wire: any thread may read its counts, cancel, pause and resume it.
+/// The progress of a download, in bytes received over the network. Any thread may read its counts, cancel, pause and resume it.
 ///
-/// The completed count never falls, and neither does the fraction. Until the site has said what is new, the total is what a device
-/// that has nothing would fetch.
+/// The completed count and the fraction never decrease. Until the site has reported the size of the new data, the total is the
+/// download size for an empty store.
 final class DownloadProgress: Progress, @unchecked Sendable {
   private struct Counts {
     var completed: Int64 = 0
@@ -20,7 +20,7 @@ final class DownloadProgress: Progress, @unchecked Sendable {
 
   enum Command: Sendable { case cancel, pause, resume }
 
-  /// - Parameter control: what ``cancel()``, ``pause()`` and ``resume()`` do.
+  /// - Parameter control: performs ``cancel()``, ``pause()`` and ``resume()``.
   init(estimate: Int, control: @escaping @Sendable (Command) -> Void) {
     counts = Mutex(Counts(total: Int64(max(estimate, 0))))
     self.control = control
@@ -31,15 +31,16 @@ final class DownloadProgress: Progress, @unchecked Sendable {
     super.totalUnitCount = Self.scale
   }
 
-  /// Foundation has no fraction but that of its own counts: there it is kept in these steps, apart from the bytes.
+  /// Foundation computes the fraction from its own unit counts. Those counts hold the fraction in these steps, independent of the
+  /// bytes.
   private static let scale: Int64 = 1 << 30
 
   private func show(_ fraction: Double) { super.completedUnitCount = Int64(fraction * Double(Self.scale)) }
 
-  /// Has this called whenever counts have changed, with no lock of this held. One at a time.
+  /// Sets a function to call after each change of the counts. Calls hold none of this object's locks, and one runs at a time.
   func observe(_ tell: @escaping @Sendable () -> Void) { counts.withLock { $0.tell = tell } }
 
-  /// From 0 to 1; what Foundation shows as ``fractionCompleted``.
+  /// The fraction from 0 to 1, which Foundation shows as ``fractionCompleted``.
   var fraction: Double { counts.withLock { $0.fraction } }
 
   func record(completed: Int, total: Int) {
@@ -56,10 +57,10 @@ final class DownloadProgress: Progress, @unchecked Sendable {
     tell?()
   }
 
-  /// All that is needed is here.
+  /// Marks the download as complete.
   func finish() {
     let tell = counts.withLock { counts in
-      // What was estimated and not needed does not count.
+      // Estimated bytes that were not needed do not count.
       counts.total = counts.completed
       counts.fraction = 1
       counts.isFinished = true

@@ -1,51 +1,51 @@
-/// How downloads share the machine and the network.
+/// The limits for downloads on this machine and network.
 public struct DownloadRules: Sendable {
-  /// How many packs are fetched at once that the app waits for, and how many that it does not. Each has six requests in flight at
-  /// most.
+  /// The number of concurrent downloads of packs that the app waits for, and of packs that it does not wait for. Each download has
+  /// at most six requests in flight.
   public var concurrentDownloadCount = 2
 
-  /// How fast bytes of all downloads together may come, in bytes per second; nil: as fast as they can.
+  /// The rate limit for all downloads together, in bytes per second; `nil` for no limit.
   public var byteRateLimit: Int?
 
-  /// How often a download is tried again that the app does not wait for.
+  /// The number of retries of a download that the app does not wait for.
   public var retryLimit = 8
 
-  /// How often one is tried again without which the app does not start.
+  /// The number of retries of an essential download.
   public var essentialRetryLimit = 2
 
-  /// How long to wait before the first of these tries; twice as long before each further one.
+  /// The delay before the first retry; it doubles for each further one.
   public var firstRetryDelay = Duration.seconds(2)
 
-  /// How long to wait at most.
+  /// The longest delay before a retry.
   public var longestRetryDelay = Duration.seconds(900)
 
-  /// How much room must stay on the disk beside what a download takes, in bytes.
+  /// The free space to leave on the disk in addition to the space for a download, in bytes.
   public var reservedByteCount = 64 << 20
 
-  /// Whether the network costs money at the moment: packs that the app does not wait for wait themselves then. Asked whenever one
-  /// could start; ``AssetPackManager/conditionsChanged()`` makes it be asked again.
+  /// Returns whether the network is metered now. If so, packs that the app does not wait for are not started. Called whenever such
+  /// a pack could start; ``AssetPackManager/conditionsChanged()`` causes a new call.
   public var isMetered: @Sendable () -> Bool = { false }
 
-  /// Whether the user permits work in the background: without it, downloads of an app's own wait that were not started in the
-  /// foreground, and its extension is not asked.
+  /// Returns whether the user permits work in the background. If not, the app's own downloads that were not started in the
+  /// foreground wait, and its extension is not started.
   public var isBackgroundAllowed: @Sendable () -> Bool = { true }
 
-  /// Whether the user permits an app's own downloads before its first launch.
+  /// Returns whether the user permits an app's own downloads before its first launch.
   public var isInAppContentAllowed: @Sendable () -> Bool = { true }
 
-  /// How much room there is for a file in a folder, in bytes; nil: that is not known.
+  /// Returns the free space for a file in a folder, in bytes; `nil` if unknown.
   public var freeByteCount: @Sendable (FilePath) -> Int? = { freeByteCountOnDisk($0) }
 
-  /// How long the installation of an app waits for a network, where none of its sites can be asked.
+  /// The time that the installation of an app waits for a network if none of its sites answers.
   public var essentialNetworkWait = Duration.seconds(5)
 
   public init() {}
 
-  /// How long to wait before a try.
+  /// Returns the delay before a retry.
   ///
   /// - Parameters:
-  ///   - failureCount: how often it failed in a row.
-  ///   - chance: from 0 up to 1: tries of many devices spread.
+  ///   - failureCount: the number of consecutive failures.
+  ///   - chance: a random number from 0 to 1, which spreads the retries of many devices.
   package func retryDelay(failureCount: Int, chance: Double) -> Duration {
     let doubled = firstRetryDelay * (1 << min(max(failureCount - 1, 0), 20))
     return min(doubled, longestRetryDelay) * (1 - chance / 2)
@@ -61,7 +61,7 @@ public struct DownloadRules: Sendable {
 }
 
 extension DownloadRules {
-  /// Whether another try may help: the network, a server or another process was in the way.
+  /// Returns whether a retry may succeed: the cause was the network, a server, another process or a lack of space or memory.
   package static func isTemporary(_ error: any Error) -> Bool {
     switch error {
     case let error as DeliveryError:

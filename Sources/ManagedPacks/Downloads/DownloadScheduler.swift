@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Fetches packs, each in a download of its own: one that fails fails alone.
+/// Downloads packs, each independently: the failure of one does not affect the others.
 ///
-/// A download is *queued*, *running*, *paused*, or *waiting* for another try. At most one download of a pack is open; who asks for
-/// the pack meanwhile joins it, and makes it as urgent as it is wanted. The most urgent goes first, then the one that was asked
-/// for first. Downloads that the app waits for and those that it does not have places of their own: neither keeps the other from
-/// starting. The exception is an installation: while an essential pack is open, also a paused one, no download starts that no one
-/// waits for; those that run go on.
+/// A download is *queued*, *running*, *paused*, or *waiting* for a retry. At most one download of a pack is open. A request for a
+/// pack with an open download joins that download and may raise its urgency. The most urgent download starts first; among equals,
+/// the one requested first. Downloads that the app waits for and other downloads have separate limits: neither prevents the other
+/// from starting. The exception is an installation: while an essential pack is open, even if it is paused, no background download
+/// starts; running ones continue.
 ///
-/// Everything that happens is decided and told under one lock, so that listeners see it in the order in which it happened.
+/// One lock covers every decision and every event, so that listeners receive events in the order in which they happened.
 final class DownloadScheduler: Sendable {
   typealias Fetch = @Sendable (AssetPack, Store.PullPause, @escaping @Sendable (Int, Int) -> Void) async throws -> Void
 
@@ -25,18 +25,18 @@ final class DownloadScheduler: Sendable {
     let progress: DownloadProgress
     let pause = Store.PullPause()
     var urgency: Urgency
-    /// How soon it is wanted where no task waits for it; nil: then it is not wanted.
+    /// The urgency when no task waits for the pack; `nil` if the pack is then not requested.
     var standing: Urgency?
     var phase = Phase.queued
-    /// The pull, once it was started; it may be paused.
+    /// The pull, once it has started; it may be paused.
     var task: Task<Void, Never>?
     var isCancelled = false
-    /// What it ends with when it is cancelled.
+    /// The error with which the download ends when it is cancelled.
     var cancellation: any Error = CancellationError()
-    /// No one said that the pack is not wanted: the last task that waited for it left.
+    /// Whether the download was cancelled because the last waiting task left, not because the pack is unwanted.
     var wasLeft = false
     var failureCount = 0
-    /// Listeners know of it.
+    /// Whether listeners have received `began`.
     var hasBegun = false
     var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
 
@@ -53,7 +53,7 @@ final class DownloadScheduler: Sendable {
     var nextWaiter = 0
     /// By pack.
     var downloads: [String: Download] = [:]
-    /// Asked for while the one before is being cancelled.
+    /// Downloads requested while an earlier download of the pack is being cancelled.
     var successors: [String: Download] = [:]
   }
 
@@ -61,9 +61,9 @@ final class DownloadScheduler: Sendable {
   private let clock: TransferClock
   private let hub: StatusHub
   private let fetch: Fetch
-  /// Called under the lock with the scheduler itself when a download is over, and nothing has asked for the pack again.
+  /// Called under the lock with the scheduler when a download is over and no new request for the pack exists.
   private let onEnd: @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Void
-  /// Called under the lock when the app pauses a download, or lets it go on.
+  /// Called under the lock when the app pauses or resumes a download.
   private let onPause: @Sendable (AssetPack, Bool) -> Void
   private let state = Mutex(State())
 
@@ -80,25 +80,26 @@ final class DownloadScheduler: Sendable {
     self.fetch = fetch
   }
 
-  // MARK: - Asking
+  // MARK: - Requests
 
-  /// Asks for a pack; false: it was asked for before.
+  /// Requests a pack. Returns false if it was already requested.
   @discardableResult
   func request(_ pack: AssetPack, _ urgency: Urgency, isPaused: Bool = false) -> Bool {
     request([(pack, urgency)], pausing: isPaused ? [pack.id] : []).new.contains(pack.id)
   }
 
-  /// What came of asking for several packs.
+  /// The result of requesting several packs.
   struct Requested {
-    /// Those that were not asked for before.
+    /// The packs that were not requested before.
     var new: Set<String> = []
-    /// The downloads of all of them, new or not. One that has ended since is gone from the scheduler, but not from here.
+    /// The downloads of all packs, new or not. A download that has ended since has left the scheduler, but is still listed
+    /// here.
     var downloads: [String: InstallationProgress.Counted] = [:]
   }
 
-  /// Asks for several packs before one of them starts.
+  /// Requests several packs before one of them starts.
   ///
-  /// - Parameter paused: the new ones of these wait until they are resumed.
+  /// - Parameter paused: the packs that start paused if they are new.
   func request(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String> = []) -> Requested {
     state.withLock { state in
       var requested = Requested()
@@ -115,10 +116,10 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// Asks for a pack and returns when it is here. When the task is cancelled and nothing else wants the pack, the download is
-  /// cancelled too; one that was asked for by ``request(_:_:isPaused:)`` goes on as urgent as it was asked for there.
+  /// Requests a pack and returns when it is downloaded. If the task is cancelled and nothing else requests the pack, the download
+  /// is cancelled too. A download also requested by ``request(_:_:isPaused:)`` continues with the urgency of that request.
   ///
-  /// - Parameter opensNew: otherwise this waits for an open download only, and returns at once if the pack has none.
+  /// - Parameter opensNew: if false, this call only waits for an open download, and returns at once if none exists.
   func fetch(_ pack: AssetPack, _ urgency: Urgency, opensNew: Bool = true) async throws {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
@@ -161,7 +162,7 @@ final class DownloadScheduler: Sendable {
       return true
     }
     state.downloads[id]?.want(urgency, isStanding: isStanding)
-    // Who waits now does not wait for the end of a delay.
+    // A foreground request ends the retry delay of a background download.
     if case .waiting(let delay) = open.phase, urgency > open.urgency, !urgency.isBackground {
       delay.cancel()
       state.downloads[id]?.phase = .queued
@@ -181,7 +182,7 @@ final class DownloadScheduler: Sendable {
       number: number, pack: pack, progress: progress, urgency: urgency, standing: isStanding ? urgency : nil)
   }
 
-  /// A task that waited was cancelled.
+  /// Removes a waiting task that was cancelled.
   private func leave(_ id: String, _ waiter: Int, in state: inout State) {
     if let continuation = state.successors[id]?.waiters.removeValue(forKey: waiter) {
       continuation.resume(throwing: CancellationError())
@@ -205,7 +206,7 @@ final class DownloadScheduler: Sendable {
 
   private func control(_ id: String, _ number: Int, _ command: DownloadProgress.Command) {
     state.withLock { state in
-      // A progress that was kept longer than its download controls nothing.
+      // The progress object of an ended download controls nothing.
       guard state.downloads[id]?.number == number else { return }
       switch command {
       case .cancel: cancel(id, in: &state)
@@ -215,7 +216,7 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// False: there is nothing to cancel, pause or resume.
+  /// Returns false if no open download exists to cancel, pause or resume.
   @discardableResult
   func control(_ id: String, _ command: DownloadProgress.Command) -> Bool {
     state.withLock { state in
@@ -229,7 +230,7 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// The same for all essential packs.
+  /// Cancels, pauses or resumes all essential downloads.
   func controlEssential(_ command: DownloadProgress.Command) {
     let ids = state.withLock { state in state.downloads.filter { $0.value.urgency == .essential }.keys.sorted() }
     for id in ids { control(id, command) }
@@ -240,7 +241,7 @@ final class DownloadScheduler: Sendable {
     state.downloads[id]?.isCancelled = true
     open.progress.setCancelled()
     if case .waiting(let delay) = open.phase { delay.cancel() }
-    // A pull that runs says when it has stopped.
+    // A running pull reports when it has stopped.
     guard let task = open.task else { return end(id, open.cancellation, in: &state) }
     task.cancel()
   }
@@ -250,7 +251,7 @@ final class DownloadScheduler: Sendable {
     startReady(in: &state)
   }
 
-  /// A pause that starts no other one in its place.
+  /// Pauses a download without starting another one in its place.
   private func hold(_ id: String, in state: inout State) {
     guard let open = state.downloads[id], !open.isCancelled else { return }
     switch open.phase {
@@ -273,7 +274,7 @@ final class DownloadScheduler: Sendable {
     startReady(in: &state)
   }
 
-  /// Cancels a download, which ends with an error, and returns when nothing of it runs any more.
+  /// Cancels a download, which ends with `error`, and returns when all its work has stopped.
   func stop(_ id: String, _ error: any Error) async {
     _ = try? await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       state.withLock { state in
@@ -286,26 +287,26 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// Downloads that were held back may go on.
+  /// Starts waiting downloads if conditions now permit it.
   func conditionsChanged() { state.withLock { startReady(in: &$0) } }
 
-  // MARK: - What is open
+  // MARK: - Open downloads
 
   func isOpen(_ id: String) -> Bool { state.withLock { $0.downloads[id].map { !$0.isCancelled } ?? false } }
 
-  /// Whether a download is open that goes on when no task waits for it.
+  /// Returns whether the pack has an open download that continues when no task waits for it.
   func isStanding(_ id: String) -> Bool {
     state.withLock { $0.downloads[id].map { !$0.isCancelled && $0.standing != nil } ?? false }
   }
 
-  /// By pack, whether they are paused.
+  /// The open downloads by pack, and whether they are paused.
   var openDownloads: [String: Bool] {
     state.withLock { state in
       state.downloads.filter { !$0.value.isCancelled }.mapValues { if case .paused = $0.phase { true } else { false } }
     }
   }
 
-  /// Packs that do not start as long as the network costs money, or a paused installation is not resumed.
+  /// The packs that do not start while the network is metered or while a paused installation is not resumed.
   var heldBack: Set<String> {
     state.withLock { state in
       let isHeld = rules.isMetered() || hasEssential(isPaused: true, in: state)
@@ -317,7 +318,7 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// Whether there is a download that goes on by itself.
+  /// Whether a download exists that proceeds without outside action.
   var hasWork: Bool {
     let held = heldBack
     return openDownloads.contains { !$0.value && !held.contains($0.key) }
@@ -334,7 +335,7 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// Whether an essential pack is open.
+  /// Returns whether an essential pack is open.
   private func hasEssential(isPaused: Bool? = nil, in state: State) -> Bool {
     state.downloads.values.contains { open in
       guard open.urgency == .essential, !open.isCancelled, let isPaused else {
@@ -344,7 +345,7 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// The download that is to start, if there is room for one.
+  /// Returns the download to start next; `nil` if the limit is reached or none is queued.
   private func nextQueued(_ isBackground: Bool, in state: State) -> String? {
     let own = state.downloads.values.filter { $0.urgency.isBackground == isBackground }
     guard own.count(where: \.isRunning) < max(rules.concurrentDownloadCount, 1) else { return nil }
@@ -358,7 +359,7 @@ final class DownloadScheduler: Sendable {
     state.downloads[id]?.hasBegun = true
     hub.publish(.began(open.pack))
     open.pause.resume()
-    guard open.task == nil else { return }  // it was paused
+    guard open.task == nil else { return }  // resumed after a pause
     let number = open.number
     state.downloads[id]?.task = Task { [fetch] in
       do {
@@ -378,20 +379,20 @@ final class DownloadScheduler: Sendable {
     }
   }
 
-  /// A pull has ended.
+  /// Handles the end of a pull.
   private func stopped(_ id: String, _ number: Int, _ error: (any Error)?) {
     state.withLock { state in
       guard var open = state.downloads[id], open.number == number else { return }
       open.task = nil
       open.failureCount += 1
       state.downloads[id] = open
-      // A commit that was under way when the download was cancelled counts.
+      // If a commit was already under way, the download succeeds although it was cancelled.
       guard let error else { return end(id, nil, in: &state) }
       guard !open.isCancelled else { return end(id, open.cancellation, in: &state) }
       guard DownloadRules.isTemporary(error), open.failureCount <= rules.retryLimit(open.urgency) else {
         return end(id, error, in: &state)
       }
-      if case .paused = open.phase { return }  // tried again when it is resumed
+      if case .paused = open.phase { return }  // retried when it is resumed
       wait(id, number, open.failureCount, in: &state)
     }
   }
@@ -420,7 +421,7 @@ final class DownloadScheduler: Sendable {
     guard let ended = state.downloads.removeValue(forKey: id) else { return }
     if error == nil { ended.progress.finish() }
     let next = state.successors.removeValue(forKey: id)
-    // A request that was noted meanwhile is the next download's, and one that other processes noted is theirs.
+    // A request recorded since then belongs to the next download, and a request that other processes recorded belongs to them.
     let isOver = error == nil || !ended.wasLeft && next?.standing == nil
     if isOver { onEnd(ended.pack, error, self) }
     if !ended.hasBegun { hub.publish(.began(ended.pack)) }

@@ -1,21 +1,21 @@
 extension AssetPackManager {
-  /// What happens to the download of a pack.
+  /// An event of a pack's download.
   ///
-  /// Each download shows as `began`, then any number of `downloading`, then `finished` or `failed`. `paused` may come in between,
-  /// and `began` follows when it goes on.
+  /// Each download reports `began`, then any number of `downloading`, then `finished` or `failed`. `paused` may occur in between;
+  /// `began` follows when the download continues.
   public enum DownloadStatusUpdate: Sendable {
-    /// It was started, or goes on.
+    /// The download started or continues.
     case began(AssetPack)
-    /// It waits: the app paused it, or it will be tried again.
+    /// The download waits: the app paused it, or it will be retried.
     case paused(AssetPack)
-    /// How far it is; the progress can be cancelled, paused and resumed.
+    /// The progress of the download; it can be cancelled, paused and resumed.
     case downloading(AssetPack, Progress)
-    /// The pack is here.
+    /// The pack is complete on this machine.
     case finished(AssetPack)
-    /// The pack is not here: an error, or `CancellationError`.
+    /// The download ended with an error, or with `CancellationError`.
     case failed(AssetPack, any Error)
 
-    /// The pack that is downloaded.
+    /// The pack of the download.
     public var assetPack: AssetPack {
       switch self {
       case .began(let pack), .paused(let pack), .downloading(let pack, _), .finished(let pack), .failed(let pack, _):
@@ -23,7 +23,7 @@ extension AssetPackManager {
       }
     }
 
-    /// Nothing follows.
+    /// Whether this is the last update of the download.
     var isLast: Bool {
       switch self {
       case .finished, .failed: true

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// How many bytes a process of this user can still write to the disk of a folder; nil where the system does not say.
+/// Returns the free space on the disk of a folder for processes of this user, in bytes; `nil` if unknown.
 public func freeByteCountOnDisk(_ folder: FilePath) -> Int? {
   var status = statvfs()
   guard folder.withPlatformString({ statvfs($0, &status) }) == 0 else { return nil }

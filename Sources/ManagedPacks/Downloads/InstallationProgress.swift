@@ -1,55 +1,57 @@
 import Synchronization
 
-/// How far all essential packs are together, in bytes: one bar for an installation. It is cancelled, paused and resumed for each of
-/// them.
+/// The progress of all essential packs together, in bytes: one progress bar for an installation. Cancelling, pausing and resuming
+/// it applies to all of them.
 ///
 /// ```
-///  estimated --the sites have answered--> summed --all packs are here--> finished
+///  estimated --the sites have answered--> summed --all packs are complete--> finished
 /// ```
-/// Before a site was asked, the total is what the app's property list estimates; then the sum of what the packs take. Bytes and
-/// fraction never fall: what came counts also where a pack failed, and is asked for again. What a person does before the sum is known
-/// counts for the packs when it is: a pause holds them, a cancel ends the question.
+/// Before a site has answered, the total is the estimate in the app's property list; afterwards it is the sum of the download
+/// sizes. Bytes and fraction never decrease: bytes count even if their pack failed and is requested again. The user's actions
+/// before the sum is known apply once it is: a pause holds the packs back, a cancellation ends the request to the sites.
 ///
-/// The downloads are no children of it: Foundation's trees have no lock, and cannot let go of a download that is not waited for any
-/// more. Each tells when its counts have changed. Locks are taken in this order: the scheduler's, this one's, a download's.
+/// The downloads are not child progress objects: Foundation's trees have no lock, and cannot drop a download that is no longer
+/// needed. Each download notifies this object when its counts change. Lock order: the scheduler's lock, this object's, a
+/// download's.
 final class InstallationProgress: Progress, @unchecked Sendable {
-  /// The download of a pack, and what it is expected to take, in bytes.
+  /// The download of a pack, and its expected size in bytes.
   typealias Counted = (progress: DownloadProgress, byteCount: Int)
 
   private struct Part {
     let progress: DownloadProgress
-    /// Of the whole.
+    /// The fraction of the whole that this part represents.
     let share: Double
   }
 
   private struct State {
     var estimate: Int64
-    /// Nil: it is not known yet of what it is made.
+    /// `nil` until the set of packs is known.
     var parts: [String: Part]?
-    /// Those that may be parts of it.
+    /// Downloads that may become parts.
     var noted: [String: Counted] = [:]
-    /// What came by downloads that are no parts any more: bytes, and of the whole.
+    /// The bytes and the fraction of former parts.
     var byteCount: Int64 = 0
     var fraction = 0.0
-    /// What of the whole is no part's yet.
+    /// The fraction of the whole that no part represents yet.
     var shareLeft = 1.0
-    /// The fraction that was shown last.
+    /// The fraction shown last.
     var shown = 0.0
     var isFinished = false
     var isPaused = false
     var isCancelled = false
-    /// What asks and fetches at the moment, by number.
+    /// The running installations, by number.
     var runs: [Int: Task<Void, any Error>] = [:]
     var nextRun = 0
   }
 
-  /// Foundation has no fraction but that of its own counts: there it is kept in these steps, apart from the bytes.
+  /// Foundation computes the fraction from its own unit counts. Those counts hold the fraction in these steps, independent of the
+  /// bytes.
   private static let scale: Int64 = 1 << 30
 
   private let state: Mutex<State>
   private let control: @Sendable (DownloadProgress.Command) -> Void
 
-  /// - Parameter control: what is done to all essential downloads that are open.
+  /// - Parameter control: applies a command to all open essential downloads.
   init(estimate: Int, control: @escaping @Sendable (DownloadProgress.Command) -> Void) {
     self.control = control
     state = Mutex(State(estimate: Int64(max(estimate, 0))))
@@ -60,7 +62,7 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     super.totalUnitCount = Self.scale
   }
 
-  /// Brings the packs, until it is done or cancelled here.
+  /// Runs the installation until it ends or is cancelled here.
   func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let (number, task) = state.withLock { state in
       state.isCancelled = false
@@ -77,7 +79,7 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     }
   }
 
-  /// Remembers downloads that were registered: they may have ended when it is known of what this is made.
+  /// Records registered downloads, which may end before the set of packs is known.
   func note(_ downloads: [String: Counted]) {
     state.withLock { $0.noted.merge(downloads) { _, new in new } }
   }
@@ -112,7 +114,7 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     show()
   }
 
-  /// Of a download that is not waited for any more, what came counts; the rest of its share is free.
+  /// Counts the bytes of a download that is no longer needed, and frees the rest of its share.
   private static func letGo(_ part: Part, in state: inout State) {
     let done = part.progress.fraction * part.share
     state.byteCount = state.byteCount.addingClamped(part.progress.completedUnitCount)
@@ -123,13 +125,13 @@ final class InstallationProgress: Progress, @unchecked Sendable {
   private func show() {
     state.withLock { state in
       let sum = (state.parts ?? [:]).values.reduce(state.fraction) { $0 + $1.progress.fraction * $1.share }
-      // Sums of shares are rounded.
+      // Sums of shares have rounding errors.
       state.shown = state.isFinished ? 1 : max(state.shown, min(sum, 1))
       super.completedUnitCount = Int64(state.shown * Double(Self.scale))
     }
   }
 
-  /// All packs are here.
+  /// Marks the installation as complete.
   func finish() {
     state.withLock { $0.isFinished = true }
     show()
@@ -170,10 +172,11 @@ final class InstallationProgress: Progress, @unchecked Sendable {
       state.isCancelled = true
       return state.runs.values
     }
-    // The downloads first: that a task which waited has left is not enough to end one that a policy wants.
+    // The downloads first: a waiting task that leaves does not end a download that a policy requires.
     control(.cancel)
     for run in runs { run.cancel() }
-    // What a run asked for between the two; later it finds that it is cancelled. What a new run asks for stays.
+    // Again, for requests that a run made in between. A later request finds that the installation is cancelled; requests of a new
+    // run are kept.
     if isCancelled { control(.cancel) }
   }
 

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Tells all who listen what happens to downloads, each in the order in which it happened.
+/// Sends the events of downloads to all listeners, in the order in which they happened.
 final class StatusHub: Sendable {
   typealias Update = AssetPackManager.DownloadStatusUpdate
 
   private struct State {
     var nextNumber = 0
     var queues: [Int: WeakQueue] = [:]
-    /// What those who come later must know of downloads that have not ended.
+    /// By pack, the updates that new listeners receive about an open download.
     var open: [String: [Update]] = [:]
   }
 
@@ -36,9 +36,9 @@ final class StatusHub: Sendable {
     }
   }
 
-  /// Listens from now on; of downloads that have not ended, also to how far they are.
+  /// Subscribes to updates from now on. The first updates describe the state of the open downloads.
   ///
-  /// - Parameter pack: nil: to all.
+  /// - Parameter pack: `nil` for all packs.
   func subscribe(to pack: String?) -> StatusQueue {
     state.withLock { state in
       let number = state.nextNumber
@@ -53,27 +53,27 @@ final class StatusHub: Sendable {
   }
 }
 
-/// What one listener has not yet taken. Progress that was not taken before more of it comes is one update, so a slow listener
-/// costs no memory.
+/// The updates that a listener has not yet received. Unreceived progress updates of a pack are combined into one, so a slow
+/// listener uses no additional memory.
 final class StatusQueue: Sendable {
   typealias Update = AssetPackManager.DownloadStatusUpdate
 
   private struct State {
     var updates: [Update] = []
     var waiter: CheckedContinuation<Update?, Never>?
-    /// The last update of the one pack was taken.
+    /// Whether the last update of the pack has been received.
     var isOver = false
-    /// Nothing comes any more.
+    /// Whether no further updates are added.
     var isFinished = false
   }
 
-  /// Nil: all packs.
+  /// `nil` for all packs.
   let pack: String?
   private let state = Mutex(State())
 
   init(pack: String?) { self.pack = pack }
 
-  /// Lets the listener end when it has taken what there is.
+  /// Ends the sequence after the updates in the queue.
   func finish() {
     state.withLock { state in
       state.isFinished = true
@@ -101,7 +101,7 @@ final class StatusQueue: Sendable {
     }
   }
 
-  /// The next update; nil when the download of the one pack has ended, or the task was cancelled.
+  /// Returns the next update; `nil` if the download of the pack has ended or the task was cancelled.
   func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -127,14 +127,14 @@ final class StatusQueue: Sendable {
 }
 
 extension AssetPackManager {
-  /// What happens to downloads, as an asynchronous sequence: see ``DownloadStatusUpdate``.
+  /// The events of downloads as an asynchronous sequence; see ``DownloadStatusUpdate``.
   public struct DownloadStatusUpdates: AsyncSequence, Sendable {
     public typealias Element = DownloadStatusUpdate
     public typealias Failure = Never
 
     private let hub: StatusHub
     private let pack: String?
-    /// Listens since the sequence was made, so that nothing is lost before it is iterated.
+    /// Subscribed when the sequence was created, so that no update is lost before iteration.
     private let first: StatusQueue?
 
     init(_ hub: StatusHub, pack: String?) {

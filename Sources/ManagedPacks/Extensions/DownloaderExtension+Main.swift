@@ -9,16 +9,16 @@ import Synchronization
 #endif
 
 extension ManagedDownloaderExtension {
-  /// Applies the policies of the group that the program's property list names, waits for the downloads, and ends the program.
+  /// Applies the policies of the group in the program's property list, waits for the downloads, and exits.
   ///
-  /// Without an argument it handles what happened since the last launch; `install`, `update`, `periodic` or `language` says what
-  /// happened. For a timer or the scripts of a package. The exit status is 0 when every pack came, 2 for an argument that makes no
-  /// sense, else 1.
+  /// Without an argument it handles the events since the last launch. The argument `install`, `update`, `periodic` or `language`
+  /// names an event to handle instead. Call it from a timer or a package's installation script. Exit status: 0 if all packs were
+  /// downloaded, 2 for an invalid argument, 1 for another failure.
   public static func main() async { exit(await run(CommandLine.arguments.dropFirst())) }
 
   private static func run(_ arguments: ArraySlice<String>) async -> CInt {
     let event = arguments.last.flatMap { BAContentRequest(word: $0) }
-    // As the agent starts it.
+    // Started by the agent.
     if arguments.count == 2, arguments.first == FilterProtocol.argument, event != nil {
       return FilterService(shouldDownload: Self().shouldDownload).run() ? 0 : 1
     }
@@ -41,7 +41,7 @@ extension ManagedDownloaderExtension {
 }
 
 extension BADownloaderExtension {
-  /// Serves the agent, which starts the program; ends with 2 where something else did.
+  /// Serves the agent that started the program. Exits with status 2 if the agent did not start it.
   public static func main() async {
     isExtensionProcess.store(true, ordering: .relaxed)
     guard CommandLine.arguments.dropFirst().elementsEqual([DownloaderProtocol.argument]) else {
@@ -54,9 +54,9 @@ extension BADownloaderExtension {
 }
 
 extension AssetPackManager {
-  /// Returns when no download that was asked for is left, here or by a process that has ended.
+  /// Returns when all requested downloads have ended, including requests of processes that have ended.
   ///
-  /// - Throws: ``LocalAvailabilityError`` for those that did not come; what keeps the sites from answering.
+  /// - Throws: ``LocalAvailabilityError`` for packs that were not downloaded; the error of the sites if none answers.
   public func finishRequests() async throws {
     try await resumeRequests()
     let core = try core

@@ -1,33 +1,35 @@
-/// A program of an app that downloads while the app does not run.
+/// A program of an app that downloads files while the app does not run.
 ///
-/// With `@main` it is a whole program: ``main()``. The agent starts it, calls its methods, and ends it: what it keeps in memory is gone
-/// then. Run time counts while a method runs, and until asynchronous exclusive control that it asked for has ended.
+/// With `@main` it is a complete program: ``main()``. The agent starts it, calls its methods, and ends it, so its memory does not
+/// persist. Its run time is limited. It counts while a method runs, and until exclusive control that the extension requested
+/// asynchronously has ended.
 public protocol BADownloaderExtension: Sendable {
   init()
 
-  /// What to download, after an installation, an update, or from time to time. Return soon: after an installation people wait for it.
+  /// Returns the files to download after an installation or an update, or periodically. Return soon: after an installation the user
+  /// waits for it.
   ///
   /// - Parameters:
-  ///   - request: which of these it is.
-  ///   - manifestURL: the file that `BAManifestURL` names, on this machine, as long as this runs.
-  ///   - extensionInfo: what may still be downloaded before the first launch.
+  ///   - request: the event.
+  ///   - manifestURL: a local copy of the file at `BAManifestURL`, which exists until this method returns.
+  ///   - extensionInfo: the download limits before the first launch.
   func downloads(
     for request: BAContentRequest, manifestURL: URL, extensionInfo: BAAppExtensionInfo
   ) -> Set<BADownload>
 
-  /// A server asks for a name and a password: for the manifest, or for a download.
+  /// Answers a server's request for a name and a password, for the manifest or for a download.
   func backgroundDownload(
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-  /// A download did not come. The manifest is one that is no ``BAURLDownload``.
+  /// Called when a download failed. For the manifest, `download` is not a ``BAURLDownload``.
   func backgroundDownload(_ download: BADownload, failedWithError error: any Error)
 
-  /// A download has come. What is not moved away is gone when this returns. What is moved within the group's folder may be purged when
-  /// the disk is full, as long as it is not changed.
+  /// Called when a download has finished. Move the file away: it is deleted when this method returns. A file moved to a place
+  /// within the group's folder may be purged when the disk is full, unless it has been changed.
   func backgroundDownload(_ download: BADownload, finishedWithFileURL fileURL: URL)
 
-  /// The program ends soon. Apple has deprecated it: do not rely on it.
+  /// Called shortly before the program is ended. Apple has deprecated it: do not rely on it.
   func extensionWillTerminate()
 }
 
@@ -40,24 +42,24 @@ extension BADownloaderExtension {
   public func extensionWillTerminate() {}
 }
 
-/// One that fetches packs by their policies. With `@main` it is a whole program: ``main()``.
+/// An extension that downloads packs by their policies. With `@main` it is a complete program: ``main()``.
 ///
 ///     @main
 ///     struct DownloaderExtension: ManagedDownloaderExtension {
 ///       func shouldDownload(_ assetPack: AssetPack) -> Bool { assetPack.language == nil }
 ///     }
 ///
-/// In an app, ``AssetPackManager/Options/init(_:)`` takes one as a filter.
+/// In an app, ``AssetPackManager/Options/init(_:)`` uses an extension as a filter.
 public protocol ManagedDownloaderExtension: BADownloaderExtension {
-  /// Whether to fetch a pack that a policy would fetch. By default true. What the app asks for itself is not asked about.
+  /// Returns whether to download a pack that a policy requires (default: true). Not called for packs that the app requests itself.
   func shouldDownload(_ assetPack: AssetPack) -> Bool
 }
 
-/// The same under the name that Apple gives it where it hosts the packs.
+/// Apple's name of ``ManagedDownloaderExtension`` for packs that Apple hosts.
 public protocol StoreDownloaderExtension: ManagedDownloaderExtension {}
 
 extension ManagedDownloaderExtension {
-  /// Packs come by their policies.
+  /// Returns an empty set: packs are downloaded by their policies.
   public func downloads(
     for request: BAContentRequest, manifestURL: URL, extensionInfo: BAAppExtensionInfo
   ) -> Set<BADownload> { [] }
@@ -66,7 +68,7 @@ extension ManagedDownloaderExtension {
 }
 
 extension AssetPackManager.Options {
-  /// Options with the filter of an extension.
+  /// Creates options with the filter of an extension.
   public init(_ downloader: some ManagedDownloaderExtension) {
     self.init()
     shouldDownload = { downloader.shouldDownload($0) }

@@ -1,14 +1,14 @@
 extension AssetPackManager {
-  /// Returns when a pack is here, whole: at once if it is; else it is fetched, or joins a download that is under way. Of a pack
-  /// that lost bytes, only these come.
+  /// Ensures that a pack is complete on this machine: returns at once if it is; otherwise downloads it or joins a running download.
+  /// If a pack has lost data, only the missing data is downloaded.
   ///
-  /// When the task is cancelled and nothing else wants the pack, its download is cancelled too. What came stays, and the next
-  /// download goes on with it.
+  /// If the task is cancelled and no other caller waits for the pack, the download is cancelled too. Downloaded data is kept, and
+  /// the next download continues with it.
   ///
   /// - Parameters:
-  ///   - pack: any version of it.
-  ///   - requiresLatest: waits for an update, too. Otherwise no site is asked about a pack that is here.
-  /// - Throws: ``ManagedBackgroundAssetsError``, ``ManagedPacksError``, `DeliveryError`, `PackStoreError`; `CancellationError` when
+  ///   - pack: any version of the pack.
+  ///   - requiresLatest: whether to wait for an update, too. If false, no site is contacted for a pack that is complete.
+  /// - Throws: ``ManagedBackgroundAssetsError``, ``ManagedPacksError``, `DeliveryError`, `PackStoreError`; `CancellationError` if
   ///   the download or the task is cancelled.
   public func ensureLocalAvailability(of pack: AssetPack, requireLatestVersion requiresLatest: Bool = false)
     async throws
@@ -16,9 +16,9 @@ extension AssetPackManager {
     try await ensure(pack, requiresLatest)
   }
 
-  /// The same for several packs: one that fails keeps none of the others from coming.
+  /// Ensures that several packs are complete on this machine. If one fails, the others are downloaded nevertheless.
   ///
-  /// - Throws: ``LocalAvailabilityError``; `CancellationError` when the task is cancelled.
+  /// - Throws: ``LocalAvailabilityError``; `CancellationError` if the task is cancelled.
   public func ensureLocalAvailability(of packs: Set<AssetPack>, requireLatestVersions requiresLatest: Bool = false)
     async throws
   {
@@ -28,15 +28,15 @@ extension AssetPackManager {
     }
   }
 
-  /// Frees the space of a pack; it can be fetched again. A download of it is cancelled.
+  /// Deletes a pack and frees its space; it can be downloaded again. Cancels a running download of the pack.
   ///
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` when it is not here.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` if the pack is neither installed nor requested.
   public func remove(assetPackWithID id: String) async throws {
     let core = try core, missing = ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
     guard let pack = try? PackID(validating: id) else { throw missing }
     let wasOpen = core.scheduler.openDownloads[id] != nil
     let wasAskedFor = try core.withdraw(pack)
-    // A commit that was under way counts: what it brought is removed.
+    // If a commit was already under way, the version it installed is removed, too.
     await core.scheduler.stop(id, CancellationError())
     guard try core.packs.current().packs[id] != nil else {
       if wasOpen || wasAskedFor { return }
@@ -46,11 +46,11 @@ extension AssetPackManager {
     try core.journalQueue.sync { try core.journal.update { $0.packs[pack] = nil } }
   }
 
-  /// Asks the sites, registers downloads of newer versions of packs that are here, and removes packs that their publishers have
-  /// withdrawn: those that no newer root of the same publisher and channel lists. What was added here, pinned, or rolled back
-  /// stays.
+  /// Contacts the sites, registers downloads of newer versions of installed packs, and removes packs that their publishers have
+  /// withdrawn. A pack is withdrawn if a newer root of the same publisher and channel does not list it. Packs that were added
+  /// locally, pinned or rolled back are kept.
   ///
-  /// - Returns: what this call has made happen. The downloads are registered, and may not have begun.
+  /// - Returns: the packs whose updates this call registered, and the packs it removed. A registered download may not have started.
   @discardableResult
   public func checkForUpdates() async throws -> (updatingIDs: Set<String>, removedIDs: Set<String>) {
     let core = try coreToAsk(), catalog = try await core.catalog()
@@ -80,15 +80,16 @@ extension AssetPackManager {
 
   // MARK: - Control
 
-  /// Holds a download up; what came stays. False: the pack is not being downloaded.
+  /// Pauses a download and keeps the downloaded data. Returns whether the pack is being downloaded.
   @discardableResult
   public nonisolated func pauseDownload(ofAssetPackWithID id: String) -> Bool { control(id, .pause) }
 
-  /// Lets a download go on. False: the pack is not being downloaded.
+  /// Resumes a paused download. Returns whether the pack is being downloaded.
   @discardableResult
   public nonisolated func resumeDownload(ofAssetPackWithID id: String) -> Bool { control(id, .resume) }
 
-  /// Cancels a download; what came stays for the next one. False: the pack is not being downloaded, or was cancelled before.
+  /// Cancels a download; the next one reuses the downloaded data. Returns false if the pack is not being downloaded or the download
+  /// was already cancelled.
   @discardableResult
   public nonisolated func cancelDownload(ofAssetPackWithID id: String) -> Bool { control(id, .cancel) }
 
@@ -96,7 +97,7 @@ extension AssetPackManager {
     (try? core)?.scheduler.control(id, command) ?? false
   }
 
-  /// Says that the network or the disk is not what it was: downloads that were held back may start.
+  /// Notifies the manager that the network or the free disk space has changed: downloads that waited may start.
   public nonisolated func conditionsChanged() { (try? core)?.scheduler.conditionsChanged() }
 
   // MARK: - Steps
@@ -110,7 +111,7 @@ extension AssetPackManager {
     try await ensure(newest, urgency: .foreground, isLatest: true)
   }
 
-  /// - Parameter isLatest: the pack is what its site offers, and another version here does not do.
+  /// - Parameter isLatest: whether `pack` is the version its site offers, so that another installed version does not suffice.
   func ensure(_ pack: AssetPack, urgency: Urgency, isLatest: Bool) async throws {
     let core = try coreToAsk()
     if let local = try core.packs.current().packs[pack.id]?.pack, try core.packs.isWhole(pack.id) {
@@ -120,7 +121,7 @@ extension AssetPackManager {
     try await core.scheduler.fetch(pack, urgency)
   }
 
-  /// Does something for several packs at once, whichever fail.
+  /// Runs `body` for all packs concurrently; a failure does not stop the others.
   func ensureAll(_ packs: Set<AssetPack>, _ body: @escaping @Sendable (AssetPack) async throws -> Void) async throws {
     var successes: Set<AssetPack> = [], failures: [AssetPack: any Error] = [:]
     await withTaskGroup { group in
@@ -146,13 +147,13 @@ private func failure(of body: () async throws -> Void) async -> (any Error)? {
 }
 
 extension ManagedCore {
-  /// Asks for packs that the app does not wait for, so that a later process goes on with them.
+  /// Registers downloads that the app does not wait for. If this process ends first, a later process continues them.
   ///
-  /// - Returns: those that were not asked for before.
+  /// - Returns: the packs that were not requested before.
   func register(_ packs: [AssetPack], _ urgency: Urgency) throws -> Set<String> {
     return try journalQueue.sync {
       let new = try packs.filter { !scheduler.isOpen($0.id) }.map { try PackID(validating: $0.id) }
-      // One change of the journal, however many there are.
+      // One change of the journal for all packs.
       let paused: Set<String> =
         if new.isEmpty { [] } else {
           try journal.update { journal in
@@ -164,9 +165,10 @@ extension ManagedCore {
     }
   }
 
-  /// Forgets a request, before its pack is removed: whatever ends this process then, none goes on with it, nor does a policy.
+  /// Removes the request for a pack before the pack is removed. Even if this process ends in between, no other process or policy
+  /// downloads the pack again.
   ///
-  /// - Returns: whether there was one.
+  /// - Returns: whether the pack was requested.
   fileprivate func withdraw(_ pack: PackID) throws -> Bool {
     let isHere = try packs.current().packs[pack.name] != nil
     let wasAskedFor = try journalQueue.sync {

@@ -1,18 +1,18 @@
 extension AssetPackManager {
-  /// Applies policies: registers downloads of the packs that an event calls for, and with `periodic`, updates of those that are
-  /// here.
+  /// Applies policies: registers downloads of the packs that an event requires; `periodic` also registers updates of installed
+  /// packs.
   ///
-  /// - Returns: the packs whose downloads were registered by this call.
+  /// - Returns: the packs whose downloads this call registered.
   @discardableResult
   public func handle(_ event: BAContentRequest) async throws -> Set<String> { try await apply(event).registered }
 
-  /// What came of an event.
+  /// The result of applying an event.
   struct AppliedEvent {
     /// The packs whose downloads were registered.
     var registered: Set<String> = []
-    /// The essential packs that are not here.
+    /// The essential packs that are not installed.
     var essential: Set<String> = []
-    /// The app's extension ended before it had answered: the app does not wait for these.
+    /// Whether the app's extension ended before it answered. The app then does not wait for the essential packs.
     var hasCrashed = false
   }
 
@@ -26,15 +26,15 @@ extension AssetPackManager {
     let called = PolicyRules.packs(
       for: event, among: catalog.packs, isLocal: { local.packs[$0] != nil }, seen: journal.seen, language: language)
     let answer = await core.wanted(called.map(\.pack), for: event)
-    // The event is found again.
+    // A cancelled event is detected again at the next launch.
     try Task.checkCancellation()
     let chosen = called.filter { answer.wanted.contains($0.pack.id) }
     var applied = AppliedEvent(hasCrashed: answer.hasCrashed)
-    // Requests are noted and given to the scheduler in one step of the queue.
+    // One step of the queue records the requests and passes them to the scheduler.
     applied.registered = try core.journalQueue.sync {
-      // One change of the journal: a process that ends here leaves its requests to the next one.
+      // One change of the journal: if this process ends here, the next one continues its requests.
       let paused = try core.note(event, catalog, language, requesting: chosen)
-      // All at once: other packs must not start before the essential ones.
+      // All packs at once: other packs must not start before the essential ones.
       return request(chosen, pausing: paused, core).new
     }
     applied.essential = Set(chosen.filter { $0.urgency == .essential }.map(\.pack.id))
@@ -45,9 +45,9 @@ extension AssetPackManager {
 
   private nonisolated var installation: InstallationProgress? { essentialProgress as? InstallationProgress }
 
-  /// Registers downloads, of which the essential ones wait while a person holds the installation up.
+  /// Registers downloads. Essential packs start paused if the user has paused the installation.
   ///
-  /// - Parameter paused: those that a person has paused one by one.
+  /// - Parameter paused: the packs that the user has paused one by one.
   private func request(
     _ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String>, _ core: ManagedCore
   ) -> DownloadScheduler.Requested {
@@ -55,17 +55,17 @@ extension AssetPackManager {
     let requested = core.scheduler.request(
       packs, pausing: essentialProgress.isPaused ? paused.union(essential) : paused)
     installation?.note(requested.downloads.filter { essential.contains($0.key) })
-    // What was pressed meanwhile found no download.
+    // If the user paused the installation in the meantime, no download existed to apply it to.
     installation?.applyPause()
-    // By a person: a task that was cancelled otherwise takes back nothing that a policy wants.
+    // Only if the user cancelled: a task cancelled for another reason must not undo the downloads that a policy requires.
     if Task.isCancelled, essentialProgress.isCancelled { core.scheduler.controlEssential(.cancel) }
     return requested
   }
 
-  /// Handles what happened since the journal was written: the app is new or has another version, or the user prefers another
-  /// language. Goes on with downloads that a process before this one did not bring to their end.
+  /// Detects the events since the journal was last written, and handles them: the app is new, has another version, or the user
+  /// prefers another language. Continues downloads that an earlier process did not finish.
   ///
-  /// - Returns: the events that were handled.
+  /// - Returns: the handled events.
   @discardableResult
   public func detectEvents() async throws -> [BAContentRequest] {
     let core = try coreToAsk(), journal = try core.journal.read()
@@ -79,27 +79,28 @@ extension AssetPackManager {
     return events
   }
 
-  /// Goes on with what was asked for before this process began.
+  /// Continues the requests that were made before this process started.
   func resumeRequests() async throws {
     let core = try core
     let open = core.openDownloads()
     let journal = try core.journal.read()
     let requests = journal.requests.filter { open[$0.key.name] == nil }
     guard !requests.isEmpty else { return }
-    // What other apps of the group asked for may be on their sites.
+    // Requests of other apps of the group may be for packs of sites that this app does not use.
     let taken = try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
     installation?.note(taken.essential)
     installation?.applyPause()
   }
 
-  /// Returns when all packs are here without which the app does not start. Call it before anything else that needs them.
+  /// Returns when all essential packs are complete. Call it before anything else that needs them.
   ///
-  /// ``essentialProgress`` tells how far all of them are together; it can be paused and cancelled at any moment, also before it is
-  /// known what is to come. Without a network this waits a few seconds for one (``DownloadRules/essentialNetworkWait``), and returns
-  /// as well if what the last manifest called essential is here. While essential packs come, those that the app does not wait for
-  /// are held back; they start at once when the last one is here or has failed.
+  /// ``essentialProgress`` reports the progress of all essential packs together. It can be paused and cancelled at any time, also
+  /// before the list of packs is known. Without a network, this call waits a few seconds for one
+  /// (``DownloadRules/essentialNetworkWait``). If the sites still cannot be read, it succeeds if the packs that were essential at
+  /// the last event are complete. While essential packs are downloaded, other packs wait; they start as soon as the last essential
+  /// pack is complete or has failed.
   ///
-  /// - Throws: ``LocalAvailabilityError``; what keeps the sites from answering; `CancellationError`.
+  /// - Throws: ``LocalAvailabilityError``; the error of the sites if none answers; `CancellationError`.
   public func ensureEssential() async throws {
     guard let installation else { return }
     try await installation.run { try await self.bringEssential() }
@@ -135,31 +136,31 @@ extension AssetPackManager {
     try Task.checkCancellation()
     let requested = request(missing.map { ($0, .essential) }, pausing: [], core)
     installation?.set(parts: requested.downloads, present: present)
-    // An app whose extension crashed starts at once; what was asked for goes on.
+    // If its extension crashed, the app starts at once; the requested downloads continue.
     guard !answer.hasCrashed else { return }
     try await ensureAll(Set(missing)) { try await self.ensure($0, urgency: .essential, isLatest: false) }
     installation?.finish()
   }
 
-  /// Fetches the packs in the language that the user prefers now.
+  /// Downloads the packs in the language that the user prefers now.
   public func reconcilePreferredLanguages() async throws { try await handle(.languageChange) }
 }
 
 extension ManagedCore {
-  /// The version of the app, as the journal has it.
+  /// The version of the app, in the form that the journal records.
   var appVersionText: String { configuration.appVersion?.description ?? "" }
 
-  /// What came of going on with requests.
+  /// The result of continuing requests.
   struct TakenUp {
-    /// The requests that were dealt with.
+    /// The requests that were handled.
     var requests: Set<PackID> = []
-    /// The downloads of the essential ones.
+    /// The downloads of the essential packs.
     var essential: [String: InstallationProgress.Counted] = [:]
   }
 
-  /// Goes on with requests of packs that are offered.
+  /// Continues requests for offered packs.
   ///
-  /// - Parameter forgetsUnlisted: what no site lists is not asked for any more.
+  /// - Parameter forgetsUnlisted: whether to drop requests for packs that no site lists.
   func takeUp(
     _ requests: [PackID: Journal.Request], _ catalog: PackCatalog, forgetsUnlisted: Bool
   ) throws -> TakenUp {
@@ -179,7 +180,7 @@ extension ManagedCore {
     }
     taken.requests.formUnion(withdrawn)
     guard !arrived.isEmpty || !withdrawn.isEmpty else { return taken }
-    // The process that fetched them ended before it could say so.
+    // The process that downloaded these packs ended before it recorded the result.
     try journalQueue.sync {
       try journal.update { journal in
         for (id, source) in arrived {
@@ -192,14 +193,14 @@ extension ManagedCore {
     return taken
   }
 
-  /// Which of the packs to fetch that an event calls for.
+  /// Selects the packs to download from the packs that an event requires.
   fileprivate func wanted(_ packs: [AssetPack], for event: BAContentRequest) async -> FilterAnswer {
     let allowed = packs.filter { options.shouldDownload?($0) ?? true }
     guard let filter = options.filter, !allowed.isEmpty else { return FilterAnswer(wanted: Set(allowed.map(\.id))) }
     return await filter(event, allowed)
   }
 
-  /// As ``catalog()``, for an app that cannot start without: a network that is not there yet is waited for.
+  /// Returns ``catalog()``, and waits for a network, because an app cannot start without its essential packs.
   fileprivate func catalogOfInstallation() async throws -> PackCatalog {
     var left = options.rules.essentialNetworkWait, delay = Duration.seconds(1)
     while true {
@@ -213,7 +214,7 @@ extension ManagedCore {
     }
   }
 
-  /// Tells why packs are fetched for an event, or not.
+  /// Reports for each pack why an event downloads it or not.
   fileprivate func explain(
     _ event: BAContentRequest, _ catalog: PackCatalog, _ wanted: Set<String>, _ registered: Set<String>,
     _ local: LocalPacks.Contents, _ journal: Journal, _ language: LanguageTag?
@@ -229,7 +230,7 @@ extension ManagedCore {
     explain(event, decisions.sorted { $0.pack.id < $1.pack.id })
   }
 
-  /// Notes that policies were applied. Runs on the journal's queue.
+  /// Records that policies were applied. Runs on the journal's queue.
   ///
   /// - Returns: the packs whose requests are paused.
   fileprivate func note(
@@ -238,7 +239,7 @@ extension ManagedCore {
   ) throws -> Set<String> {
     let preferred = preferredTags().first
     return try journal.update { journal in
-      // Read under the journal's lock: all packs that the journal names are then in the store.
+      // Read under the journal's lock: the store then contains all packs that the journal lists.
       let local = try packs.current()
       var app = journal.apps[configuration.appID] ?? Journal.App(version: appVersionText)
       switch event {

@@ -1,7 +1,7 @@
 extension AssetPackManager {
-  /// What is offered to this app. Asks the sites.
+  /// The manifest: the packs offered to this app and its languages. Contacts the sites.
   ///
-  /// - Throws: what keeps every site from answering: `DeliveryError`, `PackStoreError`, ``ManagedPacksError``.
+  /// - Throws: `DeliveryError`, `PackStoreError` or ``ManagedPacksError`` if no site answers.
   public var manifest: AssetPackManifest {
     get async throws {
       let core = try coreToAsk(), catalog = try await core.catalog()
@@ -11,39 +11,42 @@ extension AssetPackManager {
     }
   }
 
-  /// The packs that are offered to this app. Asks the sites.
+  /// The packs offered to this app. Contacts the sites.
   public var allAssetPacks: Set<AssetPack> {
     get async throws { try await manifest.assetPacks }
   }
 
-  /// One of them.
+  /// Returns the offered pack with an id. Contacts the sites.
   ///
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; what ``manifest`` throws.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; the error of a site that did not answer, because that
+  ///   site may offer the pack; the errors of ``manifest``.
   public func assetPack(withID id: String) async throws -> AssetPack {
     let catalog = try await coreToAsk().catalog()
     if let pack = catalog.pack(id) { return pack }
-    // It may be that of a site that did not answer.
+    // A site that did not answer may offer the pack.
     throw catalog.disagreements[id]?.error(id) ?? catalog.errors.first ?? catalog.error(ofMissing: id)
   }
 
   // MARK: - Status
 
-  /// What is here of a pack and what is offered. A pack that lost bytes counts as not here. Asks the sites.
+  /// Returns a pack's status on this machine and on its site. A pack that has lost data counts as not downloaded. Contacts the
+  /// sites.
   ///
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` for a pack that is neither here nor listed.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` if the pack is neither installed nor listed.
   public func status(ofAssetPackWithID id: String) async throws -> AssetPack.Status {
     let state = try await state(of: id)
     guard state.local != nil || state.isListed else { throw ManagedBackgroundAssetsError.assetPackNotFound(withID: id) }
     return state.status
   }
 
-  /// What is here of a pack against one version of it. Asks the sites whether that version still counts; downloads nothing.
+  /// Returns the status of the installed version compared with the version in `pack`. Contacts the sites, because the offer may
+  /// have changed; downloads nothing.
   public func status(relativeTo pack: AssetPack) async throws -> AssetPack.Status {
     try await state(of: pack.id).status(relativeTo: UInt64(clamping: pack.version), of: pack.origin)
   }
 
-  /// What can be said of a pack without asking a site: whether it is here, whole, and whether it was out of date or gone when a
-  /// site was last asked in this process. Empty for a pack that is not here.
+  /// Returns a pack's status without contacting a site: whether it is complete, and whether it was out of date or obsolete when
+  /// this process last contacted its sites. Empty if the pack is not installed or not complete.
   public func localStatus(ofAssetPackWithID id: String) async -> AssetPack.Status {
     guard let core = try? core, let state = try? core.state(of: id, core.knownCatalog), state.local != nil else {
       return []
@@ -60,8 +63,8 @@ extension AssetPackManager {
 
   // MARK: - Languages
 
-  /// The language that packs are read in; setting it comes before what the user prefers, until it is set to nil. Packs in it are
-  /// fetched by ``reconcilePreferredLanguages()``.
+  /// The language in which packs are read. A language set here takes precedence over the user's preferences, until it is set to
+  /// `nil`. ``reconcilePreferredLanguages()`` downloads the packs in that language.
   public nonisolated var resolvedLanguage: Locale.Language? {
     get {
       guard let core = try? core else { return nil }
@@ -76,7 +79,7 @@ extension AssetPackManager {
     }
   }
 
-  /// The languages of packs that are here.
+  /// The languages of the installed packs.
   public nonisolated var locallyAvailableLanguages: Set<Locale.Language> {
     let tags = (try? core.packs.current().order.compactMap(\.language)) ?? []
     return Set(tags.map { Locale.Language(identifier: $0.text) })
@@ -84,7 +87,7 @@ extension AssetPackManager {
 }
 
 extension ManagedCore {
-  /// - Parameter catalog: nil: no site was asked, and every pack counts as listed.
+  /// - Parameter catalog: `nil` if no site was contacted; every pack then counts as listed.
   func state(of id: String, _ catalog: PackCatalog?) throws -> PackState {
     var state = PackState()
     if let pack = try packs.current().packs[id]?.pack, try packs.isWhole(id) {

@@ -1,29 +1,28 @@
 extension AssetPackManager {
-  /// Whether a pack is available locally as a whole. Contacts no site and reads no file: the times of the folders that contain its
-  /// files show whether one was deleted. A file that was cut short is found when it is read, and by the next
+  /// Returns whether a pack is complete on this machine. Contacts no site and reads no file: the modification times of the folders
+  /// that contain its files show whether a file was deleted. A truncated file is detected when it is read, and by the next
   /// ``ensureLocalAvailability(of:requireLatestVersion:)``.
   public nonisolated func assetPackIsAvailableLocally(withID id: String) -> Bool {
     (try? core)?.packs.isAvailable(id) ?? false
   }
 
-  /// The bytes of a file, mapped where they lie in one piece.
+  /// Returns the bytes of a file, memory-mapped if they are stored in one piece.
   ///
-  /// Of packs that have the same path the one of highest priority wins; packs in the language that packs are read in come before
-  /// those in another.
+  /// If several packs contain the path, packs in the current language precede packs in other languages; among those, the pack with
+  /// the highest priority wins.
   ///
   /// - Parameters:
-  ///   - path: relative to the root of the packs.
-  ///   - id: the pack to look in; nil: all of them.
-  ///   - options: without `mappedIfSafe` and `alwaysMapped`, a copy in memory.
-  /// - Throws: ``ManagedBackgroundAssetsError``; ``ManagedPacksError`` `invalidPath`; `PackStoreError` for what the store is to
-  ///   blame for.
+  ///   - path: a path relative to the root of the namespace.
+  ///   - id: the pack to search; `nil` for all packs.
+  ///   - options: without `mappedIfSafe` and `alwaysMapped`, the bytes are copied into memory.
+  /// - Throws: ``ManagedBackgroundAssetsError``; ``ManagedPacksError`` `invalidPath`; `PackStoreError` if the store cannot be read.
   public nonisolated func contents(
     at path: FilePath, searchingInAssetPackWithID id: String? = nil, options: Data.ReadingOptions = .mappedIfSafe
   ) throws -> Data {
     try contents(at: path, id, options, try ownLanguage())
   }
 
-  /// The same for a reader of a language.
+  /// Returns the bytes of a file, with packs in `language` preceding packs in other languages.
   public nonisolated func contents(
     at path: FilePath, searchingInAssetPackWithID id: String? = nil, options: Data.ReadingOptions = .mappedIfSafe,
     asLocalizedFor language: Locale.Language
@@ -31,56 +30,57 @@ extension AssetPackManager {
     try contents(at: path, id, options, LanguageTag(language.minimalIdentifier))
   }
 
-  /// Opens a file of its own with the bytes of an asset. The caller closes it.
+  /// Opens a private file with the bytes of an asset. The caller closes it.
   ///
-  /// - Throws: as ``contents(at:searchingInAssetPackWithID:options:)``.
+  /// - Throws: the errors of ``contents(at:searchingInAssetPackWithID:options:)``.
   public nonisolated func descriptor(
     for path: FilePath, searchingInAssetPackWithID id: String? = nil
   ) throws -> FileDescriptor {
     try descriptor(for: path, id, try ownLanguage())
   }
 
-  /// The same for a reader of a language.
+  /// Opens a private file with the bytes of an asset, with packs in `language` preceding packs in other languages.
   public nonisolated func descriptor(
     for path: FilePath, searchingInAssetPackWithID id: String? = nil, asLocalizedFor language: Locale.Language
   ) throws -> FileDescriptor {
     try descriptor(for: path, id, LanguageTag(language.minimalIdentifier))
   }
 
-  /// A plain file with the bytes of an asset, or a folder with all that the packs have below a path. It stays as it is until the
-  /// process ends, whatever is updated or removed meanwhile.
+  /// Returns the URL of a plain file with the bytes of an asset, or of a folder with the files that all packs have below a path.
+  /// Its content does not change until the process ends, even if packs are updated or removed.
   ///
-  /// It is written the first time that it is asked for, which takes time and room: ``contents(at:searchingInAssetPackWithID:options:)``
-  /// and ``descriptor(for:searchingInAssetPackWithID:)`` need neither.
+  /// The first request writes the file, which takes time and disk space. ``contents(at:searchingInAssetPackWithID:options:)`` and
+  /// ``descriptor(for:searchingInAssetPackWithID:)`` need neither.
   ///
-  /// - Throws: as ``contents(at:searchingInAssetPackWithID:options:)``; also when nothing is there.
+  /// - Throws: the errors of ``contents(at:searchingInAssetPackWithID:options:)``, also if nothing exists at the path.
   public nonisolated func url(for path: FilePath) throws -> URL { try url(for: path, try ownLanguage()) }
 
-  /// The same for a reader of a language. A folder shows what wins, whatever its language.
+  /// Returns the URL of a plain file, with packs in `language` preceding packs in other languages. The language has no effect on
+  /// folders.
   public nonisolated func url(for path: FilePath, asLocalizedFor language: Locale.Language) throws -> URL {
     try url(for: path, LanguageTag(language.minimalIdentifier))
   }
 
-  // MARK: - What is here
+  // MARK: - Installed packs
 
-  /// The version of a pack that is here.
+  /// Returns the installed version of a pack.
   ///
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` when it is not.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` if the pack is not installed.
   public nonisolated func localVersion(ofAssetPackWithID id: String) throws -> Int {
     Int(clamping: try localPack(id).version.number)
   }
 
-  /// How a size is counted.
+  /// The method of measuring a pack's size.
   public enum SizeCalculationMethod: Sendable {
-    /// The sum of the sizes of the files.
+    /// The sum of the file sizes.
     case logical
-    /// What its files take in the store, compressed: bytes that they share, with each other or with other packs, count for each.
+    /// The sum of the files' compressed sizes in the store. Data that several files or packs share counts for each of them.
     case allocated
   }
 
-  /// What a pack that is here takes, in bytes.
+  /// Returns the size of an installed pack in bytes.
   ///
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` when it is not here.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` if the pack is not installed.
   public func localSize(
     ofAssetPackWithID id: String, calculationMethod: SizeCalculationMethod
   ) async throws -> Int64 {
@@ -96,7 +96,9 @@ extension AssetPackManager {
     }
   }
 
-  /// What lies in a folder of all packs, or of one.
+  /// Returns the entries of a folder, in all packs or in one.
+  ///
+  /// - Throws: ``ManagedBackgroundAssetsError/fileNotFound(at:)`` if the folder does not exist.
   public nonisolated func entries(
     in folder: FilePath = "", searchingInAssetPackWithID id: String? = nil, depth: Snapshot.Depth = .children
   ) throws -> [Snapshot.Entry] {
@@ -108,10 +110,12 @@ extension AssetPackManager {
     }
   }
 
-  /// The files of all packs, or of one, whose paths match a pattern: as in manifests, `*.m4v` takes names at any depth, and a pattern
-  /// with `/` whole paths. In bytewise order of paths; of files with one path the one that wins.
+  /// Returns the files of all packs, or of one, whose paths match a pattern. As in manifests, `*.m4v` matches names
+  /// at any depth, and a pattern with `/` matches whole paths. The result is sorted bytewise by path; if several packs contain a
+  /// path, the file of the pack that takes precedence is returned.
   ///
-  /// - Throws: `PackStoreError` `invalidArgument` for what is no pattern; ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
+  /// - Throws: `PackStoreError` `invalidArgument` for an invalid pattern;
+  ///   ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
   /// - Complexity: O(*n*) in the files of the packs.
   public nonisolated func files(
     matching pattern: String, searchingInAssetPackWithID id: String? = nil
@@ -133,7 +137,7 @@ extension AssetPackManager {
 
   // MARK: - By language
 
-  /// The language that packs are read in, where any that is here has one.
+  /// The language in which packs are read; `nil` if no installed pack has a language.
   private nonisolated func ownLanguage() throws -> LanguageTag? {
     let core = try core, contents = try core.packs.current()
     guard contents.hasLanguages else { return nil }

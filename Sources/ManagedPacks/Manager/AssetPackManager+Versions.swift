@@ -1,20 +1,20 @@
 extension AssetPackManager {
-  /// The versions of a pack that are kept here, the current one first. One is kept for going back, and those that are pinned.
+  /// Returns the versions of a pack that this machine keeps, the current one first: the previous version, for a rollback, and the
+  /// pinned versions.
   ///
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` when the pack is not here.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)`` if the pack is not installed.
   public nonisolated func localVersions(ofAssetPackWithID id: String) throws -> [Int] {
     try core.store.versions(of: localPack(id).id).map { Int(clamping: $0.number) }
   }
 
-  /// Makes a version that is kept here the current one again, without a site, and holds the pack there: no update moves it until
-  /// ``unpin(assetPackWithID:)``.
+  /// Makes a kept version the current one again, without a site, and stops updates of the pack until ``unpin(assetPackWithID:)``.
   ///
   /// - Parameters:
-  ///   - id: of a pack that is here.
-  ///   - version: nil: the version that was current before.
-  /// - Returns: the version that is current now.
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; `PackStoreError` `notFound` when no such version is kept,
-  ///   `purged` when data of it is gone.
+  ///   - id: an installed pack.
+  ///   - version: `nil` for the previous version.
+  /// - Returns: the version that is now current.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; `PackStoreError` `notFound` if the version is not kept,
+  ///   `purged` if some of its data was deleted.
   @discardableResult
   public func rollBack(assetPackWithID id: String, toVersion version: Int? = nil) async throws -> Int {
     let core = try core
@@ -25,13 +25,13 @@ extension AssetPackManager {
     return Int(clamping: now.number)
   }
 
-  /// Keeps a version of a pack, whatever updates come, so that ``rollBack(assetPackWithID:toVersion:)`` finds it. A pack with a pin
-  /// is never removed by ``checkForUpdates()``.
+  /// Keeps a version of a pack through later updates, so that ``rollBack(assetPackWithID:toVersion:)`` can return to it.
+  /// ``checkForUpdates()`` does not remove a pack whose current version is pinned.
   ///
   /// - Parameters:
-  ///   - id: of a pack that is here.
-  ///   - version: nil: the one that is current.
-  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; `PackStoreError` `notFound` when no such version is kept.
+  ///   - id: an installed pack.
+  ///   - version: `nil` for the current version.
+  /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``; `PackStoreError` `notFound` if the version is not kept.
   public func pin(assetPackWithID id: String, version: Int? = nil) async throws {
     let core = try core, pack = try localPack(id)
     try await core.changing {
@@ -39,7 +39,7 @@ extension AssetPackManager {
     }
   }
 
-  /// Pins no version of a pack any more, and lets it be updated again after a rollback.
+  /// Removes all pins of a pack, and allows updates again after a rollback.
   ///
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
   public func unpin(assetPackWithID id: String) async throws {

@@ -1,18 +1,19 @@
 import Synchronization
 
-/// Manages the asset packs of an app: fetches them by policy and on request, keeps them up to date, and lends their files from one
-/// namespace.
+/// Manages the asset packs of an app: downloads them by policy and on request, keeps them up to date, and reads their files from
+/// one namespace.
 ///
 ///     let pack = try await AssetPackManager.shared.assetPack(withID: "Tutorial")
 ///     try await AssetPackManager.shared.ensureLocalAvailability(of: pack)
 ///     let video = try AssetPackManager.shared.contents(at: "Videos/Introduction.m4v")
 ///
-/// Several managers may work on one group at once, in one process or in many: a pack that two of them want comes once.
+/// Several managers may use one group at the same time, in one process or in several. A pack that two of them request is downloaded
+/// once.
 public actor AssetPackManager {
-  /// The manager of the program that runs, set up by its property list: ``ManagedConfiguration/main(environment:program:)``.
+  /// The manager of the running program, configured by its property list: ``ManagedConfiguration/main(environment:program:)``.
   ///
-  /// Where that cannot be done, each of its calls says why. The first use applies the policies that an installation, an update of
-  /// the app or another language call for, in the background.
+  /// If the configuration cannot be used, every throwing call throws the reason. The first use detects and handles events in the
+  /// background: an installation, an update of the app, or a change of language.
   public static let shared: AssetPackManager = {
     let manager = AssetPackManager(Result { try ManagedConfiguration.main() }, Options())
     Task { try? await manager.detectEvents() }
@@ -23,15 +24,15 @@ public actor AssetPackManager {
   private nonisolated let result: Result<CoreInUse, any Error>
   private nonisolated let delegateHolder = Mutex(DelegateHolder())
 
-  /// How far the essential packs are together: see ``ensureEssential()``.
+  /// The progress of all essential packs together; see ``ensureEssential()``.
   public nonisolated let essentialProgress: Progress
 
-  /// What happens to all downloads, from the moment on from which it is iterated. It never ends.
+  /// The status updates of all downloads, from the start of iteration. The sequence never ends.
   public nonisolated let statusUpdates: DownloadStatusUpdates
 
-  /// A manager of its own, set up by the program.
+  /// Creates a manager with a configuration that the program supplies.
   ///
-  /// - Throws: ``ManagedPacksError``; what opening a store throws.
+  /// - Throws: ``ManagedPacksError``; errors of opening the store.
   public init(configuration: ManagedConfiguration, options: Options = Options()) throws {
     self.init(.success(configuration), options)
     _ = try result.get()
@@ -47,20 +48,20 @@ public actor AssetPackManager {
     }
   }
 
-  /// - Throws: why the manager could not be set up.
+  /// - Throws: the reason why the manager could not be created.
   nonisolated var core: ManagedCore {
     get throws { try result.get().core }
   }
 
-  /// The same, to ask sites: an override that has begun or ended meanwhile counts from now on.
+  /// Returns the core to contact sites with: applies an override that has begun or ended since the last call.
   nonisolated func coreToAsk() throws -> ManagedCore { try result.get().question() }
 
-  /// The store with the packs of the group: for what goes beyond packs, such as listings, conflicts, and verification.
+  /// The store with the packs of the group, for tasks that this class does not cover, such as listings, conflicts and verification.
   public nonisolated var store: Store {
     get throws { try core.store }
   }
 
-  /// What happens to one pack's download, from now on; it ends when the download has.
+  /// Returns the status updates of one pack's download, from now on. The sequence ends with the download.
   public nonisolated func statusUpdates(forAssetPackWithID id: String) -> DownloadStatusUpdates {
     DownloadStatusUpdates(hub, pack: id)
   }
@@ -72,7 +73,7 @@ public actor AssetPackManager {
     var listener: Task<Void, Never>?
   }
 
-  /// Gets what ``statusUpdates`` tells. Not kept alive by the manager.
+  /// The delegate that receives the events of ``statusUpdates``. The manager holds it weakly.
   public nonisolated var delegate: (any BAManagedAssetPackDownloadDelegate)? {
     get { delegateHolder.withLock { $0.delegate } }
     set {
@@ -93,7 +94,7 @@ public actor AssetPackManager {
   deinit { delegateHolder.withLock { $0.listener?.cancel() } }
 }
 
-/// What a delegate gets to know of downloads: Apple's Objective-C protocol, in Swift.
+/// Receives the events of downloads: Apple's Objective-C protocol in Swift.
 public protocol BAManagedAssetPackDownloadDelegate: AnyObject, Sendable {
   func downloadOfAssetPackBegan(_ assetPack: AssetPack)
   func downloadOfAssetPackPaused(_ assetPack: AssetPack)

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// What a manager works with: the group's folder, the store, the sites, the downloads.
+/// The parts of a manager: the group's folder, the store, the sites and the downloads.
 final class ManagedCore: Sendable {
   let configuration: ManagedConfiguration
   let options: AssetPackManager.Options
@@ -13,24 +13,24 @@ final class ManagedCore: Sendable {
   let reader: NamespaceReader
   let materializer: Materializer
   let scheduler: DownloadScheduler
-  /// Nil: this process asks no agent.
+  /// `nil` if this process does not contact the agent.
   let agent: AgentClient?
-  /// Nil: the process is an agent.
+  /// `nil` if ``agent`` is `nil`.
   private let watch: AgentWatch?
-  /// What keeps the folder of an override; nil: there is none.
+  /// Keeps the folder of an override; `nil` without an override.
   private let overrideUse: OverrideUse?
-  /// Requests are noted in the order in which they were made and met. A request is noted and given to the scheduler in one step of
-  /// this queue, so that the end of the download before it cannot remove it.
+  /// Records requests in the order in which they are made and completed. One step of this queue records a request and passes it to
+  /// the scheduler, so that the end of an earlier download cannot remove it.
   let journalQueue = DispatchQueue(label: "PackStore.journal")
   private let isRegistered = Atomic(false)
   private let views: Mutex<ViewFolder?> = Mutex(nil)
-  /// What the app chose, as the journal had it when it was first asked; nil: it was not asked yet.
+  /// The language that the app chose, as the journal had it on first use; `nil` before that.
   private let chosenLanguage: Mutex<LanguageTag??> = Mutex(nil)
-  /// What the last listings said, for questions that ask no site.
+  /// The last catalog, for calls that contact no site.
   private let lastCatalog: Mutex<PackCatalog?> = Mutex(nil)
 
-  /// - Parameter override: the base that counts in place of the configuration's sites; store and sites of the options do not count
-  ///   then.
+  /// - Parameter override: the base used in place of the configuration's sites. With an override, `store` and `sites` of the
+  ///   options are ignored.
   init(
     _ given: ManagedConfiguration, _ options: AssetPackManager.Options, hub: StatusHub, override: URLOverride? = nil
   ) throws {
@@ -57,7 +57,7 @@ final class ManagedCore: Sendable {
     self.store = store
     var template = options.pullOptions
     if let authority = override?.authority { template.authority = authority }
-    // The server of an override is a developer's.
+    // Credentials are not sent to the server of an override, which belongs to a developer.
     template.authorization =
       override == nil ? template.authorization?.limited(toServerOf: configuration.sites.map(\.location)) : nil
     template.clock = options.clock
@@ -82,7 +82,7 @@ final class ManagedCore: Sendable {
     scheduler = DownloadScheduler(
       rules: rules, clock: options.clock, hub: hub,
       onEnd: { pack, error, scheduler in
-        // What may succeed when it is tried again is taken up at the next launch.
+        // A download that may succeed on a retry continues at the next launch.
         guard error.map({ !DownloadRules.isTemporary($0) && !($0 is PackHandedOver) }) ?? true else { return }
         queue.async {
           // A request made since then belongs to the next download.
@@ -123,7 +123,7 @@ final class ManagedCore: Sendable {
 
   private static func openStore(_ folder: GroupFolder, _ options: AssetPackManager.Options) throws -> Store {
     let cache = Store.Cache(folder: folder.cache, byteBudget: options.cacheByteBudget)
-    // What may be purged comes again when it is asked for; the write that finds the disk full does not.
+    // Purgeable data is downloaded again on request; a write that fails because the disk is full is not repeated.
     let owner = Store.SpaceOwner { byteCount in
       PurgeableDownloads.makeRoom(byteCount: byteCount, in: folder)
       return true
@@ -132,14 +132,14 @@ final class ManagedCore: Sendable {
       at: folder.store, options: Store.Options(cache: options.cacheByteBudget > 0 ? cache : nil, spaceOwner: owner))
   }
 
-  /// Changes the store, or what lies beside it: an agent that has stopped does not keep this waiting for long.
+  /// Changes the store or the group's folder, with a bounded wait if a stopped agent holds a lock.
   func changing<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {
     try await watched(by: watch, body)
   }
 
-  /// The folder for plain files, made when it is first needed.
+  /// The folder for plain files, created on first use.
   func viewFolder() throws -> ViewFolder {
     try views.withLock { views in
       if let views { return views }
@@ -151,9 +151,9 @@ final class ManagedCore: Sendable {
 
   // MARK: - Sites
 
-  /// Asks all sites what they offer.
+  /// Returns the offers of all sites.
   ///
-  /// - Throws: what the first one throws, where none answers.
+  /// - Throws: the error of the first site if none answers.
   func catalog() async throws -> PackCatalog {
     try register()
     guard !sites.isEmpty else {
@@ -175,12 +175,12 @@ final class ManagedCore: Sendable {
     return catalog
   }
 
-  /// Notes the app once, before it is known which versions are for it.
+  /// Registers the app once, before versions are chosen for the apps of the group.
   private func register() throws {
     guard options.registersApp, !isRegistered.load(ordering: .relaxed) else { return }
     try journalQueue.sync {
       try journal.register(configuration)
-      // The app stays one of the group when the override ends.
+      // The app remains registered in the group when the override ends.
       guard folder.home != folder.path else { return }
       try JournalFile(in: folder.under(nil), watch: watch).register(configuration)
     }
@@ -201,11 +201,11 @@ final class ManagedCore: Sendable {
     }
   }
 
-  /// What was offered when a site was last asked in this process.
+  /// The catalog of the last contact with the sites in this process.
   var knownCatalog: PackCatalog? { lastCatalog.withLock { $0 } }
 
-  /// The open downloads by pack, and whether they are paused. When this returns, the journal has no request of a download that
-  /// had ended before.
+  /// Returns the open downloads by pack, and whether they are paused. On return, the journal contains no request of a download that
+  /// had already ended.
   func openDownloads() -> [String: Bool] {
     let open = scheduler.openDownloads
     journalQueue.sync {}
@@ -214,15 +214,15 @@ final class ManagedCore: Sendable {
 
   // MARK: - Languages
 
-  /// Takes a language in place of the user's preferences; nil: these decide again.
+  /// Sets a language that precedes the user's preferences; `nil` removes it.
   func choose(_ language: LanguageTag?) {
     journalQueue.sync { _ = try? journal.update { $0.chosenLanguage = language } }
     chosenLanguage.withLock { $0 = .some(language) }
   }
 
-  /// The user's preferences, the most preferred first: what the app chose comes before them.
+  /// Returns the preferred languages, the most preferred first: the app's choice, then the user's preferences.
   func preferredTags() -> [LanguageTag] {
-    // Reading a file must not read the journal.
+    // Cached, because reading a file must not read the journal.
     let chosen = chosenLanguage.withLock { known in
       if case .some(let tag) = known { return tag }
       let tag = (try? journal.read())?.chosenLanguage
@@ -232,7 +232,7 @@ final class ManagedCore: Sendable {
     return [chosen].compactMap { $0 } + preferredLanguages(options.environment)
   }
 
-  /// In which language packs are read.
+  /// Returns the language in which packs are read.
   func resolvedLanguage(of catalog: PackCatalog) -> LanguageTag? {
     let available = catalog.packs.compactMap(\.languageTag)
     return LanguageMatcher(available: available, primary: catalog.primaryLanguage).resolve(preferred: preferredTags())
@@ -241,7 +241,7 @@ final class ManagedCore: Sendable {
 
 // MARK: - Downloads
 
-/// Does something that may have to wait for a lock of the group.
+/// Runs `body`, which may have to wait for a lock of the group.
 private func watched<Result>(by watch: AgentWatch?, _ body: () throws -> Result) rethrows -> Result {
   guard let watch else { return try body() }
   return try watch.over(body)
@@ -254,8 +254,8 @@ private func watched<Result>(
   return try await watch.over(body)
 }
 
-/// Pulls a pack, where there is room, or what may be purged makes some. The store purges for one writer at a time, and fails those
-/// that find the disk full meanwhile: so a pull that does is begun once more.
+/// Pulls a pack after making room for it. The store purges for one writer at a time, and fails other writers that find the disk
+/// full; therefore a pull that fails with `noSpace` is repeated once.
 private func withRoom<Result>(
   for pack: AssetPack, _ id: PackID, in folder: FilePath, of store: Store, _ rules: DownloadRules,
   _ pull: () async throws -> Result
@@ -270,11 +270,11 @@ private func withRoom<Result>(
   }
 }
 
-/// Purges what may go where there is too little room for a download, if that is enough.
+/// Purges purgeable data if a download does not fit and purging frees enough space for it.
 private func ensureRoom(
   for pack: AssetPack, isHere: Bool, in folder: FilePath, of store: Store, _ rules: DownloadRules
 ) async throws {
-  // An update shares most bytes with what is here.
+  // An update shares most of its data with the installed version.
   let needed = rules.reservedByteCount.addingClamped(isHere ? 0 : pack.downloadSize)
   guard var free = rules.freeByteCount(folder), free < needed else { return }
   let purgeable = try await BlockingExecutor.run { try store.makeSnapshot().space().cache.byteCount }
@@ -288,7 +288,7 @@ private func ensureRoom(
     remedy: "make room for \(needed) bytes, for instance by removing asset packs")
 }
 
-/// Turns what came of a pull into an error where the pack is not what was asked for.
+/// Throws an error if the result of a pull is not the requested pack.
 private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) throws {
   switch pulled.outcome {
   case .updated, .unchanged, .healed: return
@@ -316,7 +316,7 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
   throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
 }
 
-/// Notes which root brought a pack.
+/// Records the root from which a pack was installed.
 private func note(_ pulled: PulledPack, of id: PackID, in journal: JournalFile) throws {
   guard [.updated, .unchanged, .healed].contains(pulled.outcome) else { return }
   let source = Journal.Source(origin: pulled.origin, channel: pulled.channel, root: pulled.root)
@@ -329,7 +329,7 @@ private func note(_ pulled: PulledPack, of id: PackID, in journal: JournalFile) 
   }
 }
 
-/// A request is paused or goes on, for processes that take it up. One that cannot be noted goes on there.
+/// Records whether a request is paused, for processes that continue it. If the write fails, those processes resume it.
 private func note(_ pack: AssetPack, isPaused: Bool, in journal: JournalFile) {
   guard let id = try? PackID(validating: pack.id), let request = (try? journal.read())?.requests[id],
     request.isPaused != isPaused
@@ -337,7 +337,7 @@ private func note(_ pack: AssetPack, isPaused: Bool, in journal: JournalFile) {
   try? journal.update { $0.requests[id]?.isPaused = isPaused }
 }
 
-/// A request is over. What cannot be written now is asked for once more at the next launch, which costs a question.
+/// Removes a finished request. If the write fails, the next launch makes the request once more, which costs one query.
 private func forget(_ pack: AssetPack, in journal: JournalFile) {
   guard let id = try? PackID(validating: pack.id), (try? journal.read())?.requests[id] != nil else { return }
   try? journal.update { $0.requests[id] = nil }

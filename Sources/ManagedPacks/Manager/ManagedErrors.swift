@@ -1,22 +1,22 @@
-/// What is not there. The codes are those of Apple's `BAManagedErrorCode`.
+/// A pack or file that does not exist. The codes equal Apple's `BAManagedErrorCode`.
 public enum ManagedBackgroundAssetsError: Error, Hashable, Sendable {
-  /// No site of the app offers such a pack, and it is not on this machine.
+  /// No site of the app offers the pack, and it is not on this machine.
   case assetPackNotFound(withID: String)
 
-  /// No pack on this machine has such a file.
+  /// No pack on this machine contains the file.
   case fileNotFound(at: FilePath)
 }
 
-/// The domain of the errors of managed packs, as `NSError` has it.
+/// The `NSError` domain of the errors of managed packs.
 public let BAManagedErrorDomain = "BAManagedErrorDomain"
 
-/// In the user info of an error: the id of the pack concerned.
+/// The user info key for the id of the pack.
 public let BAAssetPackIdentifierErrorKey = "BAAssetPackIdentifierErrorKey"
 
-/// In the user info of an error: the packs that are there.
+/// The user info key for the packs that are available.
 public let BASuccessesErrorKey = "BASuccessesErrorKey"
 
-/// In the user info of an error: what went wrong, by pack.
+/// The user info key for the failures, by pack.
 public let BAFailuresErrorKey = "BAFailuresErrorKey"
 
 extension ManagedBackgroundAssetsError: CustomNSError {
@@ -52,12 +52,12 @@ extension ManagedBackgroundAssetsError: CustomStringConvertible, LocalizedError 
 }
 
 extension AssetPackManager {
-  /// Some of the packs that were asked for are not there.
+  /// Some of the requested packs are not available.
   public struct LocalAvailabilityError: Error, Sendable {
-    /// The packs that are there.
+    /// The packs that are available.
     public let successes: Set<AssetPack>
 
-    /// Why the others are not.
+    /// The errors of the other packs.
     public let failures: [AssetPack: any Error]
   }
 }

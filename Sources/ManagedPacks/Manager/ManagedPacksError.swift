@@ -1,12 +1,11 @@
-/// What keeps a manager from doing its work that is neither a missing pack nor an error of a site or a store: most often how it
-/// was set up.
+/// An error of a manager that is neither a missing pack nor an error of a site or store; usually a configuration error.
 public struct ManagedPacksError: Error, Hashable, Sendable {
   public var code: Code
 
-  /// What is wrong, in a few English words.
+  /// The fault, in a few English words.
   public var reason: String
 
-  /// What to do about it.
+  /// The action that corrects it.
   public var remedy: String
 
   package init(_ code: Code, _ reason: String, remedy: String) {
@@ -18,25 +17,25 @@ public struct ManagedPacksError: Error, Hashable, Sendable {
   public enum Code: String, CaseIterable, Sendable {
     /// No property list was found, or it cannot be read.
     case noConfiguration
-    /// A key of the property list is missing, or has a value that makes no sense.
+    /// A key of the property list is missing or has an invalid value.
     case invalidConfiguration
     /// The group's folder cannot be used.
     case groupFolder
-    /// The group's agent cannot do its work, or an app or extension cannot be used by it.
+    /// The group's agent cannot work, or cannot use an app or extension.
     case agent
-    /// No version of the pack is for all apps of the group.
+    /// No offered version of the pack suits all apps of the group.
     case appsDisagree
-    /// What the group's journal says was written by a later version of this library.
+    /// A later version of this library wrote the group's journal.
     case newerJournal
-    /// A path leaves the namespace, or is that of the namespace itself.
+    /// A path leads out of the namespace, or is the root of the namespace.
     case invalidPath
-    /// The pack is offered, but not to this version of the app, this platform or this device.
+    /// The pack is offered, but not to this version of the app, platform or device.
     case notOffered
-    /// The site's state is older than what was seen before.
+    /// The site's root is older than one already seen.
     case staleSite
-    /// There is too little room on the disk.
+    /// The disk has too little free space.
     case lowSpace
-    /// Another base for the group has begun or ended meanwhile, or the one that was set cannot be used.
+    /// An override of the group's base began or ended during the call, or is invalid.
     case override
   }
 }

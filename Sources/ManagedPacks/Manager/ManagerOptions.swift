@@ -1,76 +1,76 @@
 extension AssetPackManager {
-  /// What an app may put in the place of what a manager does by itself.
+  /// The settings with which an app changes a manager's behaviour.
   public struct Options: Sendable {
-    /// How downloads share the machine and the network.
+    /// The limits for downloads on this machine and network.
     public var rules = DownloadRules()
 
-    /// Filters packs that a policy would fetch; what the app asks for itself is not asked about.
+    /// Decides whether to download a pack that a policy requires. Not called for packs that the app requests itself.
     public var shouldDownload: (@Sendable (AssetPack) -> Bool)?
 
-    /// Called when a site was pulled from for the first time whose key the configuration does not name: the key is pinned from now
-    /// on. By default a warning on standard error.
+    /// Called after the first pull from a site whose key is not in the configuration: that key is pinned from now on. The default
+    /// prints a warning on standard error.
     public var onFirstContact: @Sendable (_ site: String, _ key: SitePublicKey) -> Void = { site, key in
       warn(
         "the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on: compare it with what its "
           + "publisher says, and name it as PackStoreTrustedKey")
     }
 
-    /// Settings for every pull. Channel, key and version of the app are the configuration's, and the limit of rate is that of
-    /// ``rules``. A token or password in `authorization` is used only if all sites of the configuration are on one server, and
-    /// never for an override. The agent uses none.
+    /// The settings of every pull. The configuration determines channel, key and version of the app; ``rules`` determines the rate
+    /// limit. A token or password in `authorization` is used only if all sites of the configuration are on one server, and never
+    /// for an override. The agent uses none.
     public var pullOptions = Store.PullOptions()
 
-    /// What the store keeps decoded of large assets, in bytes; 0: nothing.
+    /// The budget for decoded copies of large assets, in bytes; 0 disables the cache.
     public var cacheByteBudget = 512 << 20
 
-    /// Where folders and languages are looked up. By default the process's.
+    /// The environment variables for folders and languages (default: the environment of the process).
     public var environment = ProcessInfo.processInfo.environment
 
-    /// A store to use in place of the group's.
+    /// A store to use in place of the group's store. Ignored while an override is in effect.
     public var store: Store?
 
-    /// Which of the packs to fetch that an event calls for, asked after ``shouldDownload``.
+    /// Selects the packs to download from the packs that an event requires. Called after ``shouldDownload``.
     package var filter: (@Sendable (BAContentRequest, [AssetPack]) async -> FilterAnswer)?
 
-    /// Told why packs are fetched for an event, or not.
+    /// Receives the reasons why an event downloads packs or not.
     package var explain: (@Sendable (BAContentRequest, [PolicyDecision]) -> Void)?
 
-    /// Notes the app in the group's journal: an extension that runs by itself is none.
+    /// Whether to register the app in the group's journal; false for an extension that runs by itself.
     package var registersApp = true
 
-    /// The journal says which downloads are paused, and what happens to them is not written there: an agent's, which would undo
-    /// what an app has written meanwhile.
+    /// Whether pauses come from the journal only and are not written to it. Set for the agent, which would otherwise undo changes
+    /// that an app has made since.
     package var followsJournal = false
 
-    /// Asks the agent for a pack that it is fetching, and tells it of requests.
+    /// Whether to ask the agent for packs that it is downloading, and to notify it of requests.
     package var speaksToAgent = true
 
-    /// How long an agent may keep a lock from this app without a word.
+    /// The time for which a silent agent may keep a lock from this app.
     package var agentPatience = AgentClient.patience
 
-    /// Who is at the other end of a socket.
+    /// Returns the identity of the peer of a socket.
     package var credentials = PeerCredentials.system
 
-    /// Sites in place of those of the configuration.
+    /// Sites to use in place of the configuration's sites.
     package var sites: [any PackSite]?
 
-    /// Other time than the world's.
+    /// The clock; tests replace it.
     package var clock = TransferClock.system
 
-    /// Seconds since 1970: whether an override has ended.
+    /// Returns the time in seconds since 1970; determines whether an override has ended.
     package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
-    /// Which override counts.
+    /// The choice of the override to apply.
     package enum OverrideRule: Sendable {
-      /// The one of the group's folder, as of each question.
+      /// The override in the group's folder, read before each contact with the sites.
       case ofTheGroup
-      /// This one, or none, whatever the folder says.
+      /// This override, or none, regardless of the folder.
       case fixed(URLOverride?)
     }
 
     package var override = OverrideRule.ofTheGroup
 
-    /// Called when an override has begun to count, has ended, or does not count. By default a warning on standard error.
+    /// Called when an override begins, ends or is rejected. The default prints a warning on standard error.
     package var onOverride: @Sendable (String) -> Void = { warn($0) }
 
     public init() {}

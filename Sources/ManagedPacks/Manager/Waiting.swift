@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Waits for what is asynchronous, on the caller's thread, which is none of Swift's concurrency: for callers in C, and benchmarks.
+/// Runs `body` and blocks the calling thread until it returns. For callers in C and benchmarks; never call it on a thread of Swift
+/// concurrency.
 package func waiting<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
   let done = DispatchSemaphore(value: 0)
   // Written before the signal, read after it.

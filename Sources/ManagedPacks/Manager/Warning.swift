@@ -1,2 +1,2 @@
-/// Tells people on standard error, after the name of the program. A warning that cannot be written is lost.
+/// Writes a warning to standard error, after the program's name. Failures to write are ignored.
 func warn(_ text: String) { _ = try? FileDescriptor.standardError.writeAll("\(programName()): \(text)\n".utf8) }

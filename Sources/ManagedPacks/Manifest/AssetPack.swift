@@ -1,28 +1,28 @@
-/// A pack as a site offers it to this app: one version of it. What it says may be out of date when the site changes.
+/// One version of a pack that a site offers to this app. The value may be out of date once the site changes.
 public struct AssetPack: Identifiable, Hashable, Sendable {
   public let id: String
 
   public let version: Int
 
-  /// What a device that has nothing fetches for it, in bytes.
+  /// The download size for an empty store, in bytes.
   public let downloadSize: Int
 
-  /// The JSON that the publisher attached for the app, byte for byte; nil: none.
+  /// The JSON that the publisher attached for the app, byte for byte; `nil` if none.
   public let userInfo: Data?
 
-  /// The language of what is in the pack; nil: it is for every language.
+  /// The language of the pack's content; `nil` if it is for every language.
   public let language: Locale.Language?
 
-  /// When the pack is fetched before the app asks for it.
+  /// The events that download the pack without a request of the app.
   public let downloadPolicy: DownloadPolicy
 
-  /// By whose word the pack is offered.
+  /// The publisher of the pack.
   public let origin: Store.Origin
 
-  /// The language as it was written.
+  /// The language tag, as the publisher wrote it.
   let languageTag: LanguageTag?
 
-  /// Which of the configuration's sites offers it.
+  /// The index of the offering site in the configuration.
   let site: Int
 
   package init(
@@ -46,7 +46,7 @@ extension AssetPack: CustomStringConvertible {
 }
 
 extension AssetPack {
-  /// What is known of a pack here and on its site.
+  /// The state of a pack on this machine and on its site.
   public struct Status: OptionSet, Hashable, Sendable {
     public let rawValue: Int
 
@@ -54,23 +54,23 @@ extension AssetPack {
 
     /// The site offers the pack to this app.
     public static let downloadAvailable = Self(rawValue: 1 << 0)
-    /// The site offers a newer version than the one that is here, and it would be taken.
+    /// The site offers a newer version than the installed one, and an update would install it.
     public static let updateAvailable = Self(rawValue: 1 << 1)
-    /// The version that is here is the one that it is compared with.
+    /// The installed version is the version it is compared with.
     public static let upToDate = Self(rawValue: 1 << 2)
-    /// The version that is here is another one.
+    /// The installed version differs from the version it is compared with.
     public static let outOfDate = Self(rawValue: 1 << 3)
-    /// The pack is gone from its site: it cannot be updated, nor fetched again once it is removed.
+    /// The site no longer lists the pack: it cannot be updated, or downloaded again after its removal.
     public static let obsolete = Self(rawValue: 1 << 4)
-    /// The pack is being fetched, or waits for it.
+    /// The pack is being downloaded or is queued.
     public static let downloading = Self(rawValue: 1 << 5)
-    /// The pack is here.
+    /// The pack is complete on this machine.
     public static let downloaded = Self(rawValue: 1 << 6)
   }
 }
 
 extension AssetPack.Status: CustomStringConvertible {
-  /// `downloadAvailable|upToDate|downloaded`.
+  /// For example `downloadAvailable|upToDate|downloaded`.
   public var description: String {
     let names: [(Self, String)] = [
       (.downloadAvailable, "downloadAvailable"), (.updateAvailable, "updateAvailable"), (.upToDate, "upToDate"),

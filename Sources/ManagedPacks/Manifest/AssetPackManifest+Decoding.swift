@@ -1,19 +1,19 @@
 extension AssetPackManifest {
-  /// The most bytes of a download manifest.
+  /// The size limit of a download manifest, in bytes.
   public static let byteCountLimit = 16 << 20
 
-  /// Reads a download manifest, such as `packstore download-manifest` makes.
+  /// Reads a download manifest, such as `packstore download-manifest` writes.
   ///
-  /// - Throws: `PackStoreError` `corrupt` for what is none, and what reading the file throws.
+  /// - Throws: `PackStoreError` `corrupt` if the file is not a valid download manifest; errors of reading the file.
   public init(contentsOf url: URL, appGroupID: String) throws {
     let path = try FilePath(fileURL: url)
     try self.init(
       bytes: InputFile(path).contents(limit: Self.byteCountLimit), appGroupID: appGroupID, name: path.string)
   }
 
-  /// Takes the bytes of a download manifest apart.
+  /// Parses a download manifest.
   ///
-  /// - Throws: `PackStoreError` `corrupt` for what is none.
+  /// - Throws: `PackStoreError` `corrupt` if the data is not a valid download manifest.
   public init(from data: Data, appGroupID: String) throws {
     try self.init(bytes: Array(data), appGroupID: appGroupID, name: "download manifest")
   }
@@ -60,7 +60,7 @@ extension AssetPack {
     self.init(id: id, version: version, downloadByteCount: size, attributes: attributes, origin: .unknown)
   }
 
-  /// Nil for what is no policy.
+  /// Returns `nil` for an invalid policy.
   private static func policy(_ value: JSONValue?) -> DownloadPolicy? {
     guard let value else { return .onDemand }
     guard let policy = value.object?.first, value.object?.count == 1 else { return nil }

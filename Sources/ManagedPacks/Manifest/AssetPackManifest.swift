@@ -1,14 +1,14 @@
 /// The packs that are offered to an app.
 public struct AssetPackManifest: Hashable, Sendable {
-  /// The group of apps that it was read for.
+  /// The group of apps for which the manifest was read.
   public let appGroupID: String
 
   public let assetPacks: Set<AssetPack>
 
-  /// The language of packs that name none; nil: the site does not say.
+  /// The language of packs that specify none; `nil` if the site does not specify it.
   public let primaryLanguage: Locale.Language?
 
-  /// The language that the app's packs are read in; nil where no pack has one.
+  /// The language in which the app's packs are read; `nil` if no pack specifies a language.
   public let resolvedLanguage: Locale.Language?
 
   package init(
@@ -21,13 +21,13 @@ public struct AssetPackManifest: Hashable, Sendable {
     self.resolvedLanguage = resolvedLanguage.map { Locale.Language(identifier: $0.text) }
   }
 
-  /// The languages that packs are in.
+  /// The languages of the packs.
   public var availableLanguages: Set<Locale.Language> { Set(assetPacks.compactMap(\.language)) }
 
   /// The packs in the resolved language.
   public var localizedAssetPacks: Set<AssetPack> { resolvedLanguage.map { localizedAssetPacks(for: $0) } ?? [] }
 
-  /// The packs in the language that comes nearest to another one; none where all are in languages of other people.
+  /// Returns the packs in the language nearest to `language`; empty if no pack's language matches it.
   public func localizedAssetPacks(for language: Locale.Language) -> Set<AssetPack> {
     let tags = Set(assetPacks.compactMap(\.languageTag))
     guard let wanted = try? LanguageTag(language.maximalIdentifier),
@@ -38,7 +38,7 @@ public struct AssetPackManifest: Hashable, Sendable {
     }
   }
 
-  /// The pack of that name.
+  /// Returns the pack with an id.
   ///
   /// - Throws: ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
   public func assetPack(withID id: String) throws -> AssetPack {

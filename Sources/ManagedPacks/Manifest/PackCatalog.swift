@@ -1,24 +1,24 @@
-/// What the sites of an app offer together: each pack by one site.
+/// The combined offers of an app's sites; each pack comes from one site.
 struct PackCatalog: Sendable {
-  /// By site; nil where it did not answer.
+  /// The listings by site; `nil` for a site that did not answer.
   let listings: [SiteListing?]
 
-  /// Why sites did not answer.
+  /// The errors of the sites that did not answer.
   let errors: [any Error]
 
-  /// What is offered to this app, in order of ids.
+  /// The packs offered to this app, sorted by id.
   let packs: [AssetPack]
 
   private let byID: [String: AssetPack]
-  /// What the apps of the group cannot agree on.
+  /// The packs for which no version suits all apps of the group.
   let disagreements: [String: AppDisagreement]
-  /// All that is listed, be it for others, and the publisher.
+  /// The publishers of all listed packs, including packs for other apps and devices.
   private let listed: [String: Store.Origin]
 
   /// - Parameters:
-  ///   - answers: in the configuration's order: the first site that has a pack gives it.
-  ///   - localOrigin: the publisher of a pack that is here, whose site comes first for it.
-  /// - Throws: the first error where no site answered.
+  ///   - answers: in the order of the configuration: the first site that lists a pack offers it.
+  ///   - localOrigin: the publisher of an installed pack, whose site takes precedence for that pack.
+  /// - Throws: the first error if no site answered.
   init(_ answers: [Result<SiteListing, any Error>], localOrigin: (PackID) -> Store.Origin?) throws {
     listings = answers.map { try? $0.get() }
     errors = answers.compactMap { if case .failure(let error) = $0 { error } else { nil } }
@@ -49,22 +49,22 @@ struct PackCatalog: Sendable {
 
   func pack(_ id: String) -> AssetPack? { byID[id] }
 
-  /// Why there is no offer of a pack.
+  /// Returns the error for a pack that is not offered.
   func error(ofMissing id: String) -> any Error {
     disagreements[id]?.error(id) ?? ManagedBackgroundAssetsError.assetPackNotFound(withID: id)
   }
 
   func isListed(_ id: String) -> Bool { listed[id] != nil }
 
-  /// The language of packs that name none: the first site's that says one.
+  /// The language of packs that specify none: the first language that a site specifies.
   var primaryLanguage: LanguageTag? { listings.lazy.compactMap { $0?.primaryLanguage }.first }
 
-  /// The root that offers a pack.
+  /// Returns the root that offers a pack.
   func source(of pack: AssetPack) -> Journal.Source? {
     guard listings.indices.contains(pack.site), let listing = listings[pack.site] else { return nil }
     return Journal.Source(origin: listing.origin, channel: listing.channel, root: listing.root)
   }
 
-  /// The listing of a publisher's site.
+  /// Returns the listings of a publisher's sites.
   func listings(of origin: Store.Origin) -> [SiteListing] { listings.compactMap { $0 }.filter { $0.origin == origin } }
 }

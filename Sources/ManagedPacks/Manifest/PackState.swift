@@ -1,17 +1,18 @@
-/// What a status is made of: what is here of a pack, what its site offers, and what it is compared with.
+/// The facts that determine a status: the installed version, the offered version, and whether the pack is listed and being
+/// downloaded.
 package struct PackState: Hashable, Sendable {
-  /// The version that is here; nil: none.
+  /// The installed version; `nil` if the pack is not installed or not complete.
   package var local: UInt64?
 
   package var localOrigin = Store.Origin.unknown
 
-  /// The pack stays at its version, since a rollback.
+  /// Whether the pack stays at its version after a rollback.
   package var isHeld = false
 
-  /// Whether a site lists the pack, be it for other apps or devices.
+  /// Whether a site lists the pack, including for other apps or devices.
   package var isListed = false
 
-  /// The version that a site offers this app; nil: none.
+  /// The version that a site offers this app; `nil` if none.
   package var offered: UInt64?
 
   package var offeredOrigin = Store.Origin.unknown
@@ -20,12 +21,12 @@ package struct PackState: Hashable, Sendable {
 
   package init() {}
 
-  /// The status of the pack on its site and here.
+  /// The status of the pack on its site and on this machine.
   package var status: AssetPack.Status { status(relativeTo: offered, of: offeredOrigin) }
 
-  /// The status against one version, which the site may have replaced since.
+  /// Returns the status compared with a version that the site may have replaced since.
   ///
-  /// - Parameter version: nil: there is none to compare with, so what is here is as new as can be.
+  /// - Parameter version: `nil` if no version exists to compare with; the installed version then counts as up to date.
   package func status(relativeTo version: UInt64?, of origin: Store.Origin) -> AssetPack.Status {
     var status: AssetPack.Status = isDownloading ? .downloading : []
     if offered != nil { status.insert(.downloadAvailable) }
@@ -33,7 +34,7 @@ package struct PackState: Hashable, Sendable {
     status.insert(.downloaded)
     guard isListed else { return status.union(.obsolete) }
     guard let version else { return status.union(.upToDate) }
-    // Numbers of different publishers say nothing of each other.
+    // Version numbers of different publishers are not comparable.
     guard origin == localOrigin else { return status.union(.outOfDate) }
     guard local != version else { return status.union(.upToDate) }
     status.insert(.outOfDate)

@@ -1,10 +1,10 @@
-/// What happened, so that policies are to be applied.
+/// The events that apply policies.
 public enum BAContentRequest: Int, CaseIterable, Sendable {
-  /// The app was installed, and was not here before.
+  /// The app was installed for the first time.
   case install = 1
-  /// The app, which was here, is another version now.
+  /// The app was updated to another version.
   case update = 2
-  /// Time went by.
+  /// A periodic check is due.
   case periodic = 3
   /// The user prefers another language.
   case languageChange = 4

@@ -1,12 +1,12 @@
-/// When a pack that is gone from its site is removed here.
+/// Decides when a pack that its publisher has withdrawn is removed from this machine.
 package enum ObsoleteRule {
-  /// Whether a listing says that a pack is withdrawn: it is valid and no mirror's that lags, of the pack's own publisher and
-  /// channel, newer than the one that brought the pack, and has no word of it. What was added here, pinned, or held since a
-  /// rollback stays in any case.
+  /// Returns whether a listing shows that a pack is withdrawn. The listing must be current, from the pack's publisher and channel,
+  /// newer than the root from which the pack was installed, and must not list the pack. Packs that were added locally, packs whose
+  /// current version is pinned, and packs that stay at a version after a rollback are never obsolete.
   ///
   /// - Parameters:
-  ///   - pack: as it is here.
-  ///   - source: by which root it came; nil: not by a manager.
+  ///   - pack: the installed pack.
+  ///   - source: the root from which it was installed; `nil` if no manager installed it.
   package static func isObsolete(_ pack: Facts, source: Journal.Source?, listing: SiteListing) -> Bool {
     guard let source, !pack.isHeld, !pack.isPinned, !listing.isStale else { return false }
     switch pack.origin {
@@ -17,7 +17,7 @@ package enum ObsoleteRule {
       && listing.root > source.root && !listing.packs.contains { $0.id == pack.id }
   }
 
-  /// What counts of a pack that is here.
+  /// The relevant facts about an installed pack.
   package struct Facts: Hashable, Sendable {
     package var id: PackID
     package var origin: Store.Origin

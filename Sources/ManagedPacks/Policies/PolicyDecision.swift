@@ -1,17 +1,17 @@
-/// What an event means for a pack.
+/// The decision on a pack for an event.
 package struct PolicyDecision: Hashable, Sendable {
   package var pack: AssetPack
   package var reason: PolicyReason
 
-  /// Whether it is fetched.
+  /// Whether the pack is downloaded.
   package var isFetched: Bool { reason == .event || reason == .update }
 }
 
-/// What an app's extension says of packs.
+/// The decision of an app's extension on packs.
 package struct FilterAnswer: Hashable, Sendable {
-  /// The ids of those to fetch.
+  /// The ids of the packs to download.
   package var wanted: Set<String>
-  /// It ended, or had to be ended, before it had answered: an app does not wait for its essential packs then.
+  /// Whether the extension ended, or was ended, before it answered. The app then does not wait for its essential packs.
   package var hasCrashed = false
 
   package init(wanted: Set<String>, hasCrashed: Bool = false) {

@@ -1,32 +1,32 @@
-/// Why a pack is fetched without being asked for, or is not.
+/// The reason why an event downloads a pack or not.
 package enum PolicyReason: String, CaseIterable, Sendable {
-  /// The event calls for it.
+  /// The event requires it.
   case event
-  /// It is here; newer versions are left to updates.
+  /// It is installed; `checkForUpdates` installs newer versions.
   case here
-  /// It is in another language than the one that is read.
+  /// It is in a language other than the resolved one.
   case language
-  /// Its policy is to be asked for.
+  /// Its policy is on demand.
   case onDemand = "on_demand"
   /// Its policy names another event.
   case otherEvent = "other_event"
-  /// An event before has called for it; what was removed since stays away.
+  /// Policies were already applied to it; a pack removed since then is not downloaded again.
   case seen
-  /// The app's filter, or its extension, does not want it.
+  /// The app's filter or extension rejected it.
   case filter
-  /// A newer version of what is here is offered.
+  /// A newer version than the installed one is offered.
   case update
 }
 
-/// Which packs are fetched without being asked for.
+/// Selects the packs to download without a request of the app.
 package enum PolicyRules {
-  /// The packs that an event makes the client fetch, each with how soon it is wanted; in order of ids.
+  /// Returns the packs that an event downloads, each with its urgency, sorted by id.
   ///
   /// - Parameters:
-  ///   - packs: what is offered.
-  ///   - isLocal: whether a pack is here: it is left to updates.
-  ///   - seen: packs that policies were applied to before.
-  ///   - language: that in which packs are read; packs in another one are not fetched.
+  ///   - packs: the offered packs.
+  ///   - isLocal: whether a pack is installed; installed packs are left to updates.
+  ///   - seen: the packs to which policies were already applied.
+  ///   - language: the resolved language; packs in other languages are not downloaded.
   package static func packs(
     for event: BAContentRequest, among packs: some Sequence<AssetPack>, isLocal: (String) -> Bool, seen: Set<PackID>,
     language: LanguageTag?
@@ -37,7 +37,7 @@ package enum PolicyRules {
     return chosen.sorted { $0.id < $1.id }.map { ($0, isEssential($0) ? .essential : .prefetch) }
   }
 
-  /// Why an event makes the client fetch a pack, or does not.
+  /// Returns the reason why an event downloads a pack or not.
   package static func reason(
     for event: BAContentRequest, _ pack: AssetPack, isLocal: Bool, seen: Set<PackID>, language: LanguageTag?
   ) -> PolicyReason {
@@ -49,14 +49,14 @@ package enum PolicyRules {
       switch event {
       case .install: events.contains(.firstInstallation)
       case .update: events.contains(.subsequentUpdate)
-      // A pack that the publisher added since the last event. One that was removed here stays away.
+      // Only a pack that the publisher added since the last event; a pack removed on this machine is not downloaded again.
       case .periodic: !seen.contains { $0.name == pack.id }
       case .languageChange: pack.languageTag != nil
       }
     return isCalledFor ? .event : event == .periodic ? .seen : .otherEvent
   }
 
-  /// Whether an app does not start without a pack.
+  /// Returns whether an app cannot start without a pack.
   package static func isRequired(_ pack: AssetPack, by app: Journal.App, language: LanguageTag?) -> Bool {
     guard isEssential(pack), isRead(pack, in: language) else { return false }
     let events = pack.downloadPolicy.events

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The packs of a store's newest generation, cached until a commit. Looking a pack up costs no system call; whether it is whole is
-/// cached until a file is deleted or added, which costs two to seven.
+/// The packs of a store's newest generation, cached until a commit. Looking up a pack needs no system call. Completeness is cached
+/// until a file is deleted or added; that check needs two to seven system calls.
 final class LocalPacks: Sendable {
   struct Contents: Sendable {
     let generation: Store.Generation
     let packs: [String: LocalPack]
-    /// In the order in which they win.
+    /// In order of precedence.
     let order: [LocalPack]
-    /// Any of them is in a language.
+    /// Whether any pack has a language.
     let hasLanguages: Bool
   }
 
@@ -16,7 +16,7 @@ final class LocalPacks: Sendable {
   private let known: Mutex<Contents?> = Mutex(nil)
   private let presence: Mutex<Presence?> = Mutex(nil)
 
-  /// Which packs were whole while the same files existed.
+  /// The packs that were complete while the same files existed.
   private struct Presence {
     let generation: Store.Generation
     let stamp: UInt64
@@ -30,7 +30,7 @@ final class LocalPacks: Sendable {
 
   init(of store: Store) { self.store = store }
 
-  /// What is here now.
+  /// Returns the installed packs.
   func current() throws -> Contents {
     let generation = try store.newestGeneration()
     if let known = known.withLock({ $0 }), known.generation == generation { return known }
@@ -39,8 +39,8 @@ final class LocalPacks: Sendable {
     return contents
   }
 
-  /// Whether a pack is whole, by the times of the folders that contain its files. A file that was cut short is found by
-  /// ``isWhole(_:)``, and when it is read. Never blocks for longer than it takes to read a commit of another process.
+  /// Returns whether a pack is complete, judged by the modification times of the folders that contain its files. A truncated file
+  /// is detected by ``isWhole(_:)``, and when it is read. Blocks at most as long as reading a commit of another process takes.
   func isAvailable(_ id: String) -> Bool {
     guard let contents = try? current(), contents.packs[id] != nil else { return false }
     if let stamp = store.filesStamp(),
@@ -51,9 +51,9 @@ final class LocalPacks: Sendable {
     return (try? isWhole(id)) ?? false
   }
 
-  /// Whether a pack is whole, durable or not, by the lengths of all of its files and by the damage that was found when they were read.
+  /// Returns whether a pack is complete, durable or not, judged by the lengths of all its files and by damage found during reads.
   ///
-  /// - Complexity: as `Snapshot.availability(of:)`.
+  /// - Complexity: that of `Snapshot.availability(of:)`.
   func isWhole(_ id: String) throws -> Bool {
     guard let local = try current().packs[id] else { return false }
     let stamp = store.filesStamp()
@@ -73,7 +73,7 @@ final class LocalPacks: Sendable {
     }
   }
 
-  /// Forgets which packs are whole: a read found bytes missing that the folders' times did not show.
+  /// Discards the cached completeness, after a read found missing data that the folders' times did not show.
   func forgetPresence() { presence.withLock { $0 = nil } }
 
   private func read(_ snapshot: Snapshot) throws -> Contents {
