@@ -1,5 +1,5 @@
-// `import ManagedPacks` brings along what its API speaks of: packs and sites, `FilePath` and `FileDescriptor`, and from
-// Foundation `Data`, `URL`, `Locale` and `Progress`.
+// `import ManagedPacks` also imports the types of its API: packs and sites, `FilePath` and `FileDescriptor`, and Foundation's
+// `Data`, `URL`, `Locale` and `Progress`.
 
 @_exported public import Foundation
 @_exported public import PackDelivery

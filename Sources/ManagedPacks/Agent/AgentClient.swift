@@ -8,10 +8,9 @@ import Synchronization
   import Darwin
 #endif
 
-/// An app's way to the agent of its group. All that it does may come to nothing: the agent is a help, and the app goes on without
-/// it.
+/// An app's access to the agent of its group. Every call may fail: the agent is optional, and the app continues without it.
 package struct AgentClient: Sendable {
-  /// How long an app waits for an agent, in which it could do nothing else.
+  /// The time an app waits for an agent while it cannot do other work.
   package static let patience = Duration.seconds(5)
 
   private let folder: GroupFolder
@@ -24,25 +23,25 @@ package struct AgentClient: Sendable {
     self.credentials = credentials
   }
 
-  /// Nil: there is no agent, or it is none of this user's.
+  /// Connects to the agent. Returns `nil` if no agent exists, or it belongs to another user.
   ///
-  /// - Throws: ``LocalSocket/IsFull``: it has no time.
+  /// - Throws: ``LocalSocket/IsFull`` if the agent is busy.
   package func connect() throws -> AgentConnection? {
     guard pathExists(place.path), let socket = try LocalSocket.connect(to: place) else { return nil }
     guard let peer = credentials(socket.number), peer.user == geteuid() else { return nil }
     return AgentConnection(socket)
   }
 
-  /// Tells the agent that the journal has changed, if there is one; returns at once.
+  /// Notifies the agent, if one exists, that the journal has changed. Returns at once.
   package func refresh() {
     guard let connection = try? connect(),
       let frame = try? MessageFrames.frame(AgentRequest.refresh.encode())
     else { return }
-    // It fits into what the system holds. The agent reads it when it comes to it, also after this end was closed.
+    // The frame fits into the socket's buffer. The agent reads it later, even after this end was closed.
     _ = try? connection.socket.write(frame[...])
   }
 
-  /// Whether an agent exists and sends no reply within `limit`. Blocks.
+  /// Returns whether an agent exists and sends no reply within `limit`. Blocks.
   ///
   /// An agent that ends, or sends an invalid reply, is not silent.
   func isSilent(within limit: Duration) -> Bool {
@@ -67,11 +66,11 @@ package struct AgentClient: Sendable {
     }
   }
 
-  /// Kills the process that is the agent at this moment, if the system reports one. Another app of the group cannot direct the
-  /// signal to a process of its choice.
+  /// Kills the current agent's process, if the system reports one. Another app of the group cannot direct the signal to a process
+  /// of its choice.
   func killAgent() {
     guard let process = AgentElection.elected(in: folder), let handle = ProcessHandle.open(process),
-      // The process of the handle had the lock before, so the number did not change hands.
+      // The process of the handle had the lock before, so the number still refers to the same process.
       AgentElection.elected(in: folder) == process
     else { return }
     handle.kill()
@@ -87,19 +86,19 @@ package struct AgentClient: Sendable {
   }
 }
 
-/// An agent did not answer in time, and is still connected.
+/// The error for an agent that did not answer in time and is still connected.
 package struct AgentSilence: Error {}
 
-/// A connection to an agent. What was handed over by it is the app's until it is let go.
+/// A connection to an agent. Packs that the agent hands over belong to the app until the connection is closed.
 package final class AgentConnection: Sendable {
   let socket: LocalSocket
 
   init(_ socket: LocalSocket) { self.socket = socket }
 
-  /// Asks, and waits for the reply on a thread that may block.
+  /// Sends a request, and waits for the reply on a thread that may block.
   ///
-  /// - Parameter limit: how long; nil: until the agent answers, or is gone.
-  /// - Returns: nil: the connection has ended, or what came over it is no reply.
+  /// - Parameter limit: the time limit; `nil` to wait until the agent answers or disconnects.
+  /// - Returns: `nil` if the connection has ended, or the reply is invalid.
   /// - Throws: ``AgentSilence``, `CancellationError`.
   package func ask(_ request: AgentRequest, within limit: Duration?) async throws -> AgentReply? {
     do {
@@ -115,7 +114,7 @@ package final class AgentConnection: Sendable {
     }
   }
 
-  /// The same, on a thread that may block.
+  /// Sends a request and blocks the calling thread until the reply.
   fileprivate func exchange(_ request: AgentRequest, within limit: Duration?) throws -> AgentReply? {
     let clock = ContinuousClock(), end = limit.map { clock.now + $0 }
     var output = try MessageFrames.frame(request.encode())[...], frames = MessageFrames()

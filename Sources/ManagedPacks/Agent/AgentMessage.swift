@@ -1,39 +1,39 @@
 import PackStore
 
-// What an app and the agent of its group say to each other: JSON objects, each in one frame of `MessageFrames`. A member
-// `format` says the version of the protocol; members that are not known are left alone, so that later versions may add some.
+// Messages between an app and the agent of its group: JSON objects, each in one frame of `MessageFrames`. The member `format` is
+// the version of the protocol. Unknown members are ignored, so that later versions may add some.
 
-/// What an app asks the agent.
+/// A request of an app to the agent.
 package enum AgentRequest: Hashable, Sendable {
-  /// Is it there, and which process is it?
+  /// Return the agent's process id.
   case status
-  /// The journal has changed: read it.
+  /// Read the journal again: it has changed.
   case refresh
-  /// Stop fetching a pack, which the app fetches itself now: until the connection ends it is the app's.
+  /// Stop downloading a pack: the app downloads it itself until the connection ends.
   case handOver(PackID)
-  /// Stop downloading for an app with downloads of its own, which does it itself now: until the connection ends.
+  /// Stop downloading an app's own downloads: the app performs them itself until the connection ends.
   case handOverDownloads(app: String)
-  /// Apply the policies that an event calls for: of one app of the group, or of all.
+  /// Apply the policies for an event, for one app of the group or for all.
   case event(BAContentRequest, app: String?)
 }
 
-/// What the agent answers.
+/// A reply of the agent.
 package enum AgentReply: Hashable, Sendable {
-  /// The process that is the agent, and which other base counts, in a few words.
+  /// The agent's process id, and a summary of an active override.
   case status(process: Int32, override: String? = nil)
-  /// It was done. With an event, the packs that were asked for.
+  /// Success. For an event, the requested packs.
   case done(packs: [PackID])
-  /// It was not done.
+  /// Failure.
   case failed(reason: String)
 }
 
 /// The version of the protocol.
 package let agentProtocolVersion = 1
 
-/// The most bytes of a name or a reason in a message.
+/// The size limit of a name or reason in a message, in bytes.
 private let textByteCountLimit = 4096
 
-/// The most packs that a reply names; what is beyond is in the journal.
+/// The largest number of packs in a reply; the journal lists the others.
 private let packCountLimit = 256
 
 extension AgentRequest {
@@ -100,7 +100,7 @@ extension AgentReply {
 }
 
 extension BAContentRequest {
-  /// As commands and messages have it.
+  /// The name of the event in commands and messages.
   package var word: String {
     switch self {
     case .install: "install"
@@ -123,7 +123,7 @@ struct MessageMembers {
   private let members: [JSONMember]
 
   init(_ bytes: [UInt8]) throws {
-    // Depth and repeated names are the reader's to refuse.
+    // The reader rejects deep nesting and duplicate names.
     let document = JSONReader.read(bytes)
     guard document.faults.isEmpty, let members = document.root?.object else { throw AgentMessageError.malformed }
     self.members = members
@@ -170,7 +170,7 @@ enum MessageValue {
   case integer(Int)
   case boolean(Bool)
   case texts([String])
-  /// JSON already.
+  /// Encoded JSON.
   case json([UInt8])
 
   var bytes: [UInt8] {

@@ -1,28 +1,28 @@
-/// What an agent tells people: a line of its log.
+/// A message of an agent to the user: a line of its log.
 package struct AgentNotice: Sendable {
   package enum Kind: String, CaseIterable, Sendable {
-    /// It works for the group.
+    /// The agent works for the group.
     case started
-    /// It does not any more.
+    /// The agent has stopped.
     case stopped
-    /// An app whose requests it meets.
+    /// The agent serves an app.
     case app
-    /// It applied the policies of an event.
+    /// The agent applied the policies for an event.
     case event
-    /// What an extension did.
+    /// The answer or failure of an extension.
     case `extension`
-    /// A download began, or goes on.
+    /// A download started or continues.
     case began
     case paused
     case finished
     case failed
-    /// An app fetches a pack itself from now on.
+    /// An app downloads a pack itself from now on.
     case handedOver = "handed_over"
-    /// An app that was installed or updated can start: its essential packs have come, have failed, or are not waited for.
+    /// An app that was installed or updated can start: its essential packs were downloaded, have failed, or are not waited for.
     case launchable
-    /// Another base for the group begins to count, or has ended.
+    /// An override of the group's base became active or has ended.
     case override
-    /// What kept it from its work. It goes on.
+    /// An error. The agent continues.
     case problem
   }
 
@@ -30,7 +30,7 @@ package struct AgentNotice: Sendable {
   package var app: String?
   package var pack: String?
   package var version: Int?
-  /// A few English words.
+  /// A description in a few English words.
   package var text: String
   /// With `failed`.
   package var cause: (any Error)?
@@ -45,7 +45,7 @@ package struct AgentNotice: Sendable {
 }
 
 extension AgentNotice {
-  /// Nil for how far a download is: that is too much for a log.
+  /// `nil` for progress, which is too frequent for a log.
   init?(_ update: AssetPackManager.DownloadStatusUpdate, app: String) {
     let pack = update.assetPack
     switch update {
@@ -62,5 +62,5 @@ extension AgentNotice {
   }
 }
 
-/// What a download ends with that an app has taken over, or that the end of the agent ends: the request stays in the journal.
+/// The error of a download that an app has taken over, or that was stopped with the agent: its request stays in the journal.
 struct PackHandedOver: Error {}

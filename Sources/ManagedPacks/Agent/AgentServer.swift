@@ -9,41 +9,42 @@ import Synchronization
   import Darwin
 #endif
 
-/// Listens for the apps of a group: takes requests apart, has them answered, and says when an app is gone.
+/// Accepts the connections of the apps of a group: decodes requests, has them answered, and reports when an app disconnects.
 ///
-/// A connection is
+/// The states of a connection:
 /// ```
 ///  accepted --> reading --> answering --> reading ... --> closed
 ///      |           |            |
 ///      +-----------+------------+--> closed
 /// ```
-/// Only processes of this user come past *accepted*. While a connection is *answering*, nothing is read from it, so that each costs
-/// one request and one reply at most. It is closed when the other end is gone, when a message is none, and when one has begun and
-/// does not end in time, or none comes.
+/// Only processes of this user proceed past *accepted*. While a connection is *answering*, the server does not read from it, so
+/// each connection uses at most one request and one reply of memory. The server closes a connection if the peer disconnects, if a
+/// message is invalid, if a message is not complete in time, or if no message arrives in time.
 ///
-/// One thread does all of it, and waits for nothing but `poll`. If the limit of connections is reached, others wait to be accepted.
-/// A connection that is closed while it is *answering* counts until the answer is finished, so the limit bounds the work as well.
+/// One thread does all this, and blocks only in `poll`. If the limit of connections is reached, others wait to be accepted. A
+/// connection that is closed while it is *answering* counts until the answer is finished, so the limit bounds the work as well.
 package final class AgentServer: Sendable {
-  /// What any number of peers together can make the agent hold.
+  /// The limits for the resources that all peers together can use.
   package struct Limits: Sendable {
     package var connectionCount = 32
-    /// The connections among them that no app can retain by taking packs over.
+    /// The number of these connections that apps cannot keep by taking packs over.
     package var reservedCount = 2
-    /// The packs that one connection can take over.
+    /// The number of packs that one connection can take over.
     package var packCount = 8
-    /// From the first byte of a message to its last, and from a reply to the next message where nothing is handed over.
+    /// The time from the first byte of a message to its last, and from a reply to the next message on a connection without
+    /// handovers.
     package var messageTime = Duration.seconds(10)
 
     package init() {}
   }
 
-  /// What the agent does with its peers. Called on any thread.
+  /// The agent's handling of its peers. Called on any thread.
   package struct Handler: Sendable {
     /// Answers a request of a connection.
     package var answer: @Sendable (AgentRequest, _ connection: Int) async -> AgentReply
-    /// A connection has ended, of which requests were answered.
+    /// Called when a connection with at least one answered request has ended.
     package var end: @Sendable (_ connection: Int) -> Void
-    /// A peer that was turned away.
+    /// Called when a peer was rejected.
     package var refuse: @Sendable (_ reason: String) -> Void
 
     package init(
@@ -57,7 +58,7 @@ package final class AgentServer: Sendable {
   }
 
   private struct State {
-    /// Replies that were not taken over yet, by connection.
+    /// The replies that the thread has not sent yet, by connection.
     var replies: [(connection: Int, reply: AgentReply)] = []
     var isStopped = false
   }
@@ -71,7 +72,7 @@ package final class AgentServer: Sendable {
   private let state = Mutex(State())
   private let ended = DispatchGroup()
 
-  /// - Parameter now: time that never falls.
+  /// - Parameter now: a monotonic clock.
   package init(
     _ listener: LocalSocket, limits: Limits = Limits(), now: @escaping @Sendable () -> Duration,
     credentials: @escaping PeerCredentials.Reader = PeerCredentials.system, handler: Handler
@@ -84,7 +85,7 @@ package final class AgentServer: Sendable {
     bell = try LocalSocket.pair()
   }
 
-  /// Listens on a thread of its own, until ``stop()``.
+  /// Starts a thread that serves connections until ``stop()``.
   package func start() {
     let thread = Thread {
       var loop = Loop(self)
@@ -96,14 +97,14 @@ package final class AgentServer: Sendable {
     thread.start()
   }
 
-  /// Closes all connections; returns when that is done.
+  /// Closes all connections, and returns when that is done.
   package func stop() {
     state.withLock { $0.isStopped = true }
     wake()
     ended.wait()
   }
 
-  /// Has the server look at its clock and its connections.
+  /// Makes the server check its clock and its connections.
   package func wake() { _ = try? bell.ringing.write([0]) }
 
   // MARK: - The thread
@@ -112,13 +113,13 @@ package final class AgentServer: Sendable {
     let socket: LocalSocket
     var frames = MessageFrames()
     var output: ArraySlice<UInt8> = []
-    /// A request is being answered.
+    /// Whether a request is being answered.
     var isAnswering = false
     /// The number of requests by which the peer took packs or downloads over, until it disconnects.
     var handoverCount = 0
     var isHolding: Bool { handoverCount > 0 }
     var hasAsked = false
-    /// By when the next message has to be there.
+    /// The time by which the next message must arrive.
     var deadline: Duration
   }
 
@@ -127,10 +128,10 @@ package final class AgentServer: Sendable {
     var connections: [Int: Connection] = [:]
     var nextNumber = 0
 
-    /// Connections that ended while their requests were being answered: what an answer begins ends after it.
+    /// Connections that ended while their requests were being answered. Their end is reported after the answer.
     var endedEarly: Set<Int> = []
 
-    /// No connection is taken before: the last one could not be, for want of descriptors or memory.
+    /// The time before which no connection is accepted, because the last attempt failed for lack of descriptors or memory.
     var acceptsFrom: Duration = .zero
 
     init(_ server: AgentServer) { self.server = server }
@@ -154,7 +155,7 @@ package final class AgentServer: Sendable {
     private mutating func poll() {
       let numbers = Array(connections.keys)
       var entries = [entry(server.bell.heard, POLLIN)]
-      // Others wait to be accepted.
+      // Other connections wait in the listener's queue.
       let accepts = hasRoom && acceptsFrom <= server.now()
       entries.append(entry(server.listener, accepts ? POLLIN : 0))
       entries += numbers.map { number in
@@ -174,7 +175,7 @@ package final class AgentServer: Sendable {
       pollfd(fd: socket.number, events: Int16(truncatingIfNeeded: events), revents: 0)
     }
 
-    /// Until the first deadline, in milliseconds; a minute at most.
+    /// The time until the first deadline in milliseconds, at most one minute.
     private var timeout: Int32 {
       let now = server.now()
       let deadlines = connections.values.filter { !$0.isAnswering && !$0.isHolding }.map(\.deadline)
@@ -241,7 +242,7 @@ package final class AgentServer: Sendable {
       try begin(number)
     }
 
-    /// Has the next request answered, if it is whole.
+    /// Starts answering the next request if it is complete.
     private mutating func begin(_ number: Int) throws {
       guard let message = try connections[number]?.frames.next() else { return }
       let request = try AgentRequest(decoding: message)
@@ -250,7 +251,7 @@ package final class AgentServer: Sendable {
       switch request {
       case .handOver, .handOverDownloads:
         guard mayHandOver(to: number) else {
-          // Sent by the loop, as any answer: a peer may have sent many requests at once.
+          // Sent by the loop, like every reply: a peer may have sent many requests at once.
           return answer(number, .failed(reason: "the agent has handed over as much as it can: close a connection"))
         }
         connections[number]?.handoverCount += 1
@@ -294,13 +295,13 @@ package final class AgentServer: Sendable {
       connections[number]?.output = connection.output.dropFirst(try connection.socket.write(connection.output))
       guard connections[number]?.output.isEmpty == true else { return }
       do {
-        try begin(number)  // what came with the last message
+        try begin(number)  // data received with the last message
       } catch let error as AgentMessageError {
         refuse(number, error)
       }
     }
 
-    /// Says why, if that goes at once.
+    /// Sends the reason if that is possible without waiting, and closes the connection.
     private mutating func refuse(_ number: Int, _ error: AgentMessageError) {
       let reason: String
       switch error {
@@ -327,8 +328,8 @@ package final class AgentServer: Sendable {
   }
 }
 
-/// - Parameter timeout: in milliseconds; -1: none.
-/// - Returns: how many of the entries something happened to; a signal counts as nothing.
+/// - Parameter timeout: in milliseconds; -1 for no limit.
+/// - Returns: the number of entries with events; 0 after a signal.
 func systemPoll(_ entries: inout [pollfd], _ timeout: Int32) -> Int {
   Int(poll(&entries, nfds_t(entries.count), timeout))
 }

@@ -9,24 +9,25 @@ import Synchronization
   import Darwin
 #endif
 
-/// Sees to it that no lock is kept from this app by an agent which has stopped: the writer's lock of the store, that of the journal,
-/// those of the files beside the store, or a version that the agent was pulling.
+/// Ensures that a stopped agent does not block this app: by the writer's lock of the store, the journal's lock, the locks of the
+/// files next to the store, or a version that the agent was pulling.
 ///
 /// ```
-///  idle --something waits--> asking --the agent answers, or there is none--> resting
-///                            |   ^                                            |   |
-///                            |   +---------- something still waits -----------+   +--nothing does--> idle
-///                            +--no word in time, and something still waits--> the agent is killed; resting
+///  idle --a wait begins--> asking --the agent answers, or none exists--> resting
+///                          |   ^                                          |   |
+///                          |   +---------- a wait continues --------------+   +--no wait--> idle
+///                          +--no reply in time, and a wait continues--> the agent is killed; resting
 /// ```
-/// Killing an agent costs nothing but a start: what it has not done stands in the journal, and the system releases what it held. One
-/// that answers is left alone, however long it takes.
+/// Killing an agent costs only its restart: its open requests are in the journal, and the system releases its locks. An agent that
+/// answers is never killed, however long the wait.
 final class AgentWatch: Sendable {
   private struct State {
     var lastWait: ContinuousClock.Instant?
     var isWatching = false
   }
 
-  /// What waits says so every 2 seconds at least: the pulls of a version do, locks every 50 milliseconds.
+  /// Longer than the interval of 2 seconds in which waits are reported: pulls of a version report in that interval, locks every 50
+  /// milliseconds.
   private static let longestPause = Duration.seconds(3)
 
   private let agent: AgentClient
@@ -39,18 +40,18 @@ final class AgentWatch: Sendable {
     self.patience = patience
   }
 
-  /// Something waits for another process of the group.
+  /// Records a wait for another process of the group.
   func note() {
     let isFirst = state.withLock { state in
       state.lastWait = clock.now
       defer { state.isWatching = true }
       return !state.isWatching
     }
-    // What waits may have the last threads that Swift's tasks and the queues have.
+    // The waits may occupy the last threads of Swift's tasks and of the queues.
     if isFirst { Thread.detachNewThread { self.watch() } }
   }
 
-  /// Has this watch told of what waits in there.
+  /// Runs `body` so that waits in it are reported to this watch.
   func over<Result>(_ body: () throws -> Result) rethrows -> Result {
     try LockWait.$observer.withValue(.init { self.note() }, operation: body)
   }
@@ -74,7 +75,7 @@ final class AgentWatch: Sendable {
     } while goesOn()
   }
 
-  /// Whether something still waits; else the next wait begins it again.
+  /// Returns whether a wait continues; otherwise the next wait starts the watch again.
   private func goesOn() -> Bool {
     state.withLock { state in
       state.isWatching = state.lastWait.map { clock.now - $0 < Self.longestPause } ?? false

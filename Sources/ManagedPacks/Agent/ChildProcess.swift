@@ -8,10 +8,10 @@ import Synchronization
   import Darwin
 #endif
 
-/// A program that this process has started, with a socket for its standard input, over which the two talk. What it prints goes to
-/// standard error. Killed, with all that it has started, and reaped by its owner's end.
+/// A child process, with a socket as its standard input for communication in both directions. Its standard output goes to standard
+/// error. When this object is released, the process and all its descendants are killed, and the process is reaped.
 final class ChildProcess: Sendable {
-  /// Held while a program is started, and while a descriptor is open that it must not get.
+  /// Held while a program is started, and while a descriptor is open that it must not inherit.
   static let startLock = Mutex(())
 
   let number: pid_t
@@ -25,11 +25,11 @@ final class ChildProcess: Sendable {
 
   /// - Parameters:
   ///   - program: an absolute path.
-  ///   - environment: all of it.
-  ///   - dataByteCountLimit: what the system gives the program of private memory that it may write; nil: what this process has.
-  ///     It is a backstop: stacks and what is reserved and never used count.
-  ///   - processorSeconds: after which the system kills it, whatever became of this process. Both hold for each process that it
-  ///     starts.
+  ///   - environment: the complete environment.
+  ///   - dataByteCountLimit: the system's limit for the program's private writable memory, in bytes; `nil` for the limit of this
+  ///     process. It is a backstop: stacks and reserved but unused memory count.
+  ///   - processorSeconds: the processor time after which the system kills the program, even if this process has ended. Both limits
+  ///     apply to each process that the program starts.
   /// - Throws: `PackStoreError` `ioError`.
   init(
     _ program: FilePath, _ arguments: [String], environment: [String: String], dataByteCountLimit: Int?,
@@ -37,9 +37,9 @@ final class ChildProcess: Sendable {
   ) throws {
     let (own, other) = try LocalSocket.pair()
     socket = own
-    // As programs expect it of their standard input.
+    // Programs expect a blocking standard input.
     _ = fcntl(other.number, F_SETFL, 0)
-    // No other way to limit a program before it begins is there without forking: the shell's place is taken by the program.
+    // Without a fork, limits can be set only through a shell, which the program then replaces.
     let limits = dataByteCountLimit.map { "ulimit -d \($0 / 1024); " } ?? ""
     let script = "ulimit -c 0; ulimit -t \(max(processorSeconds, 1)); \(limits)exec \"$0\" \"$@\""
     let words = ["/bin/sh", "-c", script, program.string] + arguments
@@ -65,7 +65,7 @@ final class ChildProcess: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // What this process ignores or blocks is none of the program's business.
+    // The program must not inherit ignored or blocked signals.
     var all = sigset_t(), none = sigset_t()
     sigfillset(&all)
     sigemptyset(&none)
@@ -73,7 +73,7 @@ final class ChildProcess: Sendable {
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setpgroup(&attributes, 0)
     #if os(Linux)
-      let ownGroup: Int16 = 0x80  // POSIX_SPAWN_SETSID: a session, too
+      let ownGroup: Int16 = 0x80  // POSIX_SPAWN_SETSID: also creates a session
     #else
       let ownGroup = Int16(POSIX_SPAWN_SETPGROUP)
     #endif
@@ -89,8 +89,8 @@ final class ChildProcess: Sendable {
     return number
   }
 
-  /// Files that other libraries of this process have open, and that an exec does not close, such as ends of pipes, would stay open
-  /// for as long as the program runs. One that is opened meanwhile may.
+  /// Closes files that other libraries of this process have open without close-on-exec, such as ends of pipes. Otherwise they would
+  /// stay open while the program runs. A file opened during this call may be missed.
   private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) {
     #if os(Linux)
       for name in (try? namesInFolder(FilePath("/proc/self/fd"))) ?? [] {
@@ -100,17 +100,17 @@ final class ChildProcess: Sendable {
     #endif
   }
 
-  /// Ends the program and what it has started, unless it has ended.
+  /// Kills the program and all its descendants, unless it has ended.
   func kill() {
-    // The number is the program's until it is reaped.
+    // The process id belongs to the program until it is reaped.
     exit.withLock { exit in if exit == nil { family.kill() } }
   }
 
   private var family: ProcessFamily { ProcessFamily(leader: number) }
 
-  /// How it ended; what it has started ends then, too.
+  /// Returns how the program ended, and kills its descendants.
   ///
-  /// - Parameter isBlocking: waits until it has. Nil otherwise: it runs.
+  /// - Parameter isBlocking: whether to wait for the end. If false, returns `nil` while the program runs.
   @discardableResult
   func wait(isBlocking: Bool) -> Exit? {
     exit.withLock { exit in
@@ -131,19 +131,19 @@ final class ChildProcess: Sendable {
     var status: CInt = 0
     var result: pid_t
     repeat { result = waitpid(number, &status, 0) } while result < 0 && errno == EINTR
-    // One that is not there any more was reaped by others; how it ended is not known.
+    // Another part of the process reaped it; its exit status is unknown.
     let signal = status & 0x7f
     return result < 0 ? .signal(SIGKILL) : signal == 0 ? .status(status >> 8 & 0xff) : .signal(signal)
   }
 
-  /// What it takes of memory that is its own, in bytes; nil: the system does not say, or it has ended.
+  /// The program's private memory in bytes; `nil` if the system does not report it, or the program has ended.
   var privateByteCount: Int? { privateMemory(ofProcess: number) }
 
-  /// The same of the program and all that it has started.
+  /// The private memory of the program and all its descendants, in bytes.
   var familyByteCount: Int? { family.privateByteCount }
 }
 
-/// Bytes of memory that a process has written to and shares with no file; nil: the system does not say.
+/// Returns the memory that a process has written and that no file backs, in bytes; `nil` if the system does not report it.
 package func privateMemory(ofProcess number: pid_t) -> Int? {
   #if os(Linux)
     guard let file = try? InputFile("status", in: FilePath("/proc/\(number)")),

@@ -1,21 +1,21 @@
 import PackStore
 
-// What the agent and the extension of an app with downloads of its own say to each other, in frames as between app and agent: JSON
-// objects with `format`, and `ask` or `answer`. A callback is a request, and its return the reply.
+// Messages between the agent and the extension of an app with downloads of its own, in the same frames as between app and agent:
+// JSON objects with `format`, and `ask` or `answer`. A callback is a request, and its return is the reply.
 
 package enum DownloaderProtocol {
   /// The first argument of an extension that the agent starts.
   package static let argument = "downloads"
 
-  /// The most bytes of a message: an extension may return thousands of downloads.
+  /// The size limit of a message in bytes: an extension may return thousands of downloads.
   package static let byteCountLimit = 16 << 20
 
   static let format = 1
 }
 
-/// What the agent asks an extension.
+/// A request of the agent to an extension.
 package enum DownloaderRequest: Hashable, Codable, Sendable {
-  /// `downloads(for:manifestURL:extensionInfo:)`; the sizes that are left, nil: without limit.
+  /// `downloads(for:manifestURL:extensionInfo:)`; the remaining sizes are `nil` if unlimited.
   case downloads(event: Int, manifest: String, left: Int?, leftEssential: Int?)
   /// `backgroundDownload(_:finishedWithFileURL:)`.
   case finished(DownloadRecord, file: String)
@@ -27,7 +27,7 @@ package enum DownloaderRequest: Hashable, Codable, Sendable {
   case end
 }
 
-/// What it answers.
+/// A reply of an extension.
 package enum DownloaderReply: Hashable, Codable, Sendable {
   case downloads([DownloadRecord])
   case done
@@ -43,7 +43,7 @@ private struct Envelope<Content: Codable>: Codable {
 /// - Throws: ``AgentMessageError``.
 private func decoded<Content: Codable>(_ bytes: [UInt8], _: Content.Type) throws -> Envelope<Content> {
   guard bytes.count <= DownloaderProtocol.byteCountLimit else { throw AgentMessageError.tooLong }
-  // Before Foundation's decoder sees it: deep nesting, names that are there twice.
+  // Before Foundation's decoder: rejects deep nesting and duplicate names.
   guard JSONReader.read(bytes).faults.isEmpty,
     let envelope = try? JSONDecoder().decode(Envelope<Content>.self, from: Data(bytes)), envelope.format >= 1
   else { throw AgentMessageError.malformed }
@@ -85,7 +85,7 @@ extension DownloaderReply {
     self = reply
   }
 
-  /// One download that cannot be kept does not make the others worthless: who schedules them looks at each.
+  /// Invalid downloads in the reply do not invalidate the others: scheduling checks each.
   private var isBounded: Bool {
     guard case .downloads(let records) = self else { return true }
     return records.count <= DownloadList.countLimit && records.allSatisfy { $0.number >= 0 }

@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// The end of an extension with downloads of its own: calls its entry points as the agent asks, until that is done.
+/// The side of an extension with downloads of its own: calls its entry points on the agent's requests, until the agent has no more.
 ///
-/// A reply follows when the entry point has returned and exclusive control that it asked for has ended: until then it is run time. A
-/// file that the entry point did not take is gone before.
+/// A reply is sent after the entry point has returned and the exclusive control that it requested has ended; the time until then is
+/// run time. A file that the entry point did not move away is deleted before that.
 struct DownloaderService {
   let downloader: any BADownloaderExtension
   let manager: @Sendable () -> DownloadCore?
@@ -19,7 +19,7 @@ struct DownloaderService {
     self.manager = manager
   }
 
-  /// False: what came is no request.
+  /// Serves the agent on standard input. Returns false after an invalid request.
   func run() async -> Bool {
     let socket = LocalSocket(owning: 0)
     do {

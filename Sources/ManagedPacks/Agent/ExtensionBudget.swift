@@ -1,18 +1,18 @@
-/// What an extension may still run today: the journal has what it has taken.
+/// The run time that an extension has left today; the journal records the used time.
 ///
-/// A run is charged before it begins, and what it did not take is given back: so a run that its agent does not survive is not free.
+/// A run is charged in advance and unused time is refunded. So a run is not free even if its agent ends during it.
 struct ExtensionBudget: Sendable {
   let app: String
   let journal: JournalFile
   let limits: ExtensionLimits
-  /// Seconds since 1970.
+  /// Returns the time in seconds since 1970.
   let wallClock: @Sendable () -> Double
 
   private static let dayInMilliseconds = 86_400_000
 
   var today: Int { Int(exactly: (wallClock() / 86_400).rounded(.down)) ?? 0 }
 
-  /// Takes what a run may last from what is left today, and says how much it is.
+  /// Deducts the longest possible duration of a run from today's remaining time, and returns it.
   func charge() throws -> Duration {
     try journal.update { journal in
       let noted = journal.extensionTimes[app].flatMap { $0.day == today ? $0.milliseconds : nil } ?? 0

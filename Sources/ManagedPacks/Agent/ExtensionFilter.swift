@@ -1,12 +1,12 @@
-/// Asks the extension of an app which packs to fetch, within what it may take. Whatever is wrong with it, there is an answer: without
-/// it all packs are fetched that the event calls for.
+/// Asks an app's extension which packs to download, within time and memory limits. If the extension fails, all packs that the event
+/// requires are downloaded.
 struct ExtensionFilter: Sendable {
   let app: String
   let program: FilePath
   let journal: JournalFile
   let limits: ExtensionLimits
   let environment: [String: String]
-  /// Seconds since 1970.
+  /// Returns the time in seconds since 1970.
   let wallClock: @Sendable () -> Double
   /// Returns the current time, for the time limits.
   let now: @Sendable () -> ContinuousClock.Instant
@@ -30,7 +30,7 @@ struct ExtensionFilter: Sendable {
     let begin = now()
     let budget = ExtensionBudget(app: app, journal: journal, limits: limits, wallClock: wallClock)
     let time = try budget.charge()
-    // The journal must not have it free, and must not have it for nothing.
+    // The refund follows even after an error, and leaves the used time charged.
     defer { try? budget.refund(time - min(now() - begin, time)) }
     guard time > .zero else { throw ExtensionFailure.noTimeLeft }
     return try await BlockingExecutor.run {

@@ -6,31 +6,31 @@
   import Darwin
 #endif
 
-/// What an app's extension may take.
+/// The limits for an app's extension.
 package struct ExtensionLimits: Hashable, Sendable {
-  /// Of time that passes, a day.
+  /// The run time per day, in elapsed time.
   package var dailyTime = Duration.seconds(180)
 
-  /// Of memory that is its own, with all that it has started.
+  /// The private memory of the extension and all its descendants, in bytes.
   package var byteCount = 64 << 20
 
-  /// What a run is charged before it begins, at most.
+  /// The longest duration of one run, which is charged before it begins.
   package var longestRun = Duration.seconds(60)
 
-  /// It is ended before its first answer counts, as if it had crashed: for a play.
+  /// Whether to kill the extension before its first answer, as if it had crashed. For simulations.
   package var crashes = false
 
   package init() {}
 }
 
-/// Why an extension did not answer.
+/// The reason why an extension did not answer.
 enum ExtensionFailure: Error, Hashable, Sendable {
   case ended(ChildProcess.Exit?)
-  /// It was not started: what it may take of the day is used up.
+  /// The extension was not started: its time for the day is used up.
   case noTimeLeft
   case tookTooLong
   case tookTooMuchMemory(byteCount: Int)
-  /// What it said is no answer.
+  /// The extension's answer is invalid.
   case nonsense
 }
 
@@ -49,7 +49,7 @@ extension ExtensionFailure: CustomStringConvertible {
 }
 
 extension ExtensionFailure {
-  /// Whether it was running, and did not live to answer.
+  /// Whether the extension ended while it was running, before it answered.
   var isCrash: Bool {
     switch self {
     case .ended, .tookTooLong, .tookTooMuchMemory: true
@@ -58,35 +58,35 @@ extension ExtensionFailure {
   }
 }
 
-/// Talks to an extension's program, within what it may take, and ends it.
+/// Communicates with an extension's program, within the limits, and ends it.
 ///
-/// What this process sees to ends with it; of an extension whose agent was killed the system limits the time of processors and the
-/// memory, and one that waits finds that its input has ended.
+/// If the agent is killed, its checks end with it. The system then still limits the extension's processor time and memory, and an
+/// extension that waits finds that its input has ended.
 struct ExtensionRun {
   let child: ChildProcess
   let limits: ExtensionLimits
-  /// When it has taken its time.
+  /// The time at which the run's time is used up.
   var end: ContinuousClock.Instant
   private let now: @Sendable () -> ContinuousClock.Instant
   private var frames: MessageFrames
 
-  /// The most bytes that are read at a time.
+  /// The largest number of bytes per read.
   private static let readByteCount = 1 << 16
 
-  /// How often its memory is looked at, in milliseconds.
+  /// The interval between two checks of the program's memory, in milliseconds.
   private static let samplingInterval: Int32 = 20
 
-  /// Every so many looks are at all that it has started.
+  /// The number of checks after which all descendants are included once.
   private static let looksPerFamily = 10
   private var lookCount = 0
 
-  /// What the system gives it beyond its limit: between two looks it cannot take all of the machine's memory. What is reserved and
-  /// never used, such as stacks of threads, counts there.
+  /// The system's memory limit beyond the extension's, so that it cannot use all memory of the machine between two checks. Reserved
+  /// but unused memory, such as stacks of threads, counts there.
   private static let slack = 512 << 20
 
   /// - Parameters:
-  ///   - time: how long it may take.
-  ///   - messageLimit: the most bytes of what it says at a time.
+  ///   - time: the time limit.
+  ///   - messageLimit: the size limit of a message from the extension, in bytes.
   ///   - now: returns the current time.
   init(
     _ program: FilePath, _ arguments: [String], environment: [String: String], limits: ExtensionLimits,
@@ -94,7 +94,7 @@ struct ExtensionRun {
     now: @escaping @Sendable () -> ContinuousClock.Instant
   ) throws {
     self.now = now
-    // The time that it takes to start counts.
+    // The start of the program counts as run time.
     end = now() + time
     let (dataLimit, overflows) = limits.byteCount.addingReportingOverflow(Self.slack)
     child = try ChildProcess(
@@ -105,9 +105,9 @@ struct ExtensionRun {
     frames = MessageFrames(limit: messageLimit)
   }
 
-  /// Which of the packs it wants. Blocks.
+  /// Returns the ids of the packs that the extension accepts. Blocks.
   ///
-  /// - Throws: ``ExtensionFailure``; it is killed then.
+  /// - Throws: ``ExtensionFailure``; the program is then killed.
   mutating func wanted(of packs: [AssetPack]) throws -> Set<String> {
     defer { child.kill() }
     var wanted: Set<String> = []
@@ -125,7 +125,7 @@ struct ExtensionRun {
     return reply.isWanted
   }
 
-  /// Sends a message, and returns the next one that comes. Blocks.
+  /// Sends a message, and returns the next received one. Blocks.
   ///
   /// - Throws: ``ExtensionFailure``.
   mutating func exchange(_ request: [UInt8]) throws -> [UInt8] {
@@ -166,6 +166,6 @@ struct ExtensionRun {
     return .ended(child.wait(isBlocking: true))
   }
 
-  /// It said that it says no more. A program that runs on after that is killed.
+  /// Handles the end of the extension's output. The caller kills a program that continues to run.
   private func ended() -> ExtensionFailure { .ended(child.wait(isBlocking: false)) }
 }

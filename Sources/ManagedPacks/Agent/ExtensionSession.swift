@@ -1,11 +1,11 @@
-/// Calls the entry points of an app's extension, each within what it may take, and tells it of downloads.
+/// Calls the entry points of an app's extension, within its limits, and reports downloads to it.
 ///
-/// The program is started for the first call and ended when nothing is to be told: what it keeps in memory is gone. Calls come one
+/// The program is started for the first call and ended when no event remains, so its memory does not persist. Calls are made one
 /// after the other. Time counts from a call to its reply.
 actor ExtensionSession: DownloadListener {
   struct Options: Sendable {
     let app: String
-    /// Nil: there is none, and the app hears of its downloads when it is launched.
+    /// `nil` if the app has no extension; it then receives events at its next launch.
     let program: FilePath?
     let folder: DownloadFolder
     let journal: JournalFile
@@ -17,7 +17,7 @@ actor ExtensionSession: DownloadListener {
     let tell: @Sendable (AgentNotice) -> Void
   }
 
-  /// The extension is not called now.
+  /// The reason why the extension is not called now.
   enum Refusal: Error, CustomStringConvertible {
     case noProgram, noTime
 
@@ -37,7 +37,7 @@ actor ExtensionSession: DownloadListener {
 
   // MARK: - Calls
 
-  /// - Throws: ``Refusal``; ``ExtensionFailure``: the program is killed then; ``ManagedPacksError`` `agent`.
+  /// - Throws: ``Refusal``; ``ExtensionFailure``, after killing the program; ``ManagedPacksError`` `agent`.
   func call(_ request: DownloaderRequest) async throws -> DownloaderReply {
     let previous = last
     let task = Task {
@@ -53,7 +53,7 @@ actor ExtensionSession: DownloadListener {
     let path = try OwnedFile(program, isProgram: true).path
     let budget = try budget(), begin = options.now()
     let time = try budget.charge()
-    // The journal must not have it free, and must not have it for nothing.
+    // The refund follows even after an error, and leaves the used time charged.
     defer { try? budget.refund(time - min(options.now() - begin, time)) }
     guard time > .zero else { throw Refusal.noTime }
     do {
@@ -83,7 +83,7 @@ actor ExtensionSession: DownloadListener {
     }
   }
 
-  /// An app that is rarely used gets less: half after a week, a quarter after a month.
+  /// Returns the budget, which is smaller for a rarely used app: half after a week, a quarter after 30 days.
   private func budget() throws -> ExtensionBudget {
     var limits = options.limits
     let day = Int(exactly: (options.wallClock() / 86_400).rounded(.down)) ?? 0
@@ -93,10 +93,10 @@ actor ExtensionSession: DownloadListener {
     return ExtensionBudget(app: options.app, journal: options.journal, limits: limits, wallClock: options.wallClock)
   }
 
-  /// Which part of its time an extension has.
+  /// Returns the share of the daily time for an app that was last launched `daysUnused` days ago.
   static func share(daysUnused: Int) -> Double { daysUnused < 7 ? 1 : daysUnused < 30 ? 0.5 : 0.25 }
 
-  /// Ends the program, which is told before.
+  /// Notifies the program and ends it.
   func close() async {
     guard run != nil else { return }
     _ = try? await call(.end)

@@ -1,14 +1,14 @@
-// What the agent and an app's extension say to each other, in frames as between app and agent.
+// Messages between the agent and an app's extension, in the same frames as between app and agent.
 
 enum FilterProtocol {
   /// The first argument of an extension that the agent starts.
   static let argument = "filter"
 
-  /// The most bytes of a message: a pack's user info is in it.
+  /// The size limit of a message in bytes: it contains a pack's user info.
   static let byteCountLimit = 131_072
 }
 
-/// Whether to fetch a pack?
+/// The question whether to download a pack.
 struct FilterRequest: Hashable, Sendable {
   let pack: AssetPack
 

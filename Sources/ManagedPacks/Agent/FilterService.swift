@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// The extension's end: answers the agent, which it finds at its standard input, until that is done.
+/// The extension's side: answers the agent's requests on standard input until the agent has no more.
 struct FilterService {
   let shouldDownload: (AssetPack) -> Bool
 
-  /// False: what came is no request.
+  /// Serves the agent. Returns false after an invalid request.
   func run() -> Bool {
     let socket = LocalSocket(owning: 0)
     do {

@@ -1,24 +1,23 @@
 import Synchronization
 
-/// The agent of a group: does what the group's journal says while no app runs.
-/// `Docs/BackgroundAssets-Reference.md` has its states.
+/// The agent of a group: performs the journal's open requests while no app runs. `Docs/BackgroundAssets-Reference.md` describes its states.
 ///
-/// It is a manager of each app that registered, and what joins them: which of them fetches a pack that was asked for, which packs
-/// apps fetch themselves at the moment, and when to look at the journal. Nothing that it knows is lost with it.
+/// It consists of a manager for each registered app, and decides which of them downloads a requested pack, which packs apps
+/// download themselves, and when to read the journal. All its state can be restored from the journal and the system.
 package actor GroupAgent {
   package struct Options: Sendable {
     package var limits = ExtensionLimits()
 
-    /// What each app's manager is set up with.
+    /// The options of each app's manager.
     package var manager = AssetPackManager.Options()
 
     /// Called on any thread, in order for each pack.
     package var tell: @Sendable (AgentNotice) -> Void = { _ in }
 
-    /// Seconds since 1970.
+    /// Returns the real time in seconds since 1970.
     package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
-    /// How files are fetched of apps with downloads of their own; nil: by HTTP.
+    /// The transport for files of apps with downloads of their own; `nil` for HTTP.
     package var transport: (any FileTransport)?
 
     package var server = AgentServer.Limits()
@@ -27,62 +26,62 @@ package actor GroupAgent {
     /// Returns the current time, for the time limits of extensions.
     package var extensionClock: @Sendable () -> ContinuousClock.Instant = { .now }
 
-    /// After how long the journal is read without a hint.
+    /// The interval at which the journal is read without a signal.
     package var interval = Duration.seconds(60)
 
-    /// After how long a download is tried again that failed for a reason which may pass, beyond the tries of its own.
+    /// The delay before a failed download is requested again, after its own retries.
     package var rest = Duration.seconds(900)
 
-    /// The time by which an override ends, in seconds since 1970.
+    /// Returns the time that determines the end of an override, in seconds since 1970.
     package var overrideClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
-    /// The folder that the property lists of apps mean, where the agent works in a copy of it: for a play.
+    /// In a simulation, the folder that the apps' property lists refer to, while the agent uses a copy.
     package var original: GroupFolder?
 
     package init() {}
   }
 
-  /// What came of an agent's work.
+  /// The result of an agent's work.
   package struct Summary: Hashable, Sendable {
     package var finished: Set<String> = []
-    /// By pack, why it did not come.
+    /// The failures by pack.
     package var failures: [String: String] = [:]
     package init() {}
   }
 
   private struct App {
     let registration: Journal.Registration
-    /// Of its property list as it was read: one that was edited makes another app of it.
+    /// The digest of the property list as it was read. An edited list creates the app again.
     let list: Digest256?
     let manager: AssetPackManager
     let core: ManagedCore
-    /// What happens to its downloads, and who tells of it.
+    /// The events of its downloads, and the task that reports them.
     let updates: StatusQueue
     let listener: Task<Void, Never>
   }
 
-  /// The group's folder, or with an override the one that counts then.
+  /// The group's folder, or the folder of the active override.
   private var folder: GroupFolder
   private var journal: JournalFile
   private var override: OverrideFile.State = .none
   private let options: Options
-  /// By app, the essential packs of an installation that it waits for.
+  /// By app, the essential packs that its installation waits for.
   private var installations: [String: Installation] = [:]
   /// The number of events that are being applied.
   private var eventsInProgress = 0
-  /// By pack, why it failed while an event was applied. No installation waits for it before the event has been applied.
+  /// The failures by pack while an event is applied, when no installation waits for the pack yet.
   private var failedDuringEvents: [String: String] = [:]
   private let bell = Bell()
   private let unmanaged: UnmanagedApps
   private var apps: [String: App] = [:]
-  /// Why apps are of no use, so that each reason is told once.
+  /// The reason why each rejected app is not served, so that it is reported once.
   private var refused: [String: String] = [:]
-  /// Packs that apps fetch themselves, and over which connections.
+  /// The packs that apps download themselves, and their connections.
   private var handedOver: [PackID: Set<Int>] = [:]
-  /// Packs that failed, and when to try again.
+  /// The failed packs, and the time at which to request them again.
   private var resting: [PackID: Duration] = [:]
   private var summary = Summary()
-  /// Else this is an app's helper beside an agent, and speaks to it.
+  /// False if this is an app's helper next to an agent, which it contacts.
   private var isElected = false
 
   private static let fetchLimits = {
@@ -104,9 +103,9 @@ package actor GroupAgent {
 
   // MARK: - Running
 
-  /// Is the agent of the group until the task is cancelled.
+  /// Runs as the group's agent until the task is cancelled.
   ///
-  /// - Throws: `PackStoreError` `busy` when another process is; what keeps the socket from being made.
+  /// - Throws: `PackStoreError` `busy` if another process is the agent; the error of creating the socket.
   package func run() async throws {
     let election = try AgentElection(in: folder)
     isElected = true
@@ -129,9 +128,9 @@ package actor GroupAgent {
     tell(AgentNotice(.stopped, "the agent ends; what has not come is taken up by the next one, or by an app"))
   }
 
-  /// Is the agent of the group until nothing is to be done.
+  /// Runs as the group's agent until no work is left.
   ///
-  /// - Throws: `PackStoreError` `busy` when another process is; `CancellationError`.
+  /// - Throws: `PackStoreError` `busy` if another process is the agent; `CancellationError`.
   package func runOnce() async throws -> Summary {
     let election = try AgentElection(in: folder)
     isElected = true
@@ -143,7 +142,7 @@ package actor GroupAgent {
     return try await finishRequests()
   }
 
-  /// Does what the journal says, and returns when nothing is to be done: also beside an agent.
+  /// Performs the journal's requests, and returns when no work is left. Can run next to an agent.
   ///
   /// - Throws: `CancellationError`.
   package func finishRequests() async throws -> Summary {
@@ -160,7 +159,7 @@ package actor GroupAgent {
     return summary
   }
 
-  /// Nil: without a socket, which is told.
+  /// Returns `nil` after reporting that no socket could be created.
   private func startServer(_ election: borrowing AgentElection) throws -> AgentServer? {
     let listener: LocalSocket
     do {
@@ -189,7 +188,7 @@ package actor GroupAgent {
     await unmanaged.stop()
   }
 
-  /// Returns when all that happened was told, and stands in the journal.
+  /// Returns when all events are reported and recorded in the journal.
   private func settle() async {
     for app in apps.values {
       app.updates.finish()
@@ -229,7 +228,7 @@ package actor GroupAgent {
     for app in apps.values { await app.core.scheduler.stop(pack.name, PackHandedOver()) }
   }
 
-  /// A connection has ended: what the app has not brought is to be fetched.
+  /// Handles the end of a connection: the agent downloads the packs that the app did not.
   private func forget(_ connection: Int) async {
     for pack in Array(handedOver.keys) {
       handedOver[pack]?.remove(connection)
@@ -241,10 +240,10 @@ package actor GroupAgent {
 
   // MARK: - Events
 
-  /// Applies the policies that an event calls for, and registers downloads.
+  /// Applies the policies for an event, and registers downloads.
   ///
-  /// - Parameter id: of one app; nil: all.
-  /// - Throws: ``ManagedPacksError`` `agent` when the app is not registered; what keeps sites from answering.
+  /// - Parameter id: the app; `nil` for all apps.
+  /// - Throws: ``ManagedPacksError`` `agent` if the app is not registered; the error of the sites.
   package func handle(_ event: BAContentRequest, app id: String?) async throws -> [PackID] {
     let unmanagedIDs = try await refreshApps()
     guard !apps.isEmpty || !unmanagedIDs.isEmpty else {
@@ -267,7 +266,7 @@ package actor GroupAgent {
         let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
         tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
       } catch {
-        // The other apps are told of the event all the same.
+        // The other apps receive the event nevertheless.
         tell(AgentNotice(.problem, app: name, "\(event.word): \(error)"))
         failure = failure ?? error
       }
@@ -282,7 +281,7 @@ package actor GroupAgent {
     return packs
   }
 
-  /// - Returns: also the packs that failed while the event was applied, and why.
+  /// - Returns: also the packs that failed while the event was applied, with the reasons.
   private func apply(_ event: BAContentRequest, to app: App) async throws -> (
     AssetPackManager.AppliedEvent, failed: [String: String]
   ) {
@@ -297,10 +296,10 @@ package actor GroupAgent {
   /// Returns when every essential pack of an app, or of all apps, is installed, and everything that happened until then was reported.
   /// Reports nothing that happens to downloads of these apps afterwards.
   ///
-  /// - Throws: what ``AssetPackManager/ensureEssential()`` throws.
+  /// - Throws: the errors of ``AssetPackManager/ensureEssential()``.
   package func ensureEssential(app id: String?) async throws {
     try await refreshApps()
-    // What else was asked for meanwhile is left to the agent.
+    // Other requests made since then are left to the agent.
     defer { AgentClient(in: folder).refresh() }
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
       let outcome = await Result(catching: app.manager.ensureEssential)
@@ -323,7 +322,7 @@ package actor GroupAgent {
 
   // MARK: - The journal
 
-  /// Makes downloads what the journal says.
+  /// Applies the journal to the downloads.
   private func reconcile() async {
     do {
       try await refreshApps()
@@ -345,24 +344,24 @@ package actor GroupAgent {
         tell(AgentNotice(.problem, app: name, "its sites cannot be asked: \(error)"))
         continue
       }
-      // Apps went on meanwhile.
+      // Read again: apps may have changed the journal since.
       let now = try missingRequests()
-      // An app that the agent knows nothing of may have sites of its own.
+      // An app without an entry here may have sites of its own.
       let isAlone = try journal.read().registrations.count <= 1
       let taken = try app.core.takeUp(now.filter { missing[$0.key] != nil }, catalog, forgetsUnlisted: isAlone)
       missing = now.filter { missing[$0.key] != nil && !taken.requests.contains($0.key) }
     }
   }
 
-  /// Requests of the journal of which nothing is done yet; what is done without a request any more ends, and what an app has paused
-  /// or resumed waits or goes on.
+  /// Returns the journal's requests that have no download yet. Cancels downloads without a request, and pauses or resumes downloads
+  /// as apps requested.
   private func missingRequests() throws -> [PackID: Journal.Request] {
-    // Read before the journal: a download that ends in between counts as open, and its request is not taken up again.
+    // Read before the journal: a download that ends in between counts as open, and its request is not started again.
     let open = apps.values.map { ($0.core.scheduler, $0.core.openDownloads()) }
     let now = options.manager.clock.now()
     let wanted = try journal.read().requests.filter { handedOver[$0.key] == nil }
     let requests = wanted.filter { resting[$0.key].map { $0 <= now } ?? true }
-    // Several apps may have opened one download for one request: the first brings the pack for all.
+    // Several apps may have opened one download for one request: the first installs the pack for all.
     var met: Set<PackID> = []
     for (scheduler, downloads) in open {
       for (name, isPaused) in downloads {
@@ -380,7 +379,7 @@ package actor GroupAgent {
 
   // MARK: - Apps
 
-  /// Works with what an override says, from the moment on from which it counts, and with the real folder when it has ended.
+  /// Switches to an override's folder when it becomes active, and to the real folder when it has ended.
   private func followOverride() throws {
     let base = try folder.under(nil), file = OverrideFile(in: base)
     let found = file.state(at: options.overrideClock())
@@ -388,8 +387,8 @@ package actor GroupAgent {
     guard found.active != override.active else {
       override = found
       try takeRegistrations(from: base)
-      // What an app still used when an override ended may be free now. One that is refused may be mended, and count
-      // again.
+      // A folder that an app still used when an override ended may be unused now. A rejected override may be repaired and become
+      // active again.
       if case .refused = found { return }
       return file.sweep(keeping: found.active)
     }
@@ -399,7 +398,7 @@ package actor GroupAgent {
     folder = next
     journal = JournalFile(in: folder)
     try takeRegistrations(from: base)
-    // Only now: what failed before is tried again at the next look.
+    // Set last: a failure before this line is retried at the next check.
     override = found
     file.sweep(keeping: found.active)
     if let active = found.active {
@@ -409,7 +408,7 @@ package actor GroupAgent {
     }
   }
 
-  /// The apps of the group are those of an override, too.
+  /// Copies the registrations of the group's apps to an override's journal.
   private func takeRegistrations(from base: GroupFolder) throws {
     guard folder.home != base.home else { return }
     let real = try JournalFile(in: base).read().registrations, own = try journal.read().registrations
@@ -425,7 +424,7 @@ package actor GroupAgent {
     }
   }
 
-  /// Has a manager for each app that registered.
+  /// Creates a manager for each registered app.
   ///
   /// - Returns: the ids of apps with downloads of their own.
   @discardableResult
@@ -444,7 +443,7 @@ package actor GroupAgent {
         refused[id] = nil
         tell(AgentNotice(.app, app: id, "this app shares the group, by '\(list)'"))
       } catch {
-        // What is wrong may be mended at any time.
+        // The user may correct the cause at any time.
         guard refused.updateValue("\(error)", forKey: id) != "\(error)" else { continue }
         tell(AgentNotice(.problem, app: id, "this app is left out: \(error)"))
       }
@@ -452,7 +451,7 @@ package actor GroupAgent {
     return unmanagedIDs
   }
 
-  /// Nil: there is no list that can be read.
+  /// Returns `nil` if the list cannot be read.
   private func listDigest(_ registration: Journal.Registration) -> Digest256? {
     let bytes = registration.propertyList.flatMap { list in
       try? InputFile(FilePath(list)).contents(limit: ManagedConfiguration.byteCountLimit)
@@ -480,7 +479,7 @@ package actor GroupAgent {
     managerOptions.override = .fixed(override.active)
     managerOptions.registersApp = false
     managerOptions.followsJournal = true
-    // No one waits: little memory is worth more than the last of the speed.
+    // No user waits, so low memory use is preferred to the highest speed.
     managerOptions.pullOptions.fetchLimits = Self.fetchLimits
     managerOptions.rules.concurrentDownloadCount = 1
     managerOptions.speaksToAgent = !isElected
@@ -498,7 +497,7 @@ package actor GroupAgent {
       listener: listen(to: updates, app: id))
   }
 
-  /// Tells what happens to an app's downloads.
+  /// Reports the events of an app's downloads.
   private func listen(to updates: StatusQueue, app: String) -> Task<Void, Never> {
     Task { [weak self, options] in
       while let update = await updates.next() {
@@ -508,7 +507,7 @@ package actor GroupAgent {
     }
   }
 
-  /// A download is over.
+  /// Handles the end of a download.
   private func note(_ update: AssetPackManager.DownloadStatusUpdate) {
     guard let id = try? PackID(validating: update.assetPack.id) else { return }
     noteEssential(update)
@@ -530,15 +529,15 @@ package actor GroupAgent {
 // MARK: - Installations
 
 extension GroupAgent {
-  /// An installation or an update of an app, until it can start.
+  /// An installation or an update of an app, until the app can start.
   private struct Installation {
-    /// Essential packs that have neither come nor failed.
+    /// Essential packs that have neither been installed nor failed.
     var waiting: Set<String>
     let hasCrashed: Bool
     var arrived: Set<String> = []
     var failures: [String: String] = [:]
 
-    /// - Parameter failed: packs that failed while the event was applied, and why.
+    /// - Parameter failed: the packs that failed while the event was applied, with the reasons.
     init(_ applied: AssetPackManager.AppliedEvent, failed: [String: String]) {
       failures = failed.filter { applied.essential.contains($0.key) }
       waiting = applied.essential.subtracting(failures.keys)
@@ -547,10 +546,10 @@ extension GroupAgent {
 
     var isLaunchable: Bool { waiting.isEmpty || hasCrashed }
 
-    /// There was an essential pack to come.
+    /// Whether the installation had an essential pack to download.
     var hasNews: Bool { !(waiting.isEmpty && arrived.isEmpty && failures.isEmpty) }
 
-    /// What came of it, all at once.
+    /// The result of the installation as one message.
     var text: String {
       var parts: [String] = []
       if hasCrashed { parts.append("its extension ended before it had answered") }
@@ -565,7 +564,7 @@ extension GroupAgent {
 
   private func begin(_ installation: Installation, of app: String) {
     var installation = installation
-    // One that began before goes on.
+    // An earlier installation continues.
     installation.waiting.formUnion(installations[app]?.waiting ?? [])
     guard installation.isLaunchable else {
       installations[app] = installation
@@ -575,7 +574,7 @@ extension GroupAgent {
     if installation.hasNews { tell(AgentNotice(.launchable, app: app, installation.text)) }
   }
 
-  /// What an app has taken over, it has brought itself.
+  /// Records packs that an app has taken over and installed itself.
   private func noteArrivals() {
     for (app, installation) in installations {
       let manager = apps[app]?.manager
@@ -589,7 +588,7 @@ extension GroupAgent {
     }
   }
 
-  /// An essential pack has come, or has failed, by whichever app it was fetched.
+  /// Records that an essential pack was installed or failed, for any app that downloaded it.
   private func noteEssential(_ update: AssetPackManager.DownloadStatusUpdate) {
     let pack = update.assetPack.id
     if eventsInProgress > 0 {

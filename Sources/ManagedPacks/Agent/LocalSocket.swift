@@ -8,11 +8,11 @@ import Synchronization
   import Darwin
 #endif
 
-/// A stream socket of this machine. Closed with its owner; never waits: who has nothing to do asks `poll`.
+/// A local stream socket. It is closed when the object is released. No call blocks: callers wait with `poll`.
 package final class LocalSocket: Sendable {
   package let number: CInt
 
-  /// Owns the descriptor from now on.
+  /// Takes ownership of the descriptor.
   init(owning number: CInt) { self.number = number }
 
   deinit { close(number) }
@@ -23,7 +23,7 @@ package final class LocalSocket: Sendable {
     Self.prepare(number)
   }
 
-  /// Two that are connected with each other.
+  /// Creates two connected sockets.
   static func pair() throws -> (LocalSocket, LocalSocket) {
     var numbers: [CInt] = [-1, -1]
     _ = try check("cannot make sockets", socketpair(AF_UNIX, kind, 0, &numbers))
@@ -31,13 +31,13 @@ package final class LocalSocket: Sendable {
     return (LocalSocket(owning: numbers[0]), LocalSocket(owning: numbers[1]))
   }
 
-  /// Listens at a name that nothing has. Only the user may connect.
+  /// Creates a listening socket at an unused name. Only the user may connect.
   ///
-  /// - Parameter backlog: how many may connect before one is accepted, as far as the system allows: more than apps do while one
-  ///   waits that has stopped.
+  /// - Parameter backlog: the number of connections that can wait to be accepted, up to the system's limit. It exceeds the
+  ///   connections that apps make while they wait for a stopped agent.
   package static func listen(at place: SocketPlace, backlog: CInt = 4096) throws -> LocalSocket {
     let socket = try LocalSocket()
-    // The name is made with these rights, less what the umask takes.
+    // The file is created with these permissions, less the umask.
     fchmod(socket.number, 0o600)
     try place.withAddress { address, count in
       _ = try check("cannot listen at '\(place.path)'", bind(socket.number, address, count))
@@ -46,10 +46,10 @@ package final class LocalSocket: Sendable {
     return socket
   }
 
-  /// One who listens takes no more connections for the moment.
+  /// The listener's queue of connections is full.
   struct IsFull: Error {}
 
-  /// Nil: no one listens there.
+  /// Returns `nil` if no process listens at the place.
   ///
   /// - Throws: ``IsFull``.
   package static func connect(to place: SocketPlace) throws -> LocalSocket? {
@@ -65,14 +65,14 @@ package final class LocalSocket: Sendable {
     }
   }
 
-  /// The next who connects; nil: no one does at the moment.
+  /// Returns the next connection; `nil` if none waits.
   func accept() throws -> LocalSocket? {
-    // Between these two calls the descriptor would be handed to a process that is started.
+    // Between these two calls, a process started concurrently would inherit the descriptor.
     try ChildProcess.startLock.withLock { _ in
       let accepted = systemAccept(number, nil, nil)
       guard accepted >= 0 else {
         let error = Errno(rawValue: errno)
-        // Who connected may be gone again.
+        // The peer may have disconnected already.
         if [.wouldBlock, .resourceTemporarilyUnavailable, .interrupted, .connectionAbort].contains(error) {
           return nil
         }
@@ -83,7 +83,7 @@ package final class LocalSocket: Sendable {
     }
   }
 
-  /// What was read, at most `count` bytes: none at the end. Nil: nothing is there at the moment.
+  /// Returns up to `count` received bytes; an empty array at the end of the stream, `nil` if no bytes are available.
   func read(upTo count: Int) throws -> [UInt8]? {
     var failure: Errno?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
@@ -98,7 +98,7 @@ package final class LocalSocket: Sendable {
     }
   }
 
-  /// How many bytes were taken: 0 where the other end has to read first.
+  /// Returns the number of bytes written: 0 if the peer must read first.
   func write(_ bytes: ArraySlice<UInt8>) throws -> Int {
     let written = bytes.withUnsafeBytes { send(number, $0.baseAddress, $0.count, Self.noSignal) }
     guard written < 0 else { return written }
@@ -107,10 +107,10 @@ package final class LocalSocket: Sendable {
     throw PackStoreError(.ioError, "cannot write to a socket", systemError: error)
   }
 
-  /// Wakes all who wait for it; nothing comes or goes any more.
+  /// Ends both directions of the connection and wakes all waiting calls.
   func shutDown() { shutdown(number, CInt(SHUT_RDWR)) }
 
-  // MARK: - What differs between systems
+  // MARK: - Differences between systems
 
   #if canImport(Darwin)
     private static let kind = SOCK_STREAM
@@ -119,7 +119,7 @@ package final class LocalSocket: Sendable {
     private static let kind = SOCK_STREAM
     private static let noSignal = CInt(MSG_NOSIGNAL)
   #else
-    // Closed in other programs from the first moment on.
+    // Close-on-exec from creation.
     private static let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     private static let noSignal = CInt(MSG_NOSIGNAL)
   #endif
@@ -134,7 +134,7 @@ package final class LocalSocket: Sendable {
   }
 }
 
-// The names are methods, too.
+// Needed because the class has methods with these names.
 private func systemListen(_ number: CInt, _ backlog: CInt) -> CInt { listen(number, backlog) }
 private func systemConnect(_ number: CInt, _ address: UnsafePointer<sockaddr>, _ count: socklen_t) -> CInt {
   connect(number, address, count)

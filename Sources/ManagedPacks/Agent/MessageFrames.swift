@@ -1,28 +1,28 @@
-/// Takes a stream of bytes apart into messages: each is its length as four bytes, the highest first, and that many bytes.
+/// Splits a stream of bytes into messages. Each message is its length as four bytes, big-endian, followed by that many bytes.
 ///
-/// Holds no more than one message and what came with its end, however long the stream is.
+/// Buffers at most one message and the bytes received with its end.
 package struct MessageFrames: Sendable {
-  /// The most bytes of a message between an app and the agent.
+  /// The size limit of a message between an app and the agent, in bytes.
   package static let byteCountLimit = 65_536
 
   private static let headerByteCount = 4
   private let limit: Int
   private var bytes: [UInt8] = []
 
-  /// - Parameter limit: the most bytes of a message.
+  /// - Parameter limit: the size limit of a message, in bytes.
   package init(limit: Int = MessageFrames.byteCountLimit) { self.limit = limit }
 
-  /// A message has begun and not ended.
+  /// Whether a message has begun and is incomplete.
   package var isPartial: Bool { !bytes.isEmpty }
 
-  /// How many bytes may come before ``next()`` has to be asked again.
+  /// The number of bytes to append at most before the next call of ``next()``.
   package var room: Int { max(Self.headerByteCount + limit - bytes.count, 0) }
 
   package mutating func append(_ more: some Sequence<UInt8>) { bytes += more }
 
-  /// The next whole message; nil: more bytes are needed.
+  /// Returns the next complete message; `nil` if more bytes are needed.
   ///
-  /// - Throws: ``AgentMessageError`` `tooLong` as soon as a length says so. The stream is of no use from then on.
+  /// - Throws: ``AgentMessageError`` `tooLong` as soon as the length exceeds the limit. The stream cannot be used after that.
   package mutating func next() throws -> [UInt8]? {
     guard bytes.count >= Self.headerByteCount else { return nil }
     let count = bytes.prefix(Self.headerByteCount).reduce(0) { $0 << 8 | Int($1) }
@@ -33,7 +33,7 @@ package struct MessageFrames: Sendable {
     return message
   }
 
-  /// A message as it goes into a stream.
+  /// Returns a message in the form of the stream.
   ///
   /// - Throws: ``AgentMessageError`` `tooLong`.
   package static func frame(_ message: [UInt8], limit: Int = MessageFrames.byteCountLimit) throws -> [UInt8] {
@@ -42,12 +42,12 @@ package struct MessageFrames: Sendable {
   }
 }
 
-/// Why a message cannot be understood.
+/// The reason why a message is invalid.
 package enum AgentMessageError: Error, Hashable, Sendable {
-  /// It has more bytes than any message.
+  /// It exceeds the size limit.
   case tooLong
-  /// It is none of those that there are.
+  /// It is not a valid message.
   case malformed
-  /// It is of a later version of the protocol.
+  /// It belongs to a later version of the protocol.
   case newer
 }

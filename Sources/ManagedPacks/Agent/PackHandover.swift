@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Gets a pack from the agent that the app pulls itself, if the agent is at the same version: then the pull waits, and says so.
+/// Takes a pack over from the agent if the app's pull waits because the agent downloads the same version.
 ///
 /// ```
 ///  idle --the pull waits--> asking --the agent has ended its download--> the app's
 ///   ^                         |
 ///   +-- the agent has ended --+
 /// ```
-/// The pack is the app's as long as the connection is open: until ``end()``, or the app's own end.
+/// The pack belongs to the app while the connection is open: until ``end()``, or until the app ends.
 final class PackHandover: Sendable {
   private struct State {
     var task: Task<Void, Never>?
@@ -18,25 +18,25 @@ final class PackHandover: Sendable {
   private let agent: AgentClient?
   private let state = Mutex(State())
 
-  /// - Parameter agent: nil: there is none to ask.
+  /// - Parameter agent: `nil` if the app uses no agent.
   init(of pack: PackID, by agent: AgentClient?) {
     self.pack = pack
     self.agent = agent
   }
 
-  /// What the pull is doing.
+  /// Records the phase of the pull.
   func note(_ phase: Store.PullProgress.Phase) {
     state.withLock { state in
       guard phase == .wait, state.task == nil, !state.isOver, let agent else { return }
       state.task = Task {
         await self.ask(agent)
-        // Another agent may be at the pack by then.
+        // Another agent may be downloading the pack by then.
         self.state.withLock { $0.task = nil }
       }
     }
   }
 
-  /// The pull is over.
+  /// Ends the handover after the pull.
   func end() {
     state.withLock { state in
       state.isOver = true
@@ -46,7 +46,7 @@ final class PackHandover: Sendable {
 
   private func ask(_ agent: AgentClient) async {
     guard let connection = try? agent.connect() else { return }
-    // However long it takes: a commit that has begun goes on to its end. An `AgentWatch` sees to one that says nothing.
+    // No time limit: a commit under way must complete. An `AgentWatch` handles an agent that does not respond.
     guard case .done? = try? await connection.ask(.handOver(pack), within: nil) else { return }
     await untilCancelled()
     withExtendedLifetime(connection) {}

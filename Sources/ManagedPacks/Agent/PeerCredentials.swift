@@ -6,13 +6,13 @@
   import Darwin
 #endif
 
-/// Who is at the other end of a socket, by the word of the system.
+/// The identity of a socket's peer, reported by the system.
 package struct PeerCredentials: Hashable, Sendable {
   package var user: uid_t
 
   package init(user: uid_t) { self.user = user }
 
-  /// Asks the system for those of a connection; tests put others in their place. Nil: it does not say.
+  /// Returns the credentials of a connection's peer; `nil` if the system does not report them. Tests substitute others.
   package typealias Reader = @Sendable (_ socket: CInt) -> PeerCredentials?
 
   package static let system: Reader = { socket in

@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// A program that was started in a session of its own, and what it has started: all that is in the session or the group, and what
-/// these have started, wherever that is. What left the session and whose parent has ended belongs to it no more.
+/// A program started in a session of its own, and its descendants: the processes of its session and group, and all their children,
+/// in any session. A process that left the session and whose parent has ended no longer belongs to it.
 ///
-/// Where the system does not list processes, it is the program alone.
+/// If the system does not list processes, it consists of the program only.
 struct ProcessFamily {
   let leader: pid_t
 
-  /// Those that run.
+  /// The running processes.
   var members: Set<pid_t> {
     var members: Set<pid_t> = [leader]
     let rows = Self.processes()
@@ -27,15 +27,15 @@ struct ProcessFamily {
     return members
   }
 
-  /// Memory that is their own, in bytes; nil: the system does not say.
+  /// The private memory of all members in bytes; `nil` if the system does not report it.
   var privateByteCount: Int? {
     let counts = members.compactMap { privateMemory(ofProcess: $0) }
     return counts.isEmpty ? nil : counts.reduce(0) { $0.addingClamped($1) }
   }
 
-  /// Kills all of them. The number must still be the leader's: it is not reaped yet.
+  /// Kills all members. The leader must not be reaped yet, so that its process id is still valid.
   func kill() {
-    // Once the leader has ended, who began what is not known any more.
+    // Listed first: once the leader has ended, the descent of its children is unknown.
     let members = members
     signal(-leader)
     for member in members { signal(member) }
@@ -62,7 +62,7 @@ struct ProcessFamily {
         guard let file = try? InputFile("stat", in: FilePath("/proc/\(number)")),
           let bytes = try? file.contents(limit: 4096), let end = bytes.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
-        // What is before is the program's name, which may be anything.
+        // The preceding part is the program's name, which may contain any characters.
         let words = bytes[(end + 1)...].split(separator: UInt8(ascii: " "))
         let values = words.dropFirst().prefix(3).compactMap { pid_t(String(decoding: $0, as: UTF8.self)) }
         return values.count == 3 ? Row(number: number, parent: values[0], group: values[1], session: values[2]) : nil

@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// A process that stays the same process: its number cannot be given to another one while this exists.
+/// A handle on a process, whose id is not reused while the handle exists.
 ///
-/// A signal to a bare number may reach a process that started after the number was read. Linux has descriptors of processes instead
+/// A signal to a process id may reach a process that started after the id was read. Linux therefore has descriptors of processes
 /// (`pidfd_open(2)`); without them no handle exists, and no signal is sent.
 struct ProcessHandle: ~Copyable {
   private let descriptor: CInt

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// The name of a socket in a folder. Systems limit the length of the path that they are told (107 bytes on Linux); where it is
-/// longer, Linux is told the way over the folder's descriptor.
+/// The name of a socket in a folder. Systems limit the length of its path (107 bytes on Linux). For longer paths, Linux uses a path
+/// over the folder's descriptor.
 package struct SocketPlace: Sendable {
   private let folder: FilePath
   private let name: String
@@ -19,12 +19,12 @@ package struct SocketPlace: Sendable {
 
   package var path: FilePath { folder.appending(name) }
 
-  /// The most bytes of a path that the system takes.
+  /// The system's limit for the length of a path, in bytes.
   package static let pathByteCountLimit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-  /// Lends the address.
+  /// Calls `body` with the address.
   ///
-  /// - Throws: ``ManagedPacksError`` `agent` where the path is too long for this system.
+  /// - Throws: ``ManagedPacksError`` `agent` if the path is too long for this system.
   func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result) throws -> Result {
     guard path.string.utf8.count > Self.pathByteCountLimit else { return try Self.withAddress(path.string, body) }
     #if os(Linux)

@@ -1,4 +1,4 @@
-/// An app with downloads of its own, as the agent serves it: asks its extension what to download, and downloads it.
+/// The agent's part for an app with downloads of its own: asks its extension what to download, and downloads it.
 actor UnmanagedApp {
   let id: String
   private let configuration: ManagedConfiguration
@@ -8,16 +8,16 @@ actor UnmanagedApp {
   private let transport: any FileTransport
   private var engine: Task<Void, Never>?
   private var running: DownloadEngine?
-  /// Of the engine, and no one else's: it is free as soon as this is nil.
+  /// The lock of the engine, and its only reference: setting this to `nil` releases it.
   private var lock: FileLock?
-  /// Connections of apps that download themselves.
+  /// The connections of apps that download themselves.
   private var handedOver: Set<Int> = []
-  /// Events that have not begun.
+  /// The events that have not begun.
   private var waitingEvents: [BAContentRequest: Task<[String], any Error>] = [:]
   /// The event that was requested last; it ends after all earlier events.
   private var lastEvent: Task<[String], any Error>?
 
-  /// How often a manifest is tried, and after how long again: people wait.
+  /// The number of attempts for a manifest, one second apart: the user waits for it.
   private static let manifestTryCount = 5
 
   init(_ id: String, _ configuration: ManagedConfiguration, in group: GroupFolder, _ options: GroupAgent.Options) throws
@@ -38,7 +38,7 @@ actor UnmanagedApp {
 
   // MARK: - Downloading
 
-  /// Downloads what is asked for, unless that is done, or another process does it.
+  /// Starts the open downloads, unless they are running already or another process performs them.
   func download() {
     guard engine == nil else {
       running?.poke()
@@ -78,7 +78,7 @@ actor UnmanagedApp {
     if isBehind, !wasStopped { download() }
   }
 
-  /// Returns when nothing is left that can be done now; stops when the task is cancelled.
+  /// Returns when no download can proceed now. Stops when the task is cancelled.
   func finish() async {
     guard !Task.isCancelled else { return }
     download()
@@ -107,9 +107,9 @@ actor UnmanagedApp {
 
   // MARK: - Events
 
-  /// Fetches the manifest, asks the extension for downloads, and schedules them.
+  /// Downloads the manifest, asks the extension for downloads, and schedules them.
   ///
-  /// One event runs at a time, in all processes, so that each finds the manifest that it fetched. An event that waits serves all
+  /// One event runs at a time, in all processes, so that each finds the manifest that it downloaded. A waiting event serves all
   /// later requests for the same kind of event.
   ///
   /// - Returns: the names of the scheduled downloads.
@@ -151,7 +151,7 @@ actor UnmanagedApp {
           event: event.rawValue, manifest: manifest.string, left: allowance.remaining(isEssential: false),
           leftEssential: allowance.remaining(isEssential: true)))
     } catch {
-      // Nothing keeps the app from starting.
+      // The app can start nevertheless.
       return refuse(event, "the extension was not heard: \(error)")
     }
     await session.close()
@@ -164,7 +164,7 @@ actor UnmanagedApp {
     return []
   }
 
-  /// What cannot be scheduled has failed, and the extension hears of it.
+  /// Schedules the valid downloads. Others fail, and the extension receives the error.
   private func schedule(_ records: [DownloadRecord], for event: BAContentRequest) throws -> [String] {
     var names: [String] = [], leftOut: [any Error] = []
     let admission = DownloadAdmission(group: configuration.appGroupID.name, restrictions: configuration.restrictions)
@@ -180,7 +180,7 @@ actor UnmanagedApp {
           list.schedule(record, isForeground: false)
           names.append(record.name)
         } catch {
-          // One that cannot even be kept was no download.
+          // A record that cannot be stored has no download to fail.
           guard record.isBounded, list[record.id] == nil else {
             leftOut.append(error)
             continue
@@ -191,7 +191,7 @@ actor UnmanagedApp {
       }
     }
     if let first = leftOut.first {
-      // It has words of the extension's own.
+      // The text may contain text from the extension.
       let why = "\(first)".prefix(500)
       let text = "\(event.word): \(leftOut.count) of the extension's downloads are left out, for one: \(why)"
       options.tell(AgentNotice(.problem, app: id, text))
@@ -199,14 +199,14 @@ actor UnmanagedApp {
     return names
   }
 
-  /// Nil: it did not come, and the extension hears of that.
+  /// Returns `nil` if the download failed; the extension receives the error.
   private func fetchManifest() async throws -> FilePath? {
     var record = DownloadRecord(
       name: "manifest", url: configuration.sites.first?.location ?? "", group: configuration.appGroupID.name)
     record.kind = .manifest
     let id = record.id
     try folder.update { list in
-      // Of an agent that ended meanwhile.
+      // Left by an agent that has ended.
       for old in list.downloads where old.kind == .manifest && old.phase != .failed { list[old.id] = nil }
       list.schedule(record, isForeground: false)
     }

@@ -1,9 +1,9 @@
-/// The apps of a group that have downloads of their own: their part of the agent's work.
+/// The agent's part for the apps of a group that have downloads of their own.
 actor UnmanagedApps {
   private struct Entry {
     let registration: Journal.Registration
     let list: Digest256?
-    /// Nil: it is an app with asset packs, or of no use, which the agent finds out.
+    /// `nil` for an app with asset packs, or a rejected app, which the agent handles.
     let app: UnmanagedApp?
   }
 
@@ -18,9 +18,9 @@ actor UnmanagedApps {
 
   private var apps: [UnmanagedApp] { entries.sorted { $0.key < $1.key }.compactMap { $0.value.app } }
 
-  /// Knows the apps that are registered.
+  /// Updates the list of registered apps.
   ///
-  /// - Returns: the ids of those that have downloads of their own.
+  /// - Returns: the ids of the apps with downloads of their own.
   func refresh(_ registrations: [String: Journal.Registration]) async -> Set<String> {
     for (id, entry) in entries
     where registrations[id] != entry.registration || Self.digest(entry.registration) != entry.list {
@@ -43,7 +43,7 @@ actor UnmanagedApps {
   }
 
   private func makeApp(_ id: String, _ registration: Journal.Registration) -> UnmanagedApp? {
-    // Plays are of packs: these downloads would go over the real network.
+    // Simulations cover packs only: these downloads would use the real network.
     guard options.original == nil, let list = registration.propertyList,
       var configuration = try? ManagedConfiguration(contentsOf: OwnedFile(FilePath(list)).path),
       !configuration.hasManagedAssetPacks
@@ -58,9 +58,8 @@ actor UnmanagedApps {
 
   // MARK: - Work
 
-  /// - Parameter id: of one app; nil: all.
-  /// - Returns: the names of downloads that were scheduled, by app; the first failure. One app's does not keep others
-  ///   from the event.
+  /// - Parameter id: the app; `nil` for all apps.
+  /// - Returns: the names of the scheduled downloads by app, and the first failure. A failure of one app does not stop the others.
   func handle(
     _ event: BAContentRequest, app id: String?
   ) async -> (names: [String: [String]], failure: (any Error)?) {

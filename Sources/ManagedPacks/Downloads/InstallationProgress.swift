@@ -10,9 +10,8 @@ import Synchronization
 /// sizes. Bytes and fraction never decrease: bytes count even if their pack failed and is requested again. The user's actions
 /// before the sum is known apply once it is: a pause holds the packs back, a cancellation ends the request to the sites.
 ///
-/// The downloads are not child progress objects: Foundation's trees have no lock, and cannot drop a download that is no longer
-/// needed. Each download notifies this object when its counts change. Lock order: the scheduler's lock, this object's, a
-/// download's.
+/// The downloads are not child progress objects: Foundation's trees have no lock, and cannot drop an unneeded download. Each
+/// download notifies this object when its counts change. Lock order: the scheduler's lock, this object's, a download's.
 final class InstallationProgress: Progress, @unchecked Sendable {
   /// The download of a pack, and its expected size in bytes.
   typealias Counted = (progress: DownloadProgress, byteCount: Int)
@@ -114,7 +113,7 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     show()
   }
 
-  /// Counts the bytes of a download that is no longer needed, and frees the rest of its share.
+  /// Counts the bytes of a dropped download, and frees the rest of its share.
   private static func letGo(_ part: Part, in state: inout State) {
     let done = part.progress.fraction * part.share
     state.byteCount = state.byteCount.addingClamped(part.progress.completedUnitCount)

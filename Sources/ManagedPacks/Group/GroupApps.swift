@@ -1,4 +1,4 @@
-/// An app of a group and its version, by which packs are offered to it.
+/// An app of a group and its version, which determine the pack versions offered to it.
 package struct GroupApp: Hashable, Sendable {
   package var id: String
   package var version: AppVersion
@@ -14,7 +14,7 @@ extension GroupApp: CustomStringConvertible {
   package var description: String { "'\(id)' \(version)" }
 }
 
-/// Why a pack cannot be fetched that a site offers: a group has one version of each pack, and none is for both apps.
+/// The reason why an offered pack cannot be downloaded: a group has one version of each pack, and no version suits both apps.
 package struct AppDisagreement: Hashable, Sendable {
   package var own: GroupApp
   package var other: GroupApp
@@ -32,7 +32,7 @@ package struct AppDisagreement: Hashable, Sendable {
 }
 
 extension Journal {
-  /// The apps whose versions count when a pack is chosen for another one, in order of ids.
+  /// Returns the other apps whose versions restrict the choice of a pack version, sorted by id.
   package func apps(besides id: String) -> [GroupApp] {
     registrations.compactMap { other, registration in
       guard other != id, let version = registration.version.flatMap({ try? AppVersion($0) }) else { return nil }
@@ -40,7 +40,7 @@ extension Journal {
     }.sorted { $0.id < $1.id }
   }
 
-  /// Forgets apps whose property lists are gone.
+  /// Removes apps whose property lists no longer exist.
   package mutating func dropGoneApps() {
     for (id, registration) in registrations {
       guard let list = registration.propertyList, !pathExists(FilePath(list)) else { continue }
@@ -52,7 +52,7 @@ extension Journal {
 }
 
 extension JournalFile {
-  /// Notes an app; writes nothing where all is as it was.
+  /// Registers an app. Writes nothing if the registration is unchanged.
   package func register(_ configuration: ManagedConfiguration) throws {
     let registration = Journal.Registration(
       version: configuration.appVersion?.description, propertyList: configuration.propertyList?.string)
@@ -68,6 +68,6 @@ extension JournalFile {
 }
 
 extension ManagedConfiguration {
-  /// The app, if it says its version.
+  /// The app, if its version is known.
   var app: GroupApp? { appVersion.map { GroupApp(id: appID, version: $0) } }
 }

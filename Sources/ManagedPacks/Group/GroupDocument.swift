@@ -1,27 +1,27 @@
 import PackStore
 
-/// What a group's folder keeps as JSON, in a file that is replaced as a whole. It is read as if a stranger had written it, and never
-/// written longer than it can be read.
+/// A JSON file in a group's folder, which is replaced as a whole. Reading treats it as untrusted, and writing never exceeds the
+/// limits for reading.
 package protocol GroupDocument: Codable {
-  /// The version of what is written.
+  /// The version of the format.
   static var format: Int { get }
   static var byteCountLimit: Int { get }
-  /// What it is, in errors.
+  /// The name of the document in errors.
   static var title: String { get }
-  /// Why one that is not bounded is not written.
+  /// The error for a document that exceeds its limits.
   static var excess: ManagedPacksError { get }
 
-  /// Whether all that it counts and names is within its limits.
+  /// Whether the document is within its limits.
   var isBounded: Bool { get }
 }
 
 extension GroupDocument {
-  /// Nil for what is no such document.
+  /// Returns `nil` for an invalid document.
   ///
-  /// - Throws: ``ManagedPacksError`` `newerJournal` for one of a later version.
+  /// - Throws: ``ManagedPacksError`` `newerJournal` for a document of a later version.
   package init?(decoding bytes: [UInt8]) throws {
     guard bytes.count <= Self.byteCountLimit else { return nil }
-    // Before Foundation's decoder sees it: deep nesting, names that are there twice.
+    // Before Foundation's decoder: rejects deep nesting and duplicate names.
     let document = JSONReader.read(bytes)
     guard document.faults.isEmpty, let members = document.root?.object,
       let format = members.first(where: { $0.name == "format" })?.value.integer(Int.self)
@@ -34,7 +34,7 @@ extension GroupDocument {
     self = decoded
   }
 
-  /// - Throws: ``excess`` for a document that would not be read again.
+  /// - Throws: ``excess`` for a document that could not be read again.
   package func encode() throws -> [UInt8] {
     guard isBounded else { throw Self.excess }
     let encoder = JSONEncoder()

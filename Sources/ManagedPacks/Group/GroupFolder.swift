@@ -6,25 +6,25 @@
   import Darwin
 #endif
 
-/// The folder that the apps of a group share: `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`. Only its
-/// owner can enter it.
+/// The folder that the apps of a group share: `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`. Only its owner
+/// can enter it.
 ///
-/// | name | what |
+/// | name | content |
 /// |---|---|
 /// | `store/` | the store with the packs |
-/// | `cache/` | large assets that the store keeps decoded |
-/// | `views/` | what ``AssetPackManager/url(for:)`` made: a folder for each process |
-/// | `journal` | what was asked for and has not come: ``Journal`` |
+/// | `cache/` | decoded copies of large assets |
+/// | `views/` | files of ``AssetPackManager/url(for:)``: a folder for each process |
+/// | `journal` | open requests and installed packs: ``Journal`` |
 /// | `journal.lock` | held while a process changes the journal |
 /// | `agent.lock` | held by the group's agent: ``AgentElection`` |
-/// | `agent.socket` | where it listens |
-/// | `override` | another base for a while: ``URLOverride`` |
-/// | `overrides/` | for each such base a folder that has what is above, but for the agent |
+/// | `agent.socket` | the agent's socket |
+/// | `override` | another base for a limited time: ``URLOverride`` |
+/// | `overrides/` | a folder for each such base, with its own store, cache, views and journal |
 package struct GroupFolder: Sendable {
-  /// What was named, where the agent and the override are.
+  /// The folder that was named, with the agent's files and the override.
   package let path: FilePath
 
-  /// Where store, cache, views and journal are: ``path``, or the folder of an override.
+  /// The folder with store, cache, views and journal: ``path``, or the folder of an override.
   package private(set) var home: FilePath
 
   package var store: FilePath { home.appending("store") }
@@ -32,9 +32,9 @@ package struct GroupFolder: Sendable {
   package var views: FilePath { home.appending("views") }
   var overrides: FilePath { path.appending("overrides") }
 
-  /// The folder that counts while an override does, which is made where there is none; nil: none does.
+  /// Returns the folder to use with an override; creates it if it is missing. With `nil`, returns the folder without an override.
   ///
-  /// - Parameter makes: false: it may be missing.
+  /// - Parameter makes: whether to create a missing folder.
   package func under(_ override: URLOverride?, makes: Bool = true) throws -> Self {
     var folder = self
     folder.home = path
@@ -44,21 +44,21 @@ package struct GroupFolder: Sendable {
     return folder
   }
 
-  /// Makes the folder where there is none.
+  /// Opens the folder of a configuration, and creates it if it is missing.
   ///
-  /// - Parameter makes: false: the folder may be missing, and is not made.
-  /// - Throws: ``ManagedPacksError`` `groupFolder` for one that others can enter, or that is another user's.
+  /// - Parameter makes: whether to create a missing folder.
+  /// - Throws: ``ManagedPacksError`` `groupFolder` if other users can enter the folder, or it belongs to another user.
   package init(of configuration: ManagedConfiguration, environment: [String: String], makes: Bool = true) throws {
     try self.init(
       configuration.groupFolder ?? Self.standardPath(configuration.appGroupID, environment), makes: makes)
   }
 
-  /// The standard folder of a group.
+  /// Opens the standard folder of a group.
   package init(of group: PackID, environment: [String: String], makes: Bool = true) throws {
     try self.init(Self.standardPath(group, environment), makes: makes)
   }
 
-  /// A folder that a person named.
+  /// Opens the folder at a path.
   package init(_ path: FilePath, makes: Bool = true) throws {
     self.path = path
     home = path
@@ -86,9 +86,9 @@ package struct GroupFolder: Sendable {
     try standardParent(environment).appending(group.name)
   }
 
-  /// Where the groups of this user are that have no other place.
+  /// Returns the folder for this user's groups without a configured folder.
   package static func standardParent(_ environment: [String: String]) throws -> FilePath {
-    // What is relative there counts as not set, as the XDG specification has it.
+    // A relative path counts as not set, as in the XDG specification.
     if let data = environment["XDG_DATA_HOME"].map({ FilePath($0) }), data.isAbsolute {
       return data.appending("packstore")
     }
@@ -100,10 +100,10 @@ package struct GroupFolder: Sendable {
     return home.appending(".local/share").appending("packstore")
   }
 
-  /// Whether two names lead to one folder, also of one that is not there yet.
+  /// Returns whether two paths lead to the same folder, even if it does not exist yet.
   func isSame(as other: Self) -> Bool { Self.resolved(path) == Self.resolved(other.path) }
 
-  /// Without links, as far as there is anything.
+  /// Returns the path with the links of its existing part resolved.
   private static func resolved(_ path: FilePath) -> FilePath {
     if let path = resolvedPath(path) { return path }
     guard let last = path.lastComponent else { return resolvedPath(".") ?? path }

@@ -1,43 +1,43 @@
-/// What the processes of a group know together, beside what the store says: which apps there are, which downloads were asked for
-/// and have not ended, which root brought each pack.
+/// The state that the processes of a group share, in addition to the store: the apps, the open requests, and the root from which
+/// each pack was installed.
 ///
-/// The journal is the truth; whatever processes tell each other is a hint to read it again. What it has lost costs a question to
-/// a site, and never a pack.
+/// The journal is authoritative; messages between processes only prompt them to read it again. Lost entries cost a query to a site,
+/// never a pack.
 package struct Journal: Hashable, Sendable {
-  /// The apps of the group by their ids.
+  /// The apps of the group by id.
   package var apps: [String: App] = [:]
 
-  /// The language that the app chose; nil: the user's preferences decide.
+  /// The language that the app chose; `nil` if the user's preferences decide.
   package var chosenLanguage: LanguageTag?
 
-  /// The language for which policies were applied last; nil: none yet.
+  /// The language for which policies were last applied; `nil` if none.
   package var language: LanguageTag?
 
-  /// Packs that were brought here, and by which root.
+  /// The installed packs, and the root from which each was installed.
   package var packs: [PackID: Source] = [:]
 
-  /// Downloads that have not ended.
+  /// The open requests.
   package var requests: [PackID: Request] = [:]
 
-  /// Packs that policies were applied to, or that were here: one that was removed does not come again by itself.
+  /// The packs to which policies were applied, or that were installed. A policy does not download them again after their removal.
   package var seen: Set<PackID> = []
 
-  /// The essential packs, as of the last manifest: what an app without a network must have to start.
+  /// The essential packs of the last manifest: an app without a network needs them to start.
   package var essential: Set<PackID> = []
 
-  /// The apps that share the packs, as they registered, by their ids.
+  /// The registrations of the apps that share the packs, by app id.
   package var registrations: [String: Registration] = [:]
 
-  /// What extensions have used of their time, by the ids of their apps.
+  /// The run time that extensions have used, by app id.
   package var extensionTimes: [String: ExtensionTime] = [:]
 
   package init() {}
 
   package struct App: Hashable, Codable, Sendable {
     package var version: String
-    /// Policies for its installation were applied.
+    /// Whether policies for its installation were applied.
     package var isInstalled = false
-    /// Policies for an update of it were applied.
+    /// Whether policies for an update were applied.
     package var isUpdated = false
 
     package init(version: String) { self.version = version }
@@ -55,11 +55,11 @@ package struct Journal: Hashable, Sendable {
     }
   }
 
-  /// Where the agent finds an app, and for which versions of packs it is.
+  /// The information for the agent about an app: its version and its property list.
   package struct Registration: Hashable, Codable, Sendable {
-    /// Nil: the app says none.
+    /// `nil` if the app has no version.
     package var version: String?
-    /// The absolute path of its property list; nil: it was set up by its program, and the agent does nothing for it.
+    /// The absolute path of its property list; `nil` if its program created the configuration. The agent then does nothing for it.
     package var propertyList: String?
 
     package init(version: String? = nil, propertyList: String? = nil) {
@@ -69,7 +69,7 @@ package struct Journal: Hashable, Sendable {
   }
 
   package struct ExtensionTime: Hashable, Codable, Sendable {
-    /// Since 1970, in UTC.
+    /// Days since 1970, in UTC.
     package var day: Int
     package var milliseconds: Int
 
@@ -91,7 +91,8 @@ package struct Journal: Hashable, Sendable {
 }
 
 extension Journal {
-  /// Asks for a pack, as soon as the one who wants it soonest. One that is paused stays so: people do that, and events ask again.
+  /// Requests a pack with the highest urgency requested so far. A paused request stays paused: the user paused it, and events
+  /// repeat requests.
   package mutating func want(_ id: PackID, _ urgency: Urgency) {
     requests[id] = Request(
       urgency: max(urgency, requests[id]?.urgency ?? urgency), isPaused: requests[id]?.isPaused ?? false)
@@ -100,13 +101,13 @@ extension Journal {
   /// The names of the packs whose requests are paused.
   package var pausedPacks: Set<String> { Set(requests.filter(\.value.isPaused).keys.map(\.name)) }
 
-  /// Forgets what no one asks about any more: packs that are neither listed nor here. Were it kept, the journal would grow with every
-  /// name that a publisher ever used, up to the day when it takes no more.
+  /// Removes entries for packs that are neither listed nor installed. Otherwise the journal would grow with every pack name that a
+  /// publisher ever used, up to its limit.
   ///
   /// - Parameters:
-  ///   - listed: what the sites of this app list. Other apps of the group may have other sites: as long as there are some, what only
-  ///     these list stays while there is room.
-  ///   - local: the packs that are here.
+  ///   - listed: whether a site of this app lists the pack. Other apps of the group may have other sites. If such apps exist,
+  ///     entries of ``seen`` are kept until half of the limit is used.
+  ///   - local: whether the pack is installed.
   package mutating func dropForgotten(listed: (PackID) -> Bool, local: (PackID) -> Bool) {
     packs = packs.filter { local($0.key) || listed($0.key) }
     guard registrations.count <= 1 || seen.count > Self.countLimit / 2 else { return }
@@ -114,18 +115,18 @@ extension Journal {
   }
 }
 
-/// How soon a pack is wanted; the higher goes first.
+/// The urgency of a request; higher values start first.
 package enum Urgency: String, CaseIterable, Codable, Comparable, Sendable {
-  /// A newer version of a pack that is here.
+  /// A newer version of an installed pack.
   case update
-  /// A pack that a policy fetches before it is asked for.
+  /// A pack that a policy downloads before it is requested.
   case prefetch
   /// A pack that the app waits for.
   case foreground
   /// A pack without which the app does not start.
   case essential
 
-  /// No one waits for it: it may be held back while the network costs money or the disk is full.
+  /// Whether no caller waits for the pack, so that it may wait while the network is metered or the disk is full.
   package var isBackground: Bool { self < .foreground }
 
   private var rank: Int {
@@ -143,10 +144,10 @@ package enum Urgency: String, CaseIterable, Codable, Comparable, Sendable {
 extension Journal: GroupDocument {
   package static let format = 1
 
-  /// The most bytes of a journal: what its counts allow, with the longest names and paths.
+  /// The size limit of a journal in bytes: its largest counts with the longest names and paths.
   package static let byteCountLimit = 64 << 20
 
-  /// The most packs, requests and apps of each kind.
+  /// The limit for packs, requests and apps, each.
   package static let countLimit = 10_000
 
   package static let title = "the group's journal"

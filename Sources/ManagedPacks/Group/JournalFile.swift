@@ -1,21 +1,21 @@
-/// Where a group keeps its ``Journal``. One process changes it at a time; after a crash it is the old or the new one.
+/// The file of a group's ``Journal``. One process changes it at a time; after a crash it contains the old or the new journal.
 package struct JournalFile: Sendable {
   private static let name = "journal"
   private let folder: FilePath
-  /// Nil: a process that has the lock is waited for however long it takes.
+  /// `nil` to wait without a limit for a process that holds the lock.
   private let watch: AgentWatch?
 
   package init(in folder: GroupFolder) { self.init(in: folder, watch: nil) }
 
-  /// - Parameter watch: told when another process has the lock.
+  /// - Parameter watch: notified when another process holds the lock.
   init(in folder: GroupFolder, watch: AgentWatch?) {
     self.folder = folder.home
     self.watch = watch
   }
 
-  /// Reads the journal: an empty one where there is none, or none that can be understood.
+  /// Reads the journal. Returns an empty one if the file is missing or damaged.
   ///
-  /// - Throws: ``ManagedPacksError`` `newerJournal`; `wrongKind` for what is no file, `ioError`.
+  /// - Throws: ``ManagedPacksError`` `newerJournal`; `PackStoreError` `wrongKind` if it is not a file, `ioError`.
   package func read() throws -> Journal {
     do {
       let file = try InputFile(Self.name, in: folder)
@@ -25,7 +25,7 @@ package struct JournalFile: Sendable {
     }
   }
 
-  /// Changes the journal, while no other process does.
+  /// Changes the journal under its lock.
   @discardableResult
   package func update<Result>(_ body: (inout Journal) throws -> Result) throws -> Result {
     let lock = try watch?.over { try takeLock() } ?? takeLock()

@@ -6,13 +6,13 @@
   import Darwin
 #endif
 
-/// A file that no other user can change, or put another one in the place of: it and every folder on the way to it is this user's or
-/// root's, and no one else may write there. In a folder with the sticky bit others cannot touch what is not theirs.
+/// A file that no other user can change or replace: the file and all folders of its path belong to this user or root, and no one
+/// else may write to them. In a folder with the sticky bit, users can change only their own files.
 package struct OwnedFile: Sendable {
-  /// Without links and relative parts: what was checked.
+  /// The checked path, without links and relative parts.
   package let path: FilePath
 
-  /// - Parameter isProgram: it must be one that may be run.
+  /// - Parameter isProgram: whether the file must be executable.
   /// - Throws: ``ManagedPacksError`` `agent`.
   package init(_ path: FilePath, isProgram: Bool = false) throws {
     guard let resolved = resolvedPath(path) else {
@@ -52,7 +52,7 @@ package struct OwnedFile: Sendable {
   }
 }
 
-/// An absolute path without links; nil: there is nothing.
+/// Returns an absolute path without links; `nil` if nothing exists at the path.
 func resolvedPath(_ path: FilePath) -> FilePath? {
   guard let text = path.withPlatformString({ realpath($0, nil) }) else { return nil }
   defer { free(text) }

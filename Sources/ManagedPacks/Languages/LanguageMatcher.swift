@@ -1,28 +1,29 @@
-/// Finds the language of packs that a person reads best, by the rules of CLDR.
+/// Selects the language of packs that suits the user best, by the rules of CLDR.
 ///
-/// Only language, script and region count, with what is left out filled in by likely subtags: `en` is `en-Latn-US`. A language
-/// that is not there is followed by its parents in CLDR's tree (`en-AU`, `en-001`, `en`; `es-MX`, `es-419`, `es`), then by any
-/// region of the same language and script. Another script is another language: who reads `zh-Hant` is not given `zh-Hans`.
+/// Only language, script and region are compared, with missing parts filled in by likely subtags: `en` is `en-Latn-US`. If a
+/// language is not available, its parents in CLDR's tree follow (`en-AU`, `en-001`, `en`; `es-MX`, `es-419`, `es`), then any region
+/// of the same language and script. Another script is another language: a reader of `zh-Hant` does not receive `zh-Hans`.
 package struct LanguageMatcher: Sendable {
-  /// In the order in which equals are tried: plain languages first.
+  /// In the order in which equal matches are tried: shorter tags first.
   private let available: [(tag: LanguageTag, key: Key)]
   private let primary: LanguageTag?
 
-  /// What counts of a tag, with likely subtags filled in.
+  /// The compared parts of a tag, with likely subtags filled in.
   package struct Key: Hashable, Sendable {
     package var language: String
     package var script: String
     package var region: String
   }
 
-  /// - Parameter primary: what people read who read none of those that are available.
+  /// - Parameter primary: the language for users who read none of the available languages.
   package init(available: some Collection<LanguageTag>, primary: LanguageTag? = nil) {
     let sorted = available.sorted { ($0.text.utf8.count, $0.text) < ($1.text.utf8.count, $1.text) }
     self.available = sorted.map { ($0, Self.key(of: $0)) }
     self.primary = primary
   }
 
-  /// The best one for a person, the most preferred language first; where none fits, the primary one if it is there, too.
+  /// Returns the best language for a user, trying the most preferred one first; if none matches, the primary language if it is
+  /// available.
   package func resolve(preferred: [LanguageTag]) -> LanguageTag? {
     for tag in preferred {
       if let match = match(tag) { return match }
@@ -30,7 +31,7 @@ package struct LanguageMatcher: Sendable {
     return primary.flatMap { primary in match(primary) }
   }
 
-  /// The one that comes nearest to a language; nil where none is of the same language and script.
+  /// Returns the available language nearest to `wanted`; `nil` if none has the same language and script.
   package func match(_ wanted: LanguageTag) -> LanguageTag? {
     let chain = Self.chain(of: wanted)
     for key in chain {
@@ -42,7 +43,7 @@ package struct LanguageMatcher: Sendable {
 
   package static func key(of tag: LanguageTag) -> Key { key(of: tag.text) }
 
-  /// A tag and its parents of the same script, the nearest first.
+  /// Returns a tag and its parents of the same script, the nearest first.
   static func chain(of tag: LanguageTag) -> [Key] {
     let own = key(of: tag)
     var keys = [own]
@@ -65,13 +66,13 @@ package struct LanguageMatcher: Sendable {
       region: full.region?.identifier ?? "")
   }
 
-  /// Language, script and region alone: variants, extensions and private use do not count.
+  /// Returns language, script and region only, without variants, extensions and private use.
   private static func plain(_ text: String) -> String {
     let parts = text.split(separator: "-")
     let rest = parts.dropFirst().prefix { (2...4).contains($0.utf8.count) }
     return (parts.prefix(1) + rest).joined(separator: "-")
   }
 
-  /// Codes for one language, which CLDR makes parents of each other or replaces.
+  /// Alternative codes of one language, which CLDR treats as parents or replaces.
   private static let aliases = ["nb": "no", "iw": "he", "in": "id", "ji": "yi", "tl": "fil", "mo": "ro", "jw": "jv"]
 }

@@ -1,14 +1,14 @@
-/// The languages that the user prefers, as the environment of a process says: `LANGUAGE`, else the first that is set of `LC_ALL`,
-/// `LC_MESSAGES` and `LANG`. What is no language there is passed over.
+/// Returns the user's preferred languages from the environment: `LANGUAGE`, or the first variable that is set of `LC_ALL`,
+/// `LC_MESSAGES` and `LANG`. Invalid languages are skipped.
 package func preferredLanguages(_ environment: [String: String]) -> [LanguageTag] {
   let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
-  // As gettext has it: with the locale C there are no translations, whatever LANGUAGE says.
+  // As in gettext: the locale C disables translations, regardless of LANGUAGE.
   guard languageTag(ofLocale: locale) != nil || locale.isEmpty else { return [] }
   let listed = (environment["LANGUAGE"] ?? "").split(separator: ":").prefix(64).compactMap { languageTag(ofLocale: $0) }
   return listed.isEmpty ? [languageTag(ofLocale: locale)].compactMap { $0 } : listed
 }
 
-/// `sr_RS.UTF-8@latin` is `sr-Latn-RS`; nil for `C`, `POSIX`, and what is no locale.
+/// Converts `sr_RS.UTF-8@latin` to `sr-Latn-RS`; returns `nil` for `C`, `POSIX` and invalid locales.
 private func languageTag(ofLocale locale: some StringProtocol) -> LanguageTag? {
   let modifier = locale.split(separator: "@").dropFirst().first
   let name = locale.prefix { $0 != "." && $0 != "@" }

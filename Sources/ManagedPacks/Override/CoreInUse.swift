@@ -1,24 +1,24 @@
 import Synchronization
 
-/// What a manager works with at the moment: the group's real store and sites, or those of an override.
+/// Chooses the core of a manager: with the group's real store and sites, or with an override's.
 ///
 /// ```
 ///  real <--the override has ended-- --one has begun--> overridden --another one--> overridden
 /// ```
-/// Whether an override counts is looked up when a site is asked, and never by calls that only read. Downloads of the state before
-/// end then, as ones that may be tried again, and stay in the journal that they stood in.
+/// The override is looked up before each contact with a site, never by calls that only read. A change ends the downloads of the
+/// core used before with a temporary error; their requests stay in the journal of that core.
 final class CoreInUse: Sendable {
   private struct State {
     var override: URLOverride?
     var core: ManagedCore
-    /// What was told of an override that does not count.
+    /// The last reported reason for not applying an override.
     var refusal: ManagedPacksError?
   }
 
   private let configuration: ManagedConfiguration
   private let options: AssetPackManager.Options
   private let hub: StatusHub
-  /// The group's folder, as it was named.
+  /// The group's folder, without an override.
   private let folder: GroupFolder
   private let state: Mutex<State>
 
@@ -33,12 +33,12 @@ final class CoreInUse: Sendable {
     state.withLock { tell(found, before: nil, &$0) }
   }
 
-  /// As of the last question.
+  /// The core as of the last call of ``question()``.
   var core: ManagedCore { state.withLock { $0.core } }
 
-  /// Looks whether an override has begun or ended, before a site is asked.
+  /// Returns the core to contact a site with, after checking whether an override has begun or ended.
   ///
-  /// - Throws: what setting up for it throws; what was in use stays so.
+  /// - Throws: the error of creating the new core; the previous core stays in use.
   func question() throws -> ManagedCore {
     let found = Self.state(folder, options)
     return try state.withLock { state in
@@ -68,9 +68,9 @@ final class CoreInUse: Sendable {
     }
   }
 
-  /// Tells people what counts, once.
+  /// Reports a change of the override, once.
   private func tell(_ found: OverrideFile.State, before: URLOverride?, _ state: inout State) {
-    // An agent tells by itself.
+    // An agent reports it itself.
     guard case .ofTheGroup = options.override else { return }
     let group = configuration.appGroupID
     switch found {

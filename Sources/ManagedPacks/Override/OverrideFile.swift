@@ -1,27 +1,28 @@
-/// Where a group keeps its ``URLOverride``: the file `override` of its folder, which only its owner can change, and `overrides/`
-/// with a folder for each server that was used, of which those are removed that no process uses any more.
+/// The files of a group's ``URLOverride``: `override` in its folder, which only its owner can change, and `overrides/` with a
+/// folder for each server. Folders that no process uses are removed.
 package struct OverrideFile: Sendable {
   private static let name = "override"
   private let folder: GroupFolder
 
   package init(in folder: GroupFolder) { self.folder = folder }
 
-  /// What a group has of an override.
+  /// The state of a group's override.
   package enum State: Hashable, Sendable {
     case none
     case active(URLOverride)
-    /// Its time is over, or its clock was set back; the file stays until the next one is set, or it is cleared.
+    /// The time of the override is over, or the clock was set back. The file stays until an override is set or cleared.
     case ended(URLOverride)
-    /// There is a file that does not count, and why.
+    /// A file exists but is not applied, for the given reason.
     case refused(ManagedPacksError)
 
     package var active: URLOverride? { if case .active(let override) = self { override } else { nil } }
   }
 
-  /// What counts now. One that may be another user's, is damaged or of a later version does not: apps use their real sites.
+  /// Returns the current state. A file that another user may have changed, or that is damaged or of a later version, is not
+  /// applied: apps use their real sites.
   ///
   /// - Parameter now: seconds since 1970.
-  /// - Complexity: one look at the folder where there is no override.
+  /// - Complexity: one file system lookup if no override exists.
   package func state(at now: Double) -> State {
     let path = folder.path.appending(Self.name)
     guard pathExists(path) else { return .none }
@@ -47,7 +48,7 @@ package struct OverrideFile: Sendable {
     ManagedPacksError(.override, "the override '\(folder.path.appending(Self.name))' \(fault)", remedy: remedy)
   }
 
-  /// Takes the place of the one before. Running managers notice it when they next ask a site.
+  /// Sets an override in place of the previous one. Running managers apply it before they next contact a site.
   package func set(_ override: URLOverride) throws {
     let draft = FilePlace("\(Self.name).draft", in: folder.path)
     let file = try NewFile(draft, isSecret: true)
@@ -57,9 +58,9 @@ package struct OverrideFile: Sendable {
     try syncFolder(folder.path)
   }
 
-  /// Ends the override, and removes what came by it where no process uses it.
+  /// Removes the override, and the folders of overrides that no process uses.
   ///
-  /// - Returns: false: there was none.
+  /// - Returns: whether an override existed.
   @discardableResult
   package func clear() throws -> Bool {
     let wasThere = pathExists(folder.path.appending(Self.name))
@@ -69,7 +70,7 @@ package struct OverrideFile: Sendable {
     return wasThere
   }
 
-  /// Removes what came by overrides that do not count any more, and that no process uses.
+  /// Removes the folders of former overrides that no process uses.
   package func sweep(keeping kept: URLOverride?) {
     let parent = folder.overrides
     for name in (try? namesInFolder(parent)) ?? [] where name != kept?.folderName {
@@ -80,7 +81,7 @@ package struct OverrideFile: Sendable {
   }
 }
 
-/// Keeps the folder of an override from being removed, as long as it lives.
+/// Prevents the removal of an override's folder while it exists.
 final class OverrideUse: Sendable {
   private static let prefix = "use-"
   private let lock: FileLock

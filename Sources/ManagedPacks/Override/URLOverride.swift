@@ -1,22 +1,23 @@
-/// Another base for the apps of one group, for a while: what a developer sets so that an app takes its packs from a server on the
-/// desk. Nothing of it counts outside the group, nor after its end.
+/// Another base for the apps of one group, for a limited time: a developer sets it so that an app uses packs from a local server.
+/// It has no effect outside the group, nor after its end.
 ///
-/// What comes by it lies in a folder of its own beneath the group's: store, cache, views and journal. So the group's real store
-/// keeps its packs, keys and floors, and is what the apps see again when the override ends.
+/// Its data is stored in a separate folder below the group's: store, cache, views and journal. So the group's real store keeps its
+/// packs, keys and version floors, and the apps use it again when the override ends.
 package struct URLOverride: Hashable, Sendable {
-  /// The site that takes the place of all that the apps' property lists name.
+  /// The site that replaces all sites of the apps' property lists.
   package var url: String
 
-  /// The channel to follow there; nil: `live`.
+  /// The channel to follow there; `nil` for `live`.
   package var channel: SiteChannel?
 
-  /// In PEM: who must have vouched for the server's certificate, in place of the system's authorities. Nil: those.
+  /// A certificate authority in PEM that must have issued the server's certificate, in place of the system's authorities; `nil` for
+  /// those.
   package var authority: String?
 
-  /// The key that must have signed the site; nil: the first contact pins the one that is found, in the override's store alone.
+  /// The key that must have signed the site; if `nil`, the first contact pins the site's key, in the override's store only.
   package var key: SitePublicKey?
 
-  /// When it was set, and when it ends, in seconds since 1970. A clock that shows an earlier time ends it, too.
+  /// The times of its beginning and end, in seconds since 1970. A clock that shows an earlier time than the beginning ends it, too.
   package var begin: Int
   package var end: Int
 
@@ -24,9 +25,9 @@ package struct URLOverride: Hashable, Sendable {
   package static let byteCountLimit = 128 << 10
   package static let urlByteCountLimit = 2048
   package static let authorityByteCountLimit = 64 << 10
-  /// A year has to do: what should stay belongs into the property list.
+  /// The longest duration, in seconds: one year. A permanent site belongs in the property list.
   package static let longestTime = 366 * 86_400
-  /// How far a clock may be set back before that ends it, in seconds.
+  /// The time in seconds by which a clock may be set back without ending the override.
   package static let clockSlack = 300
 
   package init(
@@ -45,7 +46,8 @@ package struct URLOverride: Hashable, Sendable {
     now >= Double(begin) - Double(Self.clockSlack) && now < Double(end)
   }
 
-  /// The name of the folder with what comes by it: the same for the same server, so that setting it again goes on where it was.
+  /// The name of the override's folder. An override of the same server has the same folder, so that setting it again continues with
+  /// the existing data.
   package var folderName: String {
     let parts = [url, channel?.name ?? "", key.map { "\($0)" } ?? "", authority ?? ""]
     return String(Digest256(hashing: Array(parts.joined(separator: "\0").utf8)).hex.prefix(32))
@@ -53,14 +55,14 @@ package struct URLOverride: Hashable, Sendable {
 
   var site: ManagedConfiguration.Site { ManagedConfiguration.Site(url, channel: channel, trustedKey: key) }
 
-  /// `https://localhost:8443/site until 2026-01-31T12:00:00Z`.
+  /// For example `https://localhost:8443/site until 2026-01-31T12:00:00Z`.
   package var summary: String { "\(withoutSecrets(url)) until \(endText)" }
 
   package var endText: String { Date(timeIntervalSince1970: Double(end)).formatted(.iso8601) }
 }
 
 extension ManagedConfiguration {
-  /// The same with the site of an override, if there is one.
+  /// Returns the configuration with the site of an override, if one is given.
   func overridden(by override: URLOverride?) -> Self {
     guard let override else { return self }
     var configuration = self
@@ -69,7 +71,7 @@ extension ManagedConfiguration {
   }
 }
 
-// MARK: - As bytes
+// MARK: - Encoding
 
 extension URLOverride {
   package func encode() -> [UInt8] {

@@ -53,7 +53,7 @@ final class LocalPacks: Sendable {
 
   /// Returns whether a pack is complete, durable or not, judged by the lengths of all its files and by damage found during reads.
   ///
-  /// - Complexity: that of `Snapshot.availability(of:)`.
+  /// - Complexity: as `Snapshot.availability(of:)`.
   func isWhole(_ id: String) throws -> Bool {
     guard let local = try current().packs[id] else { return false }
     let stamp = store.filesStamp()

@@ -1,36 +1,36 @@
 import Synchronization
 
-/// Materializes in the background what publishers want to be mapped (``Attributes/mappedPaths``), so that the first read finds it
-/// mapped as every later one does.
+/// Decodes the files that publishers want to be mapped (``Attributes/mappedPaths``) in the background, so that the first read maps
+/// them, as later reads do.
 ///
-/// Of a durable pack there is nothing to do: such files lie raw and in one piece, and are mapped where they lie. The files of a
-/// purgeable pack are never mapped. What is not materialized (it is smaller than the store's cache takes, or there is no room in
-/// it) is decoded by the read that needs it.
+/// The files of a durable pack need no work: they are stored raw in one piece, and are mapped directly. The files of a purgeable
+/// pack are copied into the store's cache. A file that is too small for the cache, or does not fit, is decoded by the read that
+/// needs it.
 final class Materializer: Sendable {
   private let store: Store
-  /// One pack at a time, in the order in which they came.
+  /// The last task. Packs are processed one at a time, in the order in which they were installed.
   private let last: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-  /// Below, the store's cache takes no files.
+  /// The store's cache does not accept smaller files.
   private static let leastByteCount = 1 << 20
 
   init(_ store: Store) { self.store = store }
 
   deinit { last.withLock { $0?.cancel() } }
 
-  /// Begins with a pack that came.
+  /// Starts with a pack that was installed.
   func start(_ pack: PackID) {
     guard store.hasCache else { return }
     last.withLock { last in
       last = Task(priority: .background) { [before = last, store] in
         await before?.value
-        // A read that needs a file says what is wrong with it.
+        // Errors are ignored here: a read of the file reports them.
         try? await BlockingExecutor.run { try Self.materialize(pack, in: store) }
       }
     }
   }
 
-  /// Returns when all that was begun is done.
+  /// Returns when all started work is done.
   func settle() async { await last.withLock { $0 }?.value }
 
   private static func materialize(_ id: PackID, in store: Store) throws {

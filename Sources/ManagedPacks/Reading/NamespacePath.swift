@@ -6,9 +6,9 @@ extension ManagedPacksError {
   }
 }
 
-/// A path of the namespace of packs, as the store writes it.
+/// Returns a path of the namespace in the form that the store uses.
 ///
-/// - Throws: ``ManagedPacksError`` `invalidPath` for one that is absolute, empty, or leaves the namespace.
+/// - Throws: ``ManagedPacksError`` `invalidPath` for a path that is absolute, is empty, or contains `..`.
 package func namespacePath(_ path: FilePath) throws -> String {
   guard path.isRelative else { throw ManagedPacksError.invalidPath(path, "is absolute") }
   let parts = path.components.filter { $0.kind != .currentDirectory }

@@ -1,12 +1,12 @@
-/// Reads files of the packs that are here.
+/// Reads files of the installed packs.
 struct NamespaceReader: Sendable {
   let store: Store
   let packs: LocalPacks
 
-  /// Lends what is at a path: of the pack that is named, else of the one that wins, where packs in the language come before
-  /// those in another.
+  /// Calls `body` with the pack to read a path from: the pack with the given id, or the pack that takes precedence. Packs in the
+  /// language precede packs in other languages.
   ///
-  /// - Parameter language: nil: packs in languages are as any others.
+  /// - Parameter language: if `nil`, the language of packs has no effect.
   func read<Result>(
     _ path: FilePath, inPack id: String?, language: LanguageTag?, _ body: (Snapshot, String, PackID?) throws -> Result
   ) throws -> Result {
@@ -28,7 +28,7 @@ struct NamespaceReader: Sendable {
     }
   }
 
-  /// The pack in which to look for a path on behalf of a language; nil: whichever wins.
+  /// Returns the pack from which to read a path in a language; `nil` for the pack with the highest precedence.
   private func localizedPack(of path: String, _ language: LanguageTag?, in snapshot: Snapshot) throws -> PackID? {
     let contents = try packs.current()
     guard contents.hasLanguages, let language else { return nil }
@@ -38,7 +38,7 @@ struct NamespaceReader: Sendable {
     guard !candidates.isEmpty else { return nil }
     let match = LanguageMatcher(available: candidates.compactMap(\.language)).match(language)
     if let match { return candidates.first { $0.language == match }?.pack.id }
-    // None is in the language: what is for every language comes before what is for other people.
+    // No pack matches the language: packs for every language precede packs in other languages.
     return try contents.order.first { local in
       try local.language == nil && snapshot.pack(local.pack.id) != nil && snapshot.contains(path, pack: local.pack.id)
     }?.pack.id

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Plain files and folders of assets, for what needs a path: a folder of this process, which the next process of the group removes
-/// once this one has ended.
+/// Plain files and folders with copies of assets, for callers that need a path. The folder belongs to this process; the next
+/// process of the group removes it after this one has ended.
 ///
-/// What was made never changes: after an update, the same question is answered by other files.
+/// Created files never change: after an update, the same path yields new files.
 final class ViewFolder: Sendable {
   private let folder: FilePath
-  /// Held as long as the process lives.
+  /// Locked until the process ends.
   private let lock: FileLock
   private let made: Mutex<Made> = Mutex(Made())
 
   private struct Made {
     var paths: [Key: FilePath] = [:]
-    /// The name of the next folder: one for each try, so that none finds what another one left behind.
+    /// The name of the next folder. Each attempt has its own, so that it does not find the remains of another.
     var nextNumber = 0
   }
 
@@ -22,7 +22,7 @@ final class ViewFolder: Sendable {
     let versions: [PackVersion]
   }
 
-  /// - Parameter parent: where the folders of all processes are.
+  /// - Parameter parent: the folder for the folders of all processes.
   init(in parent: FilePath) throws {
     try makeFolder(parent, isSecret: true)
     Self.sweep(parent)
@@ -33,7 +33,7 @@ final class ViewFolder: Sendable {
   private static let prefix = "view-"
   private static let lockSuffix = ".lock"
 
-  /// The name of a folder of views from the name of its lock; `nil` if ``make(in:)`` never writes such a name.
+  /// Returns the name of a folder of views from the name of its lock; `nil` if ``make(in:)`` never writes such a name.
   ///
   /// Any app of the group can create files next to the folders, so no other name may lead to a deletion.
   static func folderName(ofLock lockName: String) -> String? {
@@ -48,7 +48,7 @@ final class ViewFolder: Sendable {
       let name = "\(prefix)\(UInt64.random(in: 0 ... .max))", lockName = name + lockSuffix
       do {
         let lock = try FileLock(FilePlace(lockName, in: parent), waits: false, reason: "another process looks at it")
-        // One that looked at it between its making and its taking has removed it.
+        // A process that swept between the creation and the locking of the file has removed it.
         if pathExists(parent.appending(lockName)) { return (parent.appending(name), lock) }
       } catch let error as PackStoreError where error.code == .busy {}
     }
@@ -65,7 +65,7 @@ final class ViewFolder: Sendable {
     }
   }
 
-  /// The path of a plain file with an asset's bytes, or of a folder with all that is below it.
+  /// Returns the path of a plain file with an asset's bytes, or of a folder with its contents.
   func path(of name: String, pack: PackID?, in snapshot: Snapshot) throws -> FilePath {
     let key = Key(path: name, pack: pack, versions: snapshot.packs.map(\.version))
     return try made.withLock { made in
@@ -77,7 +77,7 @@ final class ViewFolder: Sendable {
         made.paths[key] = path
         return path
       } catch {
-        // What came of it takes room, and is no one's.
+        // Nothing refers to the partial result, which takes up space.
         removeTree(target)
         throw error
       }
@@ -92,7 +92,7 @@ final class ViewFolder: Sendable {
       try snapshot.extract(name, pack: pack, to: path)
       return path
     }
-    // Its own name stays: programs look at extensions.
+    // The file keeps its name, because programs depend on extensions.
     let path = target.pushing(FilePath(name))
     try makeFolder(path.removingLastComponent(), isSecret: true)
     let file = try NewFile(FilePlace(path))
@@ -102,7 +102,7 @@ final class ViewFolder: Sendable {
 }
 
 extension Snapshot.Asset {
-  /// Writes all bytes, a piece at a time.
+  /// Writes all bytes, one piece at a time.
   fileprivate func copy(to file: NewFile) throws {
     let pieceByteCount = 1 << 20
     let buffer = UnsafeMutableRawBufferPointer.allocate(

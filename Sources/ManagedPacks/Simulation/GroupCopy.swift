@@ -1,27 +1,27 @@
-/// A copy of a group's folder, to play in: of its store, cache and journal, and of the override that counts. The group's own folder
-/// stays as it is, to the byte; what is played ends with the copy. What else is there, files of apps and their own
-/// downloads, is not played with, and not copied. A group that has no folder yet has an empty copy.
+/// A copy of a group's folder for a simulation: its stores, caches and journals, and its override. The group's own folder does not
+/// change in any byte; the results of the simulation are deleted with the copy. Other contents of the folder, such as files of apps
+/// and their own downloads, are neither copied nor simulated. If the group has no folder yet, the copy is empty.
 ///
-/// What is never written again, the segments and the indexes of a store, has a second name in the copy and is not copied, where the
-/// file system has that; the rest is copied. A copy of a store is another store: it has its own lock, control file and cache folder.
+/// Immutable files, the segments and indexes of a store, are hard links if the file system supports them; other files are copied.
+/// The copy of a store is a separate store with its own lock, control file and cache folder.
 package final class GroupCopy: Sendable {
   package let folder: GroupFolder
   private let root: FilePath
-  /// Held as long as the copy is used: one whose lock is free was left by a process that was killed.
+  /// Held while the copy is used. A copy whose lock is free belongs to a process that was killed.
   private let lock: FileLock
 
   private static let prefix = ".packstore-simulation-"
   private static let lockName = "lock"
-  /// A commit of another process in the middle of a copy makes it begin again.
+  /// The number of attempts: a commit of another process during a copy requires a new attempt.
   private static let tryLimit = 5
 
-  /// Copies a group into a folder beside it.
+  /// Copies a group into a folder next to it.
   ///
-  /// - Throws: `PackStoreError` `busy` when the group changes faster than it can be copied; `ioError`, `noSpace`.
-  /// - Complexity: linear in the number of files, and in the bytes of what is not linked.
+  /// - Throws: `PackStoreError` `busy` if the group changes faster than it can be copied; `ioError`, `noSpace`.
+  /// - Complexity: linear in the number of files, and in the bytes of files that are not linked.
   package static func make(of group: GroupFolder) throws -> GroupCopy {
     var parent = group.path.removingLastComponent()
-    // Nothing stays behind of a group that is not there yet.
+    // No folder may remain if the group does not exist yet.
     while !pathExists(parent), parent.lastComponent != nil { parent = parent.removingLastComponent() }
     sweep(parent)
     for _ in 0..<tryLimit {
@@ -52,7 +52,7 @@ package final class GroupCopy: Sendable {
 
   // MARK: - Copying
 
-  /// False: the group's store has changed meanwhile.
+  /// Copies the group. Returns false if its store changed during the copy.
   private func take(_ group: GroupFolder) throws -> Bool {
     guard pathExists(group.path) else { return true }
     let homes = try Self.homes(of: group)
@@ -70,34 +70,34 @@ package final class GroupCopy: Sendable {
     return true
   }
 
-  /// The group's folder, and those of its overrides, relative to it.
+  /// Returns the group's folder and the folders of its overrides, as relative paths.
   private static func homes(of group: GroupFolder) throws -> [String] {
     let overrides = try namesInFolder(group.overrides).filter { isFolder(group.overrides.appending($0)) }
     return [""] + overrides.sorted().map { "overrides/\($0)" }
   }
 
-  /// What says at which generation a store is; empty: there is none.
+  /// Returns the control file of a store, which records its generation; empty if the store does not exist.
   private static func control(_ store: String, of group: GroupFolder) throws -> [UInt8] {
     let folder = group.path.pushing(FilePath(store))
     guard pathExists(folder.appending("CONTROL")) else { return [] }
     return try InputFile("CONTROL", in: folder).contents(limit: 1 << 16)
   }
 
-  /// What of a store is not copied: locks, and what processes have made for themselves.
+  /// Returns whether a file of a store is excluded: locks and drafts of running processes.
   private static func isLeftOut(_ name: String) -> Bool {
     name.hasSuffix(".lock") || name.hasSuffix(".draft") || ["LOCK", "READERS"].contains(name)
   }
 
   private static func isLeftOut(folder name: String) -> Bool { name == "tmp" }
 
-  /// Whether files of a folder are written once: of some in a store, and no others.
+  /// Returns whether the files of a folder are immutable, which applies only to some folders of a store.
   private static func isWrittenOnce(folder name: String) -> Bool {
     let path = FilePath(name)
     return ["segments", "index", "tables"].contains(path.lastComponent?.string)
       && path.removingLastComponent().lastComponent?.string == "store"
   }
 
-  /// What an agent works with, of the group's folder or of an override's.
+  /// Copies the files that an agent uses, from the group's folder or an override's.
   private func copyHome(_ home: String, of group: FilePath) throws {
     if !home.isEmpty { try makeFolder(folder.path.pushing(FilePath(home)), isSecret: true) }
     for item in try itemsInFolder(home, of: group) {
@@ -115,7 +115,7 @@ package final class GroupCopy: Sendable {
     }
   }
 
-  /// What lies in a store.
+  /// Copies the contents of a store.
   private func copy(_ name: String, of group: FilePath) throws {
     for item in try itemsInFolder(name, of: group) {
       guard let own = String(validating: item.name, as: UTF8.self) else { continue }
@@ -141,7 +141,7 @@ package final class GroupCopy: Sendable {
       } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
         throw PackStoreError(.notFound, "the file is gone", file: from.text)
       } catch {
-        // Another file system, or one without links: it is copied.
+        // Another file system, or one without links: the file is copied below.
       }
     }
     let file = try InputFile(path.name, in: path.folder)
@@ -156,14 +156,15 @@ package final class GroupCopy: Sendable {
     }
   }
 
-  /// Ends the name that a store's own folder has in the cache folder, after its id: the inode of the store's folder, which a copy of
-  /// it does not share.
+  /// Returns the end of the name of a store's folder in the cache folder, after the store's id: the inode of the store's folder,
+  /// which differs in a copy.
   private static func cacheSuffix(ofStore path: FilePath) throws -> String {
     let digits = String(try inode(ofFolder: path), radix: 16)
     return "-" + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
   }
 
-  /// Gives a store's copy a cache folder of its own, with what lies in that of the store: else it would purge there.
+  /// Creates a cache folder for the copy, with the contents of the store's cache folder. Otherwise the copy would purge the store's
+  /// cache.
   private func takeCache(of store: String, _ group: GroupFolder) throws {
     let copied = folder.path.pushing(FilePath(store)), real = group.path.pushing(FilePath(store))
     let opened = try Store(at: copied)
@@ -180,7 +181,7 @@ package final class GroupCopy: Sendable {
           try Self.copyFile(
             FilePlace(path, in: cache.path), FilePlace(segment, in: target), path: (path, cache.path), links: true)
         } catch let error as PackStoreError where error.code == .notFound {
-          continue  // it may vanish at any moment
+          continue  // a purge may delete it at any time
         }
       }
     }

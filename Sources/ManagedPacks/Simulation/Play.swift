@@ -1,38 +1,37 @@
 import Synchronization
 
-/// Plays an event against a group's agent, its apps and their extensions: what the agent would do, over a network and with a disk
-/// as they are said to be, and by a clock that runs as fast as it can.
+/// Simulates an event with a group's agent, its apps and their extensions, with a given network and disk, and with a clock that
+/// advances as fast as possible.
 ///
-/// What is played is the agent itself, with its store, journal and pulls, in a copy of the group's folder unless it is asked to work
-/// in place. Three things are put in the place of the world's, all of them by the caller in this process, so that no message to an
-/// agent reaches them:
+/// The simulation runs the real agent, with its store, journal and pulls, in a copy of the group's folder or, on request, in the
+/// folder itself. Three parts are replaced, by the caller in this process, so that no message to an agent can replace them:
 ///
-/// | what | where it is put |
+/// | part | place of the replacement |
 /// |---|---|
-/// | network | below everything that tries again: ``ShapedNetwork`` |
-/// | disk | in what the rules of downloads ask about free space |
-/// | time | in delays, limits and rates of transfers and downloads, and in the day by which an extension's time is counted |
+/// | network | below all retries: ``ShapedNetwork`` |
+/// | disk | the free space that the rules of downloads query |
+/// | time | delays, limits and rates of transfers and downloads, and the day for which an extension's time is counted |
 ///
-/// Trust, floors, the expiry of roots and grace periods go by the world's clock: nothing that is written has another time.
+/// Trust, version floors, the expiry of roots and grace periods use the system's clock: recorded times are real.
 package struct Play: Sendable {
   package struct Options: Sendable {
     package var network = NetworkShape()
-    /// How many bytes the disk has left when the play begins; nil: as many as there are.
+    /// The free disk space at the beginning, in bytes; `nil` for the real space.
     package var freeByteCount: Int?
-    /// Each extension ends once it was asked.
+    /// Whether every extension crashes when it is called.
     package var crashesExtension = false
-    /// How far the play's clock is ahead when it begins. Not in place.
+    /// The time by which the simulated clock is ahead at the beginning. Has no effect in place.
     package var timeOffset = Duration.zero
-    /// Extensions have all of their time again.
+    /// Whether extensions have their full daily time again.
     package var resetsBudget = false
-    /// An app that the group of the play knows, whether or not the group itself does.
+    /// An app to add to the simulated group.
     package var configuration: ManagedConfiguration?
-    /// Plays in the group itself.
+    /// Whether to simulate in the group's own folder.
     package var isInPlace = false
     package var seed: UInt64 = 1
     package var limits = ExtensionLimits()
     package var environment = ProcessInfo.processInfo.environment
-    /// Seconds since 1970, of the world.
+    /// Returns the real time in seconds since 1970.
     package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
     package var onFirstContact: @Sendable (String, SitePublicKey) -> Void = { _, _ in }
 
@@ -43,17 +42,18 @@ package struct Play: Sendable {
   private let options: Options
   private let tell: @Sendable (PlayNote) -> Void
 
-  /// - Parameter tell: called on any thread, in the order in which things happen.
+  /// - Parameter tell: called on any thread, in the order of the events.
   package init(in group: GroupFolder, options: Options, tell: @escaping @Sendable (PlayNote) -> Void) {
     self.group = group
     self.options = options
     self.tell = tell
   }
 
-  /// Plays an event, and returns when the agent has nothing to do any more.
+  /// Simulates an event, and returns when the agent has no work left.
   ///
-  /// - Parameter app: that it happens to; nil: all apps of the group.
-  /// - Throws: what keeps the group from being copied or read; `CancellationError`. What fails in the play is told.
+  /// - Parameter app: the app that the event concerns; `nil` for all apps of the group.
+  /// - Throws: the error of copying or reading the group; `CancellationError`. Failures within the simulation are reported as
+  ///   notes.
   package func run(_ event: BAContentRequest, app: String?) async throws -> PlaySummary {
     let copy = try options.isInPlace ? nil : GroupCopy.make(of: group)
     defer { withExtendedLifetime(copy) {} }
@@ -83,7 +83,7 @@ package struct Play: Sendable {
     try JournalFile(in: folder.under(active)).update { $0.extensionTimes = [:] }
   }
 
-  /// What was asked for and is not here.
+  /// Returns the requested packs that were not downloaded.
   private func heldBack(_ folder: GroupFolder) throws -> Set<String> {
     let active = OverrideFile(in: folder).state(at: options.wallClock()).active
     return Set(try JournalFile(in: folder.under(active)).read().requests.keys.map(\.name))
@@ -97,10 +97,10 @@ package struct Play: Sendable {
     agent.tell = { course.note($0) }
     let clock = course.clock, world = options.wallClock, offset = options.timeOffset / .seconds(1)
     agent.wallClock = world
-    // Budgets are counted by days in the journal: in place, by the world's.
+    // Time budgets are counted by day in the journal: in place, by the real day.
     if !options.isInPlace { agent.wallClock = { world() + offset + clock.now / .seconds(1) } }
     agent.manager.clock = clock.transferClock
-    // Whether an override counts is for the world's clock.
+    // The real clock determines whether an override is active.
     agent.overrideClock = world
     agent.manager.environment = options.environment
     agent.manager.onFirstContact = options.onFirstContact
@@ -116,7 +116,7 @@ package struct Play: Sendable {
     agent.manager.pullOptions.network = ShapedNetwork(options.network, seed: options.seed, clock: clock) {
       course.note($0)
     }
-    // A copy of a store is another device, and would be among another share of all of them.
+    // A copy of a store would otherwise count as another device, with another position in partial rollouts.
     let active = OverrideFile(in: group).state(at: world()).active
     let store = try group.under(active, makes: false).store
     if !options.isInPlace, pathExists(store) {
@@ -126,7 +126,7 @@ package struct Play: Sendable {
   }
 }
 
-/// What the files below a folder take, in bytes of their lengths. What is gone meanwhile takes nothing.
+/// Returns the total length of the files below a folder. Files deleted during the walk do not count.
 private func treeByteCount(_ folder: FilePath) -> Int {
   func count(_ name: String) -> Int {
     var total = 0

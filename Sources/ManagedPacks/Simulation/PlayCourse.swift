@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Gathers what happens in a play, from the agent, its managers and the network.
+/// Collects the events of a simulation from the agent, its managers and the network.
 final class PlayCourse: Sendable {
   private struct State {
     var summary = PlaySummary()
     var obstacles: [String: PlayObstacle] = [:]
     var begins: [String: Duration] = [:]
-    /// When an installation or an update was handled.
+    /// The time at which an installation or an update was handled.
     var handledAfter: Duration?
   }
 
@@ -26,7 +26,7 @@ final class PlayCourse: Sendable {
     hear(note)
   }
 
-  // MARK: - What the parts say
+  // MARK: - Events of the parts
 
   func note(_ exchange: ShapedNetwork.Exchange) {
     state.withLock { state in
@@ -78,11 +78,11 @@ final class PlayCourse: Sendable {
 
   // MARK: - The end
 
-  /// - Parameter held: what was asked for and is not here.
+  /// - Parameter held: the requested packs that were not downloaded.
   func summary(_ agent: GroupAgent.Summary, held: Set<String>, isMetered: Bool) -> PlaySummary {
     let summary = state.withLock { state in
       state.summary.duration = clock.now
-      // Where no essential pack is to come, an app can start as soon as that is known.
+      // If no essential pack must be downloaded, an app can start as soon as the event is handled.
       state.summary.launchableAfter = state.summary.launchableAfter ?? state.handledAfter
       state.summary.finished.sort()
       for pack in held.union(agent.failures.keys) {
@@ -101,7 +101,7 @@ final class PlayCourse: Sendable {
 }
 
 extension PlayNote {
-  /// Nil for what says nothing in a play.
+  /// `nil` for a notice that is irrelevant in a simulation.
   fileprivate init?(_ notice: AgentNotice) {
     let kind: Kind
     switch notice.kind {
@@ -161,7 +161,7 @@ extension AssetPack {
   }
 }
 
-/// `0.35 s`.
+/// For example `0.35 s`.
 private func formatSeconds(_ duration: Duration) -> String {
   "\(String(format: "%.2f", min(max(duration / .seconds(1), 0), 1e9))) s"
 }

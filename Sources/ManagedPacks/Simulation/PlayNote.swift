@@ -1,11 +1,11 @@
-/// What happens in a play.
+/// An event of a simulation.
 package struct PlayNote: Hashable, Sendable {
   package enum Kind: String, CaseIterable, Sendable {
-    /// Something was asked of a site.
+    /// A request to a site.
     case asked
-    /// Whether an event makes a pack be fetched, and why.
+    /// The decision whether an event downloads a pack, with its reason.
     case decided
-    /// What an extension said, or what became of it.
+    /// The answer of an extension, or its failure.
     case `extension`
     case began
     case paused
@@ -15,24 +15,24 @@ package struct PlayNote: Hashable, Sendable {
     case override
     /// An app of the group.
     case app
-    /// What an event makes the agent ask for.
+    /// The packs that the agent requests for an event.
     case event
-    /// The event could not be handled, and will be found again.
+    /// The event could not be handled, and will be detected again.
     case notHandled = "not_handled"
     case problem
-    /// A pack that was asked for, and has not come.
+    /// A requested pack that was not downloaded.
     case left
   }
 
   package var kind: Kind
-  /// Since the play began, by its clock.
+  /// The simulated time since the beginning.
   package var time = Duration.zero
   package var app: String?
   package var pack: String?
   package var version: Int?
-  /// With `decided`, ``PolicyReason``; with `left`, ``PlayObstacle``.
+  /// With `decided`, a ``PolicyReason``; with `left`, a ``PlayObstacle``.
   package var reason: String?
-  /// Of a pack that has come, or of an answer: what came over the wire.
+  /// The bytes received for a downloaded pack or a response.
   package var byteCount: Int?
   /// With `asked`.
   package var exchange: ShapedNetwork.Exchange?
@@ -44,17 +44,17 @@ package struct PlayNote: Hashable, Sendable {
   }
 }
 
-/// Why a pack that was asked for has not come.
+/// The reason why a requested pack was not downloaded.
 package enum PlayObstacle: String, CaseIterable, Sendable {
-  /// The network costs money, and no one waits for the pack.
+  /// The network is metered, and no caller waits for the pack.
   case metered
-  /// Sites cannot be reached, or do not answer as they should.
+  /// Sites cannot be reached, or send invalid responses.
   case network
   /// The disk is full.
   case space
-  /// A person holds it up.
+  /// The user paused the download.
   case paused
-  /// Something else, which the note of the failure says.
+  /// Another reason, given in the note of the failure.
   case failed
 
   init(_ error: any Error) {
@@ -67,21 +67,21 @@ package enum PlayObstacle: String, CaseIterable, Sendable {
   }
 }
 
-/// What a play came to.
+/// The result of a simulation.
 package struct PlaySummary: Hashable, Sendable {
-  /// By its clock.
+  /// The simulated duration.
   package var duration = Duration.zero
-  /// When the last app of the event could start; nil: none was installed or updated.
+  /// The time at which the last app of the event could start; `nil` if no app was installed or updated.
   package var launchableAfter: Duration?
   package var requestCount = 0
-  /// What came over the wire.
+  /// The bytes received over the network.
   package var byteCount = 0
   package var finished: [String] = []
-  /// By pack, what was asked for and has not come.
+  /// The requested packs that were not downloaded, and the reasons.
   package var left: [String: PlayObstacle] = [:]
-  /// The event was handled.
+  /// Whether the event was handled.
   package var isHandled = true
 
-  /// All came that was to come.
+  /// Whether the event was handled and all requested packs were downloaded.
   package var isComplete: Bool { isHandled && left.isEmpty }
 }

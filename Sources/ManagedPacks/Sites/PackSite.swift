@@ -1,12 +1,12 @@
-/// A site as a manager needs it. Tests put their own in the place of one.
+/// A site as a manager uses it. Tests substitute their own.
 package protocol PackSite: Sendable {
-  /// As it was configured.
+  /// The location from the configuration.
   var location: String { get }
 
-  /// Asks what is offered.
+  /// Requests the list of offers.
   func listing() async throws -> SiteListing
 
-  /// Brings one pack to the version that is offered, and returns when it can be read.
+  /// Updates one pack to the offered version, and returns when it can be read.
   ///
   /// - Parameter progress: called on any thread, in order.
   func pull(
@@ -14,22 +14,22 @@ package protocol PackSite: Sendable {
   ) async throws -> PulledPack
 }
 
-/// What a site offers this app.
+/// The packs that a site offers this app.
 package struct SiteListing: Hashable, Sendable {
   package var origin: Store.Origin
   package var channel: SiteChannel?
   package var root: RootNumber
-  /// A mirror lags: it says nothing that counts.
+  /// Whether the site is an outdated mirror, whose listing must not be used.
   package var isStale = false
   package var primaryLanguage: LanguageTag?
-  /// All that the channel has.
+  /// All packs of the channel.
   package var packs: [Entry] = []
 
   package struct Entry: Hashable, Sendable {
     package var id: PackID
-    /// Nil: it is listed, and not for this app.
+    /// `nil` if the pack is listed, but not offered to this app.
     package var offer: Offer?
-    /// With no offer: there would be one if it were not for another app of the group.
+    /// Set if the offer is missing only because of another app of the group.
     package var disagreement: AppDisagreement?
 
     package init(id: PackID, offer: Offer?, disagreement: AppDisagreement? = nil) {
@@ -58,7 +58,7 @@ package struct SiteListing: Hashable, Sendable {
   }
 }
 
-/// What came of a pull.
+/// The result of a pull.
 package struct PulledPack: Hashable, Sendable {
   package var outcome: Store.PullResult.Pack.Outcome
   package var origin: Store.Origin

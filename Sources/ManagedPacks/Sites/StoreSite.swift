@@ -1,18 +1,18 @@
-/// A site that a store pulls from.
+/// A site from which a store pulls.
 struct StoreSite: PackSite {
   let store: Store
   let site: ManagedConfiguration.Site
   let template: Store.PullOptions
   let onFirstContact: @Sendable (String, SitePublicKey) -> Void
-  /// This app, if it says its version, and the others of its group.
+  /// This app, if its version is known.
   let app: GroupApp?
   let otherApps: @Sendable () throws -> [GroupApp]
 
   var location: String { site.location }
 
   /// - Parameters:
-  ///   - template: what holds for every pull; the site's own settings take its place.
-  ///   - otherApps: asked whenever versions are chosen.
+  ///   - template: the options of every pull; the site's own settings override them.
+  ///   - otherApps: returns the other apps of the group; called whenever versions are chosen.
   init(
     _ site: ManagedConfiguration.Site, of store: Store, app: GroupApp?, template: Store.PullOptions,
     onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void,
@@ -36,14 +36,14 @@ struct StoreSite: PackSite {
     let others = try otherApps()
     var options = template
     options.otherAppVersions = others.map(\.version)
-    // Else a share of all devices would be refused until the first pull draws one.
+    // Without an id, this device would be excluded from partial rollouts until the first pull generates one.
     options.device = try options.device ?? DeviceFile(inStore: store.path).readOrMake()
     var listing = SiteListing(try await store.offers(at: site.location, options: options))
     try await findDisagreements(in: &listing, others, options)
     return listing
   }
 
-  /// Looks why packs are not offered: what this app could have without the others, their versions keep away.
+  /// Determines why packs are not offered: packs that this app would be offered if the group had no other apps.
   private func findDisagreements(
     in listing: inout SiteListing, _ others: [GroupApp], _ options: Store.PullOptions
   ) async throws {
@@ -60,7 +60,7 @@ struct StoreSite: PackSite {
     }
   }
 
-  /// Another channel is followed as a whole: the packs that are here change together, before one is pulled.
+  /// Switches to another channel as a whole: all installed packs are updated together, before one is pulled.
   private func settleChannel() async throws {
     guard try await store.changesChannel(at: site.location, options: template) else { return }
     var options = template

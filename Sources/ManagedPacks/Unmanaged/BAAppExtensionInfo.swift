@@ -1,9 +1,9 @@
-/// What an extension is told of its app.
+/// The information about its app that an extension receives.
 public final class BAAppExtensionInfo: Sendable {
-  /// Bytes that downloads may still take before the app's first launch; nil: nothing restricts them.
+  /// The bytes that downloads may still use before the app's first launch; `nil` if unlimited.
   public let restrictedDownloadSizeRemaining: Int?
 
-  /// The same of essential downloads.
+  /// The bytes that essential downloads may still use before the app's first launch; `nil` if unlimited.
   public let restrictedEssentialDownloadSizeRemaining: Int?
 
   init(restrictedDownloadSizeRemaining: Int?, restrictedEssentialDownloadSizeRemaining: Int?) {

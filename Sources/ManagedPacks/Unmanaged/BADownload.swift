@@ -1,24 +1,24 @@
 import Synchronization
 
-/// A download of an app's own: a file that the system fetches and hands over, whatever is in it.
+/// A download of the app's own: a file that the system downloads and delivers, regardless of its content.
 ///
-/// Two are equal if they are the same download, by ``uniqueIdentifier``. What ``state`` says moves on by itself in the process that
-/// downloads; elsewhere it is as it was when the download was asked for.
+/// Two values are equal if they have the same ``uniqueIdentifier``. In the process that downloads, ``state`` changes as the
+/// download proceeds. In other processes it keeps the value it had when the download was scheduled.
 public class BADownload: Hashable, @unchecked Sendable {
-  /// Where a download is. `DownloadRecord` has the transitions.
+  /// The state of a download. `DownloadRecord` describes the transitions.
   public enum State: Int, CaseIterable, Sendable {
-    /// It did not come, or was cancelled.
+    /// The download failed or was cancelled.
     case failed = -1
-    /// It was not asked for yet.
+    /// The download was not scheduled yet.
     case created = 0
-    /// It was asked for, and waits for its turn, a network, or another try.
+    /// The download is scheduled, and waits for its turn, for a network, or for a retry.
     case waiting = 1
     case downloading = 2
-    /// All of it is here.
+    /// The file is complete.
     case finished = 3
   }
 
-  /// Which of several downloads goes first; the higher.
+  /// The order of downloads: a higher priority starts first.
   public struct Priority: RawRepresentable, Hashable, Comparable, Sendable {
     public var rawValue: Int
 
@@ -36,7 +36,7 @@ public class BADownload: Hashable, @unchecked Sendable {
 
   init(_ record: DownloadRecord) { content = Mutex((record, State(record.phase))) }
 
-  /// The download for a record of a list or a message.
+  /// Creates the download for a record of a list or a message.
   static func make(_ record: DownloadRecord) -> BADownload {
     switch record.kind {
     case .file: BAURLDownload(record)
@@ -46,7 +46,7 @@ public class BADownload: Hashable, @unchecked Sendable {
 
   var record: DownloadRecord { content.withLock { $0.record } }
 
-  /// Another state of the same download.
+  /// Changes the state, and the record if given.
   func move(to state: State, _ record: DownloadRecord? = nil) {
     content.withLock { content in
       content.state = state
@@ -54,19 +54,19 @@ public class BADownload: Hashable, @unchecked Sendable {
     }
   }
 
-  /// The app's own name for it.
+  /// The app's name for the download.
   public var identifier: String { record.name }
 
-  /// What tells it from all other downloads, also of the same name.
+  /// The unique id, which differs even between downloads with the same name.
   public var uniqueIdentifier: String { record.id }
 
   public var state: State { content.withLock { $0.state } }
   public var priority: Priority { Priority(record.priority) }
 
-  /// The app does not start before it has come or failed.
+  /// Whether the app does not start before the download has finished or failed.
   public var isEssential: Bool { record.isEssential }
 
-  /// The same download as one that does not keep the app from starting: a new one, to be scheduled.
+  /// Returns a new download of the same file that is not essential, to be scheduled.
   public func removingEssential() -> Self {
     let old = record
     var copy = DownloadRecord(name: old.name, url: old.url, group: old.group)
@@ -100,5 +100,5 @@ extension BADownload: CustomStringConvertible {
   public var description: String { "\(identifier) (\(state))" }
 }
 
-/// What `BAManifestURL` names: an extension hears of it when it did not come.
+/// The file at `BAManifestURL`. An extension receives this value if the download of the manifest failed.
 final class BAManifestDownload: BADownload, @unchecked Sendable {}

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Schedules downloads of an app's own, and tells what becomes of them: for apps without asset packs (no `BAHasManagedAssetPacks`).
+/// Schedules an app's own downloads, and reports their results: for apps without asset packs (`BAHasManagedAssetPacks` is false).
 ///
 ///     let download = BAURLDownload(
 ///       identifier: "Episode 3", request: URLRequest(url: url), essential: false, fileSize: 1_000_000,
@@ -8,38 +8,38 @@ import Synchronization
 ///     BADownloadManager.shared.delegate = self
 ///     try BADownloadManager.shared.startForegroundDownload(download)
 ///
-/// What was scheduled is done by this process while the app has a delegate or waits for a download, else by the group's agent, and by
-/// this process where there is none. All calls are safe from any thread.
+/// This process performs the downloads while the app has a delegate or a foreground download, or if the group has no agent.
+/// Otherwise the agent performs them. All calls are safe from any thread.
 public final class BADownloadManager: Sendable {
-  /// The manager of the program that runs, set up by its property list. Where that cannot be done each of its calls throws
-  /// ``BAError/Code/callerConnectionNotAccepted``.
+  /// The manager of the running program, configured by its property list. If the configuration cannot be used, every throwing call
+  /// throws ``BAError/Code/callerConnectionNotAccepted``.
   public static let shared = BADownloadManager(Result { try ManagedConfiguration.main() }, Options())
 
   private let result: Result<DownloadCore, any Error>
 
   public struct Options: Sendable {
-    /// How downloads share the machine and the network.
+    /// The limits for downloads on this machine and network.
     public var rules = DownloadRules()
 
-    /// Whether the app is in front: only then may it start downloads in the foreground.
+    /// Whether the app is active: only then may it start foreground downloads.
     public var isActive: @Sendable () -> Bool = { true }
 
-    /// Where folders are looked up. By default the process's.
+    /// The environment variables for folders (default: the environment of the process).
     public var environment = ProcessInfo.processInfo.environment
 
-    /// The process is an app's extension; nil: as the program was started.
+    /// Whether the process is an app's extension; `nil` to detect it.
     package var isExtension: Bool?
 
     package var transport: (any FileTransport)?
     package var clock = TransferClock.system
     package var speaksToAgent = true
-    /// Seconds since 1970.
+    /// Returns the time in seconds since 1970.
     package var wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
     public init() {}
   }
 
-  /// A manager of its own, set up by the program.
+  /// Creates a manager with a configuration that the program supplies.
   ///
   /// - Throws: ``BAError`` `callerConnectionNotAccepted`.
   public convenience init(configuration: ManagedConfiguration, options: Options = Options()) throws {
@@ -62,7 +62,8 @@ public final class BADownloadManager: Sendable {
     }
   }
 
-  /// Hears of downloads, also of those that ended before. Not kept alive by the manager. Without one the app's extension hears.
+  /// Receives the events of downloads, including the results of downloads that ended earlier. The manager holds it weakly. Without
+  /// a delegate, the app's extension receives the results.
   public var delegate: (any BADownloadManagerDelegate)? {
     get { (try? core)?.delegate }
     set { (try? core)?.delegate = newValue }
@@ -70,12 +71,15 @@ public final class BADownloadManager: Sendable {
 
   // MARK: - Downloads
 
-  /// The app's downloads that have not ended, in the order in which they were asked for. Reads a file.
+  /// Returns the app's downloads that have not ended, in the order in which they were scheduled. Reads a file on the calling
+  /// thread.
   ///
   /// - Throws: ``BAError``.
   public func fetchCurrentDownloads() throws -> [BADownload] { try core.currentDownloads() }
 
-  /// The same, on a thread that may block.
+  /// The app's downloads that have not ended, read on a thread that may block.
+  ///
+  /// - Throws: ``BAError``.
   public var currentDownloads: [BADownload] {
     get async throws {
       let core = try core
@@ -94,52 +98,54 @@ public final class BADownloadManager: Sendable {
     }
   }
 
-  /// Asks for a download, which is done in the background. Returns when that is noted, durably.
+  /// Schedules a download in the background. Returns after the request is stored durably.
   ///
   /// - Throws: ``BAError``.
   public func scheduleDownload(_ download: BADownload) throws { try core.schedule(download, isForeground: false) }
 
-  /// Starts a download at once. One that was scheduled goes on where it is. It fails at once without a network.
+  /// Starts a download at once; a scheduled download continues with its downloaded data. Without a network, the download fails at
+  /// once.
   ///
   /// - Throws: ``BAError``; `callFromExtensionNotAllowed` in an extension.
   public func startForegroundDownload(_ download: BADownload) throws {
     try core.schedule(download, isForeground: true)
   }
 
-  /// Ends a download; no callback tells of it. A second cancel does nothing.
+  /// Cancels a download without a callback. Cancelling it again has no effect.
   ///
-  /// - Throws: ``BAError``: `downloadNotScheduled`, or `downloadDoesNotExist` for one that has ended otherwise.
+  /// - Throws: ``BAError`` `downloadNotScheduled`, or `downloadDoesNotExist` if the download has already ended.
   public func cancel(_ download: BADownload) throws { try core.cancel(download) }
 
-  /// Says that what ``DownloadRules`` ask about may have changed, such as whether the network costs money: downloads of
-  /// this process that waited for it may go on. What the agent downloads goes by the agent's rules.
+  /// Notifies the manager that a condition of ``DownloadRules`` may have changed, such as whether the network is metered. Waiting
+  /// downloads of this process may then continue. The agent's downloads follow the agent's rules.
   public func conditionsChanged() { (try? core)?.conditionsChanged() }
 
   // MARK: - Exclusive control
 
-  /// Calls the handler while neither the app nor its extension is in another one of these. Returns at once; the handler is told of
-  /// a fault in place of control. An extension goes on running until the handler has returned, which counts as its run time.
+  /// Calls the handler with exclusive control: no other handler of the app or its extension runs at the same time. Returns at once.
+  /// If control cannot be obtained, the handler receives `false` and the error. An extension keeps running until the handler has
+  /// returned; that time counts as its run time.
   public func withExclusiveControl(_ performHandler: @escaping @Sendable (Bool, (any Error)?) -> Void) {
     withExclusiveControl(before: nil, performHandler)
   }
 
-  /// The same, unless control was not to be had before a date.
+  /// Calls the handler with exclusive control, if control is obtained before a date.
   public func withExclusiveControl(
     before date: Date, _ performHandler: @escaping @Sendable (Bool, (any Error)?) -> Void
   ) {
     withExclusiveControl(before: .some(date), performHandler)
   }
 
-  /// Runs a body while neither the app nor its extension is in another one of these.
+  /// Runs a body with exclusive control: no other handler of the app or its extension runs at the same time.
   ///
-  /// - Throws: ``BAError``, `CancellationError`, what the body throws.
+  /// - Throws: ``BAError``, `CancellationError`, the errors of the body.
   public func withExclusiveControl<Value: Sendable>(
     _ body: @Sendable () async throws -> Value
   ) async throws -> Value { try await core.control.perform(before: nil, body) }
 
-  /// The same, unless control was not to be had before a date.
+  /// Runs a body with exclusive control, if control is obtained before a date.
   ///
-  /// - Throws: also `PackStoreError` `busy`: others had control until then.
+  /// - Throws: also `PackStoreError` `busy` if another process or task had control until then.
   public func withExclusiveControl<Value: Sendable>(
     before date: Date, _ body: @Sendable () async throws -> Value
   ) async throws -> Value { try await core.control.perform(before: date, body) }
@@ -149,7 +155,7 @@ public final class BADownloadManager: Sendable {
   ) {
     do {
       let control = try core.control
-      // From here on, not from when the task comes to it: an entry point may return meanwhile.
+      // Counted from now on, not from the start of the task: an entry point may return before that.
       let stay = control.begin()
       Task {
         defer { withExtendedLifetime(stay) {} }

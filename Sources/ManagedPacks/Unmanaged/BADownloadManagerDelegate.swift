@@ -1,25 +1,25 @@
-/// Hears of an app's downloads while the app runs, in place of its extension. Methods are called one after the other for each download,
-/// on threads of the manager's own.
+/// Receives the events of an app's downloads while the app runs, in place of its extension. The methods of one download are called
+/// one after the other, on threads of the manager.
 public protocol BADownloadManagerDelegate: AnyObject {
   func downloadDidBegin(_ download: BADownload)
 
-  /// It waits: for another try, or for the process that downloads next.
+  /// The download waits for a retry, or for the process that continues it.
   func downloadDidPause(_ download: BADownload)
 
-  /// Bytes came. What is expected is 0 as long as the server does not say.
+  /// Bytes were received. The expected total is the size that the download states, until the server reports one; 0 if unknown.
   func download(
     _ download: BADownload, didWriteBytes bytesWritten: Int64, totalBytesWritten: Int64,
     totalBytesExpectedToWrite totalExpectedBytes: Int64)
 
-  /// A server asks for a name and a password.
+  /// Answers a server's request for a name and a password.
   func download(
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
   func download(_ download: BADownload, failedWithError error: any Error)
 
-  /// All of it is here. What is not moved away is gone when this returns. What is moved within the group's folder may be purged when
-  /// the disk is full, as long as it is not changed.
+  /// The download has finished. Move the file away: it is deleted when this method returns. A file moved to a place within the
+  /// group's folder may be purged when the disk is full, unless it has been changed.
   func download(_ download: BADownload, finishedWithFileURL fileURL: URL)
 }
 

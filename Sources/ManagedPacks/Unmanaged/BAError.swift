@@ -1,11 +1,11 @@
-/// What keeps a download of an app's own from being done. The codes are those of Apple's `BAErrorCode`.
+/// An error of an app's own download. The codes equal Apple's `BAErrorCode`.
 public struct BAError: Error, Sendable {
   public let code: Code
 
-  /// What is wrong and what to do about it, in English.
+  /// The fault and its remedy, in English.
   public let reason: String
 
-  /// What was behind it; nil: the rule that ``code`` names.
+  /// The cause; `nil` if the rule in ``code`` is the cause.
   public let underlyingError: (any Error)?
 
   public init(_ code: Code) { self.init(code, code.reason) }
@@ -17,47 +17,47 @@ public struct BAError: Error, Sendable {
   }
 
   public enum Code: Int, CaseIterable, Codable, Sendable {
-    /// The download makes no sense, or what came is not what it says.
+    /// The download is invalid, or the downloaded file does not match it.
     case downloadInvalid = 0
-    /// The call is one for apps.
+    /// Only apps may make the call.
     case callFromExtensionNotAllowed = 50
-    /// The call is one for apps that are in front.
+    /// Only active apps may make the call.
     case callFromInactiveProcessNotAllowed = 51
-    /// The process cannot take part: its property list or its group's folder is of no use.
+    /// The process cannot use downloads: its property list or its group's folder is unusable.
     case callerConnectionNotAccepted = 55
-    /// The group's folder was of use, and is not any more.
+    /// The group's folder has become unusable.
     case callerConnectionInvalid = 56
-    /// The app has an open download of that name.
+    /// The app has an open download with the same name.
     case downloadAlreadyScheduled = 100
     /// The download was never scheduled.
     case downloadNotScheduled = 101
-    /// The download cannot begin: there is no room for it.
+    /// The download cannot start: the disk has too little space for it.
     case downloadFailedToStart = 102
-    /// The download has failed: make another one.
+    /// The download has failed: create another one.
     case downloadAlreadyFailed = 103
-    /// Essential downloads come of an installation or an update of the app alone.
+    /// Essential downloads are permitted only during an installation or an update of the app.
     case downloadEssentialDownloadNotPermitted = 109
-    /// The user permits no work in the background.
+    /// The user does not permit work in the background.
     case downloadBackgroundActivityProhibited = 111
-    /// The size that the download states is beyond what is left of the allowance.
+    /// The size that the download states exceeds the remaining allowance.
     case downloadWouldExceedAllowance = 112
     /// The download has ended.
     case downloadDoesNotExist = 113
-    /// The server is none of those that the app may ask before its first launch.
+    /// The app may not contact the server before its first launch.
     case sessionDownloadDisallowedByDomain = 202
-    /// The size that the server states is beyond what is left of the allowance.
+    /// The size that the server states exceeds the remaining allowance.
     case sessionDownloadDisallowedByAllowance = 203
-    /// More bytes came than were left of the allowance.
+    /// The server sent more bytes than the remaining allowance.
     case sessionDownloadAllowanceExceeded = 204
-    /// The user permits no downloads before the first launch.
+    /// The user does not permit downloads before the first launch.
     case sessionDownloadNotPermittedBeforeAppLaunch = 206
   }
 }
 
-/// The name that Objective-C has.
+/// The name in Objective-C.
 public typealias BAErrorCode = BAError.Code
 
-/// The domain of ``BAError``, as `NSError` has it.
+/// The `NSError` domain of ``BAError``.
 public let BAErrorDomain = "BAErrorDomain"
 
 extension BAError: CustomNSError {

@@ -1,13 +1,13 @@
-/// A file that is fetched by a request.
+/// A file downloaded by an HTTP request.
 public final class BAURLDownload: BADownload, @unchecked Sendable {
   /// - Parameters:
-  ///   - identifier: the app's own name for it: one of its open downloads at a time has it.
-  ///   - request: an `https` URL, or an `http` URL of this machine, and fields of the header. Only `GET` is known.
-  ///   - essential: the app does not start before it has come or failed: only what an extension returns for an installation or
-  ///     an update can be.
-  ///   - fileSize: in bytes. Of an essential download the exact size: another one is a failure. 0: not known.
+  ///   - identifier: the app's name for the download; unique among its open downloads.
+  ///   - request: an `https` URL, or an `http` URL of this machine, and header fields. The method must be `GET`.
+  ///   - essential: whether the app does not start before the download has finished or failed. Permitted only for downloads that an
+  ///     extension returns for an installation or an update.
+  ///   - fileSize: the size in bytes, or 0 if unknown. For an essential download the exact size: another size is a failure.
   ///   - applicationGroupIdentifier: the app's `BAAppGroupID`.
-  ///   - priority: which of several goes first.
+  ///   - priority: the order of downloads.
   public init(
     identifier: String, request: URLRequest, essential: Bool, fileSize: Int, applicationGroupIdentifier: String,
     priority: Priority = .default
@@ -18,12 +18,12 @@ public final class BAURLDownload: BADownload, @unchecked Sendable {
     record.isEssential = essential
     record.byteCount = fileSize
     record.priority = priority.rawValue
-    // Only what a request for a file says can be kept.
+    // A record contains only a URL and header fields.
     if let method = request.httpMethod, method != "GET" { record.url = "" }
     super.init(record)
   }
 
-  /// One that is not essential.
+  /// Creates a download that is not essential.
   public convenience init(
     identifier: String, request: URLRequest, fileSize: Int, applicationGroupIdentifier: String
   ) {

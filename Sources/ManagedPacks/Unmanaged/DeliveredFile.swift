@@ -6,19 +6,19 @@
   import Darwin
 #endif
 
-/// A file that a callback was given: it may be purged as long as it lies in the group's folder as it was delivered. Where it went is
-/// not known: it is the file of this inode, size and time of change.
+/// A delivered file, which may be purged while it is in the group's folder and unchanged. Its path is unknown, so it is identified
+/// by inode, size and modification time.
 package struct DeliveredFile: Hashable, Codable, Sendable {
-  /// Of the download.
+  /// The id of the download.
   package var id: String
   package var priority: Int
-  /// When it was delivered, in order.
+  /// The sequence number of the delivery.
   package var number: Int
 
   package var device: UInt64
   package var inode: UInt64
   package var byteCount: Int
-  /// Since 1970.
+  /// The modification time since 1970.
   package var seconds: Int64
   package var nanoseconds: Int64
 
@@ -26,7 +26,7 @@ package struct DeliveredFile: Hashable, Codable, Sendable {
     UUID(uuidString: id) != nil && (0...DownloadRecord.sizeLimit).contains(byteCount)
   }
 
-  /// What is at a place now; nil: there is no regular file.
+  /// The file at a path; `nil` if it is not a regular file.
   init?(_ path: FilePath, of record: DownloadRecord) {
     guard let found = FileIdentity(path) else { return nil }
     id = record.id
@@ -39,14 +39,14 @@ package struct DeliveredFile: Hashable, Codable, Sendable {
     nanoseconds = found.nanoseconds
   }
 
-  /// Whether it is the file, and is as it was.
+  /// Returns whether `found` is the delivered file, unchanged.
   func isSame(as found: FileIdentity) -> Bool {
     device == found.device && inode == found.inode && byteCount == found.byteCount && seconds == found.seconds
       && nanoseconds == found.nanoseconds
   }
 }
 
-/// What tells a file and its state from others.
+/// The identity and the state of a file.
 struct FileIdentity: Hashable {
   let device: UInt64
   let inode: UInt64
@@ -55,7 +55,7 @@ struct FileIdentity: Hashable {
   let nanoseconds: Int64
   let isFolder: Bool
 
-  /// Nil: there is neither a regular file nor a folder. Links are not followed.
+  /// `nil` if the path has neither a regular file nor, if permitted, a folder. Does not follow links.
   init?(_ path: FilePath, mayBeFolder: Bool = false) {
     var status = stat()
     guard path.withPlatformString({ lstat($0, &status) }) == 0 else { return nil }

@@ -1,4 +1,4 @@
-/// Whether a download may be asked for, by its own word and by what the app has asked for before.
+/// Checks whether a download may be scheduled, based on its own values and the app's other downloads.
 struct DownloadAdmission {
   let group: String
   let restrictions: InitialDownloadRestrictions?

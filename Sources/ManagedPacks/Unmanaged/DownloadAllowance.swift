@@ -1,11 +1,10 @@
-/// What an app may still download before its first launch.
+/// The bytes that an app may still download before its first launch.
 ///
-/// What the app or the server states of open downloads counts as taken, and so does what came of those that have ended,
-/// and what was thrown away. A download of which neither states a size counts when it has ended: until then each of
-/// these may take all that was left when its transfer began, so that several at a time may together take more than the
-/// allowance.
+/// The sizes that the app or the server states for open downloads are deducted. So are the bytes received by ended downloads, and
+/// the discarded bytes. A download with an unknown size is deducted when it ends. Until then each such download may use everything
+/// that was left when its transfer began, so several together may exceed the allowance.
 struct DownloadAllowance {
-  /// Bytes that are left; nil: there is no limit.
+  /// The remaining bytes by whether a download is essential; empty without a limit.
   private let left: [Bool: Int]
   private let restrictions: InitialDownloadRestrictions?
 
@@ -29,7 +28,7 @@ struct DownloadAllowance {
 
   func remaining(isEssential: Bool) -> Int? { left[isEssential].map { max($0, 0) } }
 
-  /// Whether a download may be asked for.
+  /// Checks whether a download may be scheduled.
   ///
   /// - Throws: ``BAError``.
   func admit(_ record: DownloadRecord) throws(BAError) {
@@ -47,13 +46,13 @@ struct DownloadAllowance {
       "the server '\(host)' is not in BADownloadDomainAllowList: add it, or wait for the first launch")
   }
 
-  /// What one of the open downloads may take in all, with what it has; nil: there is no limit.
+  /// Returns the total that an open download may use, including its present bytes; `nil` without a limit.
   func limit(of record: DownloadRecord) -> Int? {
     left[record.countsAsEssential].map { max($0.addingClamped(record.reservedByteCount), 0) }
   }
 }
 
 extension DownloadRecord {
-  /// What it is expected to take, with what it took and threw away.
+  /// The expected number of bytes, including discarded bytes.
   var reservedByteCount: Int { lostByteCount.addingClamped(max(byteCount, totalByteCount ?? 0)) }
 }

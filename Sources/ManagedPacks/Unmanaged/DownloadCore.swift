@@ -1,20 +1,20 @@
 import Synchronization
 
-/// What a download manager works with: the app's list, and the engine while this process downloads.
+/// The parts of a download manager: the app's list, and the engine while this process downloads.
 ///
-/// The process downloads while it has a delegate, while it waits for a download of the foreground, or where there is no agent. Then it
-/// asks the agent to leave the app's downloads to it: as long as the connection is open they are.
+/// The process downloads while it has a delegate, while it has a foreground download, or if no agent runs. It then asks the agent
+/// to leave the app's downloads to it, as long as the connection is open.
 final class DownloadCore: Sendable {
   private struct State {
-    /// Downloads that are open, so that all who hold one see the same states.
+    /// The open downloads, so that all references to a download show the same state.
     var known: [String: BADownload] = [:]
     var engine: DownloadEngine?
     var runner: Task<Void, Never>?
-    /// The list changed while the engine ended.
+    /// Whether the list changed while the engine was ending.
     var runsAgain = false
   }
 
-  /// Not of this module's making: what it does from several threads is its own.
+  /// The delegate is the app's object; its own thread safety is the app's responsibility.
   private struct DelegateHolder: @unchecked Sendable { weak var delegate: (any BADownloadManagerDelegate)? }
 
   let configuration: ManagedConfiguration
@@ -27,7 +27,7 @@ final class DownloadCore: Sendable {
   private let state = Mutex(State())
   private let delegateHolder = Mutex(DelegateHolder())
 
-  /// How often a list is read again that other processes may change, and a lock is asked for that another one has.
+  /// The interval at which a list that other processes may change is read again.
   private static let interval = Duration.seconds(1)
 
   init(_ configuration: ManagedConfiguration, _ options: BADownloadManager.Options) throws {
@@ -48,7 +48,7 @@ final class DownloadCore: Sendable {
       list.isLaunched = true
       list.launchDay = day
     }
-    // So that the agent knows where the extension is.
+    // The agent finds the extension in the journal.
     if !configuration.hasManagedAssetPacks { try JournalFile(in: group).register(configuration) }
   }
 
@@ -65,7 +65,7 @@ final class DownloadCore: Sendable {
 
   // MARK: - Calls
 
-  /// - Throws: ``BAError`` `callerConnectionInvalid` for what is none.
+  /// - Throws: ``BAError`` `callerConnectionInvalid` if the list cannot be used.
   private func withList<Value>(_ body: (inout DownloadList) throws -> Value) throws -> Value {
     do {
       return try folder.update(body)
@@ -109,7 +109,7 @@ final class DownloadCore: Sendable {
     guard options.isActive() else { throw BAError(.callFromInactiveProcessNotAllowed) }
   }
 
-  /// Whether the download is one that is open already, and belongs into the foreground now.
+  /// Moves an open download to the foreground. Returns false if the download is not in the list.
   private func promote(_ record: DownloadRecord, isForeground: Bool, in list: inout DownloadList) throws(BAError)
     -> Bool
   {
@@ -147,7 +147,7 @@ final class DownloadCore: Sendable {
     self.state.withLock { $0.engine }?.poke()
   }
 
-  /// Downloads that were held back may go on: as long as there are any, the engine runs.
+  /// Waiting downloads may continue; the engine runs as long as any download is open.
   func conditionsChanged() { state.withLock { $0.engine }?.poke() }
 
   // MARK: - Objects
@@ -167,7 +167,7 @@ final class DownloadCore: Sendable {
 
   private var hasAgent: Bool { isExtension || (try? agent?.connect()) != nil }
 
-  /// Sees to it that this process downloads, until nothing is left.
+  /// Starts the engine in this process, unless it runs, until no download is left.
   private func download() {
     guard !isExtension else { return }
     state.withLock { state in
@@ -192,7 +192,7 @@ final class DownloadCore: Sendable {
   private func runOnce() async {
     let connection = try? agent?.connect()
     if let connection {
-      // One that does not answer holds the lock, or does not: the lock says.
+      // The lock decides: an agent that does not answer may hold it.
       _ = try? await connection.ask(.handOverDownloads(app: configuration.appID), within: AgentClient.patience)
     }
     defer { withExtendedLifetime(connection) {} }
@@ -212,19 +212,19 @@ final class DownloadCore: Sendable {
         known = now
       }
     }
-    // A list that cannot be read is met again by the next call.
+    // The next call reports a list that cannot be read.
     try? await engine.run(holding: lock, endsWhenIdle: true)
     watch.cancel()
     state.withLock { $0.engine = nil }
     agent?.refresh()
   }
 
-  /// Returns when this process does not download: for tests, and programs that end.
+  /// Returns when this process no longer downloads. For tests, and for programs that end.
   func settle() async {
     while let runner = state.withLock({ $0.runner }) { await runner.value }
   }
 
-  // MARK: - What the delegate hears
+  // MARK: - Events for the delegate
 
   private struct AppListener: DownloadListener {
     let core: DownloadCore
@@ -266,7 +266,7 @@ final class DownloadCore: Sendable {
   }
 }
 
-/// The delegate is not Sendable: it is called from here alone, and what it does with threads is its own.
+/// The delegate is not Sendable: it is called only from here, and its thread safety is the app's responsibility.
 private func answer(
   _ delegate: any BADownloadManagerDelegate, _ download: BADownload, _ challenge: URLAuthenticationChallenge
 ) async -> FileChallengeReply {
@@ -274,5 +274,5 @@ private func answer(
   return FileChallengeReply(disposition, credential)
 }
 
-/// The program is an extension's.
+/// Whether the program is an extension.
 let isExtensionProcess = Atomic(false)

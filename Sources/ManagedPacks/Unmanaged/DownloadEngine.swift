@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Downloads for one app what its list says, and tells the listener. One process has an app's engine at a time: that which holds
-/// `engine.lock`.
+/// Performs the downloads of one app's list, and reports their events to the listener. One process at a time runs an app's engine:
+/// the process that holds `engine.lock`.
 ///
 /// ```
-///            a place is free                    all bytes, or an error for good
-///  queued -----------------> running --------------------------------------------> told, and gone
-///    ^                         |  an error that may pass
+///            a slot is free                     complete, or a permanent error
+///  queued -----------------> running --------------------------------------------> reported and removed
+///    ^                         |  a temporary error
 ///    +------ waiting <---------+
 /// ```
-/// - *Essential* downloads run first and together. As long as one is open nothing else starts, and their ends are told when the last
-///   of them has one: in a batch.
-/// - *Foreground* downloads start at once and fail at once. One that is promoted goes on where it is: its transfer is not touched.
-/// - Others start in order of priority, some at a time, and not while the network costs money or the user permits no work in the
-///   background. What fails for a reason that may pass is tried again as ``DownloadRules`` says.
-/// - What is not in the list any more was cancelled: its transfer and its part end.
-/// - Ends are told one after the other. What was told of stays in the list until the callback has returned, so that an end is told
-///   once more if the process ends before.
+/// - *Essential* downloads run first and together. While one is open, no background download starts. Their ends are reported in a
+///   batch, when the last of them has ended.
+/// - *Foreground* downloads start at once and are not retried. A promoted download continues: its transfer is not interrupted.
+/// - Other downloads start in order of priority, a few at a time, and not while the network is metered or the user does not permit
+///   work in the background. After a temporary error they are retried according to ``DownloadRules``.
+/// - A download that has left the list was cancelled: its transfer is stopped and its partial file deleted.
+/// - Ends are reported one after the other. A reported download stays in the list until the callback has returned; if the process
+///   ends before that, the end is reported again.
 actor DownloadEngine {
   struct Options: Sendable {
     var rules = DownloadRules()
@@ -24,14 +24,14 @@ actor DownloadEngine {
     var transport: any FileTransport
     var restrictions: InitialDownloadRestrictions?
 
-    /// How many downloads that someone waits for run at once.
+    /// The number of foreground and essential downloads that run concurrently.
     var urgentCount = 4
 
-    /// How often an essential download is tried again, and after how long: a few seconds for a network.
+    /// The number of retries of an essential download, and the delay before each: a few seconds for a network to appear.
     var essentialRetryLimit = 5
     var essentialRetryDelay = Duration.seconds(1)
 
-    /// After so many crashes of a listener an end counts as told.
+    /// The number of crashes of the listener after which an end counts as reported.
     var tellLimit = 3
 
     init(transport: any FileTransport) { self.transport = transport }
@@ -40,7 +40,7 @@ actor DownloadEngine {
   private struct Open {
     var record: DownloadRecord
     var task: Task<Void, Never>?
-    /// It is between two tries.
+    /// Whether the download waits for a retry.
     var isWaiting = false
     var failureCount = 0
     var hasBegun = false
@@ -50,7 +50,7 @@ actor DownloadEngine {
   private let options: Options
   private let listener: any DownloadListener
   private nonisolated let bell = Bell()
-  /// How often it was said that the list has changed, and how often before the list was last read.
+  /// The number of changes of the list signalled so far, and the number when the list was last read.
   private nonisolated let pokes = Mutex((said: 0, heard: 0))
   private var open: [String: Open] = [:]
   private var telling: Task<Void, Never>?
@@ -64,16 +64,16 @@ actor DownloadEngine {
     self.options = options
   }
 
-  /// The list has changed.
+  /// Signals that the list has changed.
   nonisolated func poke() {
     pokes.withLock { $0.said += 1 }
     bell.ring()
   }
 
-  /// The list has changed since it was last read: one that has ended leaves that to the next one.
+  /// Whether the list has changed since it was last read. If the engine has ended, the next engine handles the change.
   nonisolated var isBehind: Bool { pokes.withLock { $0.said != $0.heard } }
 
-  /// Someone listens now, or has time again.
+  /// Reports unreported ends again: a listener exists now, or is free again.
   func tellAgain() {
     untold = []
     bell.ring()
@@ -81,12 +81,12 @@ actor DownloadEngine {
 
   // MARK: - Running
 
-  /// Works until the task is cancelled, or nothing is left to be done.
+  /// Runs until the task is cancelled, or no work is left.
   ///
   /// - Parameters:
-  ///   - lock: of `engine.lock`, which is held meanwhile.
-  ///   - endsWhenIdle: returns when nothing is left.
-  /// - Throws: what keeps the list from being read.
+  ///   - lock: the lock on `engine.lock`, held until this returns.
+  ///   - endsWhenIdle: whether to return when no work is left.
+  /// - Throws: the error of reading the list.
   func run(holding lock: FileLock, endsWhenIdle: Bool) async throws {
     isEnding = false
     defer { withExtendedLifetime(lock) {} }
@@ -115,14 +115,14 @@ actor DownloadEngine {
 
   private var isIdle: Bool { open.isEmpty && telling == nil }
 
-  /// Brings files and list together after a process that ended anywhere.
+  /// Makes files and list consistent after a process that ended at any point.
   private func recover() throws {
-    // Names first, and then the list: another process may schedule and begin a manifest at any time, whose part the
-    // list would not have yet.
+    // The names before the list: another process may add a download and its partial file at any time; an older list would lack that
+    // download.
     let ready = Set(try namesInFolder(folder.path.appending("ready")))
     let parts = try namesInFolder(folder.path.appending("parts"))
     let list = try folder.list()
-    // It was complete, and the list did not say so yet.
+    // The file was complete before the list recorded it.
     for record in list.downloads where record.phase == .waiting && ready.contains(record.id) {
       let byteCount = FileIdentity(folder.ready(record.id).path)?.byteCount ?? 0
       try folder.update { $0.end(record.id, byteCount: byteCount, nil) }
@@ -135,7 +135,7 @@ actor DownloadEngine {
 
   // MARK: - The list
 
-  /// Makes downloads what the list says.
+  /// Applies the list to the open downloads.
   private func reconcile() throws {
     pokes.withLock { $0.heard = $0.said }
     let list = try folder.list()
@@ -158,12 +158,12 @@ actor DownloadEngine {
     tellEnds(list)
   }
 
-  /// It was cancelled, or has ended.
+  /// Drops a download that was cancelled or has ended.
   private func drop(_ id: String) {
     guard let entry = open.removeValue(forKey: id) else { return }
     entry.task?.cancel()
     let part = folder.part(id)
-    // Whatever writes to it has its file open, and not by its name.
+    // A writer has the file open, and does not use its name.
     try? removeFile(part)
   }
 
@@ -194,7 +194,7 @@ actor DownloadEngine {
     open[id]?.hasBegun = true
   }
 
-  /// - Returns: nil: all bytes are here, and the list says so.
+  /// - Returns: `nil` if all bytes are stored and the list records it.
   private nonisolated func transfer(_ record: DownloadRecord) async -> (any Error)? {
     do {
       try Task.checkCancellation()
@@ -246,7 +246,7 @@ actor DownloadEngine {
     guard let delay = retryDelay(entry.record, after: error, failureCount: entry.failureCount + 1) else {
       return await fail(id, error)
     }
-    // Before the next attempt can begin.
+    // Reported before the next attempt can begin.
     await listener.paused(entry.record)
     // The download may have been cancelled or promoted since then.
     if open[id]?.record.isForeground == true {
@@ -266,14 +266,14 @@ actor DownloadEngine {
   }
 
   private func goOn(_ id: String) {
-    // It may have been promoted while this came here: then it runs.
+    // A download promoted since then is already running.
     guard open[id]?.isWaiting == true else { return }
     open[id]?.task = nil
     open[id]?.isWaiting = false
     bell.ring()
   }
 
-  /// Nil: another try is of no use.
+  /// Returns `nil` if a retry is of no use.
   private func retryDelay(_ record: DownloadRecord, after error: any Error, failureCount: Int) -> Duration? {
     let fault = error as? FileFault
     guard fault?.isTemporary ?? DownloadRules.isTemporary(error), !record.isForeground else { return nil }
@@ -293,13 +293,12 @@ actor DownloadEngine {
     do {
       try folder.update { $0.end(id, byteCount: byteCount, shown) }
     } catch {
-      // The list cannot be written, so the download is still asked for. It comes again when the fault may have passed,
-      // and not at once.
+      // The list cannot be written, so the download is still scheduled. It is retried after the longest delay, not at once.
       wait(id, options.rules.longestRetryDelay)
       if let record = open[id]?.record { await listener.paused(record) }
       return bell.ring()
     }
-    // What stays is removed by the next engine.
+    // The next engine removes the file if this fails.
     try? removeFile(part)
     open[id] = nil
     bell.ring()
@@ -312,7 +311,7 @@ actor DownloadEngine {
     telling = Task { [weak self] in await self?.tell(record) }
   }
 
-  /// Those of essential downloads wait for the last of them.
+  /// The ends of essential downloads wait for the last of them.
   private func nextEnd(_ list: DownloadList) -> DownloadRecord? {
     list.downloads.first { record in
       record.phase != .waiting && !untold.contains(record.id) && !(record.isEssential && list.hasOpenEssential)
@@ -335,7 +334,7 @@ actor DownloadEngine {
     bell.ring()
   }
 
-  /// Counts a download as told. Where that cannot be noted, this engine tells of it no more.
+  /// Counts an end as reported. If the list cannot be written, this engine does not report it again.
   private func giveUp(_ record: DownloadRecord) {
     do {
       try forget(record)
@@ -354,7 +353,7 @@ actor DownloadEngine {
       }
       let place = folder.ready(record.id)
       guard let file = DeliveredFile(place.path, of: record) else {
-        // A callback has taken it whose process ended before it returned.
+        // A callback moved the file away, and its process ended before it returned.
         try folder.update { $0[record.id] = nil }
         return .heard
       }
@@ -370,7 +369,7 @@ actor DownloadEngine {
     }
   }
 
-  /// The callback has returned: what it left is gone.
+  /// Removes a download after its callback has returned, with the file if the callback left it.
   private func forget(_ record: DownloadRecord) throws {
     let place = folder.ready(record.id), isLeft = FileIdentity(place.path) != nil
     try removeFile(place)

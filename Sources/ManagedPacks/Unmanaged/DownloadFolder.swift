@@ -1,24 +1,24 @@
-/// Where the downloads of one app are, in the folder of its group: `downloads/APP/`.
+/// The folder for the downloads of one app, within the folder of its group: `downloads/APP/`.
 ///
-/// | name | what |
+/// | name | content |
 /// |---|---|
-/// | `list`, `list.lock` | what was asked for and has not ended: ``DownloadList`` |
-/// | `parts/ID` | what has come of a download |
-/// | `ready/ID` | a download that is complete, until the callback has returned that is told of it |
-/// | `manifest` | what `BAManifestURL` names, while the extension is asked what to download |
+/// | `list`, `list.lock` | the downloads that have not ended: ``DownloadList`` |
+/// | `parts/ID` | the partial file of a download |
+/// | `ready/ID` | a complete download, until its callback has returned |
+/// | `manifest` | the file of `BAManifestURL`, while the extension selects downloads |
 /// | `engine.lock` | held by the process that downloads for the app |
-/// | `event.lock` | held by the process that asks the extension what to download |
-/// | `control.lock` | held by the one that has exclusive control |
+/// | `event.lock` | held by the process that calls the extension to select downloads |
+/// | `control.lock` | held by the process that has exclusive control |
 package struct DownloadFolder: Hashable, Sendable {
   package let path: FilePath
   package let group: FilePath
 
   package static let name = "downloads"
 
-  /// Makes the folders where there are none.
+  /// Creates the folders if they are missing.
   package init(ofApp app: String, in group: GroupFolder) throws {
     self.group = group.path
-    // A name of a file, whatever the app calls itself.
+    // A valid file name, for any app id.
     let name = (try? PackID(validating: app))?.name ?? "app-\(Digest256(hashing: Array(app.utf8)))"
     path = group.path.appending(Self.name).appending(name)
     for folder in ["parts", "ready"] { try makeFolder(path.appending(folder), isSecret: true) }
@@ -31,7 +31,7 @@ package struct DownloadFolder: Hashable, Sendable {
   var eventLock: FilePlace { FilePlace("event.lock", in: path) }
   var controlLock: FilePlace { FilePlace("control.lock", in: path) }
 
-  /// The list as it is.
+  /// Returns the current list.
   ///
   /// - Throws: ``ManagedPacksError`` `newerJournal`; `PackStoreError`.
   package func list() throws -> DownloadList {
@@ -43,7 +43,7 @@ package struct DownloadFolder: Hashable, Sendable {
     }
   }
 
-  /// Changes the list, while no other process does. After a crash it is the old or the new one.
+  /// Changes the list under a lock. After a crash the list is the old or the new one.
   @discardableResult
   package func update<Result>(_ body: (inout DownloadList) throws -> Result) throws -> Result {
     let lock = try FileLock(
@@ -56,7 +56,7 @@ package struct DownloadFolder: Hashable, Sendable {
     return result
   }
 
-  /// The apps of a group that have downloads.
+  /// Returns the download folders of all apps of a group.
   package static func all(in group: FilePath) throws -> [DownloadFolder] {
     let folder = group.appending(name)
     return try namesInFolder(folder).sorted().filter { isFolder(folder.appending($0)) }

@@ -1,24 +1,25 @@
-/// What an app and those who download for it know together of the app's own downloads: `downloads/APP/list` in the group's folder.
+/// The app's own downloads: the file `downloads/APP/list` in the group's folder, shared by the app and the processes that download
+/// for it.
 ///
-/// It is the truth; whatever processes tell each other is a hint to read it again. One that is damaged counts as empty: then what was
-/// asked for is asked for again, and files that were delivered are the app's.
+/// The file is authoritative; messages between processes only prompt them to read it again. A damaged list counts as empty: its
+/// downloads must be scheduled again, and delivered files are not purged any more.
 package struct DownloadList: Hashable, Sendable {
-  /// In the order in which they were asked for.
+  /// In the order in which they were scheduled.
   package var downloads: [DownloadRecord] = []
 
-  /// Files that were handed over and may be purged.
+  /// The delivered files, which may be purged.
   package var delivered: [DeliveredFile] = []
 
-  /// Ids of downloads that were cancelled last: a second cancel is one.
+  /// The ids of the downloads cancelled last, so that a second cancel succeeds.
   package var cancelled: [String] = []
 
-  /// The app was launched: nothing restricts its downloads any more.
+  /// Whether the app has been launched: its downloads are then unrestricted.
   package var isLaunched = false
 
-  /// On which day (UTC, since 1970) it was launched last; nil: never.
+  /// The day of the last launch (UTC, in days since 1970); `nil` if the app was never launched.
   package var launchDay: Int?
 
-  /// Bytes that ended downloads have taken of the allowances before the first launch.
+  /// The bytes of ended downloads that count against the allowances before the first launch.
   package var spentByteCount = 0
   package var spentEssentialByteCount = 0
 
@@ -58,7 +59,7 @@ extension DownloadList: GroupDocument {
     }
   }
 
-  /// Adds a download that waits; gives it its place in the order.
+  /// Adds a waiting download at the end of the order.
   mutating func schedule(_ record: DownloadRecord, isForeground: Bool) {
     var record = record
     record.phase = .waiting
@@ -68,11 +69,11 @@ extension DownloadList: GroupDocument {
     downloads.append(record)
   }
 
-  /// A download has ended: what came of it counts against the allowances. It stays until its callback has returned.
+  /// Ends a download: its bytes count against the allowances. It stays in the list until its callback has returned.
   ///
   /// - Parameters:
-  ///   - byteCount: what came of it beside what was thrown away before.
-  ///   - error: nil: it is complete.
+  ///   - byteCount: the downloaded bytes, except those discarded before.
+  ///   - error: `nil` if the file is complete.
   mutating func end(_ id: String, byteCount: Int, _ error: (any Error)?) {
     guard let record = self[id], record.phase == .waiting else { return }
     spend(record.lostByteCount.addingClamped(max(byteCount, 0)), isEssential: record.countsAsEssential)
@@ -81,7 +82,7 @@ extension DownloadList: GroupDocument {
     if error == nil { self[id]?.totalByteCount = min(byteCount, DownloadRecord.sizeLimit) }
   }
 
-  /// It cannot be begun.
+  /// Ends a download that cannot begin.
   mutating func fail(_ id: String, _ error: any Error) {
     self[id]?.phase = .failed
     self[id]?.failure = DownloadRecord.Failure(error)
@@ -101,12 +102,12 @@ extension DownloadList: GroupDocument {
     cancelled = Array(cancelled.suffix(Self.cancelledLimit))
   }
 
-  /// A download without which the app does not start.
+  /// Whether an essential download is open.
   package var hasOpenEssential: Bool { downloads.contains { $0.isEssential && $0.phase == .waiting } }
 }
 
 extension DownloadRecord {
-  /// The manifest is within the allowance of essential downloads.
+  /// The manifest counts against the allowance of essential downloads.
   var countsAsEssential: Bool { isEssential || kind == .manifest }
 }
 

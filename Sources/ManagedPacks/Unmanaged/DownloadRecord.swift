@@ -1,25 +1,25 @@
-/// A download of an app's own, as the app's list has it.
+/// A download of the app's own, as recorded in the app's list.
 ///
 /// ```
-///             schedule, start                 a transfer begins              all bytes are here
+///             schedule, start                 a transfer begins            the file is complete
 ///   created ------------------> waiting <------------------------> downloading ----------------> finished
-///                                  |          it is tried again        |                             |
+///                                  |             a retry               |                             |
 ///                                  |                                   |                     the callback returns
 ///                                  +-----------------------------------+---> failed                  |
 ///                                     an error, a limit, cancel                |                     v
-///                                                                 the callback returns ----------> (gone)
+///                                                                 the callback returns ----------> (removed)
 /// ```
-/// The list has the phases *waiting*, *finished* and *failed*: which download is under way is known to the one process that has the
-/// app's engine, and ends with it. Invariants:
-/// - A download is in the list from the call that schedules it until a callback that was told of its end has returned.
-/// - *Finished* means that all bytes are in the file `ready/ID`, or that a callback has taken them from there.
-/// - ``validator`` names the state of the file of which `parts/ID` has the beginning; it is in the list before the first byte of
-///   that state is written.
+/// The list records the phases *waiting*, *finished* and *failed*. Only the process that runs the app's engine keeps track of
+/// running transfers, which end with it. Invariants:
+/// - A download is in the list from the call that schedules it until the callback for its end has returned.
+/// - *Finished* means that all bytes are in the file `ready/ID`, or that a callback has moved that file.
+/// - ``validator`` identifies the version of the remote file whose beginning is in `parts/ID`. It is in the list before the first
+///   byte of that version is written.
 package struct DownloadRecord: Hashable, Codable, Sendable {
-  /// `uniqueIdentifier`: the name of its files.
+  /// `uniqueIdentifier`, and the name of the download's files.
   package var id: String
 
-  /// `identifier`: the app's own.
+  /// `identifier`, the app's name for the download.
   package var name: String
 
   package var kind = Kind.file
@@ -27,7 +27,7 @@ package struct DownloadRecord: Hashable, Codable, Sendable {
   package var fields: [String: String] = [:]
   package var isEssential = false
 
-  /// What the app says of its size, in bytes; 0: it does not know.
+  /// The size that the app states, in bytes; 0 if unknown.
   package var byteCount = 0
 
   package var priority = 0
@@ -36,28 +36,28 @@ package struct DownloadRecord: Hashable, Codable, Sendable {
   package var phase = Phase.created
   package var isForeground = false
 
-  /// In which order downloads were asked for.
+  /// The position in the order of scheduling.
   package var number = 0
 
   package var failure: Failure?
 
-  // MARK: What has come
+  // MARK: Received data
 
   package var validator: String?
 
-  /// What the server says of the file's size; nil: nothing yet.
+  /// The file size that the server states; `nil` before its first answer.
   package var totalByteCount: Int?
 
-  /// Bytes of `parts/ID` that outlast the machine, and the boot since which all of them count.
+  /// The number of bytes of `parts/ID` that survive a power failure, and the boot during which all bytes are valid.
   package var syncedByteCount = 0
   package var boot: String?
 
-  /// Bytes that came and were thrown away since: they count against allowances.
+  /// The number of discarded bytes, which count against allowances.
   package var lostByteCount = 0
 
   package enum Kind: String, Codable, Sendable {
     case file
-    /// What `BAManifestURL` names.
+    /// The file at `BAManifestURL`.
     case manifest
   }
 
@@ -65,11 +65,11 @@ package struct DownloadRecord: Hashable, Codable, Sendable {
     case created, waiting, finished, failed
   }
 
-  /// Why it failed, as far as another process can be told.
+  /// The cause of a failure, in a form that other processes can read.
   package struct Failure: Hashable, Codable, Sendable {
-    /// Of ``BAError``; nil: the network's or a server's fault.
+    /// The code of a ``BAError``; `nil` for an error of the network or a server.
     package var code: BAError.Code?
-    /// Of `DeliveryError`.
+    /// The code of a `DeliveryError`.
     package var delivery: String?
     package var reason: String
 
@@ -93,10 +93,10 @@ extension DownloadRecord {
   package static let urlByteLimit = 8192
   package static let fieldLimit = 64
   package static let fieldByteLimit = 8192
-  /// No file is longer, so that sums of sizes do not overflow.
+  /// The largest file size; sums of sizes do not overflow.
   package static let sizeLimit = 1 << 50
 
-  /// Whether it can be from a list or a message: what it says is bounded, and its files are its own.
+  /// Whether a record read from a list or a message is valid: its values are within limits, and its id is a UUID.
   package var isBounded: Bool {
     UUID(uuidString: id)?.uuidString == id && (1...Self.nameByteLimit).contains(name.utf8.count)
       && (1...Self.urlByteLimit).contains(url.utf8.count) && group.utf8.count <= Self.nameByteLimit
@@ -108,7 +108,7 @@ extension DownloadRecord {
       && !(validator?.utf8.contains { $0 < 0x20 || $0 > 0x7e } ?? false)
   }
 
-  /// Of a header: no line ends in it.
+  /// Returns whether a header field is valid and contains no line break.
   private static func isField(_ name: String, _ value: String) -> Bool {
     let isToken = name.utf8.allSatisfy { byte in
       UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
@@ -118,7 +118,7 @@ extension DownloadRecord {
       && value.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7f }
   }
 
-  /// Why it cannot be a download of a group; nil: it can.
+  /// Returns the reason why the record is not a valid download of a group; `nil` if it is valid.
   func fault(inGroup own: String) -> BAError? {
     func invalid(_ reason: String) -> BAError {
       BAError(.downloadInvalid, "the download '\(name.prefix(100))' \(reason)")
@@ -133,7 +133,7 @@ extension DownloadRecord {
     return isBounded ? nil : invalid("has fields of the header that cannot be sent")
   }
 
-  /// How soon it goes, among those that may go.
+  /// Returns whether the download starts before another one.
   func isBefore(_ other: Self) -> Bool {
     let own = [isForeground ? 1 : 0, isEssential ? 1 : 0, priority]
     let others = [other.isForeground ? 1 : 0, other.isEssential ? 1 : 0, other.priority]

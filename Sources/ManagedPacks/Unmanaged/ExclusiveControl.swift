@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets one of an app and its extension at a time do something: the one that holds `control.lock`. The system releases it however the
-/// process ends.
+/// Gives exclusive control to one process of an app and its extension: the process that holds `control.lock`. The system releases
+/// the lock however the process ends.
 final class ExclusiveControl: Sendable {
   private static let shortestDelay = Duration.milliseconds(1)
   private static let longestDelay = Duration.milliseconds(50)
@@ -17,7 +17,7 @@ final class ExclusiveControl: Sendable {
     self.wallClock = wallClock
   }
 
-  /// - Parameter date: nil: waits for as long as it takes.
+  /// - Parameter date: `nil` to wait without a limit.
   func perform<Value: Sendable>(before date: Date?, _ body: @Sendable () async throws -> Value) async throws -> Value {
     let stay = begin()
     defer { withExtendedLifetime(stay) {} }
@@ -45,7 +45,7 @@ final class ExclusiveControl: Sendable {
 
   // MARK: - Stays
 
-  /// An extension runs on as long as one of these is there.
+  /// Keeps an extension running while it exists.
   final class Stay: Sendable {
     private let end: @Sendable () -> Void
     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
@@ -66,7 +66,7 @@ final class ExclusiveControl: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns when none of them is there.
+  /// Returns when no stay exists.
   func waitUntilFree() async {
     await withCheckedContinuation { continuation in
       state.withLock { state in

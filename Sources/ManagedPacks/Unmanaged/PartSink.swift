@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Writes what comes of a download to `parts/ID`, and holds the server to what is allowed.
+/// Writes the received bytes of a download to `parts/ID`, and enforces limits on the server's answers.
 ///
-/// The list has the validator of a state of the file before the first byte of it is written: bytes of two states are never mixed,
-/// wherever a process ends. After a power cut only the bytes count that were synced, which the list says.
+/// The list records the validator of a version of the remote file before its first byte is written: bytes of two versions are never
+/// mixed, wherever a process ends. After a power failure only the synced bytes are valid; the list records their number.
 final class PartSink: FileSink {
   private struct State {
-    /// Of the file.
+    /// The position in the file.
     var position = 0
-    /// The most bytes that the file may have; nil: any number.
+    /// The size limit of the file; `nil` for none.
     var limit: Int?
     var syncedPosition = 0
     var expected: Int?
   }
 
-  /// After so many bytes they are synced.
+  /// The number of bytes between two syncs.
   private static let syncInterval = 32 << 20
 
-  /// The most bytes of a manifest.
+  /// The size limit of a manifest.
   private static let manifestLimit = 64 << 20
 
   private let folder: DownloadFolder
@@ -39,7 +39,7 @@ final class PartSink: FileSink {
     state = Mutex(State(position: try Self.usableByteCount(record, part)))
   }
 
-  /// How much of the part counts.
+  /// Returns the number of valid bytes of the partial file.
   private static func usableByteCount(_ record: DownloadRecord, _ part: PartFile) throws -> Int {
     guard record.validator != nil else { return 0 }
     let byteCount = try part.byteCount
@@ -47,7 +47,7 @@ final class PartSink: FileSink {
     return isSameBoot ? byteCount : min(byteCount, record.syncedByteCount)
   }
 
-  /// What is to be asked for.
+  /// The request for the rest of the file.
   var request: FileRequest {
     FileRequest(record.url, fields: record.fields, offset: position, validator: record.validator)
   }
@@ -65,13 +65,13 @@ final class PartSink: FileSink {
     let thrownAway = answer.offset == 0 ? try part.byteCount : 0
     let limit: Int? = try folder.update { list in
       guard var current = list[record.id], current.phase == .waiting else { throw CancellationError() }
-      // What it takes of the allowance, and what is left for it, thrown away parts and all.
+      // The allowance for this download in total, and the rest after discarded bytes.
       let room = DownloadAllowance(restrictions, list).limit(of: current)
       current.lostByteCount = min(current.lostByteCount.addingClamped(thrownAway), DownloadRecord.sizeLimit)
       let left = room.map { $0.subtractingClamped(current.lostByteCount) }
       if let left, left < answer.byteCount ?? 0 { throw BAError(.sessionDownloadDisallowedByAllowance) }
-      // Before the list names another state of the file, which it does when this returns: a process that ends in
-      // between leaves the state before, and less of it.
+      // Before the list records another version of the remote file, when this closure returns. A process that ends in between
+      // leaves the earlier version, with fewer bytes.
       try part.cut(to: answer.offset)
       current.validator = answer.validator
       current.totalByteCount = answer.byteCount.map { min($0, DownloadRecord.sizeLimit) }
@@ -122,7 +122,7 @@ final class PartSink: FileSink {
 
   // MARK: - The end
 
-  /// All bytes are here: the part becomes the file, durably, and then the list says so.
+  /// Completes the download: moves the partial file to its final place durably, then updates the list.
   func finish() throws {
     let position = position
     if record.isEssential { try checkExact(position) }
@@ -137,7 +137,7 @@ final class PartSink: FileSink {
   }
 }
 
-/// What tells a run of the machine from others; nil: the system does not say.
+/// Returns an id of the current boot of the machine; `nil` if the system does not provide one.
 func bootID() -> String? {
   #if os(Linux)
     let bytes = try? InputFile("boot_id", in: "/proc/sys/kernel/random").contents(limit: 64)

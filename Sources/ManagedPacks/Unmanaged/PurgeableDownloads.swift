@@ -1,8 +1,8 @@
-/// Frees space by deleting files that were delivered to apps of a group, the least valuable first: those of the lowest priority, then
-/// those that were delivered first.
+/// Frees space by deleting files delivered to apps of a group: first the files with the lowest priority, then the files delivered
+/// first.
 ///
-/// They are looked for in the group's folder, wherever apps have moved them: a file that is not found there, or is not as it was
-/// delivered, is the app's from then on.
+/// It searches the group's folder, wherever apps have moved the files. A file that is not found there, or has been changed since
+/// its delivery, belongs to the app from then on.
 package struct PurgeableDownloads {
   package struct Result: Hashable, Sendable {
     package var freedByteCount = 0
@@ -12,15 +12,15 @@ package struct PurgeableDownloads {
 
   private static let entryLimit = 1_000_000
   private static let depthLimit = 64
-  /// What has no files of apps.
+  /// The folders without files of apps.
   private static let own = ["store", "cache", "views", DownloadFolder.name]
 
   private let group: FilePath
 
   package init(in group: FilePath) { self.group = group }
 
-  /// Of the group whose store a person named; nil: it is no store of a group that has downloads. Others may have made
-  /// what merely looks like one.
+  /// Creates the purger for the group of a store. `nil` if the store is not in the folder of a group with downloads. Other programs
+  /// may have created a folder that merely looks like one.
   package init?(ofStore store: FilePath) {
     guard store.lastComponent?.string == "store" else { return nil }
     let parent = store.removingLastComponent()
@@ -30,7 +30,7 @@ package struct PurgeableDownloads {
     self.init(in: group.path)
   }
 
-  /// - Parameter byteCount: how much to free at least, if there is so much.
+  /// - Parameter byteCount: the number of bytes to free, if that many exist.
   package func purge(byteCount: Int) throws -> Result {
     var result = Result()
     let folders = try DownloadFolder.all(in: group)
@@ -40,13 +40,13 @@ package struct PurgeableDownloads {
     let found = find(candidates.map(\.1))
     for (folder, file) in candidates.sorted(by: { Self.isLess($0.1, $1.1) }) {
       guard result.freedByteCount < byteCount || found[file] == nil else { continue }
-      // The search took its time: what an app has changed meanwhile is its own.
+      // Checked again after the search: a file that an app has changed since then belongs to the app.
       if let path = found[file], let now = FileIdentity(path), file.isSame(as: now) {
         try removeFile(FilePlace(path))
         result.freedByteCount = result.freedByteCount.addingClamped(file.byteCount)
         result.fileCount += 1
       }
-      // A file that is being handed over is under its own name: it is forgotten with its download.
+      // A file that is being delivered is still in `ready`: its entry is removed with its download.
       try folder.update { list in
         if list[file.id] == nil { list.delivered.removeAll { $0 == file } }
       }
@@ -54,7 +54,8 @@ package struct PurgeableDownloads {
     return result
   }
 
-  /// The same for a store of the group that finds the disk full, as far as what it can purge itself, which is worth less, is not enough.
+  /// Frees space for a store of the group that finds the disk full. Deletes only the bytes that the store cannot free by purging
+  /// its own cache, which is less valuable.
   package static func makeRoom(byteCount: Int, in group: GroupFolder) {
     let ofStore = Self.byteCount(of: group.cache, depth: 0)
     _ = try? PurgeableDownloads(in: group.path).purge(byteCount: byteCount.subtractingClamped(ofStore))
@@ -69,7 +70,7 @@ package struct PurgeableDownloads {
     }
   }
 
-  /// What may be purged, in bytes.
+  /// Returns the size of the purgeable files in bytes.
   package func byteCount() throws -> Int {
     let files = try DownloadFolder.all(in: group).flatMap { try $0.list().delivered }
     return files.isEmpty ? 0 : find(files).keys.reduce(0) { $0.addingClamped($1.byteCount) }
@@ -79,7 +80,7 @@ package struct PurgeableDownloads {
     (one.priority, one.number) < (other.priority, other.number)
   }
 
-  /// Where the files are now.
+  /// Returns the current paths of the files.
   private func find(_ files: [DeliveredFile]) -> [DeliveredFile: FilePath] {
     var byInode: [UInt64: DeliveredFile] = [:]
     for file in files { byInode[file.inode] = file }

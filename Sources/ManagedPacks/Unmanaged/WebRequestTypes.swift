@@ -1,16 +1,17 @@
-// The types of Foundation that requests and challenges are made of. On Linux they are in FoundationNetworking, which brings a second
-// implementation of HTTP with 31 libraries into each program and extension: `Docs/Decisions/0024-requests-have-types-of-their-own.md`. These have the
-// same names and members, as far as a download uses them. A file that imports FoundationNetworking as well says `ManagedPacks.URLRequest`.
+// Foundation's types for requests and challenges. On Linux these are in FoundationNetworking, which adds a second implementation of
+// HTTP with 31 libraries to each program and extension: `Docs/Decisions/0024-requests-have-types-of-their-own.md`. The types here
+// have the same names and the members that a download uses. A file that also imports FoundationNetworking writes
+// `ManagedPacks.URLRequest`.
 
 #if !canImport(Darwin)
-  /// What is asked of a server: a URL and fields of the header.
+  /// A request to a server: a URL and header fields.
   public struct URLRequest: Hashable, Sendable {
     public var url: URL?
 
-    /// Names are told apart without regard to case.
+    /// Names are compared without regard to case.
     public private(set) var allHTTPHeaderFields: [String: String]?
 
-    /// `GET`: downloads know no other one.
+    /// `GET`; downloads support no other method.
     public var httpMethod: String? = "GET"
 
     public init(url: URL) { self.url = url }
@@ -19,7 +20,7 @@
       name(of: field).flatMap { allHTTPHeaderFields?[$0] }
     }
 
-    /// Sets a field; nil: takes it away.
+    /// Sets a field, or removes it if the value is `nil`.
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {
       let name = name(of: field) ?? field
       var fields = allHTTPHeaderFields ?? [:]
@@ -27,7 +28,7 @@
       allHTTPHeaderFields = fields
     }
 
-    /// Adds to a field, behind a comma.
+    /// Appends a value to a field, separated by a comma.
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {
       setValue(self.value(forHTTPHeaderField: field).map { "\($0),\(value)" } ?? value, forHTTPHeaderField: field)
     }
@@ -65,7 +66,7 @@
     }
   }
 
-  /// What a server asks for.
+  /// The part of a server that requires authentication.
   public final class URLProtectionSpace: Hashable, Sendable {
     public let host: String
     public let port: Int
@@ -95,7 +96,7 @@
     }
   }
 
-  /// A server asks who is there.
+  /// A server's request for authentication.
   public final class URLAuthenticationChallenge: Sendable {
     public let protectionSpace: URLProtectionSpace
     public let proposedCredential: URLCredential?
@@ -108,7 +109,7 @@
     }
   }
 
-  /// Where Foundation has the answer to a challenge.
+  /// The namespace that Foundation uses for the answer to a challenge.
   public enum URLSession {
     public enum AuthChallengeDisposition: Int, Sendable {
       case useCredential
@@ -126,7 +127,7 @@
       protectionSpace: space, proposedCredential: nil, previousFailureCount: failureCount)
   }
 #else
-  /// Foundation wants one, and a challenge of a download has none.
+  /// Required by Foundation; challenges of downloads do not use it.
   private final class ChallengeSender: NSObject, URLAuthenticationChallengeSender {
     func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
@@ -141,7 +142,7 @@
 #endif
 
 extension FileChallenge {
-  /// As an app or an extension gets it.
+  /// The challenge in the form that an app or extension receives.
   var authentication: URLAuthenticationChallenge {
     let space = URLProtectionSpace(
       host: host, port: port, protocol: scheme, realm: realm,
