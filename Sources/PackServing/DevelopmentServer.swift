@@ -12,62 +12,63 @@ import PackFormats
   import ServiceLifecycle
   import Synchronization
 
-  /// A server to develop against: archives, stores and sites, to clients of sites and to Apple's framework. See this target's README.
+  /// A development server: serves archives, stores and sites to clients of sites and to Apple's framework. See this target's
+  /// README.
   ///
   ///     let server = try DevelopmentServer([ServedSource("Tutorial.pack")], in: folder)
   ///     try await server.run { ready in print(ready.url) }
   public final class DevelopmentServer: Sendable {
     public struct Options: Sendable {
-      /// The address to listen at, or a name that leads to it.
+      /// The address to listen at, or a name that resolves to it.
       public var host = "127.0.0.1"
 
-      /// 0: one that is free.
+      /// The port; 0 for any free port.
       public var port = 8443
 
-      /// Certificate and key, as PEM; nil: by the local authority.
+      /// The paths of a certificate and its key in PEM; `nil` for a certificate of the local authority.
       public var identity: (certificate: FilePath, key: FilePath)?
 
-      /// HTTP without TLS, and then HTTP/1.1 alone.
+      /// Whether to serve HTTP without TLS, which excludes HTTP/2.
       public var isPlain = false
 
-      /// Names by which clients may call the server beside those of the machine.
+      /// Names of the server in addition to those of the machine.
       public var names: [String] = []
 
-      /// How long transfers may take to their end when the server is to end.
+      /// The time for running transfers to complete when the server is stopped.
       public var graceTime: Duration = .seconds(10)
 
-      /// Called for each request that was answered.
+      /// Called for each answered request.
       public var onRequest: @Sendable (RequestNote) -> Void = { _ in }
 
-      /// Called with a line for people when what is served changed, or cannot be.
+      /// Called with a line for the user when a source has changed or cannot be served.
       public var onNotice: @Sendable (String) -> Void = { _ in }
 
       var limits = ConnectionTable.Limits()
 
       public init() {}
 
-      /// The names and addresses that the local authority has to be good for, beside those that are always the machine's own: those
-      /// that were asked for, and addresses of the network only where they are used.
+      /// The names and addresses for which the local authority must be valid, in addition to the machine's permanent ones:
+      /// ``names``, and ``host`` unless it means this machine only or all of its addresses.
       public var requiredNames: [String] {
         names + (MachineNames.isLoopback(host) || MachineNames.isAny(host) ? [] : [host])
       }
     }
 
-    /// What there is to know when the server answers.
+    /// The addresses and keys of a running server.
     public struct Ready: Sendable {
-      /// Without a slash at the end.
+      /// The base URL, without a trailing slash.
       public let url: String
 
-      /// The one that a client of sites is given; nil: there are several, and none at `/site`.
+      /// The URL of the site at `/site`, which clients use; `nil` if no site has that path, because several are served.
       public let site: String?
 
-      /// The sites that were named, by their URLs.
+      /// The URLs of the sites among the sources.
       public let sites: [String]
 
-      /// By whose word clients believe the server; nil: another identity, or none.
+      /// The authority that clients must trust; `nil` with another certificate, or without TLS.
       public let authority: LocalAuthority?
 
-      /// What clients of the development site trust; nil: there is none.
+      /// The key that clients of the development site trust; `nil` if none exists.
       public let key: SitePublicKey?
     }
 
@@ -80,9 +81,9 @@ import PackFormats
     private let makeIdentity: @Sendable () throws -> ServerIdentity?
 
     /// - Parameters:
-    ///   - sources: what to serve.
-    ///   - folder: the server's own, with its authority, its key, and development sites.
-    /// - Throws: what reading keys and certificates throws.
+    ///   - sources: the sources to serve.
+    ///   - folder: the server's folder, for its authority, its key, and development sites.
+    /// - Throws: errors of reading keys and certificates.
     public init(_ sources: [ServedSource], in folder: FilePath, options: Options = .init()) throws {
       self.options = options
       let names = MachineNames(
@@ -104,7 +105,7 @@ import PackFormats
         sources, folder: folder.appending("sites").appending(Self.name(of: sources)), key: key, tell: options.onNotice)
     }
 
-    /// One folder for each set of sources, so that its site keeps its history.
+    /// Returns the name of the folder for a set of sources, so that its development site keeps its history.
     private static func name(of sources: [ServedSource]) -> String {
       let paths = sources.map { absolute($0.path).string }.sorted().joined(separator: "\n")
       return String(Digest256(hashing: Array(paths.utf8)).hex.prefix(16))
@@ -117,9 +118,9 @@ import PackFormats
 
     // MARK: - Running
 
-    /// Serves until the surrounding task is cancelled. Transfers that are under way then have ``Options/graceTime`` to end.
+    /// Serves until the surrounding task is cancelled. Running transfers then have ``Options/graceTime`` to complete.
     ///
-    /// - Throws: `busy` when another program listens at the port; `invalidArgument` when the host is none of this machine.
+    /// - Throws: `busy` if another program listens at the port; `ioError` if the server cannot listen at the address.
     public func run(onReady: @escaping @Sendable (Ready) -> Void) async throws {
       await content.load()
       let table = ConnectionTable(options.limits)
@@ -159,7 +160,7 @@ import PackFormats
         try await withTaskCancellationHandler {
           try await task.value
         } onCancel: {
-          // Not by the services' own shutdown: it resets streams of HTTP/2 whose last pieces still wait for their clients.
+          // The services' own shutdown is not used: it resets HTTP/2 streams whose last pieces still wait for their clients.
           ending.withLock { ending in
             table.beginEnd()
             ending = Task {
@@ -171,7 +172,7 @@ import PackFormats
       } catch let error as IOError {
         throw refusal(error)
       }
-      // It closes channels, which their threads must do.
+      // Closes channels, which must happen on their threads.
       await ending.withLock { $0 }?.value
     }
 
@@ -228,7 +229,7 @@ import PackFormats
     }
   }
 
-  /// The way connections begin, with a certificate that is renewed in time.
+  /// The setup of connections, with a certificate that is renewed in time.
   private final class RenewedChannel: Sendable {
     private struct State {
       var identity: ServerIdentity
@@ -247,7 +248,7 @@ import PackFormats
       self.make = make
     }
 
-    /// A certificate that cannot be renewed is shown on.
+    /// The current setup. If the certificate cannot be renewed, the old one is used.
     var current: HTTP2UpgradeChannel {
       state.withLock { state in
         if let renewal = state.identity.renewal, renewal < Date(), let next = try? renew(),
@@ -260,7 +261,7 @@ import PackFormats
     }
   }
 
-  /// Looks once a second for what is idle or stalled.
+  /// Closes idle and stalled connections once a second.
   private struct Sweeper: Service {
     let table: ConnectionTable
 

@@ -2,17 +2,16 @@
   import NIOCore
   import Synchronization
 
-  /// Who is connected, and what is being sent to them: what bounds the work and memory that others can cause.
+  /// The open connections and running transfers. Their limits bound the work and memory that clients can cause.
   ///
-  /// - There are at most ``Limits/connections``, and at most ``Limits/connectionsOfAddress`` of one address. One more takes the place of
-  ///   the connection, of that address, that has been idle the longest; if none is idle, the new one is closed.
-  /// - A connection on which nothing is being answered is closed after ``Limits/idle``: whether its client is still in the middle
-  ///   of a handshake or of a head, byte by byte, or has all it wanted.
-  /// - A transfer is closed when its client has not taken a piece for ``Limits/stall``: a piece is 64 KiB, so that the slowest that
-  ///   is served takes about 2 KiB a second. With HTTP/2 that ends its stream, and no other.
-  /// - There are at most ``Limits/transfers``, and at most ``Limits/transfersOfAddress`` to one address; one more is refused with 503.
-  ///   So no single machine can shut out all others.
-  /// - At the end no connection and no transfer begins; those that are under way may come to their own end (``drain(within:)``).
+  /// - At most ``Limits/connections`` are open, and at most ``Limits/connectionsOfAddress`` from one address. A further one
+  ///   replaces the connection (of that address) that has been idle the longest; if none is idle, the new one is closed.
+  /// - A connection without a running answer is closed after ``Limits/idle``, even in the middle of a handshake or a request head.
+  /// - A transfer is closed if its client has not received a piece for ``Limits/stall``. A piece is 64 KiB, so the slowest served
+  ///   client receives about 2 KiB per second. With HTTP/2 this ends only the transfer's stream.
+  /// - At most ``Limits/transfers`` run, and at most ``Limits/transfersOfAddress`` to one address; a further one is refused with
+  ///   503. So no single machine can exclude all others.
+  /// - When the server is stopping, no connection or transfer begins; running ones may complete (``drain(within:)``).
   final class ConnectionTable: Sendable {
     struct Limits: Sendable {
       var connections = 256
@@ -22,7 +21,7 @@
       var streams = 16
       var idle: Duration = .seconds(30)
       var stall: Duration = .seconds(30)
-      /// After an answer that ends the connection, for the client to read it.
+      /// The time for the client to read an answer that ends the connection.
       var lingering: Duration = .seconds(2)
     }
 
@@ -32,13 +31,13 @@
       let address: String
       var transferCount = 0
       var idleSince: ContinuousClock.Instant
-      /// It is to end then, or when what is sent on it by then has ended.
+      /// The time to close the connection, or to close it after its running transfers.
       var closesAt: ContinuousClock.Instant?
     }
 
     private struct Transfer {
       let connection: ObjectIdentifier
-      /// The connection's, or that of a stream of it.
+      /// The channel of the connection, or of one of its streams.
       let channel: any Channel
       let isOfStream: Bool
       var lastProgress: ContinuousClock.Instant
@@ -50,9 +49,9 @@
       var nextTransfer: UInt64 = 0
       var streamCount = 0
       var isEnding = false
-      /// Where connections come from.
+      /// The channel that accepts connections.
       var listener: (any Channel)?
-      /// Ends with the last transfer.
+      /// Finished with the last transfer.
       var drained: AsyncStream<Void>.Continuation?
     }
 
@@ -66,7 +65,7 @@
       self.now = now
     }
 
-    /// Takes a connection in, or says that there is no room.
+    /// Adds a connection. Returns false if the limits do not permit it.
     func admit(_ channel: any Channel) -> Bool {
       let id = ObjectIdentifier(channel), address = channel.remoteAddress?.ipAddress ?? ""
       let (isAdmitted, victim) = state.withLock { state -> (Bool, (any Channel)?) in
@@ -91,14 +90,14 @@
       return true
     }
 
-    /// Begins an answer; nil: too many are under way, or the end has begun.
+    /// Begins a transfer. Returns `nil` if too many are running, or the server is stopping.
     ///
-    /// - Parameter channel: the connection's, or that of one stream of it.
+    /// - Parameter channel: the channel of the connection, or of one of its streams.
     func begin(on channel: any Channel) -> UInt64? {
       state.withLock { state in
         guard state.transfers.count < limits.transfers, !state.isEnding else { return nil }
         let own = ObjectIdentifier(channel), parent = channel.parent.map { ObjectIdentifier($0) }
-        // A stream of HTTP/2 has its connection above it, and a connection the socket that it came from.
+        // The parent of an HTTP/2 stream is its connection; the parent of a connection is the listening socket.
         let isOfStream = parent.map { state.connections[$0] != nil } ?? false
         let id = isOfStream ? parent ?? own : own
         let address = state.connections[id]?.address
@@ -112,20 +111,20 @@
       }
     }
 
-    /// Whether the last answer of a connection was given.
+    /// Returns whether the connection has received its last answer.
     func isClosing(_ channel: any Channel) -> Bool {
       state.withLock { $0.connections[ObjectIdentifier(channel)]?.closesAt != nil }
     }
 
-    /// The client took something.
+    /// Records that the client has received data.
     func progress(_ transfer: UInt64) { state.withLock { $0.transfers[transfer]?.lastProgress = now() } }
 
-    /// The whole answer was handed over, or there will be no more of it.
+    /// Ends a transfer after its answer was written or abandoned.
     ///
-    /// A stream of HTTP/2 may hold some of it back until its client has room: the transfer has ended when the stream has. What
-    /// becomes of one stream, such as a reset, is nothing to the connection, which has others.
+    /// An HTTP/2 stream may delay data until its client has room: its transfer ends with the stream. An event of one stream, such
+    /// as a reset, does not affect the other streams of the connection.
     ///
-    /// - Parameter closes: the connection is to end soon.
+    /// - Parameter closes: whether to close the connection soon.
     func end(_ transfer: UInt64, closes: Bool = false) {
       let stream = state.withLock { state -> (any Channel)? in
         guard let ended = state.transfers[transfer] else { return nil }
@@ -146,7 +145,7 @@
       state.connections[ended.connection] = connection
     }
 
-    /// Whether one more stream of events may begin. It ends with ``endStream()``.
+    /// Returns whether another stream of events may begin. It ends with ``endStream()``.
     func beginStream() -> Bool {
       state.withLock { state in
         guard state.streamCount < limits.streams, !state.isEnding else { return false }
@@ -163,7 +162,8 @@
 
     // MARK: - Closing
 
-    /// Closes what is idle, or stalled, for too long. Of a connection on which something is sent nothing is closed but what is stalled.
+    /// Closes connections that have been idle for too long, and stalled transfers. A connection with running transfers is closed
+    /// only if they stall.
     func sweep() {
       let now = self.now()
       let victims = state.withLock { state -> [any Channel] in
@@ -180,7 +180,7 @@
 
     // MARK: - The end
 
-    /// Connections come from `listener`. It is closed when the end begins.
+    /// Registers the channel that accepts connections. It is closed when the server stops.
     func listen(at listener: any Channel) {
       let isLate = state.withLock { state in
         state.listener = listener
@@ -189,7 +189,7 @@
       if isLate { listener.close(mode: .all, promise: nil) }
     }
 
-    /// From now on nothing begins.
+    /// Stops accepting connections and transfers.
     func beginEnd() {
       let listener = state.withLock { state in
         state.isEnding = true
@@ -198,9 +198,9 @@
       listener?.close(mode: .all, promise: nil)
     }
 
-    /// Waits until nothing is being sent any more.
+    /// Waits until no transfer is running.
     ///
-    /// - Parameter limit: how long to wait at most.
+    /// - Parameter limit: the longest time to wait.
     func drain(within limit: Duration) async {
       let (stream, end) = AsyncStream<Void>.makeStream()
       state.withLock { state in
@@ -216,13 +216,13 @@
       }
     }
 
-    /// Waits until all connections that were closed have ended: those by TLS tell each other.
+    /// Waits until all closed connections have ended; TLS connections exchange closing messages first.
     func waitUntilClosed() async {
       for channel in state.withLock({ $0.connections.values.map(\.channel) }) { try? await channel.closeFuture.get() }
     }
   }
 
-  /// Waits until nothing more can come, or the time is over.
+  /// Waits until the stream has ended or the time is over.
   func waitForEnd(of stream: AsyncStream<Void>, within limit: Duration) async {
     await withTaskGroup { group in
       group.addTask { for await _ in stream {} }

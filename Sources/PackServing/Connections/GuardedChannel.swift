@@ -13,11 +13,11 @@
     import Darwin
   #endif
 
-  /// How a connection begins: counted, then by TLS with HTTP/2 or HTTP/1.1, or by HTTP/1.1 alone.
+  /// The setup of a connection: counts it, then starts TLS with HTTP/2 or HTTP/1.1, or HTTP/1.1 alone.
   struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let table: ConnectionTable
 
-    /// The one that is current: its certificate may be renewed while the server runs.
+    /// Returns the current setup; its certificate may be renewed while the server runs.
     let base: @Sendable () -> Base
 
     struct Refused: Error {}
@@ -32,14 +32,14 @@
         .map { GuardedValue(base: base, value: $0) }
     }
 
-    /// What the kernel holds of a transfer before it goes on its way.
+    /// The number of bytes of a transfer that the kernel buffers before sending.
     private static var unsentByteCount: SocketOptionValue { 128 << 10 }
 
-    /// Has writers wait as long as anything waits here: when an answer was handed over, all before its last piece has gone to the
-    /// kernel, and a connection that is closed then loses nothing of it.
+    /// Makes writers wait while any data is buffered here. When an answer has been written, all but its last piece is in the
+    /// kernel, and closing the connection loses none of it.
     ///
-    /// The kernel keeps little of its own, too: it would take megabytes for a client that takes kilobytes a second, and for minutes
-    /// there would be no telling whether that client takes anything. It is not the same without, but no failure.
+    /// The kernel's buffer is limited, too. It would accept megabytes for a client that receives kilobytes per second, and a
+    /// stalled client would remain undetected for minutes. Failing to set this option is not an error.
     private static func limit(_ channel: any Channel) -> EventLoopFuture<Void> {
       let unsent = ChannelOptions.tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT))
       return channel.setOption(ChannelOptions.writeBufferWaterMark, value: .init(low: 1, high: 1)).flatMap {
@@ -52,7 +52,7 @@
     }
   }
 
-  /// A connection, with what began it.
+  /// A connection with its setup.
   struct GuardedValue<Base: ServerChildChannel>: ServerChildChannelValue {
     let base: Base
     let value: Base.Value

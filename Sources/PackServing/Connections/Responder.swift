@@ -4,18 +4,18 @@
   import NIOCore
   import PackStore
 
-  /// Sends answers, notes them, and keeps the table of connections true.
+  /// Sends replies, logs them, and keeps the table of connections up to date.
   struct Responder: Sendable {
     let router: Router
     let table: ConnectionTable
     let status: ServerStatus
     let log: @Sendable (RequestNote) -> Void
 
-    /// What is read of a file at a time: so much memory a transfer takes, here or on its way.
+    /// The number of bytes read from a file at a time: the memory of a transfer, buffered here or being sent.
     static let pieceByteCount = 64 << 10
 
     func respond(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
-      // Requests after the last one of a connection get no answer (RFC 9112, 9.6).
+      // Requests after a connection's last one receive no answer (RFC 9112, 9.6).
       guard !table.isClosing(channel) else { throw ConnectionEnds() }
       let head = request.head
       let isHTTP2 = Self.isStream(channel)
@@ -32,7 +32,7 @@
       if case .events = reply.body, !table.beginStream() {
         reply = .refusal(.serviceUnavailable, "too many pages are open")
       }
-      // HTTP/2 has no such field.
+      // HTTP/2 does not have this field.
       let closes = reply.closes || (!isHTTP2 && Self.asksToClose(head))
       if !isHTTP2, closes || table.isEnding { reply.fields[.connection] = "close" }
       note.status = reply.status.code
@@ -52,18 +52,18 @@
 
     private struct ConnectionEnds: Error {}
 
-    /// Whether one of the connection options, in any case, is `close`.
+    /// Returns whether one of the connection options is `close`, ignoring case.
     private static func asksToClose(_ head: HTTPRequest) -> Bool {
       head.headerFields[values: .connection].flatMap { $0.split(separator: ",") }
         .contains { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "close" }
     }
 
-    /// The most bytes that are taken of a body that no request has here.
+    /// The number of bytes of a request's body that are read and discarded. Requests to this server have no body.
     private static let bodyByteCountLimit = 16 << 20
 
     private struct BodyTooLong: Error {}
 
-    /// A client may read the refusal only when it has sent its body: what comes of it is taken, but not without end.
+    /// Reads and discards the rest of a body up to a limit: a client may read the refusal only after it has sent its body.
     private static func takeRest(of request: Request) async throws {
       var byteCount = 0
       for try await piece in request.body {
@@ -94,8 +94,8 @@
         status.sent(bytes.count, by: id)
         await Self.end(body)
       case .file(let file, let range) where range.count <= Self.pieceByteCount && Self.isStream(channel):
-        // At once, for frames, records and calls of the system cost more here than bytes. Its end waits for that of the stream;
-        // by HTTP/1.1 nothing would say that a connection, which may be closed then, has sent it.
+        // Sent in one call, because frames, TLS records and system calls cost more here than bytes. The end of the stream ends the
+        // transfer. With HTTP/1.1 no event shows that a connection has sent everything before it may be closed.
         try await writer.write(response: head, body: ResponseBody(byteBuffer: try Self.read(range, of: file)))
         try await Self.handOver(channel)
         status.sent(range.count, by: id)
@@ -115,7 +115,7 @@
       var body = body
       var offset = range.lowerBound
       while offset < range.upperBound {
-        // Nothing is read before there is room: a slow client would have a piece wait here and another one on its way.
+        // Read only when there is room: otherwise a slow client would keep two pieces in memory, one here and one being sent.
         if !channel.isWritable { try await body.write(contentsOf: EmptyCollection()) }
         let end = min(range.upperBound, offset + UInt64(Self.pieceByteCount))
         try await body.write(try Self.read(offset..<end, of: file))
@@ -127,7 +127,7 @@
       await Self.end(body)
     }
 
-    /// Ends a body of which all bytes were taken. A client that has them may have closed its connection, and is not one that went away.
+    /// Ends a body whose bytes were all sent. An error is ignored: the client may have closed its connection after the last byte.
     private static func end(_ body: consuming some ResponseBodyWriter) async { try? await body.finish(nil) }
 
     private static func read(_ range: Range<UInt64>, of file: ServedFile) throws -> ByteBuffer {
@@ -136,16 +136,16 @@
       return buffer
     }
 
-    /// Whether it is a stream of HTTP/2: that has its connection above it.
+    /// Returns whether a channel is an HTTP/2 stream, whose parent is its connection.
     private static func isStream(_ channel: any Channel) -> Bool { channel.parent?.parent != nil }
 
-    /// Waits until the connection's thread has come to what was written.
+    /// Waits until the connection's thread has processed the written data.
     ///
-    /// A writer waits for its client only once that thread has found out that the connection takes no more. Reading is faster than
-    /// encryption: without this, a whole file would be read, and wait for the thread in memory.
+    /// A writer waits for its client only after that thread has found that the connection accepts no more. Reading is faster than
+    /// encryption: without this wait, a whole file would be buffered for the thread.
     private static func handOver(_ channel: any Channel) async throws { try await channel.eventLoop.submit {}.get() }
 
-    /// Sends the sections of the page that changed, at most once a second.
+    /// Sends the changed sections of the page, at most once a second.
     private func sendEvents(
       _ head: HTTPResponse, _ writer: consuming ResponseWriter, _ transfer: UInt64, _ id: UInt64
     ) async throws {

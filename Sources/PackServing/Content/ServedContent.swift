@@ -5,22 +5,24 @@ import PackFormats
   import PackStore
   import Synchronization
 
-  /// Everything that is served, kept true to what lies on disk.
+  /// All served content, kept in agreement with the disk.
   ///
-  /// Sites that were named are served from where they lie. What else was named, archives and stores, becomes one *development
-  /// site*: a folder of this server's own, to which each is published when it changed, and whose roots the development key signs.
+  /// Sites among the sources are served from their own folders. The other sources, archives and stores, are published to one
+  /// *development site*: a folder of this server, whose roots the development key signs. Each is published again when it has
+  /// changed.
   ///
-  /// - A source is looked at when a request depends on it, and at most once in ``lookInterval``. If its file's state (inode, size, times)
-  ///   is another one than before, it is read as a whole, with all signatures and checksums. If that fails, or the state has changed
-  ///   meanwhile, what was served before is served on, and the fault is shown: a half-copied archive is never seen. It is tried
-  ///   again when the state is another one, and after ``faultInterval``: a store or a disk may be in order again by then.
-  /// - The archive of a pack is the file that was named, as long as it is what was checked; of packs of stores and sites an archive
-  ///   is made when it is asked for first.
+  /// - A source is checked when a request depends on it, at most once per ``lookInterval``. If its file's state (inode, size,
+  ///   times) has changed, it is read completely, and all signatures and checksums are verified. If that fails, or the state
+  ///   changes during the check, the earlier content is served and the fault is shown, so that a partially copied archive is never
+  ///   served. The check is repeated when the state changes, and after ``faultInterval``: a store or a disk may be repaired by
+  ///   then.
+  /// - The archive of a pack is the source file, while it is unchanged since its check. For packs of stores and sites, an archive
+  ///   is created on the first request.
   final class ServedContent: Sendable {
-    /// What there is, as people are shown it.
+    /// The served content, for display to users.
     struct State: Sendable {
       var sites: [ServedSite] = []
-      /// Of sources that cannot be served as they are.
+      /// The faults of sources that cannot be served in their present state.
       var faults: [FilePath: String] = [:]
     }
 
@@ -33,19 +35,19 @@ import PackFormats
     private struct Source {
       let source: ServedSource
       var state: FileState?
-      /// Archives alone.
+      /// Set for archives only.
       var pack: HostedArchive?
-      /// As it was when it could not be served, and when that was found out.
+      /// The state of the file when it could not be served, and the time of the check.
       var refused: (state: FileState, at: ContinuousClock.Instant)?
 
-      /// Whether it is time to look at what lies there.
+      /// Returns whether the file should be checked.
       func isDue(_ now: FileState) -> Bool {
         guard let refused, refused.state == now else { return true }
         return .now - refused.at >= ServedContent.faultInterval
       }
     }
 
-    /// What is known of an archive that was checked.
+    /// The properties of an archive that was checked.
     private struct HostedArchive {
       let path: FilePath
       let state: FileState
@@ -56,7 +58,7 @@ import PackFormats
     private struct Known {
       var sources: [Source]
       var faults: [FilePath: String] = [:]
-      /// Archives that were made of packs of stores and sites, by names such as `Tutorial@3`.
+      /// The created archives of packs in stores and sites, by names such as `Tutorial@3`.
       var made: [String: HostedArchive] = [:]
     }
 
@@ -64,7 +66,7 @@ import PackFormats
     private let lastLook = Mutex<ContinuousClock.Instant?>(nil)
     private let worker: SerialWorker
 
-    /// The development site; nil where only sites were named.
+    /// The development site; `nil` if all sources are sites.
     let development: ServedSite?
     private let sites: [ServedSite]
     private let folder: FilePath
@@ -72,9 +74,9 @@ import PackFormats
     private let tell: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - folder: where this server keeps the development site and archives that it makes.
-    ///   - key: signs them.
-    ///   - tell: called with a line for people when a source changed, or has a fault.
+    ///   - folder: the folder for the development site and the created archives.
+    ///   - key: the key that signs them.
+    ///   - tell: called with a line for the user when a source has changed or has a fault.
     init(_ sources: [ServedSource], folder: FilePath, key: SiteKey, tell: @escaping @Sendable (String) -> Void) throws {
       self.folder = folder
       self.key = key
@@ -85,7 +87,7 @@ import PackFormats
       let others = sources.contains { $0.kind == .archive || $0.kind == .store }
       development = others ? ServedSite("", in: folder.appending("site")) : nil
       var sites: [ServedSite] = development.map { [$0] } ?? []
-      // A site alone is at /site, too.
+      // A single site is also served at `/site`.
       if !others, named.count == 1 { sites.append(ServedSite("", in: named[0].path)) }
       for source in named {
         let base = source.path.lexicallyNormalized().lastComponent?.string ?? "site"
@@ -104,18 +106,19 @@ import PackFormats
 
     func site(_ name: String?) -> ServedSite? { sites.first { $0.name == name ?? "" } }
 
-    // MARK: - Looking
+    // MARK: - Checking sources
 
-    /// How often sources are looked at, at most.
+    /// The shortest time between two checks of the sources.
     static let lookInterval: Duration = .milliseconds(250)
 
-    /// How long what cannot be served is let alone if it is as it was: requests must not have a large archive read again and again.
+    /// The time for which an unchanged source with a fault is not checked again, so that requests do not cause repeated reads of a
+    /// large archive.
     static let faultInterval: Duration = .seconds(5)
 
-    /// How long a request waits for what changed to be published. Then it is answered with what there was.
+    /// The time that a request waits for changes to be published. After that it is answered with the earlier content.
     static let patience: Duration = .seconds(5)
 
-    /// Brings what is served up to date with what lies on disk; waits for that, within ``patience``.
+    /// Updates the served content from the disk, and waits for that within ``patience``.
     func refresh() async {
       let now = ContinuousClock.now
       let isDue = lastLook.withLock { last in
@@ -127,7 +130,7 @@ import PackFormats
       await worker.run(within: Self.patience) { await self.lookAtSources() }
     }
 
-    /// The same, however long it takes.
+    /// Updates the served content from the disk, and waits without a limit.
     func load() async { await worker.run(within: nil) { await self.lookAtSources() } }
 
     private func lookAtSources() async {
@@ -223,10 +226,10 @@ import PackFormats
       }
     }
 
-    /// Devices know a version by its number, and have the content that it had: another content under it is refused.
+    /// Devices identify a version by its number and may have the earlier content: other content with the same number is refused.
     private static func takenNumber(_ error: PackStoreError) -> PackStoreError {
       var refusal = error
-      // With the name of the pack.
+      // Includes the name of the pack.
       refusal.reason = error.finding
       refusal.specificRemedy = "give the new content a higher number"
       return refusal
@@ -234,7 +237,7 @@ import PackFormats
 
     // MARK: - Archives
 
-    /// What tells Apple's framework which packs there are.
+    /// Returns the manifest that lists the packs for Apple's framework.
     ///
     /// - Parameter baseURL: the folder of the archives.
     func manifest(for platform: Platform?, baseURL: String) async throws -> String {
@@ -246,12 +249,12 @@ import PackFormats
       return manifest.text
     }
 
-    /// The archive of the newest version of a pack; nil where there is no such pack.
+    /// Returns the archive of the newest version of a pack; `nil` if the pack does not exist.
     func archive(of pack: PackID) async throws -> Archive? {
       guard let archive = try await archives(only: pack).first(where: { $0.pack.id == pack.name }) else { return nil }
       let file: ServedFile
       do { file = try ServedFile(archive.path, state: archive.state, digest: archive.digest) } catch {
-        // What lies there by now was looked at, too.
+        // The new file was checked as well: its fault is the cause.
         guard let fault = known.withLock({ $0.faults[archive.path] }) else { throw error }
         throw PackStoreError(.sourceChanged, fault)
       }
@@ -260,7 +263,7 @@ import PackFormats
         file: file, subject: Subject(place: "/packs", version: version, kind: .archive, wholeByteCount: file.byteCount))
     }
 
-    /// Of each pack the newest version: the archive that was named, or one that is made.
+    /// Returns an archive of the newest version of each pack: a source file, or a created archive.
     private func archives(only pack: PackID? = nil) async throws -> [HostedArchive] {
       var found: [String: HostedArchive] = [:]
       for archive in known.withLock({ $0.sources.compactMap(\.pack) }) {
@@ -295,13 +298,13 @@ import PackFormats
     }
   }
 
-  /// Runs one piece of work after another.
+  /// Runs tasks one after another.
   private actor SerialWorker {
     private var last: Task<Void, Never>?
 
-    /// Begins `body` when all before it has ended, and waits for its end.
+    /// Runs `body` after all earlier work has ended, and waits for its end.
     ///
-    /// - Parameter limit: how long to wait at most; the work goes on.
+    /// - Parameter limit: the longest time to wait; the work continues after that.
     func run(within limit: Duration?, _ body: @escaping @Sendable () async -> Void) async {
       let before = last
       let task = Task {

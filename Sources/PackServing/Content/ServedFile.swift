@@ -2,16 +2,16 @@
   import NIOCore
   import PackStore
 
-  /// A file that is open to be sent.
+  /// An open file to send.
   struct ServedFile: Sendable {
     let byteCount: UInt64
     let tag: EntityTag
     private let file: InputFile
 
-    /// As it was when its content was checked; nil where a file of that name never changes.
+    /// The state of the file when its content was checked; `nil` for an immutable file.
     private let state: FileState?
 
-    /// A file of a site, which never changes under its name.
+    /// Opens a file of a site, which is immutable.
     init(immutable file: InputFile, tag: String) throws {
       self.file = file
       byteCount = try file.byteCount
@@ -19,9 +19,9 @@
       state = nil
     }
 
-    /// A file that a person may replace: what is sent is what was checked, or the connection ends.
+    /// Opens a file that the user may replace: only the checked bytes are sent; otherwise the connection is closed.
     ///
-    /// - Throws: `sourceChanged` when it is another one by now.
+    /// - Throws: `sourceChanged` if the file has been replaced.
     init(_ path: FilePath, state: FileState, digest: Digest256) throws {
       file = try InputFile(path)
       (byteCount, tag, self.state) = (state.byteCount, EntityTag(digest.hex), state)
@@ -33,9 +33,9 @@
       throw PackStoreError(.sourceChanged, "the file is another one than before", file: file.place.text)
     }
 
-    /// Reads a piece into memory of its own: of a mapped file, another process could take pages away while TLS reads them.
+    /// Reads a piece into the buffer. A mapping is not used: another process could truncate the file while TLS reads it.
     ///
-    /// - Throws: `sourceChanged` when the file was written meanwhile, or ends too early.
+    /// - Throws: `sourceChanged` if the file was changed since its check, or is too short.
     func read(_ range: Range<UInt64>, into buffer: inout ByteBuffer) throws {
       let count = Int(range.upperBound - range.lowerBound)
       let read = try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
@@ -48,12 +48,12 @@
     }
   }
 
-  /// What of a pack a request is for, as people are shown it.
+  /// The part of a pack that a request concerns, for display to users.
   struct Subject: Hashable, Sendable {
     /// `/site`, `/sites/NAME` or `/packs`.
     let place: String
 
-    /// The version, where the name of what is fetched tells it.
+    /// The version, if the name of the file identifies it.
     var version: String?
     let kind: Kind
 
@@ -61,7 +61,7 @@
       case archive, root, attributes, version, changes, table, segment, delta
     }
 
-    /// Of a version's manifest: what a device without anything fetches for it.
+    /// For a version's manifest, the version's download size for an empty store.
     var wholeByteCount: UInt64?
   }
 #endif

@@ -5,15 +5,15 @@ import PackFormats
   import PackStore
   import Synchronization
 
-  /// A site in a folder, whose files are sent as they are. Each is one that ``SitePath`` can name; links are not followed.
+  /// A site in a folder, whose files are sent unchanged. Each file has a path that ``SitePath`` permits; links are not followed.
   final class ServedSite: Sendable {
-    /// As it is in URLs; empty for the one at `/site`.
+    /// The name in URLs; empty for the site at `/site`.
     let name: String
     let folder: FilePath
 
     private struct Known {
       var roots: [SiteChannel: (digest: Digest256, channel: Site.ChannelDescription)] = [:]
-      /// Versions by the digests of their manifests.
+      /// The versions, by the digests of their manifests.
       var versions: [Digest256: (name: String, wholeByteCount: UInt64)] = [:]
     }
     private let known = Mutex(Known())
@@ -25,7 +25,7 @@ import PackFormats
 
     var place: String { name.isEmpty ? "/site" : "/sites/\(name)" }
 
-    /// - Throws: `notFound` when there is no such file.
+    /// - Throws: `notFound` if the file does not exist.
     func representation(of path: SitePath, _ status: ServerStatus) throws -> Representation {
       let file = try InputFile(path.description, in: folder)
       guard case .root = path else {
@@ -58,12 +58,12 @@ import PackFormats
       }
     }
 
-    /// What its roots say, newest reading; channels that are damaged are left out.
+    /// Returns the channels as of the last reading of their roots; damaged roots are skipped.
     func channels() -> [Site.ChannelDescription] {
       known.withLock { $0.roots.sorted { $0.key < $1.key }.map(\.value.channel) }
     }
 
-    /// Reads the roots that are there.
+    /// Reads the roots.
     func look() {
       let names = (try? namesInFolder(FilePlace(SitePath.rootFolder, in: folder))) ?? []
       let paths = ["root"] + names.map { "\(SitePath.rootFolder)/\($0)" }

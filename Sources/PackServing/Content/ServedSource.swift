@@ -4,25 +4,25 @@ import PackFormats
   import PackAuthoring
   public import PackStore
 
-  /// What a person named to be served.
+  /// A source to serve, as the user specified it.
   public struct ServedSource: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
       /// An archive of one version of a pack.
       case archive
-      /// An asset pack of Apple's, which is served as it is and is on no site.
+      /// An asset pack in Apple's format, which is served unchanged and is not part of a site.
       case assetPack
-      /// A store: its packs' current versions.
+      /// A store: the current versions of its packs.
       case store
-      /// A site, which is served as it is.
+      /// A site, which is served unchanged.
       case site
     }
 
     public let path: FilePath
     public let kind: Kind
 
-    /// Looks at what is there.
+    /// Determines the kind of the source at a path.
     ///
-    /// - Throws: `notFound` when nothing is there; `wrongKind` for a delta.
+    /// - Throws: `notFound` if nothing exists at the path; `notAStore` for another folder; `wrongKind` for a delta.
     public init(_ path: FilePath) throws {
       self.path = path
       if isFolder(path) {
@@ -45,7 +45,7 @@ import PackFormats
       }
     }
 
-    /// What changes when its content does.
+    /// Returns the state of the file that changes with the content.
     func state() throws -> FileState {
       switch kind {
       case .archive, .assetPack: try InputFile(path).state

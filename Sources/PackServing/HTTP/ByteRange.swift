@@ -1,16 +1,16 @@
 #if Serving
-  /// What a `Range` field asks for (RFC 9110, section 14).
+  /// The meaning of a `Range` field (RFC 9110, section 14).
   ///
-  /// One range is answered with 206. Of several the whole is sent, which the standard allows and costs least: whatever
-  /// they are, many, overlapping or out of order, no work and no memory comes of them.
+  /// One range is answered with 206. For several satisfiable ranges the whole is sent, which the standard permits: many,
+  /// overlapping or unordered ranges then cause no additional work or memory.
   enum ByteRange: Equatable {
-    /// Another unit, no range, or more than one: the whole is sent.
+    /// Another unit, an invalid range, or several satisfiable ranges: the whole is sent.
     case ignored
-    /// Nothing of it is there: 416.
+    /// No byte of the range exists: 416.
     case unsatisfiable
     case part(Range<UInt64>)
 
-    /// A longer field is not read.
+    /// A longer field is ignored.
     static let byteCountLimit = 1024
 
     init(_ field: String, of byteCount: UInt64) {
@@ -37,7 +37,7 @@
       }
     }
 
-    /// Nil for what is no range; empty where nothing of it is there.
+    /// Returns `nil` for an invalid range; an empty range if none of its bytes exists.
     private static func part(_ text: Substring, of byteCount: UInt64) -> Range<UInt64>? {
       guard let dash = text.firstIndex(of: "-") else { return nil }
       let first = text[..<dash], last = text[text.index(after: dash)...]
@@ -51,7 +51,7 @@
       return min(begin, byteCount)..<(end >= byteCount ? byteCount : end + 1)
     }
 
-    /// Digits; what no number of bytes can be counts as the largest.
+    /// Returns the value of digits; a number that is too large becomes the largest number.
     private static func number(_ digits: Substring) -> UInt64? {
       guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
       return UInt64(digits) ?? .max

@@ -1,9 +1,10 @@
 #if Serving
   import PackStore
 
-  /// A tag that tells one representation from another (RFC 9110, section 8.8.3). All that we give are strong: the bytes are the same.
+  /// A tag that identifies a representation (RFC 9110, section 8.8.3). All tags of this server are strong: equal tags mean equal
+  /// bytes.
   struct EntityTag: Hashable, Sendable {
-    /// Without the quotes.
+    /// The tag without quotes.
     let opaque: String
     let isWeak: Bool
 
@@ -12,29 +13,29 @@
       isWeak = false
     }
 
-    /// Of bytes.
+    /// Creates the tag of bytes.
     init(of bytes: [UInt8]) { self.init(Digest256(hashing: bytes).hex) }
 
     private init(opaque: String, isWeak: Bool) { (self.opaque, self.isWeak) = (opaque, isWeak) }
 
     var text: String { "\(isWeak ? "W/" : "")\"\(opaque)\"" }
 
-    /// Equal bytes, for certain.
+    /// Returns whether the tags guarantee equal bytes.
     func isStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-    /// Equal in meaning.
+    /// Returns whether the tags denote equivalent representations.
     func isWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
   }
 
-  /// What `If-Match` and `If-None-Match` name.
+  /// The tags in `If-Match` and `If-None-Match`.
   enum EntityTagList: Equatable {
     case any
     case tags([EntityTag])
 
-    /// The most tags that are looked at.
+    /// The largest number of tags that are read.
     static let limit = 64
 
-    /// Reads a list as RFC 9110 writes it. What is no tag ends it: the tags before count, and none after.
+    /// Parses a list as defined in RFC 9110. An invalid tag ends it: the tags before it are used, and none after it.
     init(_ text: String) {
       var rest = Substring(text)
       rest.trimSpaces()
@@ -58,7 +59,7 @@
   }
 
   extension EntityTag {
-    /// Nil for what is not one tag.
+    /// Returns `nil` unless the text is exactly one tag.
     init?(_ text: String, alone: Void) {
       var rest = Substring(text)
       rest.trimSpaces()
@@ -84,7 +85,7 @@
   }
 
   extension Substring {
-    /// Takes spaces and tabs off both ends.
+    /// Removes spaces and tabs from both ends.
     mutating func trimSpaces() {
       while first == " " || first == "\t" { removeFirst() }
       while last == " " || last == "\t" { removeLast() }

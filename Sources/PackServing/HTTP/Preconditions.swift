@@ -1,14 +1,14 @@
 #if Serving
   import HTTPTypes
 
-  /// What the conditions of a request lead to, in the order of RFC 9110, section 13.2.2. We give no dates of changes, so
-  /// conditions on dates mean nothing, and an `If-Range` with a date never holds.
+  /// The result of a request's conditions, in the order of RFC 9110, section 13.2.2. This server sends no modification dates, so
+  /// conditions on dates are ignored, and an `If-Range` with a date never holds.
   enum Precondition: Equatable {
     /// 412.
     case failed
     /// 304.
     case notModified
-    /// Nothing is in the way of the answer; whether a range may be sent.
+    /// No condition prevents the answer; `allowsRange` is whether a range may be sent.
     case passed(allowsRange: Bool)
 
     init(_ fields: HTTPFields, tag: EntityTag?) {

@@ -8,10 +8,10 @@
     var fields = HTTPFields()
     var body = Body.none
 
-    /// The connection ends with it.
+    /// Whether the connection is closed after the answer.
     var closes = false
 
-    /// What is fetched; nil: nothing of a pack.
+    /// The requested part of a pack; `nil` if the request does not concern a pack.
     var subject: Subject?
 
     enum Body: Sendable {
@@ -24,7 +24,7 @@
 
     init(_ status: HTTPResponse.Status) { self.status = status }
 
-    /// A refusal, with a line for people.
+    /// Returns a refusal with a line for the user.
     static func refusal(_ status: HTTPResponse.Status, _ reason: String, closes: Bool = false) -> Reply {
       var reply = Reply(status)
       let text = Array("\(reason)\n".utf8)
@@ -35,7 +35,7 @@
       return reply
     }
 
-    /// How many bytes of a body there are; nil: that is not known.
+    /// The length of the body in bytes; `nil` if unknown.
     var byteCount: UInt64? {
       switch body {
       case .none: 0
@@ -46,7 +46,7 @@
     }
   }
 
-  /// What is there under a name: bytes, their kind, and how to tell them from others.
+  /// The content of a resource: its bytes, type and tag.
   struct Representation: Sendable {
     enum Content: Sendable {
       case bytes([UInt8])
@@ -58,7 +58,7 @@
     let tag: EntityTag?
     var subject: Subject?
 
-    /// It never changes under its name.
+    /// Whether the content never changes under its name.
     var isImmutable = false
 
     var byteCount: UInt64 {
@@ -68,7 +68,7 @@
       }
     }
 
-    /// The answer to a request for it, by its conditions and range.
+    /// Returns the answer to a request, according to its conditions and range.
     func reply(to request: HTTPRequest) -> Reply {
       var reply = Reply(.ok)
       reply.subject = subject
@@ -85,7 +85,7 @@
       reply.fields[.acceptRanges] = "bytes"
       reply.fields[.contentType] = type
       var range = 0..<byteCount
-      // A range means something for GET alone.
+      // Ranges are defined only for GET.
       if allowsRange, request.method == .get, let field = request.headerFields[.range] {
         switch ByteRange(field, of: byteCount) {
         case .ignored: break

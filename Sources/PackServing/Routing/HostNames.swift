@@ -2,10 +2,10 @@
   import NIOCore
   import PackStore
 
-  /// The names by which this server may be called. A page of another site can have its own name lead to this machine (DNS
-  /// rebinding), and its visitor's browser then asks here, under that name: such a request is refused.
+  /// The host names that this server accepts. Another site's page can make its own name resolve to this machine (DNS rebinding), so
+  /// that its visitor's browser sends requests here under that name. Such requests are refused.
   ///
-  /// An address leads nowhere else: any is taken. A port is not looked at: it may be forwarded.
+  /// Addresses are always accepted, because an address cannot be rebound. Ports are ignored, because they may be forwarded.
   struct HostNames: Sendable {
     private let names: Set<String>
 
@@ -20,8 +20,8 @@
       return .another
     }
 
-    /// The host of `host`, `host:port`, `[address]` and `[address]:port`, in lower case and without a dot at its end. Nil for
-    /// anything else.
+    /// Returns the host of `host`, `host:port`, `[address]` and `[address]:port`, in lower case and without a trailing dot; `nil`
+    /// for other text.
     static func host(of authority: String) -> String? {
       guard authority.utf8.count <= 300 else { return nil }
       let host: Substring, rest: Substring

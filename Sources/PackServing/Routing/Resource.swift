@@ -3,28 +3,28 @@ import PackFormats
 #if Serving
   import PackStore
 
-  /// What a request is for. There is nothing else: no name from outside becomes a path but by way of this.
+  /// The resource of a request. Targets become paths only through this type, so no name from a client becomes a path unchecked.
   enum Resource: Equatable, Sendable {
     case page, style, script, events, status
-    /// For a platform, or for all.
+    /// The manifest for a platform, or for all.
     case manifest(Platform?)
     /// The archive of a pack's newest version.
     case archive(PackID)
-    /// A file of a site; nil: of the one that is at `/site`.
+    /// A file of a site; `nil` for the site at `/site`.
     case siteFile(site: String?, SitePath)
 
-    /// Why a target names none.
+    /// The reason why a target does not identify a resource.
     enum Fault: Error, Equatable {
-      /// It is no path, or plays tricks.
+      /// It is not a path, or is encoded in an invalid way.
       case malformed(String)
       case tooLong
       case unknown
     }
 
-    /// The most bytes of a target.
+    /// The size limit of a target in bytes.
     static let targetLimit = 2048
 
-    /// Reads the target of a request: a path, and perhaps a query.
+    /// Parses the target of a request: a path, and optionally a query.
     init(target: String) throws(Fault) {
       guard target.utf8.count <= Self.targetLimit else { throw .tooLong }
       guard target.hasPrefix("/") else { throw .malformed("the target is no path") }
@@ -52,7 +52,7 @@ import PackFormats
         return .archive(pack)
       case (2..., "site"): return .siteFile(site: nil, try sitePath(parts[1...]))
       case (3..., "sites"): return .siteFile(site: parts[1], try sitePath(parts[2...]))
-      // A folder's name, or one that is not there.
+      // The name of a folder, or an unknown name.
       default: throw .unknown
       }
     }
@@ -73,7 +73,7 @@ import PackFormats
       return nil
     }
 
-    /// A part of a path, decoded.
+    /// Decodes a part of a path.
     private static func name(_ part: Substring) throws(Fault) -> String {
       var bytes: [UInt8] = []
       var rest = part.utf8[...]

@@ -4,16 +4,17 @@ import PackFormats
   import HTTPTypes
   import PackStore
 
-  /// From the head of a request to its answer. No connection is needed for it, and nothing is sent.
+  /// Determines the answer to the head of a request, without a connection and without sending data.
   ///
-  /// In this order: the host has to be ours (400, 421); a method that nothing here knows is 501, one that does not read is 405; the
-  /// target has to be a path that leads somewhere (414, 400, 404); no body is taken (413); then conditions and ranges.
+  /// The checks, in this order: the host must be one of the server's (400, 421); an unknown method is answered with 501, a method
+  /// other than GET, HEAD and OPTIONS with 405; the target must be a valid path of a resource (414, 400, 404); a body is refused
+  /// (413); then conditions and ranges apply.
   struct Router: Sendable {
     let content: ServedContent
     let status: ServerStatus
     let hosts: HostNames
 
-    /// Whether requests come by TLS.
+    /// Whether requests use TLS.
     let isSecure: Bool
 
     private static let methods = "GET, HEAD, OPTIONS"
@@ -161,7 +162,7 @@ import PackFormats
       return reply
     }
 
-    /// Without names of folders: those are this machine's own business.
+    /// Returns the reason without names of folders, which clients must not receive.
     private static func reason(_ error: any Error) -> String { (error as? PackStoreError)?.reason ?? "an error" }
 
     static let jsonType = "application/json"

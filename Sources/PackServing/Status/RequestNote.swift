@@ -2,25 +2,25 @@
   import HTTPTypes
   import PackStore
 
-  /// A request that was answered: one line of the log.
+  /// An answered request: one line of the log.
   public struct RequestNote: Sendable {
     /// The client's address.
     public let client: String
     public let method: String
-    /// As it was asked for, which may be anything.
+    /// The target as requested, which may be any text.
     public let target: String
     public let range: String?
     public let isHTTP2: Bool
     public internal(set) var status = 0
-    /// Of the body, as far as it was sent.
+    /// The number of bytes of the body that were sent.
     public internal(set) var byteCount: UInt64 = 0
     public internal(set) var duration: Duration = .zero
-    /// Why the answer was not sent whole.
+    /// The reason why the answer was not sent completely.
     public internal(set) var failure: String?
 
     var subject: Subject?
 
-    /// The most bytes of a target and of a range that are kept.
+    /// The largest number of characters of a target and of a range that are kept.
     static let textLimit = 512
 
     init(_ head: HTTPRequest, client: String, isHTTP2: Bool) {

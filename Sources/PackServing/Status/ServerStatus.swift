@@ -3,7 +3,7 @@
   import PackStore
   import Synchronization
 
-  /// Who fetches what, and what was sent: for the page and its readers. Its size is bounded, whatever is asked for.
+  /// The running transfers and the totals of sent data, for the status page and `/status`. Its size is bounded for any requests.
   final class ServerStatus: Sendable {
     struct Transfer: Sendable {
       let client: String
@@ -14,7 +14,7 @@
       let byteCount: UInt64?
     }
 
-    /// What was sent of packs.
+    /// The totals of sent data.
     struct Totals: Sendable {
       var requestCount: UInt64 = 0
       /// All bytes of bodies.
@@ -22,7 +22,7 @@
       /// Bytes of packs: segments, tables, deltas, manifests of versions, attributes, archives.
       var packByteCount: UInt64 = 0
       var deltaByteCount: UInt64 = 0
-      /// What whole packs would have been: of each version of which a client asked for the manifest, and of each archive.
+      /// The size of the whole packs: of each version whose manifest was requested, and of each archive.
       var wholeByteCount: UInt64 = 0
       var refusedCount: UInt64 = 0
 
@@ -40,7 +40,7 @@
       var recent: [RequestNote] = []
       var totals = Totals()
       var next: UInt64 = 0
-      /// The version that a client fetches, by its address: segments do not say whose they are.
+      /// The version that each client address downloads, because segments do not identify their version.
       var versions: [String: String] = [:]
     }
 
@@ -85,7 +85,7 @@
       }
     }
 
-    /// - Returns: how many bytes of the body were sent.
+    /// - Returns: the number of bytes of the body that were sent.
     func end(_ id: UInt64, failed: Bool) -> UInt64 {
       let note = notes.withLock { $0.removeValue(forKey: id) }
       return state.withLock { state in
@@ -107,7 +107,7 @@
       }
     }
 
-    /// The same for programs.
+    /// Returns the status as JSON.
     func json(_ content: ServedContent.State) throws -> [UInt8] {
       let encoder = JSONEncoder()
       encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -117,7 +117,7 @@
     }
   }
 
-  /// What `/status` says.
+  /// The document at `/status`.
   private struct StatusReport: Encodable {
     struct SiteReport: Encodable {
       let place: String

@@ -1,6 +1,6 @@
 #if Serving
   extension StatusPage {
-    /// Colours are named once for light and once for dark.
+    /// Colours are defined once for light and once for dark mode.
     static let style = """
       :root {
         color-scheme: light dark;
@@ -38,7 +38,7 @@
 
       """
 
-    /// Puts the sections that come into their places. What it writes as markup was escaped by the server.
+    /// Inserts received sections into the page. The server has escaped the text in their markup.
     static let script = """
       "use strict";
       const link = document.getElementById("link");

@@ -2,10 +2,9 @@
   import PackAuthoring
   import PackStore
 
-  /// What a browser shows at `/`: the same sections as a page, and one by one as events for a page that is open.
+  /// The page at `/`. The same sections form the whole page, and are sent as events to open pages.
   ///
-  /// Everything that comes from outside goes through `pageText`. The policy lets the page run and show nothing but what this server
-  /// gives under fixed names.
+  /// All text from outside is escaped by `pageText`. The policy permits the page to load only the fixed resources of this server.
   struct StatusPage {
     /// A part of the page that is replaced as a whole.
     struct Section {
@@ -58,7 +57,7 @@
         """
     }
 
-    /// An event of the stream: each section as one line of JSON, which has no line feeds of its own.
+    /// Returns an event of the stream: all sections in one line of JSON, without line feeds.
     static func event(_ sections: [Section]) -> String {
       let object = Dictionary(uniqueKeysWithValues: sections.map { ($0.id, $0.html) })
       let encoder = JSONEncoder()
@@ -142,7 +141,7 @@
       return "<h2>Last requests</h2>\n\(body)"
     }
 
-    /// In a frame that can be scrolled, also by keys.
+    /// Returns a table in a frame that can be scrolled, also with the keyboard.
     private static func table(_ name: String, _ head: [String], _ rows: [[String]]) -> String {
       let header = head.map { "<th scope=\"col\">\(pageText($0))</th>" }.joined()
       let body = rows.map { row in

@@ -4,20 +4,20 @@
   import SwiftASN1
   import X509
 
-  /// A certificate authority of this user and machine, by whose word devices believe that they talk to the development server.
+  /// A certificate authority of this user and machine, which devices trust in order to connect to the development server.
   ///
-  /// It is made on first use, and never installed anywhere: its certificate is printed for a person to trust. Who gets hold of
-  /// its key can do little: it is good for servers alone, for names and addresses of this machine alone (name constraints, which
-  /// are critical), for no authority below it, and for a year. When it ends within 30 days, or the server is to have a name
-  /// that it is not good for, another takes its place, and has to be trusted again.
+  /// It is created on first use and never installed: the user adds its certificate to devices. Its key is of limited use to an
+  /// attacker: it is valid only for servers with names and addresses of this machine (critical name constraints), cannot sign
+  /// further authorities, and expires after a year. It is replaced if it expires within 30 days, or if the server needs a name that
+  /// it does not permit. Devices must then trust the new one.
   public struct LocalAuthority: Sendable {
-    /// The certificate's file, as PEM: what is trusted.
+    /// The file of the certificate in PEM, which devices must trust.
     public let file: FilePath
 
-    /// As PEM.
+    /// The certificate in PEM.
     public let certificateText: String
 
-    /// It is new: it is not trusted anywhere yet.
+    /// Whether the authority was created now, so that no device trusts it yet.
     public let isNew: Bool
 
     let certificate: Certificate
@@ -29,11 +29,11 @@
     static let lifetime: TimeInterval = 365 * 86_400
     static let renewalTime: TimeInterval = 30 * 86_400
 
-    /// The authority in a folder, which is made if need be.
+    /// Opens the authority in a folder, and creates it if necessary.
     ///
     /// - Parameters:
-    ///   - more: names and addresses that it has to be good for, beside those of the machine.
-    /// - Throws: `untrusted` when others may read its key; `corrupt`, `ioError`.
+    ///   - more: names and addresses that it must permit, in addition to `localhost`.
+    /// - Throws: `untrusted` if others can read its key; `corrupt`, `ioError`.
     public init(in folder: FilePath, names more: [String] = []) throws {
       try self.init(in: folder, for: MachineNames(more: more), required: more, now: Date())
     }
@@ -61,7 +61,7 @@
       self.key = key
     }
 
-    /// Nil when there is none.
+    /// Returns `nil` if no authority exists.
     private static func read(in folder: FilePath) throws -> LocalAuthority? {
       let keyFile: InputFile
       do { keyFile = try InputFile(keyName, in: folder) } catch let error as PackStoreError
@@ -82,7 +82,7 @@
           decoding: try InputFile(certificateName, in: folder).contents(limit: byteCountLimit), as: UTF8.self)
         let key = try P256.Signing.PrivateKey(pemRepresentation: keyText)
         let certificate = try Certificate(pemEncoded: text)
-        // Two that do not belong together were written by a process that ended in between.
+        // A key and a certificate that do not match were written by a process that ended in between.
         guard certificate.publicKey == .init(key.publicKey) else { return nil }
         return LocalAuthority(file: file, text: text, isNew: false, certificate: certificate, key: key)
       } catch let error as PackStoreError where error.code == .notFound {
@@ -116,7 +116,7 @@
           SubjectKeyIdentifier(hash: publicKey)
         }, issuerPrivateKey: .init(key))
       let text = try certificate.serializeAsPEM().pemString + "\n"
-      // The certificate comes last: with it the authority is there.
+      // The certificate is written last: it completes the authority.
       try write(Array(key.pemRepresentation.utf8), keyName, in: folder, isSecret: true)
       try write(Array(text.utf8), certificateName, in: folder, isSecret: false)
       return LocalAuthority(
@@ -131,16 +131,16 @@
       try syncFolder(folder)
     }
 
-    /// An address and a mask. The whole of 127.0.0.0 is this machine.
+    /// Returns an address and a mask. All of 127.0.0.0/8 is this machine.
     private static func range(_ address: [UInt8]) -> ASN1OctetString {
       if address.count == 4, address[0] == 127 { return ASN1OctetString(contentBytes: [127, 0, 0, 0, 255, 0, 0, 0]) }
       return ASN1OctetString(contentBytes: (address + [UInt8](repeating: 255, count: address.count))[...])
     }
 
-    /// Whether it may speak for all of these.
+    /// Returns whether the authority permits all names and addresses.
     func covers(_ names: MachineNames) -> Bool { covered(names) == names }
 
-    /// Those that it may speak for.
+    /// Returns the permitted names and addresses.
     func covered(_ names: MachineNames) -> MachineNames {
       guard let constraints = try? certificate.extensions.nameConstraints else {
         return MachineNames(names: [], addresses: [])
@@ -157,14 +157,15 @@
         })
     }
 
-    // MARK: - What servers show
+    // MARK: - Certificates of servers
 
     static let leafLifetime: TimeInterval = 30 * 86_400
 
-    /// A certificate for a server of this machine.
+    /// Returns a certificate for a server of this machine.
     ///
-    /// - Parameter hasAddresses: whether it is good for addresses, too. Clients that cannot check name constraints of
-    ///   addresses, such as BoringSSL, refuse a certificate that has any: those that ask by name get one without.
+    /// - Parameter hasAddresses: whether the certificate includes addresses. Clients that cannot check name constraints of
+    ///   addresses, such as BoringSSL, reject such a certificate. Clients that connect by name therefore receive one without
+    ///   addresses.
     func leaf(for names: MachineNames, hasAddresses: Bool, key: P256.Signing.PrivateKey, now: Date) throws -> [UInt8] {
       let covered = covered(names)
       let alternatives =

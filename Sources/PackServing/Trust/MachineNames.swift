@@ -10,17 +10,17 @@
     import Darwin
   #endif
 
-  /// What this machine is called by others, and where it is.
+  /// The names and addresses of this machine.
   struct MachineNames: Hashable, Sendable {
-    /// In lower case, each once.
+    /// In lower case, without duplicates.
     var names: [String]
 
-    /// As they are in certificates: 4 or 16 bytes, each once.
+    /// In the form of certificates: 4 or 16 bytes, without duplicates.
     var addresses: [[UInt8]]
 
-    /// `localhost`, the host's name, that name in `.local`, and the addresses of the network interfaces.
+    /// Finds `localhost`, the host's name, that name in `.local`, and the addresses of the network interfaces.
     ///
-    /// - Parameter more: names and addresses besides.
+    /// - Parameter more: additional names and addresses.
     init(more: [String] = []) {
       var names = ["localhost"], addresses: [[UInt8]] = [[127, 0, 0, 1], Self.loopback6]
       if let host = Self.hostName {
@@ -35,7 +35,7 @@
       self = MachineNames(names: names, addresses: addresses).adding(more)
     }
 
-    /// With names and addresses besides.
+    /// Returns the names and addresses with additional ones.
     func adding(_ more: [String]) -> MachineNames {
       var names = names, addresses = addresses
       for name in more {
@@ -55,10 +55,10 @@
 
     private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
 
-    /// Whether it means this machine alone, under addresses that are always its own.
+    /// Returns whether a host is this machine under a permanent local address.
     static func isLoopback(_ host: String) -> Bool { ["127.0.0.1", "localhost", "::1"].contains(host) }
 
-    /// Whether it means all addresses of the machine.
+    /// Returns whether a host means all addresses of the machine.
     static func isAny(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
 
     private static var hostName: String? {
@@ -71,7 +71,7 @@
       return isName ? name : nil
     }
 
-    /// Nil for what is no address.
+    /// Returns `nil` if the text is not an address.
     private static func bytes(_ text: String) -> [UInt8]? {
       for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
         var bytes = [UInt8](repeating: 0, count: count)
@@ -80,7 +80,7 @@
       return nil
     }
 
-    /// Such an address means something on one link alone.
+    /// Returns whether an address is link-local: it is valid only on one link.
     private static func isOfLink(_ address: [UInt8]) -> Bool {
       address.count == 16 ? address[0] == 0xfe && address[1] & 0xc0 == 0x80 : address.starts(with: [169, 254])
     }

@@ -6,17 +6,17 @@
   import SwiftASN1
   import X509
 
-  /// What the server shows for itself: a certificate by the local authority, or one that a person named.
+  /// The server's certificate and key: signed by the local authority, or from files of the user.
   struct ServerIdentity: Sendable {
     let configuration: TLSConfiguration
 
-    /// The names that the certificate is good for.
+    /// The names for which the certificate is valid.
     let names: [String]
 
-    /// When another one is to take its place; nil: never.
+    /// The time to replace the certificate; `nil` for never.
     let renewal: Date?
 
-    /// By the local authority, and a key that is in no file.
+    /// Creates a certificate signed by the local authority, with a key that is not stored.
     init(by authority: LocalAuthority, for names: MachineNames, now: Date) throws {
       let key = P256.Signing.PrivateKey()
       let privateKey = NIOSSLPrivateKeySource.privateKey(
@@ -28,7 +28,7 @@
       let byAddress = try chain(hasAddresses: true)
       var configuration = Self.configuration(try chain(hasAddresses: false), privateKey)
       configuration.sslContextCallback = { client, promise in
-        // Who asks by an address names no server.
+        // A client that connects by address sends no server name.
         var change = NIOSSLContextConfigurationOverride()
         if client.serverHostname == nil {
           change.certificateChain = byAddress
@@ -41,9 +41,9 @@
       renewal = now.addingTimeInterval(LocalAuthority.leafLifetime / 2)
     }
 
-    /// From files, as PEM: a certificate, with those between it and its authority, and its key.
+    /// Reads a certificate chain and its key from PEM files.
     ///
-    /// - Throws: `notFound`, `corrupt` when a file holds something else.
+    /// - Throws: `notFound`, `corrupt` if a file has other content, `invalidArgument` if the key does not match the certificate.
     init(certificate: FilePath, key: FilePath) throws {
       let certificateBytes = try InputFile(certificate).contents(limit: 1 << 20)
       let keyBytes = try InputFile(key).contents(limit: 1 << 20)
@@ -73,7 +73,7 @@
     ) -> TLSConfiguration {
       var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: key)
       configuration.minimumTLSVersion = .tlsv12
-      // By then everything was handed to the kernel: many clients close their socket without a word of TLS.
+      // By then all data is in the kernel; many clients close their socket without a TLS message.
       configuration.shutdownTimeout = .seconds(1)
       return configuration
     }
