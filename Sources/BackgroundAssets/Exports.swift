@@ -1,3 +1,3 @@
-// Apple's name of a module, so that code written to its documentation compiles unchanged.
+// A module with Apple's name, so that code written to Apple's documentation compiles unchanged.
 
 @_exported public import ManagedPacks

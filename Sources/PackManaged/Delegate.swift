@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Hands what happens to downloads to a delegate in C, one thing at a time.
+/// Calls a delegate's callbacks in C, one at a time.
 final class Listener: Sendable {
   private nonisolated(unsafe) let delegate: pkm_delegate
-  /// Held by the thread that is in a callback; recursive, for one that takes another delegate. `isOver` is written under it.
+  /// Held by the thread that runs a callback; recursive, because a callback may set another delegate. `isOver` is written under it.
   private let turn = NSRecursiveLock()
   private nonisolated(unsafe) var isOver = false
   private let task = Mutex<Task<Void, Never>?>(nil)
 
   init(_ delegate: pkm_delegate, _ updates: AssetPackManager.DownloadStatusUpdates) {
     self.delegate = delegate
-    // Listens from now on, not from when the task gets its turn.
+    // Subscribes now, not when the task first runs.
     let iterator = updates.makeAsyncIterator()
     let task = Task { [weak self] in
       var iterator = iterator
@@ -21,14 +21,14 @@ final class Listener: Sendable {
     self.task.withLock { $0 = task }
   }
 
-  /// Returns when no callback runs any more, and none will.
+  /// Returns when no callback is running, and none will run.
   func end() {
     turn.withLock { isOver = true }
-    // It holds what is not heard any more.
+    // Releases the updates that were not delivered.
     task.withLock { $0 }?.cancel()
   }
 
-  /// False: it is over.
+  /// Returns false if the listener has ended.
   private func take(_ update: AssetPackManager.DownloadStatusUpdate) -> Bool {
     guard var pack = pkm_pack(update.assetPack) else { return true }
     defer { pack.freeTexts() }

@@ -8,7 +8,7 @@ public func ensure(
   return status(error) {
     try waiting {
       let manager = box.manager
-      // A pack that is here needs no site, unless it is to be the latest.
+      // An available pack needs no site, unless the latest version is required.
       let missing = ids.filter { requiresLatest || !$0.isWhole(in: manager) }
       guard !missing.isEmpty else { return }
       if let id = missing.first, missing.count == 1, ids.count == 1 {
@@ -17,7 +17,7 @@ public func ensure(
       }
       let manifest = try await manager.manifest
       let found = Set(missing.compactMap { try? manifest.assetPack(withID: $0) })
-      // Those that there are come, whatever is wrong with the others.
+      // The packs that exist are downloaded, whatever is wrong with the others.
       let failure = await failureOf {
         try await manager.ensureLocalAvailability(of: found, requireLatestVersions: requiresLatest)
       }
@@ -39,7 +39,7 @@ public func ensure(
   }
 }
 
-/// Some of several packs that were asked for by their names are not there.
+/// Some of several requested packs are not available.
 struct MissingPacks: Error, CustomStringConvertible {
   let reasons: [String: String]
   let count: Int
@@ -60,7 +60,7 @@ private func failureOf(_ body: () async throws -> Void) async -> (any Error)? {
 }
 
 extension String {
-  /// Whether a pack of that name is here, as far as can be said at once.
+  /// Returns whether a pack is complete on this machine, without waiting for a site.
   fileprivate func isWhole(in manager: AssetPackManager) -> Bool { manager.assetPackIsAvailableLocally(withID: self) }
 }
 

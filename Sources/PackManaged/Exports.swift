@@ -1,4 +1,4 @@
-// Seen by all files of the module; its callers are in C.
+// Imported for all files of the module. Its functions are called from C.
 
 @_exported public import CPackManaged
 @_exported public import Foundation

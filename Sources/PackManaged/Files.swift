@@ -1,4 +1,4 @@
-/// Keeps bytes where they are as long as they are lent.
+/// Keeps borrowed bytes in place.
 private final class Loan: Sendable {
   let data: Data
   init(_ data: Data) { self.data = data }
@@ -13,7 +13,7 @@ public func contents(
   return status(error) {
     let data = try box.manager.contents(
       at: FilePath(platformString: path), searchingInAssetPackWithID: pack.map { text($0) })
-    // Short data lies within its own value: what is lent must not move.
+    // Short data is stored within the `Data` value, which may move: it is copied instead.
     let bytes = data.withUnsafeBytes { $0 }
     guard data.count > MemoryLayout<Data>.size, let base = bytes.baseAddress else {
       return out.pointee = try copied(data)
@@ -23,7 +23,7 @@ public func contents(
   }
 }
 
-/// A copy of a few bytes, with no owner.
+/// Returns a copy of a few bytes, without an owner.
 private func copied(_ data: Data) throws -> pkm_contents {
   guard !data.isEmpty else { return pkm_contents() }
   guard let memory = malloc(data.count) else { throw PackStoreError(.outOfMemory, "out of memory") }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What a `pkm_manager` points to.
+/// The object behind a `pkm_manager` pointer.
 final class ManagerBox: Sendable {
   let manager: AssetPackManager
   let listener = Mutex<Listener?>(nil)
 
   init(_ manager: AssetPackManager) { self.manager = manager }
 
-  /// Lent by its pointer.
+  /// Returns the object of a pointer, without taking ownership.
   static func of(_ pointer: OpaquePointer) -> ManagerBox {
     Unmanaged<ManagerBox>.fromOpaque(UnsafeRawPointer(pointer)).takeUnretainedValue()
   }

@@ -1,9 +1,9 @@
-// MARK: - Texts
+// MARK: - Strings
 
-/// A text in C's memory, which `pkm_text_free` gives back; what follows a zero in it is lost.
+/// Returns a copy of a text in C's memory, to be released with `pkm_text_free`. The copy ends at the first zero byte.
 func copied(_ text: String) -> UnsafeMutablePointer<CChar>? { strdup(text) }
 
-/// A text of the caller's; what is not UTF-8 becomes a name that is nowhere.
+/// Returns a string of the caller. Invalid UTF-8 becomes a name that does not exist.
 func text(_ pointer: UnsafePointer<CChar>) -> String { String(cString: pointer) }
 
 @c(pkm_text_free)
@@ -11,7 +11,7 @@ public func freeText(_ text: UnsafeMutablePointer<CChar>?) { free(text) }
 
 // MARK: - Errors
 
-/// Does something, and says what came of it as C does.
+/// Runs `body`, and returns its result as a C status.
 func status(_ error: UnsafeMutablePointer<pkm_error>?, _ body: () throws -> Void) -> pkm_status {
   do {
     try body()
@@ -32,7 +32,7 @@ extension pkm_error {
     withUnsafeMutableBytes(of: &message) { $0.copyBytes(from: bytes) }  // the rest is zeros
   }
 
-  /// The beginning of a text that is no longer than that, in whole characters.
+  /// Returns the beginning of a text that fits into `limit` bytes, in whole characters.
   private static func cut(_ text: String, to limit: Int) -> [UInt8] {
     var bytes = Array(text.utf8.prefix(limit))
     guard text.utf8.count > limit else { return bytes }
@@ -74,7 +74,7 @@ extension pkm_status {
 // MARK: - Packs
 
 extension pkm_pack {
-  /// With texts of its own, which `freeTexts` gives back. Nil for lack of memory.
+  /// Creates a value with its own strings, which `freeTexts` releases. Returns `nil` if memory is exhausted.
   init?(_ pack: AssetPack) {
     guard let id = copied(pack.id) else { return nil }
     self.init(

@@ -8,8 +8,8 @@ extension AssetPackManager {
 
   /// Returns the bytes of a file, memory-mapped if they are stored in one piece.
   ///
-  /// If several packs contain the path, packs in the current language precede packs in other languages; among those, the pack with
-  /// the highest priority wins.
+  /// If several packs contain the path, packs in the current language come first, then packs without a language, then packs in
+  /// other languages. Among equals, the pack with the highest priority wins.
   ///
   /// - Parameters:
   ///   - path: a path relative to the root of the namespace.

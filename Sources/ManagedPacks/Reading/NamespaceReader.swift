@@ -4,7 +4,7 @@ struct NamespaceReader: Sendable {
   let packs: LocalPacks
 
   /// Calls `body` with the pack to read a path from: the pack with the given id, or the pack that takes precedence. Packs in the
-  /// language precede packs in other languages.
+  /// language come first, then packs without a language, then packs in other languages.
   ///
   /// - Parameter language: if `nil`, the language of packs has no effect.
   func read<Result>(
