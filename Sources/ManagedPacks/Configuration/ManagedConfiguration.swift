@@ -66,6 +66,9 @@ public struct ManagedConfiguration: Hashable, Sendable {
     }
   }
 
+  /// Creates a configuration.
+  ///
+  /// - Throws: ``ManagedPacksError`` `invalidConfiguration` if `sites` is empty or a location is empty.
   public init(
     appGroupID: PackID, sites: [Site], appID: String = programName(), appVersion: AppVersion? = nil,
     essentialByteCount: Int? = nil, groupFolder: FilePath? = nil

@@ -96,10 +96,15 @@ public actor AssetPackManager {
 
 /// Receives the events of downloads: Apple's Objective-C protocol in Swift.
 public protocol BAManagedAssetPackDownloadDelegate: AnyObject, Sendable {
+  /// The download started, or continues after a pause.
   func downloadOfAssetPackBegan(_ assetPack: AssetPack)
+  /// The download waits: the app paused it, or it will be retried.
   func downloadOfAssetPackPaused(_ assetPack: AssetPack)
+  /// Data was received; `progress` can be cancelled, paused and resumed.
   func downloadOfAssetPack(_ assetPack: AssetPack, hasProgress progress: Progress)
+  /// The pack is complete on this machine.
   func downloadOfAssetPackFinished(_ assetPack: AssetPack)
+  /// The download ended with an error, or with `CancellationError`.
   func downloadOfAssetPack(_ assetPack: AssetPack, failedWithError error: any Error)
 }
 

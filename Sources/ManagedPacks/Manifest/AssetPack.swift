@@ -1,5 +1,6 @@
 /// One version of a pack that a site offers to this app. The value may be out of date once the site changes.
 public struct AssetPack: Identifiable, Hashable, Sendable {
+  /// The name of the pack, unique within the manifest.
   public let id: String
 
   public let version: Int

@@ -1,6 +1,7 @@
 /// Receives the events of an app's downloads while the app runs, in place of its extension. The methods of one download are called
 /// one after the other, on threads of the manager.
 public protocol BADownloadManagerDelegate: AnyObject {
+  /// The transfer started, or continues after a pause.
   func downloadDidBegin(_ download: BADownload)
 
   /// The download waits for a retry, or for the process that continues it.
@@ -16,6 +17,7 @@ public protocol BADownloadManagerDelegate: AnyObject {
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
+  /// The download has failed.
   func download(_ download: BADownload, failedWithError error: any Error)
 
   /// The download has finished. Move the file away: it is deleted when this method returns. A file moved to a place within the

@@ -16,6 +16,7 @@
 
     public init(url: URL) { self.url = url }
 
+    /// Returns the value of a field; `nil` if the request does not have the field.
     public func value(forHTTPHeaderField field: String) -> String? {
       name(of: field).flatMap { allHTTPHeaderFields?[$0] }
     }

@@ -9,11 +9,14 @@
     public let method: String
     /// The target as requested, which may be any text.
     public let target: String
+    /// The `Range` field of the request; `nil` if none.
     public let range: String?
     public let isHTTP2: Bool
+    /// The status code of the answer.
     public internal(set) var status = 0
     /// The number of bytes of the body that were sent.
     public internal(set) var byteCount: UInt64 = 0
+    /// The time that sending the answer took.
     public internal(set) var duration: Duration = .zero
     /// The reason why the answer was not sent completely.
     public internal(set) var failure: String?
