@@ -45,7 +45,7 @@ package struct AgentNotice: Sendable {
 }
 
 extension AgentNotice {
-  /// `nil` for progress, which is too frequent for a log.
+  /// Creates the notice of an update; `nil` for progress, which is too frequent for a log.
   init?(_ update: AssetPackManager.DownloadStatusUpdate, app: String) {
     let pack = update.assetPack
     switch update {

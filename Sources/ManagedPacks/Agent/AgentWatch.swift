@@ -13,10 +13,10 @@ import Synchronization
 /// files next to the store, or a version that the agent was pulling.
 ///
 /// ```
-///  idle --a wait begins--> asking --the agent answers, or none exists--> resting
+///  idle --a wait begins--> asking --the agent answers, or none exists--> sleeping
 ///                          |   ^                                          |   |
-///                          |   +---------- a wait continues --------------+   +--no wait--> idle
-///                          +--no reply in time, and a wait continues--> the agent is killed; resting
+///                          |   +------------ a wait continues ------------+   +--no wait--> idle
+///                          +--no reply in time, and a wait continues--> the agent is killed; sleeping
 /// ```
 /// Killing an agent costs only its restart: its open requests are in the journal, and the system releases its locks. An agent that
 /// answers is never killed, however long the wait.

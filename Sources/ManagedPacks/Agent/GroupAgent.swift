@@ -81,7 +81,7 @@ package actor GroupAgent {
   /// The failed packs, and the time at which to request them again.
   private var resting: [PackID: Duration] = [:]
   private var summary = Summary()
-  /// False if this is an app's helper next to an agent, which it contacts.
+  /// Whether this process is the elected agent. If false, it works next to an agent and contacts it.
   private var isElected = false
 
   private static let fetchLimits = {

@@ -31,7 +31,7 @@ final class DownloadProgress: Progress, @unchecked Sendable {
     super.totalUnitCount = Self.scale
   }
 
-  /// Foundation computes the fraction from its own unit counts. Those counts hold the fraction in these steps, independent of the
+  /// Foundation computes the fraction from its own unit counts. They hold the fraction in this many steps, independent of the
   /// bytes.
   private static let scale: Int64 = 1 << 30
 

@@ -43,7 +43,7 @@ final class InstallationProgress: Progress, @unchecked Sendable {
     var nextRun = 0
   }
 
-  /// Foundation computes the fraction from its own unit counts. Those counts hold the fraction in these steps, independent of the
+  /// Foundation computes the fraction from its own unit counts. They hold the fraction in this many steps, independent of the
   /// bytes.
   private static let scale: Int64 = 1 << 30
 

@@ -28,7 +28,7 @@ struct NamespaceReader: Sendable {
     }
   }
 
-  /// Returns the pack from which to read a path in a language; `nil` for the pack with the highest precedence.
+  /// Returns the pack from which to read a path in a language; `nil` if languages do not decide.
   private func localizedPack(of path: String, _ language: LanguageTag?, in snapshot: Snapshot) throws -> PackID? {
     let contents = try packs.current()
     guard contents.hasLanguages, let language else { return nil }

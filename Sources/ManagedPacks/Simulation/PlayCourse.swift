@@ -101,7 +101,7 @@ final class PlayCourse: Sendable {
 }
 
 extension PlayNote {
-  /// `nil` for a notice that is irrelevant in a simulation.
+  /// Creates the note of an agent's notice; `nil` if it is irrelevant in a simulation.
   fileprivate init?(_ notice: AgentNotice) {
     let kind: Kind
     switch notice.kind {

@@ -43,7 +43,7 @@ struct StoreSite: PackSite {
     return listing
   }
 
-  /// Determines why packs are not offered: packs that this app would be offered if the group had no other apps.
+  /// Marks the packs that this app would be offered if the group had no other apps.
   private func findDisagreements(
     in listing: inout SiteListing, _ others: [GroupApp], _ options: Store.PullOptions
   ) async throws {

@@ -26,7 +26,7 @@ package struct DeliveredFile: Hashable, Codable, Sendable {
     UUID(uuidString: id) != nil && (0...DownloadRecord.sizeLimit).contains(byteCount)
   }
 
-  /// The file at a path; `nil` if it is not a regular file.
+  /// Creates the record of the file at a path; `nil` if it is not a regular file.
   init?(_ path: FilePath, of record: DownloadRecord) {
     guard let found = FileIdentity(path) else { return nil }
     id = record.id
@@ -55,7 +55,8 @@ struct FileIdentity: Hashable {
   let nanoseconds: Int64
   let isFolder: Bool
 
-  /// `nil` if the path has neither a regular file nor, if permitted, a folder. Does not follow links.
+  /// Reads the identity of the file at a path; `nil` if it is neither a regular file nor, if permitted, a folder. Does not follow
+  /// links.
   init?(_ path: FilePath, mayBeFolder: Bool = false) {
     var status = stat()
     guard path.withPlatformString({ lstat($0, &status) }) == 0 else { return nil }

@@ -27,7 +27,7 @@ final class DownloadCore: Sendable {
   private let state = Mutex(State())
   private let delegateHolder = Mutex(DelegateHolder())
 
-  /// The interval at which a list that other processes may change is read again.
+  /// The interval at which the list is checked for changes by other processes.
   private static let interval = Duration.seconds(1)
 
   init(_ configuration: ManagedConfiguration, _ options: BADownloadManager.Options) throws {

@@ -9,9 +9,9 @@ import Synchronization
 ///    ^                         |  a temporary error
 ///    +------ waiting <---------+
 /// ```
-/// - *Essential* downloads run first and together. While one is open, no background download starts. Their ends are reported in a
-///   batch, when the last of them has ended.
-/// - *Foreground* downloads start at once and are not retried. A promoted download continues: its transfer is not interrupted.
+/// - *Essential* and *foreground* downloads start first, up to ``Options/urgentCount`` at a time. While an essential download is
+///   open, no background download starts. The ends of essential downloads are reported in a batch, when the last of them has ended.
+/// - Foreground downloads are not retried. A download promoted to the foreground continues: its transfer is not interrupted.
 /// - Other downloads start in order of priority, a few at a time, and not while the network is metered or the user does not permit
 ///   work in the background. After a temporary error they are retried according to ``DownloadRules``.
 /// - A download that has left the list was cancelled: its transfer is stopped and its partial file deleted.

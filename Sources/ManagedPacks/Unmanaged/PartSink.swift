@@ -70,8 +70,8 @@ final class PartSink: FileSink {
       current.lostByteCount = min(current.lostByteCount.addingClamped(thrownAway), DownloadRecord.sizeLimit)
       let left = room.map { $0.subtractingClamped(current.lostByteCount) }
       if let left, left < answer.byteCount ?? 0 { throw BAError(.sessionDownloadDisallowedByAllowance) }
-      // Before the list records another version of the remote file, when this closure returns. A process that ends in between
-      // leaves the earlier version, with fewer bytes.
+      // Truncated before the list records another version of the remote file, which happens when this closure returns. A process
+      // that ends in between leaves the earlier version, with fewer bytes.
       try part.cut(to: answer.offset)
       current.validator = answer.validator
       current.totalByteCount = answer.byteCount.map { min($0, DownloadRecord.sizeLimit) }

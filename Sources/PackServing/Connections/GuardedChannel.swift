@@ -38,8 +38,8 @@
     /// Makes writers wait while any data is buffered here. When an answer has been written, all but its last piece is in the
     /// kernel, and closing the connection loses none of it.
     ///
-    /// The kernel's buffer is limited, too. It would accept megabytes for a client that receives kilobytes per second, and a
-    /// stalled client would remain undetected for minutes. Failing to set this option is not an error.
+    /// The kernel's buffer is limited, too. Otherwise it would accept megabytes for a client that receives kilobytes per second,
+    /// and a stalled client would remain undetected for minutes. Failing to set this option is not an error.
     private static func limit(_ channel: any Channel) -> EventLoopFuture<Void> {
       let unsent = ChannelOptions.tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT))
       return channel.setOption(ChannelOptions.writeBufferWaterMark, value: .init(low: 1, high: 1)).flatMap {
