@@ -191,7 +191,8 @@ final class InstallationProgress: Progress, @unchecked Sendable {
 
   /// Pauses downloads that were registered while the installation is paused.
   ///
-  /// A resume between the check and the pause would be lost and hold them forever, so the state is applied until it no longer changes.
+  /// A resume between the check and the pause would be lost, and the downloads would stay paused. The state is therefore applied
+  /// until it is stable.
   func applyPause() {
     guard isPaused else { return }
     var applied = true
