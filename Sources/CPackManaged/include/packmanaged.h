@@ -2,7 +2,7 @@
 ///
 /// An app specifies its group and the sites of its packs. The library downloads packs by policy and on request, keeps them up to
 /// date, and presents them as one namespace of files. The functions correspond to the Swift calls of the module `ManagedPacks`;
-/// `Docs/BackgroundAssets.md` describes their semantics.
+/// `Docs/BackgroundAssets-Reference.md` describes their semantics.
 ///
 /// Rules
 /// - Threads: any number of threads may use a manager at the same time. A function documented with "Blocks" waits for the network

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The agent of a group: performs the journal's open requests while no app runs. `Docs/BackgroundAssets-Reference.md` describes its states.
+/// The agent of a group: performs the journal's open requests while no app runs. `Docs/BackgroundAssets-Reference.md` describes its
+/// states.
 ///
 /// It consists of a manager for each registered app, and decides which of them downloads a requested pack, which packs apps
 /// download themselves, and when to read the journal. All its state can be restored from the journal and the system.
