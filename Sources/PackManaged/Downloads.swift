@@ -17,7 +17,7 @@ public func ensure(
       }
       let manifest = try await manager.manifest
       let found = Set(missing.compactMap { try? manifest.assetPack(withID: $0) })
-      // The packs that exist are downloaded, whatever is wrong with the others.
+      // The packs that exist are downloaded, even if others are missing.
       let failure = await failureOf {
         try await manager.ensureLocalAvailability(of: found, requireLatestVersions: requiresLatest)
       }
