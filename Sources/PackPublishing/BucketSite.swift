@@ -51,6 +51,8 @@ public struct BucketSite: SiteHost {
     case overtaken
     /// What nothing needs any more was deleted: so many files.
     case deleted(count: Int)
+    /// The ledger had a job that no publisher can have written, and that was discarded.
+    case discardedJob
   }
 
   /// As errors name it.
@@ -59,6 +61,9 @@ public struct BucketSite: SiteHost {
   let storage: any ObjectStorage
   let workFolder: FilePath?
   let waitsForOthers: Bool
+
+  /// The newest images that this machine has seen; `nil` if none are kept.
+  var marks: ImageMarks?
   var times = ProtocolTimes()
   var retry = RetryPolicy()
   var clock = TransferClock.system
@@ -100,6 +105,7 @@ public struct BucketSite: SiteHost {
         try Self.storage(at: location, options, environment: environment), workFolder: options.workFolder,
         waitsForOthers: options.waitsForOthers,
         temporaryParent: FilePath(environment["TMPDIR"] ?? "/tmp"))
+      marks = ImageMarks.standard(environment)
     }
 
     static func storage(
@@ -175,9 +181,10 @@ public struct BucketSite: SiteHost {
     defer { folder.end() }
     var lost = LostObject(location: location, clock: clock)
     for _ in 0..<Self.overtakenLimit {
-      let base = try await job().begin(tidies: false, known: folder.image) { _ in }
+      let base = try await job().begin(tidies: false, known: folder.image) { try requireNotBefore(mark(of: $0), $0) }
       guard let image = base.image else { throw noSite() }
       do {
+        try requireSameKey(base)
         try requireNotBefore(try folder.mirror(), image)
         if try folder.mirror()?.image != image.digest {
           try await folder.take(
@@ -264,10 +271,13 @@ public struct BucketSite: SiteHost {
     _ events: @escaping @Sendable (Event) -> Void, _ reading: (@Sendable (Site) async throws -> [PackVersion])?,
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
-    let job = look?.job ?? job()
+    var job = look?.job ?? job()
+    job.discarded = { events(.discardedJob) }
     let base = try await job.begin(tidies: !isDryRun, with: look?.ledger, known: folder.image) {
       try $0.requireFollowed(by: key, at: location)
+      try requireNotBefore(mark(of: $0), $0)
     }
+    base.image.map { marks?.remember($0, location) }
     try await requireRightClock()
     guard base.image != nil || makesSite else { throw noSite() }
     if base.image == nil {
@@ -292,7 +302,7 @@ public struct BucketSite: SiteHost {
     }
     if let before, image.hasSameFiles(as: before.image) {
       try folder.remember(before)
-      try await tidy(job, events)
+      try await tidy(job, before, events)
       return result
     }
     let next = try SignedSiteImage(image, of: product, signedBy: key)
@@ -303,8 +313,9 @@ public struct BucketSite: SiteHost {
       events(.upload(byteCount: done, totalByteCount: total))
     }
     events(.uploaded(byteCount: uploadedByteCount))
+    marks?.remember(next, location)
     try folder.remember(next)
-    try await tidy(job, events)
+    try await tidy(job, next, events)
     return result
   }
 
@@ -360,14 +371,33 @@ public struct BucketSite: SiteHost {
   }
 
   /// Deletes what nothing needs. The site is published whatever comes of it: what stays is deleted the next time.
-  private func tidy(_ job: BucketJob, _ events: @Sendable (Event) -> Void) async throws {
+  private func tidy(
+    _ job: BucketJob, _ image: SignedSiteImage, _ events: @Sendable (Event) -> Void
+  ) async throws {
     do {
-      let count = try await job.deleteLoose()
+      let count = try await job.deleteLoose(after: image)
       if count > 0 { events(.deleted(count: count)) }
-    } catch let error as DeliveryError where error.code == .unreachable || error.code == .siteChanged {}
+    } catch let error as DeliveryError where error.code == .unreachable || error.code == .siteChanged {
+    } catch let error as PackStoreError where error.code == .invalidArgument {}  // no room in the ledger
   }
 
-  /// Who can write to the bucket may put an older ledger back: a folder that has seen a later image knows.
+  private func mark(of image: SignedSiteImage) throws -> (mark: ImageMark, file: FilePath)? {
+    let key = image.authority.firstKey
+    guard let marks, let mark = try marks.mark(location, key) else { return nil }
+    return (mark, marks.path(location, key))
+  }
+
+  /// Anyone with write access to the private prefix may put an older ledger back: this machine has seen a later image.
+  private func requireNotBefore(_ seen: (mark: ImageMark, file: FilePath)?, _ image: SignedSiteImage) throws {
+    guard let seen, let fault = seen.mark.fault(of: image) else { return }
+    var error = PackStoreError(.stale, fault, file: location)
+    error.specificRemedy =
+      "see who put an older ledger back, and restore the newest version of it; to go on from it all the same, delete"
+      + " '\(seen.file)'"
+    throw error
+  }
+
+  /// A folder that is a copy of the site has seen a later image.
   private func requireNotBefore(_ mirror: WorkFolder.Mirror?, _ image: SignedSiteImage) throws {
     guard let mirror else { return }
     guard mirror.site == image.image.site else {
@@ -375,12 +405,22 @@ public struct BucketSite: SiteHost {
       error.specificRemedy = "use another work folder for this one"
       throw error
     }
-    guard image.image.number < mirror.number else { return }
-    var error = PackStoreError(
-      .stale, "the ledger names image \(image.image.number), but image \(mirror.number) was there before",
-      file: location)
+    guard let fault = mirror.fault(of: image) else { return }
+    var error = PackStoreError(.stale, fault, file: location)
     error.specificRemedy =
       "see who put an older ledger back; to go on from it all the same, use another work folder"
+    throw error
+  }
+
+  /// A reader has no key to compare with the key of the image. The served root has one.
+  private func requireSameKey(_ base: BucketJob.Base) throws {
+    guard let image = base.image, let root = base.served[.live],
+      let key = (try? SignedSiteRoot(decoding: root.bytes, file: location))?.authority?.firstKey,
+      key != image.authority.firstKey
+    else { return }
+    var error = PackStoreError(
+      .untrusted, "the ledger names an image that is signed by another key than the served root", file: location)
+    error.specificRemedy = "restore the newest version of the ledger; see who wrote it"
     throw error
   }
 

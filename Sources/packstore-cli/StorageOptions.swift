@@ -154,6 +154,12 @@ struct StorageProgress: Sendable {
     case .fetched(let byteCount): traffic?.change { $0.fetchedByteCount &+= byteCount }
     case .fetchedContent(let byteCount): traffic?.change { $0.contentByteCount &+= byteCount }
     case .uploaded(let byteCount): traffic?.change { $0.uploadedByteCount &+= byteCount }
+    case .discardedJob:
+      if !isQuiet {
+        warn(
+          "the ledger had a job that no publisher can have written, which was discarded: see who can write below the ledger's"
+            + " prefix")
+      }
     case .deleted: break
     }
   }

@@ -2,7 +2,12 @@ import PackFormats
 import PackStore
 
 extension Ledger {
-  package static let byteCountLimit = 64 << 20
+  /// The most bytes of a ledger: a change of 200,000 files. Readers parse no more, because anyone with write access to the private prefix
+  /// can write a ledger.
+  package static let byteCountLimit = 16 << 20
+
+  /// Claims leave so many bytes for the deletions that follow.
+  private static let reservedByteCount = 1 << 20
   private static let title = "packstore ledger \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
   /// - Throws: `invalidArgument` for too much in it.
@@ -25,10 +30,37 @@ extension Ledger {
       }
     }
     let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
-    guard bytes.count <= Self.byteCountLimit else {
-      throw PackStoreError(.invalidArgument, "the ledger has no room for so many files")
-    }
+    guard bytes.count <= Self.byteCountLimit else { throw Self.tooLong() }
     return bytes
+  }
+
+  private static func tooLong() -> PackStoreError {
+    var error = PackStoreError(.invalidArgument, "the ledger has no room for so many files")
+    error.specificRemedy =
+      "publish fewer packs at a time; if the ledger lists objects that no publisher stored, restore an earlier version of it"
+    return error
+  }
+
+  /// The most bytes of a line with a key, without the key.
+  private static let lineByteCount = 24, deletionByteCount = 64
+
+  /// The most bytes of all lines without a key.
+  private static let fixedByteCount = (64 << 10) + 2 * ImageCopy.byteCountLimit
+
+  /// Checks that a ledger can still be written when its jobs are finished: a job that is ready cannot be taken back.
+  ///
+  /// - Parameter dropped: objects that become loose.
+  /// - Throws: `invalidArgument`.
+  func requireRoom(for dropped: Set<ObjectKey> = []) throws {
+    var byteCount = Self.fixedByteCount
+    func add(_ keys: some Sequence<ObjectKey>, _ lineByteCount: Int = Self.lineByteCount) {
+      for key in keys { byteCount = byteCount.addingClamped(key.path.utf8.count + lineByteCount) }
+    }
+    add(loose.keys)
+    add(deletions.keys, Self.deletionByteCount)
+    add(dropped)
+    for job in jobs.values { add(job.claims) }
+    guard byteCount <= Self.byteCountLimit - Self.reservedByteCount else { throw Self.tooLong() }
   }
 
   /// Takes bytes from outside apart.

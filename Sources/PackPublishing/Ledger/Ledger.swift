@@ -42,6 +42,11 @@ package struct Ledger: Hashable, Sendable {
     package var intents: [SiteChannel: Intent]?
 
     package var isReady: Bool { intents != nil }
+
+    /// Whether both are the same job in the same phase. Leases are renewed at any time.
+    package func isSame(as other: Self) -> Bool {
+      base == other.base && proposal == other.proposal && claims == other.claims && intents == other.intents
+    }
   }
 
   package struct Intent: Hashable, Sendable {
@@ -72,6 +77,9 @@ package struct Ledger: Hashable, Sendable {
   package static let finishedLimit = 64
   package static let jobLimit = 64
 
+  /// The most objects that one job deletes.
+  package static let deletionLimit = 10_000
+
   package init() {}
 
   package var readyJob: ID128? { jobs.first { $0.value.isReady }?.key }
@@ -97,7 +105,7 @@ package struct Ledger: Hashable, Sendable {
 
   /// Adds a job that claims all that it needs.
   ///
-  /// - Throws: ``Refusal``.
+  /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the claims.
   package mutating func claim(_ id: ID128, _ job: Job, now: Time) throws {
     guard jobs[id] == nil else { return }
     guard committed?.image == job.base, readyJob == nil else { throw Refusal.otherImage }
@@ -112,6 +120,7 @@ package struct Ledger: Hashable, Sendable {
     }
     jobs[id] = job
     committed?.copy = nil
+    try requireRoom()
   }
 
   /// - Throws: ``Refusal``.
@@ -122,14 +131,26 @@ package struct Ledger: Hashable, Sendable {
 
   /// All that a job claimed is there: from here on it is completed.
   ///
+  /// - Parameters:
+  ///   - claimed: the job as its publisher claimed it; `nil` if that is not compared. A job that was changed since then is not ready:
+  ///     its files may have been deleted.
+  ///   - dropped: the objects of the committed image that the job's image does not need.
   /// - Returns: false when that was so, and it was completed meanwhile.
-  /// - Throws: ``Refusal``.
-  package mutating func makeReady(_ id: ID128, _ intents: [SiteChannel: Intent]) throws -> Bool {
+  /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the dropped objects.
+  package mutating func makeReady(
+    _ id: ID128, _ intents: [SiteChannel: Intent], claimed: Job? = nil, dropped: Set<ObjectKey> = []
+  ) throws -> Bool {
     guard !finished.contains(id) else { return false }
     guard let job = jobs[id] else { throw Refusal.freed }
+    if let claimed {
+      var expected = claimed
+      if job.isReady { expected.intents = intents }
+      guard job.isSame(as: expected) else { throw Refusal.freed }
+    }
     guard !job.isReady else { return true }
     guard committed?.image == job.base, readyJob == nil else { throw Refusal.otherImage }
     jobs[id]?.intents = intents
+    try requireRoom(for: dropped)
     return true
   }
 
@@ -160,6 +181,14 @@ package struct Ledger: Hashable, Sendable {
     }
   }
 
+  /// Removes a ready job that no publisher can have made ready: it is never completed.
+  ///
+  /// - Parameter needed: the objects that the committed image needs.
+  package mutating func discard(_ id: ID128, needed: Set<ObjectKey>, from time: Time) {
+    jobs[id]?.intents = nil
+    free(id, needed: needed, from: time)
+  }
+
   /// Jobs whose lease is over.
   package func lapsedJobs(now: Time) -> [ID128] {
     jobs.filter { !$0.value.isReady && $0.value.leaseEnd < now }.map(\.key)
@@ -170,16 +199,28 @@ package struct Ledger: Hashable, Sendable {
   /// What is to be deleted now, by this job.
   package func deletions(by job: ID128) -> [ObjectKey: Deletion] { deletions.filter { $0.value.job == job } }
 
-  /// Takes what is loose, and what another job did not come to an end with, for a job to delete.
+  /// The objects that a job may delete now: loose objects, and objects that another job did not finish deleting.
+  package func dueDeletions(now: Time) -> [ObjectKey] {
+    loose.filter { $0.value < now }.map(\.key) + deletions.filter { $0.value.closes < now }.map(\.key)
+  }
+
+  /// Assigns ``dueDeletions(now:)`` to a job, ``deletionLimit`` at most.
   ///
+  /// - Parameter needed: the objects that the committed image needs. The ledger is not signed and the image is: these objects are never
+  ///   deleted, and are removed from the ledger's lists.
   /// - Returns: whether there is anything.
-  package mutating func beginDeletions(by job: ID128, now: Time, times: ProtocolTimes) -> Bool {
+  package mutating func beginDeletions(
+    by job: ID128, now: Time, times: ProtocolTimes, needed: Set<ObjectKey> = []
+  ) -> Bool {
+    for key in needed {
+      loose[key] = nil
+      deletions[key] = nil
+    }
     let deletion = Deletion(job: job, closes: now + times.deletion)
-    for (key, time) in loose where time < now {
+    for key in dueDeletions(now: now).prefix(Self.deletionLimit) {
       loose[key] = nil
       deletions[key] = deletion
     }
-    for (key, old) in deletions where old.job != job && old.closes < now { deletions[key] = deletion }
     return !deletions(by: job).isEmpty
   }
 

@@ -21,11 +21,28 @@ struct LedgerFile: Sendable {
   private var place: String { "the ledger of \(storage.location)" }
 
   /// The ledger as it is, and its tag; nil: there is none yet.
+  ///
+  /// - Throws: `corrupt` for a ledger that no publisher can have written.
   func read() async throws -> (ledger: Ledger, tag: ObjectTag?) {
-    guard let object = try await storage.read(.ledger, limit: Ledger.byteCountLimit) else { return (Ledger(), nil) }
+    guard let object = try await readObject() else { return (Ledger(), nil) }
     let ledger = try Ledger(decoding: object.bytes, file: place)
     memory.remember(ledger, object.tag)
     return (ledger, object.tag)
+  }
+
+  private func readObject() async throws -> StoredObject? {
+    do {
+      return try await storage.read(.ledger, limit: Ledger.byteCountLimit)
+    } catch let failure as DeliveryError where failure.code == .badResponse {
+      guard let byteCount = try await storage.examine(.ledger)?.byteCount, byteCount > UInt64(Ledger.byteCountLimit)
+      else { throw failure }
+      var error = PackStoreError(
+        .corrupt,
+        "the ledger has \(formatBytes(Int(clamping: byteCount))), and a publisher writes"
+          + " \(formatBytes(Ledger.byteCountLimit)) at most", file: "\(storage.location): \(ObjectKey.ledger)")
+      error.specificRemedy = "restore the ledger from an earlier version of the object; see who wrote it"
+      throw error
+    }
   }
 
   /// Makes a change, again where another publisher was faster or no answer came.

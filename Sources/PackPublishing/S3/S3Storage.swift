@@ -285,7 +285,9 @@ import PackFormats
         var bytes: [UInt8] = []
         try await receive(response, key) { piece in
           guard bytes.count + piece.readableBytes <= limit else {
-            throw Final(error: DeliveryError(.badResponse, "the object is too long", at: "\(location)/\(key)"))
+            throw Final(
+              error: DeliveryError(
+                .badResponse, "the object has more than \(formatBytes(limit))", at: "\(location)/\(key)"))
           }
           bytes.append(contentsOf: piece.readableBytesView)
         }

@@ -176,5 +176,8 @@ package struct ProtocolTimes: Hashable, Sendable {
   package var renewal: Int64 = 2_400
   package var deletion: Int64 = 1_800
 
+  /// Clocks of one storage disagree by no more.
+  package var skew: Int64 = 300
+
   package init() {}
 }

@@ -13,12 +13,8 @@ struct BucketJob: Sendable {
   /// Called before each step, with its name: for tests that end a job there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
-  /// A served root as it was read.
-  struct ServedRoot: Sendable {
-    let digest: Digest256
-    let bytes: [UInt8]
-    let tag: ObjectTag
-  }
+  /// Called for each ready job of the ledger that no publisher can have made ready, and that is discarded.
+  var discarded: @Sendable () -> Void = {}
 
   /// What a site was when a job began with it.
   struct Base: Sendable {
@@ -26,47 +22,60 @@ struct BucketJob: Sendable {
 
     /// When it was committed, in seconds since 1970.
     var committed: Ledger.Time
+
+    /// The roots that devices got then, of the channels of the image.
+    var served: [SiteChannel: ServedRoot] = [:]
   }
 
   // MARK: - Read
 
   /// The committed image, after jobs that are past the point of no return were completed, and dead ones freed.
   ///
+  /// The ledger is not signed: before anything is changed, it is compared with the signed image that it names, and with the served
+  /// roots.
+  ///
   /// - Parameters:
   ///   - tidies: false: only look.
   ///   - ledger: as it was read just now; nil: it is read. What a job makes of an older one comes to nothing, as if it had been
   ///     slower.
   ///   - known: an image by its digest, where it is at hand.
+  ///   - check: throws if the job may not go on from an image: the committed image, or the image of a ready job.
+  /// - Throws: `conflict` if a served root is newer than the ledger; what `check` throws.
   func begin(
     tidies: Bool, with ledger: Ledger? = nil, known: (Digest256) -> SignedSiteImage? = { _ in nil },
     check: (SignedSiteImage) throws -> Void
   ) async throws -> Base {
     var tries = Retry(ledgerFile.retry, ledgerFile.clock)
     var given = ledger
+    var rereads = Rereads()
     while true {
       do {
         try checkpoint("read")
         let ledger = if let given { given } else { try await ledgerFile.read().ledger }
         given = nil
-        let base = Base(image: try await committedImage(ledger, known), committed: ledger.committed?.time ?? 0)
-        try base.image.map(check)
-        guard tidies else { return base }
-        if let ready = ledger.readyJob {
-          try await complete(ready, in: ledger, base.image, check)
+        var base = Base(image: try await committedImage(ledger, known), committed: ledger.committed?.time ?? 0)
+        do {
+          try base.image.map(check)
+        } catch let error as PackStoreError where error.code == .stale {
+          guard rereads.next(ledger) else { throw error }
           continue
         }
-        let now = try await storage.now()
-        let lapsed = ledger.lapsedJobs(now: now)
-        if !lapsed.isEmpty {
-          let needed = base.image?.keys ?? []
-          try checkpoint("free")
-          try await ledgerFile.change { ledger, now in
-            guard ledger.committed?.image == base.image?.digest else { return }
-            // One that was renewed meanwhile is not.
-            for job in ledger.lapsedJobs(now: now) { ledger.free(job, needed: needed, from: 0) }
-          }
+        base.served = try await servedRoots(Self.channels(of: ledger, base.image))
+        let ready = try await readyJob(of: ledger, after: base.image, base.served)
+        if let channel = try await newerRoot(among: base.served, than: base.image, ready?.valid?.image) {
+          guard rereads.next(ledger) else { throw conflict(channel, base.image) }
+          continue
         }
-        return base
+        base.committed = try await committedTime(of: base)
+        // If the site has roots and no image, its ledger was lost: nothing is changed.
+        let isLost = base.image == nil && ready?.valid == nil && base.served[.live] != nil
+        guard tidies, !isLost else { return base }
+        if let ready {
+          try await finish(ready, base, check)
+        } else {
+          try await freeDeadJobs(of: ledger, base)
+          return base
+        }
       } catch is MissingObject {
         // Another publisher went on meanwhile, and deleted what the ledger named that was read.
         try await ledgerFile.clock.sleep(
@@ -76,23 +85,61 @@ struct BucketJob: Sendable {
     }
   }
 
+  /// Completes a ready job, or discards it if no publisher can have made it ready.
+  private func finish(_ ready: ReadyJob.Finding, _ base: Base, _ check: (SignedSiteImage) throws -> Void) async throws {
+    switch ready {
+    case .valid(let job):
+      try check(job.image)
+      try await complete(job, base.image)
+    case .invalid(let id, let job):
+      try await discard(id, job, base.image)
+      discarded()
+    }
+  }
+
+  private func freeDeadJobs(of ledger: Ledger, _ base: Base) async throws {
+    guard ledger.needsRepair(now: try await storage.now(), times: times) else { return }
+    // The site lost its ledger, and is not new: nothing is changed.
+    if base.image == nil, try await !servedRoots([.live]).isEmpty { return }
+    let needed = base.image?.keys ?? [], times = times
+    try checkpoint("free")
+    try await ledgerFile.change { ledger, now in
+      guard ledger.committed?.image == base.image?.digest else { return }
+      ledger.capTimes(now: now, times: times)
+      // A job whose lease was renewed since then stays.
+      ledger.freeDeadJobs(needed: needed, now: now, times: times)
+    }
+  }
+
   private func committedImage(
     _ ledger: Ledger, _ known: (Digest256) -> SignedSiteImage?
   ) async throws -> SignedSiteImage? {
     guard let committed = ledger.committed else { return nil }
     return try await known(committed.image).orElse {
       try await image(
-        committed.image, in: committed.copy.flatMap { $0.bytes(of: committed.image, byteCount: committed.byteCount) })
+        committed.image, byteCount: committed.byteCount,
+        in: committed.copy.flatMap { $0.bytes(of: committed.image, byteCount: committed.byteCount) })
     }
   }
 
-  /// - Parameter bytes: nil: they are fetched.
-  private func image(_ digest: Digest256, in bytes: [UInt8]? = nil) async throws -> SignedSiteImage {
-    let bytes = try await bytes.orElse { try await blob(digest, limit: SignedSiteImage.byteCountLimit) }
-    return try SignedSiteImage(decoding: bytes, file: "\(storage.location): \(ObjectKey.blob(digest))")
+  /// - Parameters:
+  ///   - byteCount: as the ledger states it: no more is read.
+  ///   - bytes: nil: they are fetched.
+  func image(_ digest: Digest256, byteCount: UInt64, in bytes: [UInt8]? = nil) async throws -> SignedSiteImage {
+    let file = "\(storage.location): \(ObjectKey.blob(digest))"
+    guard byteCount <= UInt64(SignedSiteImage.byteCountLimit) else {
+      var error = PackStoreError(
+        .corrupt,
+        "the ledger names an image of \(formatBytes(Int(clamping: byteCount))), and the limit is"
+          + " \(formatBytes(SignedSiteImage.byteCountLimit))", file: file)
+      error.specificRemedy = "restore the ledger from an earlier version of the object; see who wrote it"
+      throw error
+    }
+    let bytes = try await bytes.orElse { try await blob(digest, limit: Int(byteCount)) }
+    return try SignedSiteImage(decoding: bytes, file: file)
   }
 
-  private func blob(_ digest: Digest256, limit: Int) async throws -> [UInt8] {
+  func blob(_ digest: Digest256, limit: Int) async throws -> [UInt8] {
     guard let object = try await storage.read(.blob(digest), limit: limit) else {
       throw MissingObject(key: .blob(digest))
     }
@@ -107,21 +154,10 @@ struct BucketJob: Sendable {
   func ledgerHasSite() async throws -> Bool {
     for _ in 0..<3 {
       let (ledger, _) = try await ledgerFile.read()
-      if ledger.committed != nil || ledger.readyJob != nil { return true }
+      if ledger.committed != nil { return true }
+      if try await readyJob(of: ledger, after: nil)?.valid != nil { return true }
     }
     return false
-  }
-
-  /// The roots that devices get, of these channels.
-  func servedRoots(_ channels: some Sequence<SiteChannel>) async throws -> [SiteChannel: ServedRoot] {
-    var roots: [SiteChannel: ServedRoot] = [:]
-    for channel in channels { roots[channel] = try await servedRoot(channel) }
-    return roots
-  }
-
-  private func servedRoot(_ channel: SiteChannel) async throws -> ServedRoot? {
-    guard let object = try await storage.read(.file(.root(channel)), limit: SiteRoot.byteCountLimit) else { return nil }
-    return ServedRoot(digest: Digest256(hashing: object.bytes), bytes: object.bytes, tag: object.tag)
   }
 
   // MARK: - Claim, upload, commit
@@ -141,64 +177,23 @@ struct BucketJob: Sendable {
     try checkpoint("claim")
     let lease = LeaseKeeper(job: self)
     do {
-      let (claimed, served) = try await bothInParallel(count: parallelCount) {
-        try await claim(next, base)
-      } _: {
-        // Which ETags they have counts from here until the job is ready: no other job writes roots meanwhile, or this one is not
-        // ready.
-        try await servedRoots(next.image.roots.keys)
-      }
-      await lease.set(claimed)
+      // Before the claim, so that a ledger that is older than the site stays as it is. The ETags are valid until the job is ready: if
+      // another job writes roots before then, this one is not ready.
+      let served = try await servedRoots(next.image.roots.keys)
       try await requireKnown(served, next, base)
+      let job = try await claim(next, base)
+      await lease.set(job.leaseEnd)
       let intents = intents(next, served)
       let byteCount = try await upload(next, base, body, lease, progress)
       try checkpoint("ready")
-      let (ledger, isOurs) = try await makeReady(intents)
-      if isOurs { try await complete(id, in: ledger, base.image, own: (next, body)) { _ in } }
+      let dropped = (base.image?.keys ?? []).subtracting(next.keys)
+      let (ledger, isOurs) = try await makeReady(intents, claimed: job, dropped: dropped)
+      if isOurs { try await completeOwn(of: ledger, base, (next, body)) }
       return byteCount
     } catch {
       try await giveUp(error, base)
       throw error
     }
-  }
-
-  /// Sees that no root is served that is newer than what the ledger knows: who copied it there did without the ledger, and what it
-  /// offers would be lost.
-  private func requireKnown(_ served: [SiteChannel: ServedRoot], _ next: SignedSiteImage, _ base: Base) async throws {
-    for (channel, root) in served {
-      let known = [base.image, next].compactMap { $0?.image.roots[channel]?.digest }
-      guard !known.contains(root.digest), try await isNewer(root, channel, than: base, next) else { continue }
-      // Or it is that of another publisher, who was faster.
-      for _ in 0..<3 {
-        let ledger = try await ledgerFile.read().ledger
-        guard ledger.committed?.image == base.image?.digest, ledger.readyJob == nil else {
-          throw Ledger.Refusal.otherImage
-        }
-      }
-      guard try await servedRoot(channel)?.digest == root.digest else { throw Ledger.Refusal.otherImage }
-      throw conflict(channel)
-    }
-  }
-
-  /// Whether a root follows the one that the ledger knows; a damaged one does not, nor one of another key.
-  private func isNewer(
-    _ root: ServedRoot, _ channel: SiteChannel, than base: Base, _ next: SignedSiteImage
-  ) async throws -> Bool {
-    let name = "\(storage.location): \(SitePath.root(channel))"
-    guard let other = try? SignedSiteRoot(decoding: root.bytes, file: name),
-      other.authority?.firstKey == next.authority.firstKey
-    else { return false }
-    guard let image = base.image?.image, let known = image.roots[channel] else { return true }
-    let bytes = try await rootBytes(channel, known.digest, of: image)
-    return other.root.sequence > (try SignedSiteRoot(decoding: bytes, file: name)).root.sequence
-  }
-
-  private func conflict(_ channel: SiteChannel) -> PackStoreError {
-    var error = PackStoreError(
-      .conflict, "the root of '\(channel)' was replaced by a newer one that is not in the ledger",
-      file: "\(storage.location): \(SitePath.root(channel))")
-    error.specificRemedy = "put the root of the ledger back, or publish only by commands that use the ledger"
-    return error
   }
 
   private func intents(
@@ -211,8 +206,8 @@ struct BucketJob: Sendable {
     return intents
   }
 
-  /// - Returns: when the lease ends.
-  private func claim(_ next: SignedSiteImage, _ base: Base) async throws -> Ledger.Time {
+  /// - Returns: the job as it is in the ledger.
+  private func claim(_ next: SignedSiteImage, _ base: Base) async throws -> Ledger.Job {
     let job = Ledger.Job(
       leaseEnd: 0, base: base.image?.digest,
       proposal: .init(image: next.digest, byteCount: UInt64(next.bytes.count)),
@@ -223,8 +218,8 @@ struct BucketJob: Sendable {
       job.leaseEnd = now + times.lease
       try ledger.claim(id, job, now: now)
     }
-    guard let end = ledger.jobs[id]?.leaseEnd else { throw Ledger.Refusal.freed }
-    return end
+    guard let claimed = ledger.jobs[id], claimed.isSame(as: job) else { throw Ledger.Refusal.freed }
+    return claimed
   }
 
   fileprivate func renew() async throws -> Ledger.Time {
@@ -234,10 +229,14 @@ struct BucketJob: Sendable {
     return end
   }
 
-  private func makeReady(_ intents: [SiteChannel: Ledger.Intent]) async throws -> (Ledger, isOurs: Bool) {
+  private func makeReady(
+    _ intents: [SiteChannel: Ledger.Intent], claimed: Ledger.Job, dropped: Set<ObjectKey>
+  ) async throws -> (Ledger, isOurs: Bool) {
     let id = id
     var isOurs = false
-    let ledger = try await ledgerFile.change { ledger, _ in isOurs = try ledger.makeReady(id, intents) }
+    let ledger = try await ledgerFile.change { ledger, _ in
+      isOurs = try ledger.makeReady(id, intents, claimed: claimed, dropped: dropped)
+    }
     return (ledger, isOurs)
   }
 
@@ -304,7 +303,7 @@ struct BucketJob: Sendable {
       .siteChanged, "the object is replaced again and again by something else", at: "\(storage.location): \(key)")
   }
 
-  private static let putLimit = 8
+  static let putLimit = 8
 
   private func isSame(_ found: ObjectFacts, _ body: ObjectBody, _ key: ObjectKey) async throws -> Bool {
     guard found.byteCount == body.byteCount else { return false }
@@ -316,100 +315,25 @@ struct BucketJob: Sendable {
     return isThere && hash.finish() == body.digest
   }
 
-  // MARK: - Complete
-
-  /// Writes the roots of a job that is ready, and commits its image: by its own publisher or another.
-  ///
-  /// - Parameters:
-  ///   - base: the committed image, with which the job began.
-  ///   - own: of a job of this publisher, its image and the files of that: they need not be fetched.
-  func complete(
-    _ job: ID128, in ledger: Ledger, _ base: SignedSiteImage?,
-    own: (image: SignedSiteImage, body: (SiteImage.Path) throws -> ObjectBody)? = nil,
-    _ check: (SignedSiteImage) throws -> Void
-  ) async throws {
-    guard let found = ledger.jobs[job], let intents = found.intents else { return }
-    let known = own?.image.digest == found.proposal.image ? own : nil
-    let next = try await known.map(\.image).orElse { try await image(found.proposal.image) }
-    try check(next)
-    if let base {
-      try base.requireFollowed(by: next.authority, "the key of a job in the ledger", at: storage.location)
-    }
-    for (channel, intent) in intents.sorted(by: { $0.key < $1.key }) {
-      try checkpoint("root \(channel)")
-      let bytes = try await rootBytes(channel, intent.root, of: next.image, own: known?.body)
-      guard try await writeRoot(channel, intent, bytes, next, job) else { return }
-    }
-    let dropped = (base?.keys ?? []).subtracting(next.keys), times = times
-    try checkpoint("finish")
-    let copy = ImageCopy(of: next.bytes)
-    try await ledgerFile.change { ledger, now in
-      ledger.finish(job, dropped: dropped, copy: copy, now: now, times: times)
-    }
-  }
-
-  /// The bytes of a root of an image: in the image, in a file of this publisher, or in a blob.
-  private func rootBytes(
-    _ channel: SiteChannel, _ digest: Digest256, of image: SiteImage,
-    own: ((SiteImage.Path) throws -> ObjectBody)? = nil
-  ) async throws -> [UInt8] {
-    let path = SiteImage.Path.site(.root(channel))
-    if let file = image.files[path], file.digest == digest, let content = file.content { return content }
-    return try await own.flatMap { try Self.bytes($0(path), of: digest) }
-      .orElse { try await blob(digest, limit: SiteRoot.byteCountLimit) }
-  }
-
-  /// What a file of this publisher holds; nil where that is not what it should.
-  private static func bytes(_ body: ObjectBody, of digest: Digest256) throws -> [UInt8]? {
-    guard body.digest == digest else { return nil }
-    switch body {
-    case .bytes(let bytes): return bytes
-    case .file(let place, _, _):
-      let bytes = try InputFile(place.path).bytes(upTo: SiteRoot.byteCountLimit)
-      return Digest256(hashing: bytes) == digest ? bytes : nil
-    }
-  }
-
-  /// - Returns: false when the job is no longer in the ledger: another publisher completed it.
-  private func writeRoot(
-    _ channel: SiteChannel, _ intent: Ledger.Intent, _ bytes: [UInt8], _ next: SignedSiteImage, _ job: ID128
-  ) async throws -> Bool {
-    let name = "\(storage.location): \(SitePath.root(channel))"
-    let root = try SignedSiteRoot(decoding: bytes, file: name)
-    guard root.root.channel == channel, root.root.site == next.image.site,
-      root.authority?.firstKey == next.authority.firstKey
-    else {
-      throw PackStoreError(.untrusted, "a job in the ledger is to write a root that is not of this site", file: name)
-    }
-    var tag = intent.tag
-    for _ in 0..<Self.putLimit {
-      let outcome = try await storage.write(
-        .bytes(bytes), to: .file(.root(channel)), tag.map(WriteCondition.matching) ?? .absent, latest: nil)
-      if case .written = outcome { return true }
-      let served = try await servedRoot(channel)
-      if served?.digest == intent.root { return true }
-      guard try await ledgerFile.read().ledger.jobs[job] != nil else { return false }
-      if let served, let other = try? SignedSiteRoot(decoding: served.bytes, file: name),
-        other.authority?.firstKey == root.authority?.firstKey, other.root.sequence > root.root.sequence
-      {
-        throw conflict(channel)
-      }
-      tag = served?.tag
-    }
-    throw DeliveryError(.siteChanged, "the root is replaced again and again", at: name)
-  }
-
   // MARK: - Delete
 
   /// Deletes what nothing wants any more.
   ///
+  /// Nothing is deleted while a served root differs from the root in the image: it may lead to files that the image lacks.
+  ///
+  /// - Parameter image: the committed one. If the ledger names another, another publisher is at work, and nothing is deleted.
   /// - Returns: how many objects.
   @discardableResult
-  func deleteLoose() async throws -> Int {
-    let id = id, times = times
+  func deleteLoose(after image: SignedSiteImage) async throws -> Int {
+    let id = id, times = times, needed = image.keys
     try checkpoint("delete")
+    let present = try await ledgerFile.change(acceptsMemory: true) { _, _ in }
+    guard try await !present.dueDeletions(now: storage.now()).isEmpty else { return 0 }
+    let roots = image.image.roots, served = try await servedRoots(roots.keys)
+    guard roots.allSatisfy({ served[$0.key]?.digest == $0.value.digest }) else { return 0 }
     let ledger = try await ledgerFile.change(acceptsMemory: true) { ledger, now in
-      _ = ledger.beginDeletions(by: id, now: now, times: times)
+      guard ledger.committed?.image == image.digest else { return }
+      _ = ledger.beginDeletions(by: id, now: now, times: times, needed: needed)
     }
     let deletions = ledger.deletions(by: id)
     guard !deletions.isEmpty else { return 0 }
@@ -425,9 +349,27 @@ struct BucketJob: Sendable {
   }
 }
 
+/// Reads the ledger again if it seems to be older than the site: another publisher may have committed since it was read.
+private struct Rereads {
+  private var last: [Digest256?] = []
+  private var count = 0
+  private var totalCount = 0
+  private static let countLimit = 3, totalLimit = 30
+
+  /// Whether to read the ledger once more.
+  mutating func next(_ ledger: Ledger) -> Bool {
+    let state = [ledger.committed?.image, ledger.readyJob.flatMap { ledger.jobs[$0] }?.proposal.image]
+    if state != last { count = 0 }
+    last = state
+    count += 1
+    totalCount += 1
+    return count <= Self.countLimit && totalCount <= Self.totalLimit
+  }
+}
+
 extension Optional {
   /// The value, or another one that takes time to get.
-  fileprivate func orElse(_ other: () async throws -> Wrapped) async rethrows -> Wrapped {
+  func orElse(_ other: () async throws -> Wrapped) async rethrows -> Wrapped {
     if let self { self } else { try await other() }
   }
 }

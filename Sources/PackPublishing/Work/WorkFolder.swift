@@ -21,14 +21,8 @@ struct WorkFolder: Sendable {
   private let isTemporary: Bool
   private let lock: FileLock
 
-  /// What is known of the folder.
-  struct Mirror: Hashable {
-    var site: SiteID
-    var number: UInt64
-    var image: Digest256
-
-    var text: String { "packstore mirror\nsite \(site)\nnumber \(number)\nimage \(image.hex)\n" }
-  }
+  /// The image that the folder is a copy of.
+  typealias Mirror = ImageMark
 
   private static let mirrorName = "mirror"
   private static let imageName = "image"
@@ -59,22 +53,14 @@ struct WorkFolder: Sendable {
   // MARK: - What it is a copy of
 
   func mirror() throws -> Mirror? {
-    do {
-      let file = try InputFile(Self.mirrorName, in: path)
-      var lines = TextLines(try file.contents(limit: 1024), file: file.place.text)
-      guard lines.next(["packstore"]) == ["packstore", "mirror"], let site = ID128(hex: try lines.value("site")),
-        let number = UInt64(try lines.value("number")),
-        let image = Digest256(hex: try lines.value("image"))
-      else { return nil }
-      return Mirror(site: SiteID(site), number: number, image: image)
-    } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return nil }
+    try ImageMark(Self.mirrorName, in: path)
   }
 
   /// Says that all of the folder is as an image says, but for what it does without.
   func remember(_ image: SignedSiteImage) throws {
     guard !isTemporary else { return }
     try replaceFile(Self.imageName, in: path, by: image.bytes, draft: Self.imageName + ".new")
-    let mirror = Mirror(site: image.image.site, number: image.image.number, image: image.digest)
+    let mirror = ImageMark(of: image)
     try replaceFile(Self.mirrorName, in: path, by: Array(mirror.text.utf8), draft: Self.mirrorName + ".new")
   }
 
