@@ -24,15 +24,19 @@ extension Store {
     /// How what is new here is read later.
     public var layout: InstallOptions.Layout = .random
 
+    /// Like ``InstallOptions/rowLimit``, for each version that a delta leads to. A copy has no limit.
+    public var rowLimit: Int?
+
     public init(
       priority: Int32? = nil, adopts: Bool = false, allowsDowngrade: Bool = false, level: Int32? = nil,
-      layout: InstallOptions.Layout = .random
+      layout: InstallOptions.Layout = .random, rowLimit: Int? = nil
     ) {
       self.priority = priority
       self.adopts = adopts
       self.allowsDowngrade = allowsDowngrade
       self.level = level
       self.layout = layout
+      self.rowLimit = rowLimit
     }
   }
 

@@ -55,6 +55,9 @@ func withContext<Value, Result>(_ value: inout Value, _ body: (UnsafeMutableRawP
 /// refuses.
 func coreSize(_ byteCount: Int) -> UInt32 { byteCount == 0 ? .max : UInt32(exactly: byteCount) ?? .max }
 
+/// A limit of rows for the core, which takes 0 for its default.
+func coreRowLimit(_ rows: Int?) -> UInt64 { rows.map { UInt64(max($0, 1)) } ?? 0 }
+
 extension String {
   /// Lends the UTF-8 bytes of a path, not NUL-terminated.
   @inline(__always)

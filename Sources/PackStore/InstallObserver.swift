@@ -74,6 +74,7 @@ func withRequest<Result>(
   request.portable = options.isPortable
   request.frame_size = options.frameByteCount.map(coreSize) ?? 0
   request.shared_frame_size = options.sharedFrameByteCount.map(coreSize) ?? 0
+  request.max_rows = coreRowLimit(options.rowLimit)
   request.progress = observeProgress
   if observer.ignoring != nil {
     request.skip = { context, path, length, isFolder in

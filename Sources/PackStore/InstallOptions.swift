@@ -78,13 +78,18 @@ extension Store {
     /// or without a dictionary of what assets of their kind have in common. That is tried for kinds of 2 MiB or more.
     public var sharedFrameByteCount: Int?
 
+    /// How many rows the version may have beyond 64 for each KiB of its distinct catalog pages: a row is a chunk of a file or an
+    /// extent of the layout. By default 4,194,304, as for clients, which pull no version with more unless they allow it. Only long
+    /// runs of equal chunks reach the limit: about 64 GiB of holes in sparse files. More is `tooManyRows`.
+    public var rowLimit: Int?
+
     public init(
       version: UInt64? = nil, allowsDowngrade: Bool = false, priority: Int32? = nil, attributes: Attributes? = nil,
       label: VersionLabel? = nil, note: VersionNote? = nil, publishesNote: Bool = false, adopts: Bool = false,
       level: Int32? = nil, layout: Layout = .random,
       links: Links = .store, followsUnsafeLinks: Bool = false,
       isPortable: Bool = false, mappedPaths: [String] = [], ignoring: IgnoreRules? = nil, frameByteCount: Int? = nil,
-      sharedFrameByteCount: Int? = nil
+      sharedFrameByteCount: Int? = nil, rowLimit: Int? = nil
     ) {
       self.version = version
       self.allowsDowngrade = allowsDowngrade
@@ -103,6 +108,7 @@ extension Store {
       self.ignoring = ignoring
       self.frameByteCount = frameByteCount
       self.sharedFrameByteCount = sharedFrameByteCount
+      self.rowLimit = rowLimit
     }
 
     public enum Layout: String, CaseIterable, Sendable {

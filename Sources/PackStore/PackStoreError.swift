@@ -77,6 +77,10 @@ public struct PackStoreError: Error, Hashable, Codable, Sendable {
   init(_ error: UnsafePointer<pks_error>) {
     let error = error.pointee
     self.init(Code(error.status), String(cString: error.text ?? pks_status_name(error.status)))
+    if code == .tooManyRows {
+      let rows = formatCount(Int(clamping: error.needed)), limit = formatCount(Int(clamping: error.limit))
+      reason = "the pack has at least \(rows) chunks and extents, and \(limit) are allowed"
+    }
     withUnsafeBytes(of: error.file) { bytes in
       let name = bytes.prefix { $0 != 0 }
       let assetOffset = Int(error.asset_offset)
@@ -151,6 +155,8 @@ extension PackStoreError {
     public static let forked = Self(PKS_FORKED)
     /// Paths of the pack were chosen to make look-ups slow: it was not added.
     public static let hostileNames = Self(PKS_HOSTILE_NAMES)
+    /// A version has more chunks and extents than allowed: few bytes of metadata can describe billions of them.
+    public static let tooManyRows = Self(PKS_TOO_MANY_ROWS)
 
     /// The pack is of another origin than what is to change it.
     public static let otherOrigin = Self(PKS_OTHER_ORIGIN)
@@ -189,7 +195,7 @@ extension PackStoreError.Code {
     case invalidArgument = 100
     case notFound, notAStore, wrongKind, readOnly
     case busy = 106
-    case refused, sourceChanged, exists, notContiguous, conflict, held, forked, hostileNames, isSite
+    case refused, sourceChanged, exists, notContiguous, conflict, held, forked, hostileNames, isSite, tooManyRows
     case otherOrigin = 120
     case downgrade, stale
     case outOfMemory = 200
@@ -246,6 +252,7 @@ extension PackStoreError: CustomStringConvertible {
     case .conflict: "stage it again, as Store.change does by itself"
     case .held: "unpin the pack to let it move again"
     case .hostileNames: "see where the pack comes from; nothing of it was added"
+    case .tooManyRows: "raise the option rowLimit if you trust the publisher"
     case .otherOrigin: "set the option adopts to take the pack over"
     case .downgrade: "set the option allowsDowngrade to take it all the same"
     case .stale: "try again later"

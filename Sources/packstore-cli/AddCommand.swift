@@ -114,6 +114,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "Say what would be new and how much it would take, and make no version. The store need not be writable.")
   var dryRun = false
 
+  @OptionGroup var rows: RowOptions
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
@@ -223,7 +224,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       publishesNote: publishNotes, adopts: adopt, level: level,
       layout: layout,
       links: links, followsUnsafeLinks: unsafeLinks, isPortable: portable, mappedPaths: mappedPaths,
-      ignoring: try source.rules())
+      ignoring: try source.rules(), rowLimit: rows.maxRows)
   }
 
   /// The library's error with the option that helps.

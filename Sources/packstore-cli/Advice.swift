@@ -41,6 +41,7 @@ extension PackStoreError {
       return "run 'packstore unpin \(store) \(pack)' to let it move again"
     case .otherOrigin: return "see 'packstore trust \(store)'; --adopt takes the pack over"
     case .downgrade: return "--downgrade takes it all the same"
+    case .tooManyRows: return "--max-rows allows more, if you trust the publisher"
     case .isSite:
       return "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is"
         + " damaged"
@@ -63,7 +64,8 @@ extension PackStoreError {
   /// The pack that ``file`` names. A conflict may also be about the store's control file.
   var concernedPack: PackID? {
     let isAboutPack =
-      code == .held || code == .otherOrigin || code == .downgrade || (code == .conflict && file != "CONTROL")
+      code == .held || code == .otherOrigin || code == .downgrade || code == .tooManyRows
+      || (code == .conflict && file != "CONTROL")
     return isAboutPack ? file.flatMap { try? PackID(validating: $0) } : nil
   }
 }

@@ -43,6 +43,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     help: .init("\(levelHelp) of what is new (default: 3, whatever the publisher chose).", valueName: "n"))
   var level: Int32?
 
+  @OptionGroup var rows: RowOptions
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
@@ -109,7 +110,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private var applyOptions: Store.ApplyOptions {
-    .init(adopts: adopt, allowsDowngrade: downgrade, level: level)
+    .init(adopts: adopt, allowsDowngrade: downgrade, level: level, rowLimit: rows.maxRows)
   }
 
   private func summary(_ result: Store.InstallResult, _ duration: Duration) -> [String] {

@@ -22,6 +22,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case held
   case forked
   case hostileNames = "hostile_names"
+  case tooManyRows = "too_many_rows"
   case isSite = "is_site"
   case otherOrigin = "other_origin"
   case downgrade
@@ -70,7 +71,8 @@ extension FailureCode {
       .tooOld, .cancelled:
       true
     case .failed, .usage, .invalidArgument, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .exists,
-      .notContiguous, .held, .forked, .hostileNames, .isSite, .otherOrigin, .downgrade, .ioError, .noSpace, .corrupt,
+      .notContiguous, .held, .forked, .hostileNames, .tooManyRows, .isSite, .otherOrigin, .downgrade, .ioError,
+      .noSpace, .corrupt,
       .newerFormat, .otherDraft, .purged, .untrusted, .inUse, .dataLost, .invalidLocation, .noHTTP, .noSite, .noPack,
       .denied,
       .notSigned,
@@ -102,6 +104,7 @@ extension FailureCode {
       case .held: .held
       case .forked: .forked
       case .hostileNames: .hostileNames
+      case .tooManyRows: .tooManyRows
       case .isSite: .isSite
       case .otherOrigin: .otherOrigin
       case .downgrade: .downgrade

@@ -71,6 +71,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
   var keep = 2
 
+  @OptionGroup var rows: RowOptions
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
@@ -178,10 +179,12 @@ extension Import {
   }
 
   private var pullOptions: Store.PullOptions {
-    collection.apply(
+    var options = collection.apply(
       to: .init(
         trustedKey: trust, adopts: adopt, allowsDowngrade: downgrade, allowsUnsigned: allowUnsigned,
         waitsForWriters: !wait.noWait, keptVersionCount: keep))
+    options.rowLimit = rows.maxRows
+    return options
   }
 
   private func say(_ result: Store.PullResult) throws {
@@ -268,7 +271,7 @@ extension Import {
         .invalidArgument, "'\(escaped(file))' is a folder and does not say which pack it is",
         remedy: "name the pack with --pack; take a site in a folder with 'packstore pull'", path: file)
     }
-    let options = Store.InstallOptions(adopts: adopt, ignoring: try source.rules())
+    let options = Store.InstallOptions(adopts: adopt, ignoring: try source.rules(), rowLimit: rows.maxRows)
     let result = try await install(FilePath(file), .folder, as: pack, options: options, bar)
     bar.finish()
     try say(ImportReport(result, format: "folder", isDryRun: dryRun, skipped(result)), result)
@@ -289,7 +292,7 @@ extension Import {
       throw Failure(.invalidArgument, error.finding, remedy: "name the pack with --pack", path: file)
     }
     let options = Store.InstallOptions(
-      attributes: content.unpacked.manifest?.attributes, adopts: adopt, ignoring: rules)
+      attributes: content.unpacked.manifest?.attributes, adopts: adopt, ignoring: rules, rowLimit: rows.maxRows)
     let result = try await install(content.unpacked.folder, .archive, as: pack, options: options, bar)
     bar.finish()
     var report = ImportReport(result, format: archive.format.rawValue, isDryRun: dryRun, skipped(result))

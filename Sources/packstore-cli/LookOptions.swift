@@ -20,6 +20,7 @@ struct LookOptions: ParsableArguments {
   @OptionGroup var storage: StorageOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup var rows: RowOptions
 }
 
 /// What a command looks at. ``LookOptions``, which say how that is reached, are beside it and not in it: in debug builds,
@@ -152,6 +153,7 @@ struct LookedAt {
     pull.trustedKey = options.trust
     pull.channel = options.channel
     pull.limits = options.network.limits
+    pull.rowLimit = options.rows.maxRows
     pull.authorization = try options.authorization.authorizations(for: [name] + others).authorization(for: name)
     // It is looked at, and installed nowhere.
     pull.allowsUnsigned = options.trust == nil

@@ -23,7 +23,7 @@ extension FailureCode {
   var exitStatus: ProgramStatus {
     switch self {
     case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
-      .held, .forked, .hostileNames, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .inUse,
+      .held, .forked, .hostileNames, .tooManyRows, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .inUse,
       .noPack, .closedChannel, .noHTTP:
       .failed
     case .usage, .invalidArgument, .invalidLocation: .usage

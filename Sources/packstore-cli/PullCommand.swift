@@ -79,6 +79,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var collection: CollectionOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup var rows: RowOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -153,6 +154,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.refetches = refetch || !packs.isEmpty
     options.byteRateLimit = limitRate
     options.limits = network.limits
+    options.rowLimit = rows.maxRows
     options.environment = network.environment
     options.waitsForWriters = !wait.noWait
     options.keptVersionCount = keep

@@ -60,6 +60,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var dryRun = false
 
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
+  @OptionGroup var rows: RowOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var clock: ClockOption
@@ -112,7 +113,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       result = try await Store.repair(
         at: FilePath(store.store), from: donors.map { FilePath($0) }, sites: sites,
         scratch: FilePath(scratch?.path ?? ""), authorize: { try authorizations.authorization(for: $0) },
-        isDryRun: dryRun, waitsForWriters: !wait.noWait
+        options: sourceOptions, isDryRun: dryRun, waitsForWriters: !wait.noWait
       ) { bar.update(Progress($0)) }
     }
     let left = try stillLacking(gaps.left)
@@ -160,14 +161,21 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       remedy: "name the store that it was published from with '--from', or add --drop-lost, and publish again")
   }
 
+  /// How versions of other sites are fetched.
+  private var sourceOptions: Store.PullOptions {
+    var options = Store.PullOptions()
+    options.rowLimit = rows.maxRows
+    return options
+  }
+
   /// A publisher's store is repaired with all versions that the sites offer.
   private func donorsOfSite(
     _ scratch: TemporaryFolder?, _ bar: ProgressBar, _ authorizations: SiteAuthorizations
   ) async throws -> [String] {
     guard let scratch else { return donors }
     let donor = try await SiteDonor.open(
-      sites, scratch: FilePath(scratch.path), authorize: { try authorizations.authorization(for: $0) }, options: .init()
-    )
+      sites, scratch: FilePath(scratch.path), authorize: { try authorizations.authorization(for: $0) },
+      options: sourceOptions)
     do {
       try await donor.fetchAll { bar.update(Progress($0)) }
       await donor.close()

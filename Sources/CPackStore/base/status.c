@@ -27,6 +27,7 @@ pks_status pks__fail_at_path(
     error->system_error = 0;
     error->offset = PKS_NO_OFFSET;
     error->needed = 0;
+    error->limit = 0;
     error->text = text;
     error->asset_offset = 0;
     copy_name(error, path, path_length);
@@ -82,6 +83,7 @@ const char *pks_status_name(pks_status status) {
     case PKS_CONFLICT: return "conflict";
     case PKS_HELD: return "held";
     case PKS_FORKED: return "forked";
+    case PKS_TOO_MANY_ROWS: return "too many rows";
     case PKS_HOSTILE_NAMES: return "hostile names";
     case PKS_OTHER_ORIGIN: return "other origin";
     case PKS_DOWNGRADE: return "downgrade";

@@ -91,6 +91,7 @@ static pks_status apply_chain(
     .layout = request->layout,
     .frame_size = request->frame_size,
     .shared_frame_size = request->shared_frame_size,
+    .max_rows = request->max_rows,
   };
   pks_status status = pks__txn_check_encoding(&encoding, error);
   if (status) { return status; }

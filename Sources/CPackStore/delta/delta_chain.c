@@ -35,6 +35,7 @@ pks_status pks__delta_chain_open(
   pks_error *error
 ) {
   out->count = 0;
+  out->max_rows = request->max_rows;
   if (request->step_count >= PKS_DELTA_CHAIN_MAX || (request->step_count > 0 && !request->steps)) {
     return pks__fail(error, PKS_INVALID_ARGUMENT, "a chain has at most 8 deltas", request->delta.name, PKS_NO_OFFSET);
   }
@@ -120,11 +121,16 @@ static pks__version version_of(const pks__delta_file *file, uint64_t number) {
 /// Applies a delta in the transaction of the middle version that comes of it.
 static pks_status stage_middle(
   pks_txn *txn, const pks__delta_file *file, const pks__delta_origin *from, uint64_t number, const pks_provenance *by,
-  pks__chain_progress *progress, pks_error *error
+  uint64_t max_rows, pks__chain_progress *progress, pks_error *error
 ) {
   // It is read once, and soon.
   pks_add_request request = {
-    .pack = file->header.pack, .level = 1, .context = progress, .progress = pks__chain_progress_report};
+    .pack = file->header.pack,
+    .level = 1,
+    .max_rows = max_rows,
+    .context = progress,
+    .progress = pks__chain_progress_report,
+  };
   pks__ingest ingest;
   pks_add_result result;
   pks_status status = pks__ingest_delta(&ingest, &txn->staging, txn->base, &request, file, from, false, error);
@@ -154,7 +160,7 @@ pks_status pks__delta_chain_make_middle(
     const pks__delta_file *file = &chain->files[i];
     pks__middle_version next = {0};
     status = pks__txn_begin_beside(&next.txn, txn, error);
-    if (!status) { status = stage_middle(next.txn, file, from, number, by, progress, error); }
+    if (!status) { status = stage_middle(next.txn, file, from, number, by, chain->max_rows, progress, error); }
     // What the step read of the one before is in the next one, or in the base.
     pks__middle_version_drop(middle);
     *middle = next;

@@ -22,6 +22,7 @@
 typedef struct pks__delta_chain {
   pks__delta_file files[PKS_DELTA_CHAIN_MAX];  ///< in the order in which they are applied
   uint32_t count;
+  uint64_t max_rows;  ///< for each version that a delta leads to; as in `pks_delivery_request`
 } pks__delta_chain;
 
 /// Opens the deltas of a request, and checks that they are of one pack and that each begins with what the one before makes. To

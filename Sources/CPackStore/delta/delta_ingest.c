@@ -217,6 +217,8 @@ pks_status pks__ingest_delta(
   }
   if (!status) { status = pks__ingest_set_attributes(out, header->attributes, header->attribute_byte_count, error); }
   out->saves_memory = true;
+  out->rows = pks__row_budget_make(request->max_rows);
+  out->row_factor = 1;
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { status = take_items(&walk, error); }
   if (!status && !pks__id_equal(&out->catalog_id, &header->to_catalog)) {

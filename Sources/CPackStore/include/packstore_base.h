@@ -64,6 +64,7 @@ typedef enum pks_status {
   PKS_FORKED = 113,          ///< this process was forked after the store was opened: open it again
   PKS_IS_SITE = 115,         ///< the store is a site's, which only publications change: `pks_txn_options.publication`
   PKS_HOSTILE_NAMES = 114,   ///< paths of the pack were chosen to make look-ups slow: it was not added
+  PKS_TOO_MANY_ROWS = 116,   ///< the pack has more chunks and extents than allowed: `needed` of them, above `limit`
 
   PKS_OTHER_ORIGIN = 120,  ///< the pack is of another origin than what is to change it: `pks_provenance.adopt`
   PKS_DOWNGRADE = 121,     ///< a lower version than was accepted before: `pks_provenance.downgrade`
@@ -90,18 +91,24 @@ typedef enum pks_status {
 
 #define PKS_NO_OFFSET UINT64_MAX
 
+/// Rows of a version, each a chunk of a file or an extent of the layout, that are allowed beyond 64 for each KiB of distinct pages.
+/// One file of 64 GiB that is a single hole has as many, with chunks of the default size.
+enum { PKS_ROWS_MAX = 4 * 1024 * 1024 };
+
 /// What went wrong and where. Plain data, copied freely; `text` is static.
 typedef struct pks_error {
   pks_status status;
-  int32_t system_error;           ///< errno of the failed system call, or 0
-  uint64_t offset;                ///< byte offset within `file`, or PKS_NO_OFFSET
-  uint64_t needed;                ///< PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown
+  int32_t system_error;  ///< errno of the failed system call, or 0
+  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
+  /// PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown; PKS_TOO_MANY_ROWS: rows counted so far
+  uint64_t needed;
+  uint64_t limit;                 ///< PKS_TOO_MANY_ROWS: rows that are allowed
   const char *PKS_NULLABLE text;  ///< what went wrong, in English, static; NULL only until a call has filled it in
   /// Of a read that failed: where in `file` the asset's path begins, which goes to its end; 0: `file` is one name.
   uint32_t asset_offset;
   /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
   /// the store's file, in which `offset` is, then ", asset " and the asset's path.
-  char file[988];
+  char file[980];
 } pks_error;
 
 /// This library's version, of the headers and of what is linked.

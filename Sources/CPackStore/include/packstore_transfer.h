@@ -99,6 +99,13 @@ typedef struct pks_delivery_request {
   /// Wants no frames of data: of the version there is what it is made of, and reading its assets is CORRUPT. For looking at
   /// versions of a site, in a store that is made for that and thrown away
   bool without_frames;
+  /// Rows (chunks of files and extents of the layout) that are allowed beyond 64 for each KiB of the version's distinct pages;
+  /// 0: PKS_ROWS_MAX. Few pages can describe billions of rows, and each row costs time and memory here
+  uint64_t max_rows;
+  void *PKS_NULLABLE context;  ///< for `goes_on`
+  /// May be NULL. Called on the caller's thread in `pks_delivery_next`, `pks_delivery_stage` and `pks_delivery_use_changes`, at
+  /// least every 65,536 rows that are walked; false cancels
+  bool (*PKS_NULLABLE goes_on)(void *PKS_NULLABLE context);
   /// Copied; metadata segments as `pks_snapshot_visit_segments` has them, newest last
   const pks_site_segment *PKS_NULLABLE segments;
   uint32_t segment_count;
@@ -150,8 +157,8 @@ PKS_MUST_CHECK pks_status pks_delivery_use_changes(
 
 /// The next bytes to fetch. Any number may be outstanding; they are given in the order in which they were handed out. As
 /// long as wants go on with one segment, their offsets rise and they do not overlap. Takes long now and then: the catalog
-/// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), NO_SPACE
-/// (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
+/// is walked. Errors are final: CORRUPT (what was authenticated makes no sense, and the publisher must mend it), TOO_MANY_ROWS,
+/// CANCELLED, NO_SPACE (`needed` bytes for all that is still to come), IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status
 pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *PKS_NULLABLE error);
 
@@ -210,7 +217,7 @@ pks_delivery_use_deltas(pks_delivery *delivery, const pks_delivery_chain *chain,
 /// Stages the version, when all was given: what the store had and what came. Nothing is encoded again, but for what a
 /// delta brought. `result` may be NULL. Whatever it returns, the delivery is then good for nothing but
 /// `pks_delivery_close`; what came is kept until that discards it. Errors: INVALID_ARGUMENT (something is still wanted),
-/// CONFLICT (the transaction changed the pack since), CORRUPT (the version makes no sense), NO_SPACE, IO_ERROR,
+/// CONFLICT (the transaction changed the pack since), CORRUPT (the version makes no sense), CANCELLED, NO_SPACE, IO_ERROR,
 /// OUT_OF_MEMORY; of a delta also those of `pks_txn_apply_delta`.
 PKS_MUST_CHECK pks_status
 pks_delivery_stage(pks_add_result *PKS_NULLABLE result, pks_delivery *delivery, pks_error *PKS_NULLABLE error);
@@ -271,8 +278,9 @@ typedef struct pks_apply_request {
   pks_layout layout;
   uint32_t frame_size;
   uint32_t shared_frame_size;
+  uint64_t max_rows;  ///< as in `pks_delivery_request`, of each version that a delta of the chain leads to
   void *PKS_NULLABLE context;
-  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< likewise
+  bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< as `level`
 } pks_apply_request;
 
 /// Stages the version that a delta leads to as the pack's current version, with its number, its date and its content. The
@@ -288,7 +296,7 @@ typedef struct pks_apply_request {
 ///
 /// `result` may be NULL. Errors: INVALID_ARGUMENT, NOT_FOUND
 /// (the version that it begins with is not kept; `pks_error.file` names it), OTHER_ORIGIN, DOWNGRADE, EXISTS, HELD,
-/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, NEWER_FORMAT, PURGED.
+/// TOO_MANY_ROWS, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, NEWER_FORMAT, PURGED.
 PKS_MUST_CHECK pks_status pks_txn_apply_delta(
   pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_apply_request *request, pks_error *PKS_NULLABLE error
 );

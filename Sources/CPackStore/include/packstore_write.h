@@ -177,12 +177,14 @@ typedef struct pks_add_request {
   /// May be NULL. A file that begins with this line is a refusal, PKS_NOTICE_SECRET: for the first line of files with secrets. A
   /// byte order mark before it is skipped; the line ends with a line feed, a carriage return, or the file.
   const char *PKS_NULLABLE refused_first_line;
+  /// As in `pks_delivery_request`: a client with the same limit can pull the version. 0: PKS_ROWS_MAX
+  uint64_t max_rows;
   void *PKS_NULLABLE context;  ///< for the callbacks
   /// May be NULL. Whether something of the folder is to be left out, with all that lies in it if it is a folder. `path` is relative
   /// to the folder, on loan until it returns, and NOT NUL-terminated; its last part need not be valid UTF-8, and cannot be stored
   /// then. Not asked where `entries` are given
   bool (*PKS_NULLABLE skip)(void *PKS_NULLABLE context, const char *path, size_t path_length, bool is_folder);
-  /// May be NULL. Called with every phase, and every 16 MiB or 1000 files, on the caller's thread; false cancels
+  /// May be NULL. Called with every phase, and every 16 MiB, 1000 files or 65,536 rows, on the caller's thread; false cancels
   bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);
   /// May be NULL. Called on the caller's thread
   void (*PKS_NULLABLE notice)(void *PKS_NULLABLE context, const pks_add_notice *notice);
@@ -223,7 +225,7 @@ typedef struct pks_add_result {
 /// Private memory stays bounded whatever the folder holds. The result is a function of what is added, the store and
 /// libzstd's version alone; `result` may be NULL. On an error the transaction stays as it was before the call. Errors:
 /// INVALID_ARGUMENT, NOT_FOUND (no such folder), OTHER_ORIGIN (the pack is not local), WRONG_KIND (the folder, or what is
-/// selected), REFUSED, SOURCE_CHANGED, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// selected), REFUSED, SOURCE_CHANGED, TOO_MANY_ROWS, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_txn_add_folder(
   pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_add_request *request, pks_error *PKS_NULLABLE error
 );

@@ -216,7 +216,8 @@ pks_status pks__dedup_pass_chunk(
   pks__dedup_pass *pass, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
 ) {
   pks__catalog_chunk row = {.id = *id, .length = pks__put32(length)};
-  pks_status status = pks__rows_append(&pass->chunk_rows, &row, error);
+  pks_status status = pks__ingest_add_row(pass->ingest, PKS_PHASE_STORE, error);
+  if (!status) { status = pks__rows_append(&pass->chunk_rows, &row, error); }
   pass->ingest->result.chunk_count++;
   if (!status) {
     status =
@@ -434,6 +435,7 @@ pks_status pks__dedup_pass_finish(pks__dedup_pass *pass, pks_error *error) {
   const pks__version *current = pks__generation_current(&ingest->base->generation, ingest->request.pack);
   ingest->result.unchanged = current && pks__version_is(current, &ingest->catalog_id, &ingest->attributes_id);
   if (ingest->result.unchanged) { ingest->result.restored_count += pass->indexed_count; }
-  status = pks__frame_pipeline_finish(&ingest->frames, error);
+  status = pks__ingest_check_rows(ingest, error);
+  if (!status) { status = pks__frame_pipeline_finish(&ingest->frames, error); }
   return status ? status : pks__ingest_report(ingest, PKS_PHASE_STORE, error);
 }

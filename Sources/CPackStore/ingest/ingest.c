@@ -90,6 +90,21 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
   return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
+pks_status pks__ingest_add_row(pks__ingest *ingest, pks_phase phase, pks_error *error) {
+  pks__row_budget *budget = &ingest->rows;
+  pks__row_budget_add(budget, 1);
+  if (budget->count % PKS__ROWS_PER_TICK != 0) { return PKS_OK; }
+  budget->page_bytes = ingest->pages.page_bytes;
+  bool is_above = ingest->row_factor > 0 && budget->count / ingest->row_factor > pks__row_budget_limit(budget);
+  return is_above ? pks__row_budget_check(budget, ingest->request.pack, error)
+                  : pks__ingest_report(ingest, phase, error);
+}
+
+pks_status pks__ingest_check_rows(pks__ingest *ingest, pks_error *error) {
+  ingest->rows.page_bytes = ingest->pages.page_bytes;
+  return ingest->row_factor > 0 ? pks__row_budget_check(&ingest->rows, ingest->request.pack, error) : PKS_OK;
+}
+
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error) {
   ingest->pool = pks__pool_create(ingest->thread_count);
   if (!ingest->pool) { return pks__fail_memory(error); }

@@ -21,6 +21,7 @@
 
 #include "catalog/catalog.h"
 #include "catalog/entry_list.h"
+#include "catalog/row_budget.h"
 #include "codec/chunker.h"
 #include "index/run_writer.h"
 #include "ingest/kind_forms.h"
@@ -120,6 +121,10 @@ typedef struct pks__ingest {
   pks__scratch attributes;  ///< of the version that is made; empty: none
   pks__id attributes_id;    ///< their SHA-256; zero: none
   bool is_kept;             ///< what is laid out is a version that is not the current one: the run gets no records
+  pks__row_budget rows;     ///< rows of the version; `pages` counts its distinct pages
+  /// 0: rows are not limited. Else they are checked against `rows` at the end, and against this many times as much while pages are
+  /// still to come, which allow more
+  uint32_t row_factor;
   uint64_t bytes_done;
   pks_add_result result;
   pks__run_writer run;
@@ -150,6 +155,12 @@ pks_status pks__ingest_set_attributes(pks__ingest *ingest, const void *bytes, si
 pks_status pks__ingest_load_attributes(
   pks__ingest *ingest, pks__page_source pages, const pks__id *id, pks_error *error
 );
+
+/// Counts a row of the version. Every PKS__ROWS_PER_TICK rows, reports the phase, and fails with TOO_MANY_ROWS if rows are more
+/// than `row_factor` times as many as the pages so far allow. CANCELLED if the caller cancels.
+pks_status pks__ingest_add_row(pks__ingest *ingest, pks_phase phase, pks_error *error);
+/// TOO_MANY_ROWS if the version has more rows than all of its pages allow.
+pks_status pks__ingest_check_rows(pks__ingest *ingest, pks_error *error);
 
 /// Says how far the ingest is. The phases begin and end with a report, however little there is to do. CANCELLED when the
 /// caller says so.

@@ -285,6 +285,10 @@ pks_status pks__ingest_folder(
   if (!status) { status = scan(out, &source, error); }
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { out->frames.series.has_long_blocks = true; }
+  // A sparse file may precede dense files in the order of paths: the pages of the dense files allow its rows.
+  enum { ROW_FACTOR = 4 };
+  out->rows = pks__row_budget_make(request->max_rows);
+  out->row_factor = ROW_FACTOR;
   if (!status) { status = choose_forms(out, &source, error); }
   if (!status) { status = store_source(out, &source, error); }
   if (status && source.vfs) { status = explain(out, &source, status, error); }

@@ -109,7 +109,8 @@ static const pks__segment_id *segment_id(const pks__ingest *ingest, const piece 
 // MARK: - Layout
 
 static pks_status add_layout_extent(assembler *assembler, const pks__layout_extent *extent, pks_error *error) {
-  pks_status status = pks__rows_append(&assembler->layout_rows, extent, error);
+  pks_status status = pks__ingest_add_row(assembler->ingest, PKS_PHASE_COMMIT, error);
+  if (!status) { status = pks__rows_append(&assembler->layout_rows, extent, error); }
   return status ? status : pks__segment_set_add(&assembler->layout_segments, &extent->segment, error);
 }
 
@@ -507,6 +508,7 @@ pks_status pks__ingest_lay_out(pks__ingest *ingest, uint64_t number, bool sync, 
   pks_status status = add_new_frames(&assembler, error);
   if (!status) { status = assemble_assets(&assembler, error); }
   if (!status) { status = finish_layout(&assembler, number, error); }
+  if (!status) { status = pks__ingest_check_rows(ingest, error); }
   if (!status) { status = finish_run(&assembler, sync, error); }
   ingest->result.new_stored_bytes = ingest->frames.series.stored_bytes + ingest->pages.series.stored_bytes;
   release(&assembler);

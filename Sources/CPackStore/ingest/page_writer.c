@@ -15,6 +15,8 @@ pks_status pks__page_writer_open(
   pks__scratch_init(&out->ids, &staging->scratch);
   pks__hash_map_init(&out->by_id, &staging->scratch);
   pks__segment_set_init(&out->reused, &staging->scratch);
+  pks__scratch_init(&out->reused_ids, &staging->scratch);
+  pks__hash_map_init(&out->reused_by_id, &staging->scratch);
   return out->encoder ? PKS_OK : pks__fail_memory(error);
 }
 
@@ -23,6 +25,8 @@ void pks__page_writer_close(pks__page_writer *pages) {
   pks__scratch_free(&pages->ids);
   pks__hash_map_free(&pages->by_id);
   pks__segment_set_free(&pages->reused);
+  pks__scratch_free(&pages->reused_ids);
+  pks__hash_map_free(&pages->reused_by_id);
   pks__scratch_free(&pages->encoded);
   pks__encoder_destroy(pages->encoder);
   *pages = (pks__page_writer){0};
@@ -65,16 +69,41 @@ static pks_status write_page(
   return status ? status : pks__hash_map_insert_id(&pages->by_id, id, index, error);
 }
 
+static const pks__id *reused_id(const void *context, uint32_t index) {
+  const pks__page_writer *pages = context;
+  return PKS__SCRATCH_AT(&pages->reused_ids, const pks__id, index);
+}
+
+/// Whether the page was found in the base before.
+static bool is_reused(const pks__page_writer *pages, const pks__id *id) {
+  uint32_t index;
+  return pks__hash_map_find_id(&pages->reused_by_id, id, reused_id, pages, &index);
+}
+
+/// Notes that the layout needs a segment of the base, which has the page.
+static pks_status reuse_page(
+  pks__page_writer *pages, const pks__id *id, const pks__segment_id *segment, pks_error *error
+) {
+  uint64_t count = PKS__SCRATCH_COUNT(&pages->reused_ids, pks__id);
+  if (count == UINT32_MAX) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many pages for one pack", NULL, PKS_NO_OFFSET);
+  }
+  pks_status status = pks__segment_set_add(&pages->reused, segment, error);
+  if (!status) { status = pks__scratch_append(&pages->reused_ids, id, sizeof *id, error); }
+  return status ? status : pks__hash_map_insert_id(&pages->reused_by_id, id, (uint32_t)count, error);
+}
+
 static pks_status put_page(void *context, const void *page, size_t length, pks__id *id, pks_error *error) {
   pks__page_writer *pages = context;
   pages->base->store->sha256(page, length, id->bytes);
-  if (is_written(pages, id)) { return PKS_OK; }
+  if (is_written(pages, id) || is_reused(pages, id)) { return PKS_OK; }
   pks__chunk_ref ref;
   bool found;
   pks_status status =
     pks__reliance_find_chunk(pages->reliance, pages->base, id, PKS__SEGMENT_METADATA, &ref, &found, error);
-  if (!status && found) { return pks__segment_set_add(&pages->reused, &ref.segment->id, error); }
-  return status ? status : write_page(pages, page, length, id, error);
+  if (status) { return status; }
+  pages->page_bytes += length;
+  return found ? reuse_page(pages, id, &ref.segment->id, error) : write_page(pages, page, length, id, error);
 }
 
 pks__page_sink pks__page_writer_sink(pks__page_writer *pages) {

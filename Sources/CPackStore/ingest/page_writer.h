@@ -15,6 +15,9 @@ typedef struct pks__page_writer {
   pks__scratch ids;         ///< pks__id of every page written
   pks__hash_map by_id;      ///< id -> index in `ids`
   pks__segment_set reused;  ///< segments that hold pages put here again
+  pks__scratch reused_ids;  ///< pks__id of every page found in the base
+  pks__hash_map reused_by_id;
+  uint64_t page_bytes;  ///< of distinct pages, written or found in the base
   pks__encoder *encoder;
   pks__scratch encoded;
 } pks__page_writer;

@@ -427,6 +427,7 @@ static pks_status apply_deltas(pks_delivery *delivery, pks_add_result *result, p
     .provenance = delivery->provenance,
     .set_priority = delivery->set_priority,
     .priority = delivery->priority,
+    .max_rows = delivery->context.max_rows,
     .context = chain->progress_context,
     .progress = chain->progress,
   };

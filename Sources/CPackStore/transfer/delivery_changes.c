@@ -133,7 +133,8 @@ static pks_status put_row(catalog_making *making, uint64_t size, const pks__id *
   if (!fits) { return fail(making->changes, error); }
   pks__catalog_chunk row = {.id = *id, .length = pks__put32(length)};
   making->size += length;
-  return pks__rows_append(&making->rows, &row, error);
+  pks_status status = pks__rows_append(&making->rows, &row, error);
+  return status ? status : pks__delivery_tick(making->changes->context, error);
 }
 
 static pks_status put_kept(catalog_making *making, uint64_t size, const pks__delta_step *step, pks_error *error) {

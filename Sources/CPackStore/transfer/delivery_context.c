@@ -15,6 +15,9 @@ void pks__delivery_context_init(
     .version = request->version,
     .committed_at_ns = request->committed_at_ns,
     .without_frames = request->without_frames,
+    .max_rows = request->max_rows,
+    .goes_on_context = request->context,
+    .goes_on = request->goes_on,
   };
   (void)snprintf(context->pack, sizeof context->pack, "%s", request->pack);
   memcpy(context->catalog.bytes, request->catalog, sizeof context->catalog.bytes);
@@ -65,6 +68,12 @@ pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64
   (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", context->pack, PKS_NO_OFFSET);
   if (error) { error->needed = needed; }
   return PKS_NO_SPACE;
+}
+
+pks_status pks__delivery_tick(pks__delivery_context *context, pks_error *error) {
+  bool is_due = ++context->ticks % PKS__ROWS_PER_TICK == 0 && context->goes_on;
+  if (!is_due || context->goes_on(context->goes_on_context)) { return PKS_OK; }
+  return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
 pks_status pks__delivery_corrupt(const pks__delivery_context *context, const char *text, pks_error *error) {

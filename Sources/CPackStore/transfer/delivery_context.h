@@ -1,11 +1,12 @@
 /// What every part of a delivery knows: which version comes, where to, and what is there of it.
 ///
-/// Set when the delivery begins, and read by its parts from then on; only `incoming` changes, through its own functions.
+/// Set when the delivery begins, and read by its parts from then on; only `incoming` and `ticks` change, through functions.
 /// It also frees the arrays of all parts at the end.
 /// Owner: `delivery_context.c`.
 #ifndef PKS_TRANSFER_DELIVERY_CONTEXT_H
 #define PKS_TRANSFER_DELIVERY_CONTEXT_H
 
+#include "catalog/row_budget.h"
 #include "codec/codec.h"
 #include "commit/transaction.h"
 #include "transfer/transfer_staging.h"
@@ -20,10 +21,14 @@ typedef struct pks__delivery_context {
   pks__id attributes;  ///< zero: the version has none
   int64_t committed_at_ns;
   bool without_frames;    ///< holes are written in the place of frames
+  uint64_t max_rows;      ///< as in `pks_delivery_request`
+  void *goes_on_context;  ///< of `goes_on`
+  bool (*goes_on)(void *context);
+  uint64_t ticks;         ///< rows walked since the delivery began
   pks__decoder *decoder;  ///< one for all parts: each is done with it before another one begins
   pks__transfer_staging incoming;
-  pks__scratch *arrays[56];  ///< of all parts, to be freed
-  pks__hash_map *maps[10];   ///< likewise
+  pks__scratch *arrays[60];  ///< of all parts, to be freed
+  pks__hash_map *maps[12];   ///< likewise
   size_t array_count, map_count;
 } pks__delivery_context;
 
@@ -43,6 +48,9 @@ void pks__delivery_context_leave(pks__delivery_context *context);
 
 /// NO_SPACE, with what is needed, when there is no room for so many bytes.
 pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64_t needed, pks_error *error);
+
+/// Called for each row of a walk: CANCELLED if the caller cancels, which is checked every PKS__ROWS_PER_TICK rows.
+pks_status pks__delivery_tick(pks__delivery_context *context, pks_error *error);
 
 /// Fails with CORRUPT, naming the pack.
 pks_status pks__delivery_corrupt(const pks__delivery_context *context, const char *text, pks_error *error);

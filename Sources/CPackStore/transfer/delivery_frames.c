@@ -24,6 +24,12 @@ void pks__delivery_frames_init(
 
 // MARK: - The ingest
 
+static bool goes_on(void *context, const pks_progress *progress) {
+  (void)progress;
+  const pks__delivery_context *delivery = context;
+  return !delivery->goes_on || delivery->goes_on(delivery->goes_on_context);
+}
+
 pks_status pks__delivery_frames_open(
   pks__delivery_frames *frames, pks__staging *staging, const pks_add_request *encoding, bool sync, pks_error *error
 ) {
@@ -36,6 +42,8 @@ pks_status pks__delivery_frames_open(
     .attributes = context->attributes,
     .pages = pks__delivery_pages_source(frames->pages),
     .sink = &context->incoming.sink,
+    .context = context,
+    .progress = goes_on,
   };
   frames->has_ingest = true;
   pks_status status = pks__ingest_version_open(ingest, staging, context->base, &request, 1, sync, error);
@@ -431,6 +439,8 @@ pks_status pks__delivery_frames_walk_kept(
     .attributes = kept->attributes,
     .pages = pks__snapshot_pages(base),
     .fetch = pks__own_chunks_fetch(&own),
+    .context = frames->context,
+    .progress = goes_on,
   };
   frames->has_ingest = true;
   pks_status status = pks__ingest_version(&frames->ingest, staging, base, &request, sync, error);

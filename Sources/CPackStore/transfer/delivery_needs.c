@@ -57,7 +57,6 @@ typedef struct scan {
   bool more, old_more;
   pks__scratch last_path;   ///< those before it, as far as they begin it, lie in it
   pks__scratch beginnings;  ///< uint32_t: their lengths
-  uint64_t chunk_count;     ///< of the whole version
 } scan;
 
 /// Whether no file, link or empty folder stands where the path needs a folder. Paths that begin like another one come
@@ -165,23 +164,25 @@ static pks_status scan_chunk(
   return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
 }
 
+/// Counts the rows of an entry before they are walked. All pages of the catalog have been received.
+static pks_status spend_rows(pks__delivery_needs *needs, uint64_t rows, pks_error *error) {
+  pks__row_budget *budget = &needs->pages->rows;
+  pks__row_budget_add(budget, rows);
+  return pks__row_budget_check(budget, needs->context->pack, error);
+}
+
 static pks_status scan_chunks(scan *scan, const pks__catalog_entry *entry, pks_error *error) {
-  // Lists may have the same page many times, so few pages can speak of any number of chunks.
-  if (entry->chunk_count > UINT32_MAX - scan->chunk_count) {
-    return pks__fail_at_path(
-      error, PKS_CORRUPT, "the version has more chunks than can be numbered", entry->path, entry->path_length
-    );
-  }
-  scan->chunk_count += entry->chunk_count;
+  pks_status status = spend_rows(scan->needs, entry->chunk_count, error);
+  if (status) { return status; }
   pks__chunk_cursor chunks;
   pks__chunk_cursor_init(&chunks, pks__delivery_pages_source(scan->needs->pages), entry);
   uint64_t size = 0;
-  pks_status status = PKS_OK;
   for (bool more = true; !status && more;) {
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (status || !more) { break; }
     status = scan_chunk(scan, entry, &chunk, size, error);
+    if (!status) { status = pks__delivery_tick(scan->needs->context, error); }
     size += pks__get32(chunk.length);
   }
   pks__chunk_cursor_free(&chunks);
@@ -214,6 +215,7 @@ static pks_status scan_entry(scan *scan, pks_error *error) {
   pks_status status = pks__catalog_entry_read(&scan->entries, &entry, error);
   if (!status) { status = check_folders(scan, &entry, error); }
   if (!status && entry.kind == PKS__RECORD_FILE) { status = scan_file(scan, &entry, error); }
+  if (!status) { status = pks__delivery_tick(scan->needs->context, error); }
   return status ? status : pks__tree_cursor_next(&scan->entries, &scan->more, error);
 }
 
@@ -344,6 +346,8 @@ static pks_status take_layout_entry(
   bool fits = pks__layout_entry_decode(item->body, item->body_length, &entry) && entry.extent_count <= file->chunk_count
     && (!entry.mapped || entry.extent_count == 1);
   if (!fits) { return pks__delivery_needs_corrupt(needs, file, "bad layout entry", error); }
+  // The pages of the list are still to come and allow rows as well: the sum is checked after them.
+  pks__row_budget_add(&needs->pages->rows, entry.extent_count);
   file->mapped = entry.mapped;
   file->layout_length = (uint32_t)item->body_length;
   pks_status status = append_text(needs, item->body, item->body_length, &file->layout, error);
@@ -409,7 +413,8 @@ static pks_status measure_arrived(
   for (bool more = true; more;) {
     pks__catalog_chunk chunk;
     uint64_t at = number + out->chunks;
-    status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
+    status = pks__delivery_tick(needs->context, error);
+    if (!status) { status = pks__chunk_cursor_next(&chunks, &chunk, &more, error); }
     if (status || !more || at >= written->count) { break; }
     const pks__id *id = PKS__SCRATCH_AT(&needs->ingest->new_ids, const pks__id, at);
     bool goes_on = out->chunks == 0 || written->follows(written->context, (uint32_t)at);
@@ -463,6 +468,7 @@ static pks_status list_all_chunks(
     status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
     if (!status && more && number >= part->chunks) { status = add_missing(needs, &chunk, index, offset, false, error); }
     if (more) { offset += pks__get32(chunk.length); }
+    if (!status) { status = pks__delivery_tick(needs->context, error); }
   }
   pks__chunk_cursor_free(&chunks);
   file->end = pks__delivery_needs_chunk_count(needs);

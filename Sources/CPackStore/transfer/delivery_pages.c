@@ -7,8 +7,9 @@ void pks__delivery_pages_init(
   pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site
 ) {
   *pages = (pks__delivery_pages){.context = context, .wants = wants, .site = site};
-  pks__scratch *arrays[] = {&pages->tasks, &pages->waiting, &pages->seen, &pages->page};
-  pks__hash_map *maps[] = {&pages->seen_by_id};
+  pages->rows = pks__row_budget_make(context->max_rows);
+  pks__scratch *arrays[] = {&pages->tasks, &pages->waiting, &pages->seen, &pages->counted, &pages->page};
+  pks__hash_map *maps[] = {&pages->seen_by_id, &pages->counted_by_id};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
 }
 
@@ -156,16 +157,34 @@ static pks_status look_into(
   return PKS_OK;
 }
 
+static const pks__id *counted_id(const void *context, uint32_t index) {
+  const pks__delivery_pages *pages = context;
+  return PKS__SCRATCH_AT(&pages->counted, const pks__id, index);
+}
+
+/// Counts the bytes of a page, unless they were counted before.
+static pks_status count_page(pks__delivery_pages *pages, const pks__id *id, uint64_t byte_count, pks_error *error) {
+  uint32_t index;
+  if (pks__hash_map_find_id(&pages->counted_by_id, id, counted_id, pages, &index)) { return PKS_OK; }
+  uint64_t count = PKS__SCRATCH_COUNT(&pages->counted, pks__id);
+  if (count == UINT32_MAX) { return pks__delivery_corrupt(pages->context, "too many pages", error); }
+  pages->rows.page_bytes += byte_count;
+  pks_status status = pks__scratch_append(&pages->counted, id, sizeof *id, error);
+  return status ? status : pks__hash_map_insert_id(&pages->counted_by_id, id, (uint32_t)count, error);
+}
+
 /// Looks into the page of a task, or puts the task aside when the page is not there.
 static pks_status do_task(
   pks__delivery_pages *pages, const pks__page_task *task, const pks__layout_visitor *visitor, pks_error *error
 ) {
   bool found, is_leaf = is_leaf_of_list(task);
-  if (is_leaf && pks__transfer_staging_has_blob(&pages->context->incoming, &task->id)) { return PKS_OK; }
+  uint64_t length = is_leaf ? pks__transfer_staging_blob_length(&pages->context->incoming, &task->id) : 0;
+  if (length > 0) { return count_page(pages, &task->id, length, error); }
   pks_status status = find_page(pages, &task->id, &pages->page, &found, error);
   if (status) { return status; }
-  if (found) { return is_leaf ? PKS_OK : look_into(pages, task, visitor, error); }
-  return pks__scratch_append(&pages->waiting, task, sizeof *task, error);
+  if (!found) { return pks__scratch_append(&pages->waiting, task, sizeof *task, error); }
+  status = count_page(pages, &task->id, pages->page.length, error);
+  return status || is_leaf ? status : look_into(pages, task, visitor, error);
 }
 
 static pks_status do_tasks(pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error) {
@@ -173,6 +192,7 @@ static pks_status do_tasks(pks__delivery_pages *pages, const pks__layout_visitor
   while (!status && pages->next_task < PKS__SCRATCH_COUNT(&pages->tasks, pks__page_task)) {
     pks__page_task task = *PKS__SCRATCH_AT(&pages->tasks, const pks__page_task, pages->next_task++);
     status = do_task(pages, &task, visitor, error);
+    if (!status) { status = pks__delivery_tick(pages->context, error); }
   }
   return status;
 }

@@ -5,6 +5,7 @@
 ///            pages that hang on it; so the trees come level by level.
 ///   waiting  tasks whose page is not here yet.
 ///   seen     pages that a task was made for, but for those of the layout: nothing is looked into twice.
+///   counted  pages whose bytes allow rows (`catalog/row_budget.h`): each once, whether it was received or was in the base.
 ///
 /// States of a task: to do -> done, when its page is here and was looked into; or to do -> waiting -> to do, once pages
 /// or tables came. Without wants after `pks__delivery_pages_want`, all pages are here.
@@ -40,6 +41,9 @@ typedef struct pks__delivery_pages {
   pks__scratch waiting;  ///< pks__page_task
   pks__scratch seen;     ///< pks__page_task without files
   pks__hash_map seen_by_id;
+  pks__scratch counted;  ///< pks__id of the pages in `rows.page_bytes`
+  pks__hash_map counted_by_id;
+  pks__row_budget rows;  ///< rows of the version; the needs add them
   pks__scratch page;     ///< the one that is looked into
   uint64_t given_bytes;  ///< of pages, as the site stores them
 } pks__delivery_pages;

@@ -75,6 +75,8 @@ static pks_status next_extent(extent_walk *walk, pks_error *error) {
   if (status) { return status; }
   uint64_t length = more ? pks__get64(walk->extent.length) : 0;
   walk->begin = walk->end;
+  status = pks__delivery_tick(walk->plan->context, error);
+  if (status) { return status; }
   bool fits = length > 0 && length <= walk->file->size - walk->begin;
   if (!fits) {
     const char *text = "the layout does not lead to all of the asset";
@@ -117,6 +119,7 @@ static pks_status visit_file(
     status = seek_extent(&walk, pks__delivery_needs_chunk(plan->needs, i), error);
     if (!status) { status = find_segment(&walk, &segment, error); }
     if (!status) { status = visit(&walk, segment, i, error); }
+    if (!status) { status = pks__delivery_tick(plan->context, error); }
   }
   pks__extent_cursor_free(&walk.extents);
   return status;
@@ -156,7 +159,8 @@ static pks_status number_none(pks__delivery_plan *plan, pks_error *error) {
 }
 
 pks_status pks__delivery_plan_want_tables(pks__delivery_plan *plan, pks_error *error) {
-  pks_status status = number_none(plan, error);
+  pks_status status = pks__row_budget_check(&plan->needs->pages->rows, plan->context->pack, error);
+  if (!status) { status = number_none(plan, error); }
   if (!status) { status = visit_files(plan, note_segment, error); }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&plan->segments, needed_segment); i++) {
     status = pks__delivery_site_want_table(plan->site, needed_at(plan, i)->segment, error);

@@ -117,6 +117,11 @@ bool pks__transfer_staging_has_blob(const pks__transfer_staging *incoming, const
   return find_blob(incoming, id);
 }
 
+uint64_t pks__transfer_staging_blob_length(const pks__transfer_staging *incoming, const pks__id *id) {
+  const blob *found = find_blob(incoming, id);
+  return found ? found->length : 0;
+}
+
 pks_status pks__transfer_staging_put_blob(
   pks__transfer_staging *incoming, const pks__id *id, const void *bytes, size_t byte_count, pks_error *error
 ) {

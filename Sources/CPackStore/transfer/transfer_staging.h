@@ -55,6 +55,8 @@ pks_status pks__transfer_staging_put_blob(
   pks__transfer_staging *incoming, const pks__id *id, const void *bytes, size_t byte_count, pks_error *error
 );
 bool pks__transfer_staging_has_blob(const pks__transfer_staging *incoming, const pks__id *id);
+/// The bytes of a blob; 0 if the blob is missing.
+uint64_t pks__transfer_staging_blob_length(const pks__transfer_staging *incoming, const pks__id *id);
 /// Reads a blob. `out` is emptied first.
 pks_status pks__transfer_staging_get_blob(
   pks__transfer_staging *incoming, const pks__id *id, pks__scratch *out, bool *found, pks_error *error

@@ -82,6 +82,11 @@ extension Store {
     /// What a server, or a network in between, may cost before it is given up.
     public var limits = NetworkLimits()
 
+    /// How many rows a version may have beyond 64 for each KiB of its distinct pages: a row is a chunk of a file or an extent of
+    /// the layout. By default 4,194,304; about 64 GiB of holes in sparse files have as many. More is `tooManyRows`, also from a
+    /// folder or an archive: few bytes of metadata can describe billions of rows.
+    public var rowLimit: Int?
+
     public var durability: Durability = .durable
 
     /// Waits at the commit while another writer holds the lock, and while another process pulls the same version;

@@ -435,7 +435,7 @@ final class Puller {
     do {
       return try Delivery.open(
         manifest, priority: priority, placement: placement, by: provenance, withoutFrames: options.leavesOutFrames,
-        in: transaction)
+        rowLimit: options.rowLimit, in: transaction)
     } catch let error as PackStoreError where error.code == .busy {
       throw VersionIsBusy()
     }

@@ -69,6 +69,7 @@ private func withRequest<Result>(
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0
   request.layout = options.layout.core
+  request.max_rows = coreRowLimit(options.rowLimit)
   request.progress = observeProgress
   let digest = delta.info.headerDigest.bytes
   return withContext(&observer) { context in

@@ -31,20 +31,21 @@ package final class Delivery {
   ///   - placement: the placement that the version specifies; `nil` if it is unknown.
   ///   - provenance: the origin of the version, and the signed file that lists it.
   ///   - withoutFrames: whether to request no frames: the version can be inspected, but its assets cannot be read.
+  ///   - rowLimit: like `Store.PullOptions.rowLimit`.
   /// - Returns: `nil` if the version is already the pack's current version and complete. A pending adoption is then staged.
   /// - Throws: `otherOrigin`, `downgrade`, `stale`; `busy` if another process delivers the same version: begin a new transaction
   ///   later; `exists` if other content has the version's number; `held`; `invalidArgument`; `noSpace`, `ioError`, `outOfMemory`,
   ///   `corrupt`.
   package static func open(
     _ manifest: VersionManifest, priority: Int32, placement: Placement? = nil, by provenance: Provenance,
-    withoutFrames: Bool = false, in transaction: borrowing Transaction
+    withoutFrames: Bool = false, rowLimit: Int? = nil, in transaction: borrowing Transaction
   ) throws -> Delivery? {
     var pointer: OpaquePointer?
     var isNeeded = false
     let placement = try transaction.hold.corePlacement(placement, of: manifest.pack)
     do {
       try check { error in
-        manifest.withCore(priority, placement, provenance, withoutFrames: withoutFrames) {
+        manifest.withCore(priority, placement, provenance, withoutFrames: withoutFrames, rowLimit) {
           pks_delivery_open(&pointer, &isNeeded, transaction.hold.pointer, $0, error)
         }
       }
@@ -112,6 +113,9 @@ package final class Delivery {
   }
 
   /// Returns the next request. Any number of requests may be outstanding.
+  ///
+  /// - Throws: `CancellationError` if the surrounding task is cancelled while a catalog is walked; `tooManyRows`, `corrupt`,
+  ///   `noSpace`, `ioError`, `outOfMemory`.
   package func next() throws -> NextWant {
     var want = pks_want()
     var next = PKS_NEXT_DONE
@@ -184,7 +188,7 @@ extension VersionManifest {
   /// Calls `body` with the core's request. The pointer is valid only during the call.
   fileprivate func withCore<Result>(
     _ priority: Int32, _ placement: pks_placement, _ provenance: Provenance, withoutFrames: Bool,
-    _ body: (UnsafePointer<pks_delivery_request>) -> Result
+    _ rowLimit: Int?, _ body: (UnsafePointer<pks_delivery_request>) -> Result
   ) -> Result {
     let segments = segments.map { segment in
       var site = pks_site_segment()
@@ -206,6 +210,8 @@ extension VersionManifest {
     request.priority = priority
     request.placement = placement
     request.without_frames = withoutFrames
+    request.max_rows = coreRowLimit(rowLimit)
+    request.goes_on = { _ in !Task.isCancelled }
     request.segment_count = UInt32(segments.count)
     return pack.name.withCString { name in
       segments.withUnsafeBufferPointer { segments in

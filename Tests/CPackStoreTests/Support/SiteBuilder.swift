@@ -18,6 +18,9 @@ struct SiteBuilder {
   var files: [File]
   /// Bytes of entries that are no files, by path.
   var entries: [String: [UInt8]] = [:]
+  /// Bytes of entries of the layout whose files are in ``entries``, by path, and how many files these are.
+  var layoutEntries: [String: [UInt8]] = [:]
+  private var otherFiles: (count: UInt64, bytes: UInt64) = (0, 0)
   var average: UInt32 = 1024
   let box = PageBox()
   private(set) var dataID: [UInt8]
@@ -75,8 +78,52 @@ struct SiteBuilder {
     (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
   }
 
+  /// Adds a file of the first file's chunk again and again: 64 rows in a leaf, and above it `levels` pages that name the page below
+  /// `children` times. The layout has no entry for it.
+  mutating func addRepeated(_ path: String, levels: Int, children: Int) {
+    func page(_ level: Int, _ items: [[UInt8]]) -> pks__id {
+      let page = [2, UInt8(level), 36, 0] + Self.number(UInt64(items.count), 4) + items.joined()
+      let id = pks__id(of: page)
+      box.pages[id.array] = page
+      return id
+    }
+    var id = page(0, Array(repeating: row(of: files[0].chunks[0]), count: 64)), below: UInt64 = 64
+    for level in 0..<levels {
+      id = page(level + 1, Array(repeating: id.array + Self.number(below, 8), count: children))
+      below *= UInt64(children)
+    }
+    entries[path] = entry(of: below, UInt8(levels), id)
+  }
+
+  /// Adds a file of the first file's chunk, `count` times, in canonical form. Of its extents the layout has the first one, which is
+  /// not looked at, for the chunk belongs to the first file.
+  mutating func addRun(_ path: String, count: UInt64) throws {
+    var writer = pks__tree_writer(), list = pks__tree()
+    pks__tree_writer_init(&writer, box.sink, PKS__TREE_LIST, 36)
+    defer { pks__tree_writer_free(&writer) }
+    let row = row(of: files[0].chunks[0])
+    for _ in 0..<count { try attempt { pks__tree_writer_append(&writer, row, $0) } }
+    try attempt { pks__tree_writer_finish(&writer, &list, $0) }
+    entries[path] = entry(of: count, UInt8(list.height), list.root)
+    layoutEntries[path] = [0, 1] + self.row(of: files[0].extents[0])
+    otherFiles.count += 1
+    otherFiles.bytes += count * UInt64(files[0].chunks[0].length)
+  }
+
+  private func row(of chunk: Chunk) -> [UInt8] { chunk.id.array + Self.number(UInt64(chunk.length), 4) }
+
+  private func row(of extent: Extent) -> [UInt8] {
+    extent.segment + Self.number(UInt64(extent.frame), 4) + Self.number(UInt64(extent.skip), 4)
+      + Self.number(extent.length, 8)
+  }
+
+  /// The entry of a file of the first file's chunk.
+  private func entry(of count: UInt64, _ height: UInt8, _ list: pks__id) -> [UInt8] {
+    [1 | 8] + Self.varint(count * UInt64(files[0].chunks[0].length)) + Self.varint(count) + [height] + list.array
+  }
+
   private func catalogEntry(_ file: File) throws -> [UInt8] {
-    let rows = file.chunks.map { $0.id.array + Self.number(UInt64($0.length), 4) }
+    let rows = file.chunks.map(row)
     let head = Self.varint(file.size) + Self.varint(UInt64(rows.count))
     if rows.count <= 64 { return [1] + head + rows.joined() }
     let list = try box.writeList(rows, rowSize: 36)
@@ -84,9 +131,7 @@ struct SiteBuilder {
   }
 
   private func layoutEntry(_ file: File) throws -> [UInt8] {
-    let rows = file.extents.map {
-      $0.segment + Self.number(UInt64($0.frame), 4) + Self.number(UInt64($0.skip), 4) + Self.number($0.length, 8)
-    }
+    let rows = file.extents.map(row)
     let flags: UInt8 = file.isMapped ? 16 : 0, head = Self.varint(UInt64(rows.count))
     if rows.count <= 64 { return [flags] + head + rows.joined() }
     let list = try box.writeList(rows, rowSize: 32)
@@ -106,12 +151,13 @@ struct SiteBuilder {
   {
     var catalogItems = entries
     for file in files { catalogItems[file.path] = try catalogEntry(file) }
-    let layoutItems = Dictionary(uniqueKeysWithValues: try files.map { ($0.path, try layoutEntry($0)) })
+    var layoutItems = layoutEntries
+    for file in files { layoutItems[file.path] = try layoutEntry(file) }
     var info = pks__catalog_info(), map = try map(catalogItems), root = pks__layout_root()
     var catalog = pks__id(), layout = pks__id()
     info.chunk_average = average
-    info.file_count = UInt64(files.count)
-    info.logical_bytes = files.reduce(0) { $0 &+ $1.size }
+    info.file_count = UInt64(files.count) + otherFiles.count
+    info.logical_bytes = files.reduce(otherFiles.bytes) { $0 &+ $1.size }
     root.map = try self.map(layoutItems)
     root.number = 1
     withUnsafeMutableBytes(of: &root.pack) { $0[0] = UInt8(ascii: "p") }

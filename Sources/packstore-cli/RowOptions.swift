@@ -1,0 +1,14 @@
+import ArgumentParser
+
+/// How many rows a version may have.
+struct RowOptions: ParsableArguments {
+  @Option(
+    help: .init(
+      "Chunks and extents that a version may have, on top of 64 per KiB of its distinct pages (default: 4194304).",
+      valueName: "n"))
+  var maxRows: Int?
+
+  func validate() throws {
+    guard maxRows ?? 1 > 0 else { throw ValidationError("--max-rows is at least 1") }
+  }
+}
