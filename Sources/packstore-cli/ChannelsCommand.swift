@@ -5,20 +5,29 @@ import PackStore
 
 struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "List what the channels of a site offer; close one.",
+    abstract: "List a site's channels and offers; close a channel.",
     discussion: """
-      Offers are listed in the order in which clients try them. A channel that is closed stays as an empty root that says \
-      so: its clients keep what they have. Promoting a version to it opens it again.
+      Offers are listed in the order in which clients try them. A closed channel remains as an empty root that marks \
+      it as closed, and its clients keep their packs. Promoting a version to the channel opens it again.
 
         packstore channels public/packs
-        packstore channels public/packs --remove beta
+        packstore channels public/packs --channel beta
+        packstore channels public/packs --channel beta --close
       """
   )
 
-  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
+  @Argument(help: .publishedSite, completion: .directory)
   var site: String
 
-  @Option(help: .init("Close this channel.", valueName: "name"), transform: parseChannel)
+  @Option(
+    help: .init("The only channel to list, or to close (default: all).", valueName: "name"), transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Flag(help: "Close the channel given with --channel.")
+  var close = false
+
+  /// The earlier form of `--close` with `--channel`.
+  @Option(help: .hidden, transform: parseChannel)
   var remove: SiteChannel?
 
   @OptionGroup var edit: ChannelEditOptions
@@ -28,18 +37,22 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var subject: Failure.Facts { .init(site: site) }
 
   func validate() throws {
-    guard remove != nil || !edit.dryRun else { throw ValidationError("--dry-run says what --remove would do") }
+    guard !close || channel != nil else { throw ValidationError("--close needs --channel") }
+    guard remove == nil || channel == nil else { throw ValidationError("--channel and --remove exclude each other") }
+    guard closedChannel != nil || !edit.dryRun else { throw ValidationError("--dry-run needs --close") }
   }
 
+  private var closedChannel: SiteChannel? { close ? channel : remove }
+
   func run() async throws {
-    if let remove {
+    if let closedChannel {
       let options = edit.options, isDryRun = edit.dryRun
       let result = try await edit.host(of: site).edit(with: edit.key, report, isDryRun: isDryRun) { site, key, _ in
-        try await site.close(remove, signedBy: key, options: options, isDryRun: isDryRun)
+        try await site.close(closedChannel, signedBy: key, options: options, isDryRun: isDryRun)
       }
       if report.isTalkative {
         let state = edit.dryRun ? "would be closed" : "is closed, at root \(result.sequence)"
-        try say("the channel \(remove) \(state)")
+        try say("the channel \(closedChannel) \(state)")
       }
       guard report.json else { return }
     }
@@ -55,7 +68,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// After a dry run, as it is.
   private func list() async throws {
     let host = try edit.host(of: site)
-    let channels: [Site.ChannelDescription]
+    var channels: [Site.ChannelDescription]
     do {
       channels = try await host.read { try $0.channels() }
     } catch {
@@ -63,6 +76,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       throw error
     }
     await host.close()
+    if let channel { channels.removeAll { $0.channel != channel } }
     let output = Output()
     if report.json {
       try output.json(channels.map(ChannelListing.init))

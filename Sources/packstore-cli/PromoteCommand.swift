@@ -6,17 +6,17 @@ import PackStore
 
 struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Offer a version on a channel of a site.",
+    abstract: "Offer a version on a channel.",
     discussion: """
-      The version must be one that the site keeps: published to another channel, or with 'publish --no-offer'. Signs one \
-      small file and copies nothing. A channel that does not exist is made.
+      The site must already have the version, published to another channel or with 'packstore publish --no-offer'. \
+      Signs one small file and copies nothing. A channel that does not exist is created.
 
-      Without '--share' the version is for all devices, and takes the place of those that the channel offers to the same \
-      apps: an older version that is promoted takes a newer one back. With '--share' other devices keep what they are \
-      offered until now. A share that rises only adds devices; 0% halts a release: those that have the version keep it. \
-      What a version for all devices took the place of is not offered again by itself: promote it first.
+      Without '--share', the version is for all devices and replaces the offers to the same app versions; promoting \
+      an older version takes a newer one back. With '--share', other devices keep their current offer. Increasing the \
+      share only adds devices; 0% halts a release, and devices that have the version keep it. Replaced offers do not \
+      return automatically; promote that version first.
 
-        packstore promote public/packs Tutorial@4 --to beta
+        packstore promote public/packs Tutorial@4 --channel beta
         packstore promote public/packs Tutorial@4 --share 5%
         packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
         packstore promote public/packs Tutorial@3
@@ -25,16 +25,23 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var target: ChannelTarget
 
-  @Option(help: .init("The channel, which is made if there is none.", valueName: "name"), transform: parseChannel)
-  var to = SiteChannel.live
+  @Option(
+    help: .init("The channel; created if it does not exist (default: live).", valueName: "name"),
+    transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(help: .hidden, transform: parseChannel)
+  var to: SiteChannel?
 
   @Option(
     help: .init(
-      "The versions of the app that it is for: 2.0..<3, 2.0..., ..<3 or all (default: as before, or its attributes').",
+      "App versions that the version is for: 2.0..<3, 2.0..., ..<3 or all (default: unchanged, or its attributes').",
       valueName: "range"), transform: parseScope)
   var appVersions: Site.AppVersionScope?
 
-  @Option(help: .init("Of all devices, such as 5% or 0.25%.", valueName: "percentage"), transform: parseShare)
+  @Option(
+    help: .init("Share of devices that receive the version, such as 5% or 0.25%.", valueName: "percentage"),
+    transform: parseShare)
   var share = DeviceShare.all
 
   @OptionGroup var edit: ChannelEditOptions
@@ -43,8 +50,11 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
 
+  func validate() throws { _ = try editedChannel(channel, or: to, "--to") }
+
   func run() async throws {
-    let pack = target.version.pack, channel = to, appVersions = appVersions ?? .asBefore, share = share
+    let channel = try editedChannel(channel, or: to, "--to")
+    let pack = target.version.pack, appVersions = appVersions ?? .asBefore, share = share
     try await edit.run(on: target, report) { site, number, key, options, isDryRun in
       try await site.promote(
         pack, version: number, to: channel, appVersions: appVersions, share: share, signedBy: key, options: options,
@@ -55,20 +65,23 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
 struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Offer a version on a channel no more.",
+    abstract: "Withdraw a version from a channel.",
     discussion: """
-      Clients that it was for take the next version that the channel offers them. The last offer of a pack stays: promote \
-      another version in its place, or take the pack off with 'packstore unpublish'.
+      Clients of this version get the next version that the channel offers them. A pack's last offer cannot be \
+      withdrawn: promote another version instead, or remove the pack with 'packstore unpublish'.
 
         packstore demote public/packs Tutorial@4
-        packstore demote public/packs Tutorial@4 --from beta
+        packstore demote public/packs Tutorial@4 --channel beta
       """
   )
 
   @OptionGroup var target: ChannelTarget
 
-  @Option(help: .init("The channel.", valueName: "name"), transform: parseChannel)
-  var from = SiteChannel.live
+  @Option(help: .targetChannel, transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(help: .hidden, transform: parseChannel)
+  var from: SiteChannel?
 
   @OptionGroup var edit: ChannelEditOptions
   @OptionGroup var log: BuildLogOptions
@@ -76,8 +89,11 @@ struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
 
+  func validate() throws { _ = try editedChannel(channel, or: from, "--from") }
+
   func run() async throws {
-    let pack = target.version.pack, channel = from
+    let channel = try editedChannel(channel, or: from, "--from")
+    let pack = target.version.pack
     try await edit.run(on: target, report) { site, number, key, options, isDryRun in
       try await site.demote(
         pack, version: number, from: channel, signedBy: key, options: options, isDryRun: isDryRun)
@@ -85,13 +101,22 @@ struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 }
 
+/// The channel that an option names; live by default. Commands accept it by an earlier name of the option, too, which help does
+/// not show.
+///
+/// - Throws: `ValidationError` if both are given.
+private func editedChannel(_ channel: SiteChannel?, or old: SiteChannel?, _ name: String) throws -> SiteChannel {
+  guard channel == nil || old == nil else { throw ValidationError("--channel and \(name) exclude each other") }
+  return channel ?? old ?? .live
+}
+
 /// Which version of a site is meant.
 struct ChannelTarget: ParsableArguments {
-  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
+  @Argument(help: .publishedSite, completion: .directory)
   var site: String
 
   @Argument(
-    help: .init("The pack, at a version that the site keeps.", valueName: "pack@version"), transform: parseVersionName)
+    help: .init("The pack and a version that the site has.", valueName: "pack@version"), transform: parseVersionName)
   var version: VersionName
 
   func validate() throws {
@@ -106,10 +131,10 @@ struct ChannelEditOptions: ParsableArguments {
   @OptionGroup var grace: GraceOption
   @OptionGroup var storage: StorageOptions
 
-  @Flag(help: "Say what the channel would offer, and change nothing.")
+  @Flag(help: "Report the channel's new offers without changing them.")
   var dryRun = false
 
-  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  @Flag(help: .failsIfPublishing)
   var noWait = false
 
   func host(of site: String) throws -> any SiteHost { try storage.host(of: site, waits: !noWait) }

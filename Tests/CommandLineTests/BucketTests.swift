@@ -50,7 +50,7 @@ struct BucketTests {
     #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 1 roots"))
     // Another machine has nothing but the key.
     try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", "--no-offer", "-q")
-    try packstore(server, "promote", site, "P@3", "--to", "beta", "--key", "site.key", "-q")
+    try packstore(server, "promote", site, "P@3", "--channel", "beta", "--key", "site.key", "-q")
     try packstore(server, "promote", site, "P@3", "--share", "5%", "--key", "site.key", "-q")
     let channels = try packstore(server, "channels", site).output
     #expect(channels.contains("beta") && channels.contains("5%"))
@@ -63,7 +63,7 @@ struct BucketTests {
     // A work folder has the site; the next command fetches what changed.
     try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "--work", "work", "-q")
     let before = try server.control("{}")
-    try packstore(server, "demote", site, "P@3", "--from", "beta", "--key", "site.key", status: 2)
+    try packstore(server, "demote", site, "P@3", "--channel", "beta", "--key", "site.key", status: 2)
     try packstore(
       server, "unpublish", site, "P", "--all", "--grace", "0", "--key", "site.key", "--work", "work", "-q")
     #expect(try server.control("{}")["received", default: 0] - before["received", default: 0] < 300_000)
@@ -127,7 +127,7 @@ struct BucketTests {
     #expect(content > 6_000_000, "\(content)")
     #expect(try (second.json["deltas"] as? [Any])?.count == 1)
     // What the site has is found by its table, without its content.
-    try packstore(server, "promote", site, "P@4", "--to", "beta", "--key", "site.key", "-q")
+    try packstore(server, "promote", site, "P@4", "--channel", "beta", "--key", "site.key", "-q")
     let other = try packstore(server, "add", "Other", "folder", "--pack", "Q")
     #expect(other.status == 0)
     let copied = try packstore(server, "publish", "Other", site, "--key", "site.key", "--json")

@@ -130,7 +130,7 @@ import Testing
       #expect(dry["unchanged"] as? Bool == isSame)
     }
     #expect(try offers() == ["2 5%", "1 100%"])
-    let made = try run(["promote", "site", "P@2", "--to", "beta", "--key", "site.key", "--json"]).json
+    let made = try run(["promote", "site", "P@2", "--channel", "beta", "--key", "site.key", "--json"]).json
     #expect(made["expires"] is String && made["is_new"] as? Bool == true)
     try run(["unpublish", "site", "P", "--key", "site.key"])
     let gone = try playground.packstore("unpublish", "site", "P", "--key", "site.key")
@@ -141,7 +141,7 @@ import Testing
   @Test func aNewChannelIsSaid() throws {
     try publish(1)
     func promote(_ more: String...) throws -> [String] {
-      try run(["promote", "site", "P@1", "--to", "beta", "--key", "site.key"] + more).lines
+      try run(["promote", "site", "P@1", "--channel", "beta", "--key", "site.key"] + more).lines
     }
     #expect(
       try promote("--dry-run") == [
@@ -212,7 +212,7 @@ import Testing
     #expect(try pull("a", "--channel", "beta") == 2, "held, and beta is older than live")
     try run(["unpin", "a", "P"])
     #expect(try pull("a") == 1)
-    try run(["promote", "site", "Q@1", "--to", "beta", "--key", "site.key", "-q"])
+    try run(["promote", "site", "Q@1", "--channel", "beta", "--key", "site.key", "-q"])
     let json = try run(["pull", "a", "site", "--json"]).json
     #expect(
       (json["packs"] as? [NSDictionary] ?? []).compactMap { $0["outcome"] as? String } == ["unchanged", "unchanged"])
@@ -226,9 +226,9 @@ import Testing
     for (command, expected) in [
       (["demote", "site", "P@1"], "only version that the channel 'live' offers"),
       (["demote", "site", "P@2"], "P@2"), (["promote", "site", "P@2"], "P@2"),
-      (["promote", "site", "Q@1"], "Q"), (["demote", "site", "P@1", "--from", "beta"], "no channel 'beta'"),
-      (["channels", "site", "--remove", "live"], "cannot be closed"),
-      (["channels", "site", "--remove", "beta"], "no channel 'beta'"),
+      (["promote", "site", "Q@1"], "Q"), (["demote", "site", "P@1", "--channel", "beta"], "no channel 'beta'"),
+      (["channels", "site", "--channel", "live", "--close"], "cannot be closed"),
+      (["channels", "site", "--channel", "beta", "--close"], "no channel 'beta'"),
       (["unpublish", "site", "P", "--channel", "beta"], "no channel 'beta'"),
     ] as [([String], String)] {
       let run = try playground.packstore(command + ["--key", "site.key"])
@@ -241,7 +241,7 @@ import Testing
     try publish(1)
     try publish(2, "--channel", "beta")
     #expect(try pull("a", "--channel", "beta") == 2)
-    try run(["channels", "site", "--remove", "beta", "--key", "site.key", "-q"])
+    try run(["channels", "site", "--channel", "beta", "--close", "--key", "site.key", "-q"])
     let closed = try playground.packstore("pull", "a", "site")
     #expect(closed.status == 1 && closed.errors.contains("channel 'beta' was closed"), "\(closed.errors)")
     #expect(try playground.packstore("cat", "a", "file").output == "version 2")
@@ -250,8 +250,47 @@ import Testing
     #expect(try run(["channels", "site"]).output.contains("(closed)"))
     #expect(try pull("a", "--channel", "live") == 1)
     // It can be opened again.
-    try change("promote", 2, "--to", "beta")
+    try change("promote", 2, "--channel", "beta")
     #expect(try pull("a", "--channel", "beta") == 2)
+  }
+
+  /// Commands accept the earlier names of '--channel', which help does not show.
+  @Test func earlierNamesOfChannelOptionsWork() throws {
+    try publish(1)
+    try publish(2, "--no-offer")
+    try change("promote", 1, "--to", "beta")
+    try change("promote", 2, "--to", "beta", "--share", "5%")
+    #expect(try listing(of: "beta") == ["beta 1", "beta 2"])
+    try change("demote", 2, "--from", "beta")
+    #expect(try listing(of: "beta") == ["beta 1"])
+    try run(["channels", "site", "--remove", "beta", "--key", "site.key", "-q"])
+    #expect(try listing(of: "beta") == ["beta closed"])
+    for (command, name) in [("promote", "--to"), ("demote", "--from"), ("channels", "--remove")] {
+      let help = try run([command, "--help"]).output
+      #expect(help.contains("  --channel ") && !help.contains(name), "\(command)")
+    }
+  }
+
+  @Test func channelsListsOneChannel() throws {
+    try publish(1)
+    try publish(2, "--channel", "beta")
+    #expect(try listing(of: "beta") == ["beta 2"])
+    #expect(try listing(of: "live") == ["live 1"])
+    #expect(try listing(of: "other").isEmpty)
+    let lines = try run(["channels", "site", "--channel", "beta"]).lines
+    #expect(lines.count == 2 && lines[1].hasPrefix("beta "), "\(lines)")
+  }
+
+  /// The channels of a listing with their versions, in order.
+  private func listing(of channel: String) throws -> [String] {
+    let bytes = try run(["channels", "site", "--channel", channel, "--json"]).bytes
+    let channels = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [NSDictionary])
+    return channels.flatMap { item -> [String] in
+      let name = item["channel"] as? String ?? ""
+      let offers = (item["packs"] as? [NSDictionary] ?? []).flatMap { $0["offers"] as? [NSDictionary] ?? [] }
+      let versions = offers.compactMap { $0["version"] as? Int }.sorted().map { "\(name) \($0)" }
+      return item["closed"] as? Bool == true ? ["\(name) closed"] : versions
+    }
   }
 
   // MARK: - Mirrors
@@ -333,7 +372,7 @@ import Testing
     #expect(try publish(3, "beta.key", "--channel", "beta").status == 0)
     let mixed = try playground.packstore("promote", "site", "P@3", "--key", "all.key")
     #expect(mixed.status == 0, "\(mixed.errors)")
-    #expect(try playground.packstore("promote", "site", "P@3", "--to", "beta", "--key", "all.key").status == 4)
+    #expect(try playground.packstore("promote", "site", "P@3", "--channel", "beta", "--key", "all.key").status == 4)
     try run(["delegate", "root.key", "live.key"])
     // Both ways between the channels, whatever the serials of their keys are.
     #expect(try publish(3, "beta.key", "--channel", "beta").status == 0)
@@ -361,7 +400,7 @@ import Testing
     let pulled = try run(["pull", "a", "site", "--json"]).json
     #expect((pulled["packs"] as? [NSDictionary])?.first?["delta_from"] as? Int == 4)
     // Another channel names what is there.
-    try change("promote", 5, "--to", "beta")
+    try change("promote", 5, "--channel", "beta")
     #expect(try run(["deltas", "site", "--key", "site.key"]).output == "no delta is missing\n")
     #expect(try playground.packstore("verify", "site", "--deep").status == 0)
   }

@@ -72,12 +72,13 @@ import Testing
     #expect(text.contains("devices at P@1 would fetch about ") && text.contains(" by ranges\n"), "\(text)")
 
     try playground.succeed("publish", "store", "site", "--key", "key", "-q", "--deltas", "1")
-    try playground.succeed("promote", "site", "P@1", "--to", "beta", "--key", "key", "-q")
-    let promote = try update("promote", "site", "P@2", "--to", "beta")
+    try playground.succeed("promote", "site", "P@1", "--channel", "beta", "--key", "key", "-q")
+    let promote = try update("promote", "site", "P@2", "--channel", "beta")
     #expect(promote["from"] as? Int == 1 && promote["to"] as? Int == 2)
     #expect((promote["range_bytes"] as? Int).map { (19_000..<40_000).contains($0) } == true, "\(promote)")
     #expect((promote["delta_bytes"] as? Int).map { (19_000..<30_000).contains($0) } == true, "\(promote)")
-    let words = try playground.succeed("promote", "site", "P@2", "--to", "beta", "--key", "key", "--dry-run").output
+    let words = try playground.succeed("promote", "site", "P@2", "--channel", "beta", "--key", "key", "--dry-run")
+      .output
     #expect(words.contains("devices at P@1 would fetch about ") && words.contains(", or a delta of "), "\(words)")
     let pull = try playground.succeed("pull", "device", "site", "--dry-run", "--json").json
     #expect(((pull["packs"] as? [NSDictionary])?.first?["remaining_bytes"] as? Int ?? 0) > 19_000)

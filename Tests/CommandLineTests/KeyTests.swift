@@ -48,7 +48,7 @@ import Testing
       \(script) - < release.key
       KEY="$(cat release.key)" packstore refresh site -q --key env:KEY
       packstore refresh site -q --key fd:3 3< release.key
-      cat release.key | packstore promote site P@1 --to beta -q --key -
+      cat release.key | packstore promote site P@1 --channel beta -q --key -
       """)
     #expect(run.status == 0, "\(run.errors)")
     #expect(try pull().status == 0)

@@ -101,7 +101,7 @@ import Testing
     let refused = try playground.packstore("publish", "Manifest.json", "site", "--key", "key")
     #expect(refused.status == 1 && refused.errors.contains("the label '2.0' is that of P@1"), "\(refused.errors)")
     try playground.succeed("publish", "Manifest.json", "site", "--key", "key", "--label", "2.1")
-    try playground.succeed("promote", "site", "P@2.0", "--to", "beta", "--key", "key")
+    try playground.succeed("promote", "site", "P@2.0", "--channel", "beta", "--key", "key")
     try playground.succeed("pull", "device", "site", "P")
     #expect(try labels(of: "device") == ["2.1"])
     try playground.succeed("pull", "tester", "site", "P", "--channel", "beta")

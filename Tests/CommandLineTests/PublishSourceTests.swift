@@ -114,7 +114,8 @@ import Testing
     #expect(try publish("Manifest.json", "site", "-q").status == 0)
     let tree = playground.tree("site"), root = try playground.read("site/root")
     for arguments in [
-      ["promote", "site", "M@1", "--to", "beta"], ["unpublish", "site", "M"], ["refresh", "site"], ["deltas", "site"],
+      ["promote", "site", "M@1", "--channel", "beta"], ["unpublish", "site", "M"], ["refresh", "site"],
+      ["deltas", "site"],
       ["publish", "Manifest.json", "site"],
     ] {
       let run = try playground.packstore(arguments + ["--key", "key", "--dry-run"])

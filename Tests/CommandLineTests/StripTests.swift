@@ -88,7 +88,7 @@ import Testing
     let deltas = playground.tree("site/deltas")
     #expect(deltas.count == 1 && playground.tree("small/deltas").isEmpty)
     try playground.succeed("refresh", "small", "--key", "key", "-q")
-    try playground.succeed("promote", "small", "P@2", "--to", "beta", "--key", "key", "-q")
+    try playground.succeed("promote", "small", "P@2", "--channel", "beta", "--key", "key", "-q")
     try upload()
     #expect(playground.tree("site/deltas") == deltas)
     try playground.succeed("pull", "device", "site", "--channel", "beta", "-q")
