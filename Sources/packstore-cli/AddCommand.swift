@@ -16,16 +16,18 @@ extension Store.Durability: ExpressibleByArgument {
   public var defaultValueDescription: String { self == .durable ? "durable" : "atomic" }
 }
 
-/// What the layouts are for, as helps say it.
-let layoutHelp =
-  "How assets will be read: at random; from front to back, which stores them smaller; or at random, but rarely, which stores many small ones smallest"
+/// The purposes of the layouts, for help.
+let layoutHelp = """
+  Expected reads: random; sequential, which is stored smaller; or compact for rare reads, which stores many small \
+  assets smallest
+  """
 
 struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Add a folder as the next version of a pack.",
     discussion: """
-      Makes the store when there is none. What the store holds already is not stored again; a folder that did not \
-      change makes no version.
+      Creates the store if it does not exist. Data that the store already contains is not stored again; an unchanged \
+      folder creates no version.
 
         packstore add Packs Assets/Tutorial --pack Tutorial --level 12
         packstore add Packs Assets/Tutorial --pack Tutorial --dry-run
@@ -53,72 +55,74 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(
     name: .customLong("map"),
     help: .init(
-      "Files to store raw and in one piece, so that apps can map them; repeat for more patterns, and with every add.",
+      "Pattern of files to store contiguously without compression, for memory mapping; repeatable.",
       discussion: """
-        '*.bin' means names at any depth, 'Levels/*/mesh.bin' whole paths; '**' crosses folders, '?' and '[a-z]' are one \
-        character. An update writes such a file whole when any of it changed.
+        '*.bin' matches names at any depth, 'Levels/*/mesh.bin' matches whole paths; '**' crosses folders, '?' and \
+        '[a-z]' match one character. The patterns are required with every add. An update writes the whole file if any \
+        part of it changed.
         """, valueName: "glob"))
   var mappedPaths: [String] = []
 
   @Option(
     parsing: .unconditional,  // it may be negative
     help: .init(
-      "Which pack wins where several have the same path: the highest (default: as before, or 0).", valueName: "n")
+      "Priority of the pack: if packs have the same path, the highest wins (default: unchanged, or 0).", valueName: "n")
   )
   var priority: Int32?
 
-  @Flag(help: "Take over a pack that another publisher made: its history goes, and versions begin with 1.")
+  @Flag(help: "Adopt a pack of another publisher: its history is deleted, and versions restart at 1.")
   var adopt = false
 
-  @Option(help: "What becomes of symbolic links: stored as links, replaced by what they point to, or refused.")
+  @Option(help: "Treatment of symbolic links: store the links, follow them to their targets, or refuse them.")
   var links: Store.InstallOptions.Links = .store
 
-  @Flag(help: "With '--links follow': also follow links that are absolute or lead out of the folder.")
+  @Flag(help: "With '--links follow': also follow absolute links and links out of the folder.")
   var unsafeLinks = false
 
   @Option(
     help: .init(
-      "The version's number, above all that the pack ever had (default: one more than the highest of them).",
+      "Version number, higher than every earlier one of the pack (default: the highest plus 1).",
       valueName: "n"))
   var version: UInt64?
 
   @Option(
     help: .init(
-      "The publisher's name for the version, such as 1.4.2, by which PACK@1.4.2 means it.", valueName: "name"),
+      "Publisher's name for the version, such as 1.4.2; PACK@1.4.2 selects it.", valueName: "name"),
     transform: parseLabel)
   var label: VersionLabel?
 
   @Option(
     help: .init(
-      "What to note of the version, such as 'git 3fa9c'; 'packstore log' shows it. It stays in this store.",
+      "Note on the version, such as 'git 3fa9c', for 'packstore log'; private to this store.",
       valueName: "text"), transform: parseNote)
   var note: VersionNote?
 
-  @Flag(help: "With '--note': make it a part of the version, which everybody can read who gets that.")
+  @Flag(help: "With '--note': make the note part of the version, readable by everyone who receives it.")
   var publishNotes = false
 
-  @Flag(help: "With '--version': also take a number that is lower than the pack's highest.")
+  @Flag(help: "With '--version': accept a number below the pack's highest.")
   var downgrade = false
 
-  @Option(help: .init("How many versions of the pack stay readable, this one included.", valueName: "n"))
+  @Option(help: .keptVersionCount)
   var keep = 2
 
   @Option(
     help: .init(
-      "What the commit survives: a loss of power, or only a crash of the process, which is faster.", valueName: "kind"))
+      "Durability of the commit: 'durable' survives a power loss; 'atomic' survives a crash and is faster.",
+      valueName: "kind"))
   var durability: Store.Durability = .durable
 
-  @Flag(help: "Refuse paths that differ by case or Unicode normal form only, which some disks cannot tell apart.")
+  @Flag(help: "Refuse paths that differ only in case or Unicode normalization, as some disks merge them.")
   var portable = false
 
-  @Flag(help: "Say what would be new and how much it would take, and make no version. The store need not be writable.")
+  @Flag(help: "Report the new data and its size without creating a version; the store may be read-only.")
   var dryRun = false
 
   @OptionGroup var rows: RowOptions
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
-  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  @Option(help: .threadCount)
   var threads: Int?
 
   @OptionGroup var log: BuildLogOptions

@@ -5,31 +5,34 @@ import PackStore
 /// What downloads for a group of apps while none of them runs.
 struct Agent: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Fetch packs for apps that share them while none of them runs.",
+    abstract: "Download packs for apps that are not running.",
     discussion: """
-      Works for a group of apps that use ManagedPacks, until it is stopped: it goes on with downloads that were asked for and \
-      have not ended. There is one for a group; a second one ends with status 6. Apps need none, and wait for none. The group is \
-      named by its id, by the property list of one of its apps, which is noted in the group, or by its folder.
+      Continues requested downloads for a group of apps that use ManagedPacks, until it is stopped. A group has one \
+      agent; a second one exits with status 6. Apps do not require an agent and do not wait for it. A group is \
+      identified by its id, by the property list of one of its apps, which is then registered in the group, or by its \
+      folder.
 
         packstore agent com.example.game
         packstore agent Game.plist --wait-essential
         packstore agent event Game.plist install
 
-      'event' says what happened, so that the packs are fetched that policies call for: install, update, periodic or language; of \
-      the app of a property list, or of all apps of a group. The group's agent does it if there is one, else this command.
+      'event' reports an event (install, update, periodic or language) and downloads the packs that policies require \
+      for it: for the app of a property list, or for all apps of a group. The group's agent handles it if one is \
+      running, otherwise this command does.
 
-      An app's extension (PackStoreExtension) is asked which of them to fetch, within '--extension-time' a day and \
-      '--extension-memory'. 'make install' installs units for systemd: see Docs/BackgroundAssets.md.
+      An app's extension (PackStoreExtension) selects the packs to download, within '--extension-time' per day and \
+      '--extension-memory'. 'make install' installs units for systemd; see Docs/BackgroundAssets.md.
       """
   )
 
-  @Argument(help: .init("A group, property list or folder; or 'event', and then one.", valueName: "group"))
+  @Argument(
+    help: .init("The group's id, property list or folder; or 'event', the group and the event.", valueName: "group"))
   var words: [String]
 
-  @Flag(help: "Do what is to be done, and end.")
+  @Flag(help: "Finish pending work, then exit.")
   var once = false
 
-  @Flag(help: "End when every essential pack is here.")
+  @Flag(help: "Exit when all essential packs are installed.")
   var waitEssential = false
 
   @OptionGroup var extensions: ExtensionOptions

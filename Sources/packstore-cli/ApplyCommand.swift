@@ -5,12 +5,12 @@ import PackStore
 
 struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Turn a version of a pack into another by a delta.",
+    abstract: "Install a version from a delta.",
     discussion: """
-      The version that the delta begins with must be kept in the store; it need not be the current one. What comes of it \
-      becomes the pack's current version. Whatever the file holds, that is exactly what its header names, or nothing is \
-      changed. The pack's own publisher must have signed it, for the same product; '--trust' names the key as well. \
-      'packstore delta' makes deltas.
+      The store must have the version that the delta starts from, which need not be the current one. The new version \
+      becomes the current one. It is exactly the version that the delta's header names; otherwise nothing changes. \
+      The pack's publisher must have signed the delta, for the same product; '--trust' also checks the key. \
+      'packstore delta' creates deltas.
 
         packstore apply Packs Tutorial-3-4.delta
         packstore apply Packs Tutorial-3-4.delta --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
@@ -23,31 +23,31 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Argument(help: "The delta.", completion: .file())
   var file: String
 
-  @Option(help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
+  @Option(help: .trustedKey, transform: parsePublicKey)
   var trust: SitePublicKey?
 
-  @Flag(help: "Take a delta that is not signed: you know where it comes from.")
+  @Flag(help: "Accept an unsigned delta.")
   var allowUnsigned = false
 
-  @Flag(help: "Take the pack over if it is of another origin; their history goes.")
+  @Flag(help: .adoptsPack)
   var adopt = false
 
-  @Flag(help: "Take a version that is lower than the one that was accepted last.")
+  @Flag(help: .allowsDowngrade)
   var downgrade = false
 
-  @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
+  @Option(help: .keptVersionCount)
   var keep = 2
 
   @Option(
     parsing: .unconditional,
-    help: .init("\(levelHelp) of what is new (default: 3, whatever the publisher chose).", valueName: "n"))
+    help: .init("\(levelHelp) for new data (default: 3; the delta's own level has no effect).", valueName: "n"))
   var level: Int32?
 
   @OptionGroup var rows: RowOptions
   @OptionGroup var collection: CollectionOptions
   @OptionGroup var wait: WaitOption
 
-  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  @Option(help: .threadCount)
   var threads: Int?
 
   @OptionGroup var log: BuildLogOptions

@@ -4,12 +4,12 @@ import PackStore
 struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     commandName: "attributes",
-    abstract: "Show what a version says besides its content, or make a version that says something else.",
+    abstract: "Show attributes, or set them in a new version.",
     discussion: """
-      Attributes are the download policy, platforms, a label, a note, a language, placement, priority, files to map, app versions and user \
-      info. '--set' reads them from a JSON file, in which what is the default can be left out, and makes a new version of \
-      the same content: nothing of that is stored again but files that are to be mapped and were not. '--dry-run' says \
-      how much that is.
+      Attributes are the download policy, platforms, label, note, language, placement, priority, files to map, app \
+      versions and user info. '--set' reads them from a JSON file, which may omit defaults, and creates a new version \
+      with the same content. Data is stored again only for files that must now be mapped; '--dry-run' reports its \
+      size.
 
         packstore attributes Packs Tutorial@3
         packstore attributes Packs Tutorial --set attributes.json
@@ -23,19 +23,19 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var store: StoreArgument
 
   @Argument(
-    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@version]"),
+    help: .keptVersion,
     transform: parseVersionName)
   var version: VersionName
 
   @Option(
-    help: .init("A JSON file with the attributes of the next version.", valueName: "file"),
+    help: .init("JSON file with the attributes of the next version.", valueName: "file"),
     completion: .file(extensions: ["json"]))
   var set: String?
 
-  @Flag(help: "With --set: take over a pack of another origin; its history goes.")
+  @Flag(help: "With --set: adopt the pack if it has another origin; its history is deleted.")
   var adopt = false
 
-  @Flag(help: "With --set: say what the change would cost, and change nothing.")
+  @Flag(help: "With --set: report the cost of the change without changing the store.")
   var dryRun = false
 
   @OptionGroup var wait: WaitOption

@@ -6,13 +6,17 @@ import PackStore
 struct AuthorizationOptions: ParsableArguments {
   @Option(
     help: .init(
-      "A file with a token for the site's server, or - for standard input; sent as 'Authorization: Bearer TOKEN' (default: the variable PACKSTORE_TOKEN; else the name and password for the host in ~/.netrc, or in the file that NETRC names).",
+      """
+      File with a token for the site's server, or - for standard input; sent as 'Authorization: Bearer TOKEN' \
+      (default: the variable PACKSTORE_TOKEN, or the name and password for the host in ~/.netrc or the file named by \
+      NETRC).
+      """,
       valueName: "file"), completion: .file())
   var tokenFile: String?
 
   @Option(
     help: .init(
-      "A file with header fields for the site's server, or - for standard input: 'Name: value' in each line.",
+      "File with header fields for the site's server, or - for standard input: 'Name: value', one per line.",
       valueName: "file"), completion: .file())
   var headerFile: String?
 

@@ -7,12 +7,12 @@ import Synchronization
 
 /// Where the steps of a command are told.
 struct BuildLogOptions: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "Say on standard error what is done, step by step, with times and bytes.")
+  @Flag(name: .shortAndLong, help: "Print each step with its time and size to standard error.")
   var verbose = false
 
   @Option(
     help: .init(
-      "Append the same to a file, with warnings, errors and what came of the command.", valueName: "file"),
+      "File to append steps, warnings, errors and the result to.", valueName: "file"),
     completion: .file())
   var logFile: String?
 

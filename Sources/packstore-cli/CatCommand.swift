@@ -3,7 +3,7 @@ import PackStore
 
 struct Cat: ParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Write an asset's bytes to standard output.",
+    abstract: "Write an asset to standard output.",
     discussion: """
         packstore cat Packs Videos/Introduction.m4v --range 0-1023 | file -
       """
@@ -18,10 +18,11 @@ struct Cat: ParsableCommand, CommandWithSubject {
 
   @Option(
     help: .init(
-      "The first and the last byte, counted from 0, as in '0-1023'; '1024-' is all from there on.", valueName: "a-b"))
+      "First and last byte, counted from 0, such as '0-1023'; '1024-' reads to the end (default: all bytes).",
+      valueName: "a-b"))
   var range: ByteRange?
 
-  @Flag(help: "Print errors as JSON. The asset's bytes stay as they are.")
+  @Flag(help: "Print errors as JSON; the asset's bytes are not changed.")
   var json = false
 
   @OptionGroup var quiet: QuietOption

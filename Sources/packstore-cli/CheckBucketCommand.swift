@@ -6,18 +6,18 @@ import PackStore
 struct CheckBucket: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     commandName: "check-bucket",
-    abstract: "Find out whether sites can be published to object storage.",
+    abstract: "Check whether object storage can host a site.",
     discussion: """
-      Tries what publishing needs, with small objects of its own below the ledger's prefix, which it removes: writes under \
-      conditions, also of several writers at a time, reading what was written, checksums. Says what is safe without what is \
-      missing.
+      Tests the operations that publishing needs, with small temporary objects below the ledger's prefix: conditional \
+      writes, also by several writers at once, reads of written data, and checksums. If an operation is missing, \
+      reports the safe alternative.
 
         packstore check-bucket s3://assets/packs --region eu-central-1
         packstore check-bucket s3://assets/packs --endpoint https://storage.example.com
       """
   )
 
-  @Argument(help: "Where the site is, or is to be: s3://bucket/prefix.")
+  @Argument(help: "Location of the site, which need not exist: s3://bucket/prefix.")
   var site: String
 
   @OptionGroup var storage: StorageOptions

@@ -6,10 +6,10 @@ import PackStore
 struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     commandName: "check-served",
-    abstract: "See that no other job has published meanwhile, just before roots are copied to a server.",
+    abstract: "Check for other publications before copying roots.",
     discussion: """
-      SITE is the folder that 'packstore publish ... --continue-from' has made. Fails with 'conflict' when the roots that are \
-      served are neither those from which that publication went on nor its own.
+      FOLDER is the output of 'packstore publish ... --continue-from'. Fails with 'conflict' if the served roots are \
+      neither the roots from which that publication continued nor its own.
 
         packstore publish Manifest.json New --continue-from https://assets.example.com/packs --key env:KEY
         rsync -a --exclude /root --exclude /roots --exclude /predecessor New/ server:packs/
@@ -17,15 +17,15 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
         rsync -a --exclude /root --exclude /predecessor New/ server:packs/
         rsync -a --exclude /predecessor New/ server:packs/
 
-      Name the server itself, and not a cache before it. Jobs that may run at the same time also need a lock of the build \
-      system for the time from this command to the end of copying.
+      Use the URL of the server itself, not of a cache. Jobs that may run at the same time also need a lock of the \
+      build system, from this command to the end of copying.
       """
   )
 
   @Argument(help: "The folder with the new files.", completion: .directory)
   var folder: String
 
-  @Argument(help: "The site that is served: a URL, a folder, or s3://bucket/prefix.")
+  @Argument(help: "The served site: a URL, a folder or s3://bucket/prefix.")
   var site: String
 
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions

@@ -6,17 +6,17 @@ import PackStore
 /// What a client says of itself to a site, and what it takes from it.
 struct ClientOptions: ParsableArguments {
   @Option(
-    help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
+    help: .trustedKey, transform: parsePublicKey)
   var trust: SitePublicKey?
 
   @Option(
-    help: .init("The channel of the site (default: the one that is followed there, or live).", valueName: "name"),
+    help: .init("Channel of the site (default: the followed one, or live).", valueName: "name"),
     transform: parseChannel)
   var channel: SiteChannel?
 
   @OptionGroup var device: DeviceOptions
 
-  @Flag(help: "Take a folder that is not signed.")
+  @Flag(help: "Accept an unsigned folder.")
   var allowUnsigned = false
 
   var options: Store.PullOptions {
@@ -31,24 +31,25 @@ struct ClientOptions: ParsableArguments {
 /// What a client says of the device and the app, and how old a site's word may be.
 struct DeviceOptions: ParsableArguments {
   @Option(
-    help: .init("The version of the app that will read the packs (default: any).", valueName: "version"),
+    help: .init("Version of the app that reads the packs (default: any).", valueName: "version"),
     transform: parseAppVersion)
   var appVersion: AppVersion?
 
   @Option(
     help: .init(
-      "The platform that packs must be for, such as macOS (default: this one; on Linux any).", valueName: "name"),
+      "Platform that packs must support, such as macOS (default: this one; on Linux, any).", valueName: "name"),
     transform: parsePlatform)
   var platform: Platform?
 
   @Option(
     help: .init(
-      "32 hexadecimal digits by which shares of devices are drawn (default: the store's own).", valueName: "id"),
+      "Device id of 32 hexadecimal digits, which decides about shares of devices (default: the store's).",
+      valueName: "id"),
     transform: parseDevice)
   var device: DeviceID?
 
   @Option(
-    help: .init("Refuse a site whose root is older, as 12h or 14d.", valueName: "age"), transform: parseDuration)
+    help: .init("Maximum age of the site's root, such as 12h or 14d.", valueName: "age"), transform: parseDuration)
   var maxAge: Duration?
 
   var options: Store.PullOptions {

@@ -4,7 +4,7 @@ import PackStore
 
 /// Signatures are dated by this machine's clock, and clients judge them by their dates.
 struct ClockOption: ParsableArguments {
-  @Flag(help: "Sign although this machine's clock is earlier than the release of this program.")
+  @Flag(help: "Sign even if this machine's clock is earlier than the release of this program.")
   var allowClock = false
 
   /// When this version of the program was released, in seconds since 1970: 2026-11-01. No right clock is earlier.

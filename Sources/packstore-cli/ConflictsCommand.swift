@@ -6,9 +6,9 @@ struct Conflicts: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "List assets that another pack hides.",
     discussion: """
-      Where several packs have the same path, the pack of the earliest origin wins (see 'packstore trust'), then that of \
-      highest priority, then the one installed first. Where not all packs were added here, each is named with its origin. \
-      'cat --pack' reads what is hidden. --json prints one object per line.
+      If several packs have the same path, the pack of the earliest origin wins (see 'packstore trust'), then the \
+      pack with the highest priority, then the pack installed first. If some packs were not added here, each is \
+      listed with its origin. 'packstore cat --pack' reads hidden assets. --json prints one object per line.
 
         packstore conflicts Packs
         packstore conflicts https://example.com/packs

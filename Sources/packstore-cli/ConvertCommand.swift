@@ -4,11 +4,11 @@ public import PackStore
 
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a manifest of a depot build script of Steam.",
+    abstract: "Convert a Steam depot build script to a manifest.",
     discussion: """
-      Reads 'FileMapping', 'FileExclusion', 'ContentRoot' and 'DepotID' of a VDF; of an app's script ('AppBuild'), one of \
-      its depots. What a manifest cannot say is an error. A \
-      relative 'ContentRoot' becomes 'sourceRoot': write the manifest beside the script.
+      Reads 'FileMapping', 'FileExclusion', 'ContentRoot' and 'DepotID' of a VDF file; from an app's script \
+      ('AppBuild'), those of one depot. Content that a manifest cannot express is an error. A relative 'ContentRoot' \
+      becomes 'sourceRoot': write the manifest to the folder of the script.
 
         packstore convert depot_build_1001.vdf -o Manifest.json --asset-pack-id Base --essential
       """
@@ -24,32 +24,32 @@ struct Convert: ParsableCommand {
   var assetPackID: PackID?
 
   @Option(
-    help: .init("The number of the depot, if the script is an app's that contains several.", valueName: "number"))
+    help: .init("Number of the depot, if an app's script has several.", valueName: "number"))
   var depot: String?
 
-  @Flag(help: "The pack comes with the app.")
+  @Flag(help: "Install the pack together with the app.")
   var essential = false
 
-  @Flag(help: "The pack is fetched in the background from the app's installation on.")
+  @Flag(help: "Download the pack in the background, beginning with the app's installation.")
   var prefetch = false
 
-  @Flag(help: "The pack is fetched when the app asks for it, which is the default.")
+  @Flag(help: "Download the pack when the app requests it (the default).")
   var onDemand = false
 
   @Option(
     name: .customLong("installation-event-type"),
     help: .init(
-      "With '--essential' and '--prefetch': firstInstallation or subsequentUpdate; repeat for both (default: both).",
+      "With '--essential' and '--prefetch': firstInstallation or subsequentUpdate; repeatable (default: both).",
       valueName: "event"))
   var events: [InstallationEvent] = []
 
   @Option(
     name: .customLong("platform"),
-    help: .init("iOS, macOS, tvOS or visionOS; repeat for more (default: all).", valueName: "name"))
+    help: .init("Platform: iOS, macOS, tvOS or visionOS; repeatable (default: all).", valueName: "name"))
   var platforms: [Platform] = []
 
   @Option(
-    name: .shortAndLong, help: .init("The language of what is in the pack, as BCP 47 has it.", valueName: "tag"),
+    name: .shortAndLong, help: .init("Language of the pack, as a BCP 47 tag.", valueName: "tag"),
     transform: parseLanguage)
   var language: LanguageTag?
 

@@ -5,46 +5,46 @@ import PackStore
 
 struct Delegate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Let a release key sign by the word of a root key.",
+    abstract: "Authorize a release key with a root key.",
     discussion: """
-      Clients know a publisher by the root key. It says which release key may sign, for which product and channels, and \
-      until when; so it can be kept off the machine that publishes. Run this again to put off the end, and with a new file \
-      to replace a release key that was lost or stolen: clients refuse the old one as soon as they have seen a root that \
-      the new one signed.
+      Clients identify a publisher by the root key. It authorizes a release key for a product, for channels, and \
+      until a date, so that the root key need not be on the machine that publishes. Run the command again to extend \
+      that date, and with a new file to replace a lost or stolen release key: clients refuse the old key as soon as \
+      they have seen a root signed by the new one.
 
         packstore keygen root.key
         packstore delegate root.key release.key
         packstore publish Packs public/packs --key release.key
 
-      A release key is for all channels unless some are named, and for the product 'default' unless another is. What is not \
-      said again stays as it was. 'rotate' replaces the root key itself.
+      A new release key is for all channels and the product 'default', unless options name others. Later, omitted \
+      options leave channels and product unchanged. 'packstore rotate' replaces the root key.
       """
   )
 
-  @Argument(help: "The file with the root key.", completion: .file())
+  @Argument(help: "File with the root key.", completion: .file())
   var rootKey: String
 
-  @Argument(help: "The file with the release key, which is made where there is none.", completion: .file())
+  @Argument(help: "File with the release key; created if it does not exist.", completion: .file())
   var releaseKey: String
 
   @OptionGroup var product: ProductOption
 
   @Option(
     name: .customLong("channel"),
-    help: .init("A channel that the key may sign; several times for several.", valueName: "name"),
+    help: .init("Channel that the key may sign; repeatable (default: unchanged, or all).", valueName: "name"),
     transform: parseChannel)
   var channels: [SiteChannel] = []
 
-  @Flag(help: "The key may sign all channels again.")
+  @Flag(help: "Allow the key to sign all channels.")
   var allChannels = false
 
-  @Option(help: .init("Days from now on in which the key may sign.", valueName: "days"))
+  @Option(help: .init("Validity of the key from now.", valueName: "days"))
   var days = 400
 
-  @Flag(help: "The key may sign without end.")
+  @Flag(help: "Make the key valid without end.")
   var noEnd = false
 
-  @Flag(help: "Say what the key could sign, and write nothing.")
+  @Flag(help: "Report the authorization without writing it.")
   var dryRun = false
 
   @OptionGroup var clock: ClockOption
@@ -96,10 +96,11 @@ struct Delegate: ParsableCommand {
 
 struct Rotate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a root key that follows another.",
+    abstract: "Create a root key that replaces another.",
     discussion: """
-      Both keys sign that the new one follows, so that clients which know the old one take what the new one delegates. Then \
-      delegate to each release key again, and publish or refresh: clients that missed several rotations follow all of them.
+      Both keys sign the replacement, so that clients of the old key accept release keys of the new one. Then \
+      authorize each release key again, and publish or refresh. Clients that missed several rotations follow all of \
+      them.
 
         packstore rotate root.key new-root.key
         packstore delegate new-root.key release.key
@@ -107,13 +108,13 @@ struct Rotate: ParsableCommand {
       """
   )
 
-  @Argument(help: "The file with the root key until now.", completion: .file())
+  @Argument(help: "File with the present root key.", completion: .file())
   var rootKey: String
 
-  @Argument(help: "A new file for the new root key.", completion: .file())
+  @Argument(help: "New file for the new root key.", completion: .file())
   var newRootKey: String
 
-  @Flag(help: "Find out whether the key could be made, and make none.")
+  @Flag(help: "Check whether the key can be created without creating it.")
   var dryRun = false
 
   @OptionGroup var report: ReportOptions

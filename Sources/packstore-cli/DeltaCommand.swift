@@ -23,11 +23,11 @@ struct DeltaLevel: ExpressibleByArgument {
 struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     commandName: "delta",
-    abstract: "Write one file that turns one version of a pack into another.",
+    abstract: "Create a delta between two versions of a pack.",
     discussion: """
-      A store with the first version gets the second one by 'packstore apply', whatever else is in the store. Chunks that \
-      the first version has anywhere are not in the file, nor are names and hashes that follow from them. Both versions \
-      must be kept: 'packstore log' lists them. A site is a store, too.
+      'packstore apply' installs the second version in a store that has the first one, independent of other content \
+      of that store. The delta excludes chunks that the first version contains, and names and hashes that follow from \
+      it. The store or site must have both versions; 'packstore log' lists them.
 
         packstore delta Packs Tutorial@3 @4 -o Tutorial-3-4.delta
         packstore delta public/packs Tutorial@previous Tutorial -o Tutorial.delta --level best
@@ -37,34 +37,34 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var store: StoreArgument
 
   @Argument(
-    help: .init("The version that is there, such as Tutorial@3 or Tutorial@previous.", valueName: "pack@version"),
+    help: .init("The old version, such as Tutorial@3 or Tutorial@previous.", valueName: "pack@version"),
     transform: parseVersionName)
   var from: VersionName
 
   @Argument(
     help: .init(
-      "The version that is to come of it, such as Tutorial@4 or @4; without '@' the current one.",
+      "The new version, such as Tutorial@4 or @4; without '@', the current one.",
       valueName: "pack[@version]"))
   var to: String
 
-  @Option(name: .shortAndLong, help: .init("The file to write.", valueName: "file"), completion: .file())
+  @Option(name: .shortAndLong, help: .init("Delta to write.", valueName: "file"), completion: .file())
   var output: String
 
-  @Flag(help: "Replace the file if it is there.")
+  @Flag(help: .replacesFile)
   var force = false
 
   @Option(
     parsing: .unconditional,
-    help: .init("How small: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+    help: .init("Compression: fast, default, best, or 1 (fast) to 22 (small).", valueName: "level"))
   var level: DeltaLevel?
 
-  @Flag(help: "Sign nothing, and need no key: it is applied with --allow-unsigned.")
+  @Flag(help: "Do not sign the delta, which then needs no key and is applied with --allow-unsigned.")
   var unsigned = false
 
   @OptionGroup var key: KeyOption
   @OptionGroup var product: ProductOption
 
-  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  @Option(help: .threadCount)
   var threads: Int?
 
   @OptionGroup var log: BuildLogOptions

@@ -5,36 +5,36 @@ import PackStore
 
 struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Make the deltas that a site lacks.",
+    abstract: "Create missing deltas of a site.",
     discussion: """
-      'publish' makes deltas to what it publishes; this makes those to versions that were promoted, or that a publication \
-      left out. Those that most clients can use come first. Interrupted, what was done stays; of a site in object storage, what earlier \
-      commands did.
+      'packstore publish' creates deltas to the versions it publishes. This command creates deltas to promoted \
+      versions and deltas that a publication omitted; deltas that most clients can use come first. After an \
+      interruption, finished deltas are kept; in object storage, those of earlier commands.
 
         packstore deltas public/packs
         packstore deltas public/packs --channel beta --deltas 3 --delta-level best
       """
   )
 
-  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
+  @Argument(help: .publishedSite, completion: .directory)
   var site: String
 
   @Option(
-    help: .init("Only to what this channel offers (default: all channels).", valueName: "name"), transform: parseChannel
+    help: .init("Channel whose offers get deltas (default: all channels).", valueName: "name"), transform: parseChannel
   )
   var channel: SiteChannel?
 
-  @Option(help: .init("From how many versions there are deltas to each that is offered.", valueName: "n"))
+  @Option(help: .init("Number of previous versions to create deltas from, for each offered version.", valueName: "n"))
   var deltas = 1
 
   @OptionGroup var deltaLevel: DeltaLevelOption
 
   @OptionGroup var key: SiteKeyOption
 
-  @Flag(help: "Say which deltas are missing, and make none.")
+  @Flag(help: "List missing deltas without creating them.")
   var dryRun = false
 
-  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  @Flag(help: .failsIfPublishing)
   var noWait = false
 
   @OptionGroup var storage: StorageOptions

@@ -5,20 +5,22 @@ import PackStore
 
 struct Diff: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Compare two versions of packs, wherever they are, or folders.",
+    abstract: "Compare two pack versions or two folders.",
     usage: """
       packstore diff <store> <a> <b>
       packstore diff <a> <b> [--store <store>]
       """,
     discussion: """
-      In a store, A and B are 'Tutorial@3', 'Tutorial@previous', 'Tutorial@1.4.2' by its label, or 'Tutorial', which is the current \
-      version; B may leave out the pack: '@3'. Otherwise each is a folder of files, a store, a site (a folder, a URL or \
-      s3://bucket/prefix) or an archive, where '#' goes before the version: 'Packs#Tutorial@3'. Without that it is the pack that the \
-      other one names, or the only one there. With a store, a folder is written with a '/' in it.
+      In a store, A and B are versions: 'Tutorial@3', 'Tutorial@previous', 'Tutorial@1.4.2' by label, or 'Tutorial' \
+      for the current one; B may omit the pack: '@3'. Otherwise each is a folder of files, a store, a site (folder, \
+      URL or s3://bucket/prefix) or an archive, followed by '#' and the version: 'Packs#Tutorial@3'. Without a \
+      version, the other operand names the pack, or there is only one. Together with a store, a folder needs a '/' in \
+      its name.
 
-      What is new of a file is the bytes of its chunks that A does not have, before compression; chunks that several files share count \
-      for the first. A folder that was renamed takes one line. Folders are compared through a temporary store that takes as much room \
-      as they do compressed; of sites and archives no content is fetched. Differences are no error.
+      A file's new data is the uncompressed size of its chunks that A does not have; a chunk that several files share \
+      counts for the first file. A renamed folder is one line. Folders are compared through a temporary store, which \
+      needs disk space for their compressed data. For sites and archives, no content is downloaded. The exit status \
+      is 0 if there are differences, too.
 
         packstore diff Packs Tutorial@previous Tutorial
         packstore diff Packs Tutorial@3 @5 --path 'levels/**' --min-size 1M
@@ -27,15 +29,15 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @Argument(help: .init("The store and the two to compare, or only the two.", valueName: "operand"))
+  @Argument(help: .init("The store and the two versions, or two operands.", valueName: "operand"))
   var operands: [String]
 
-  @Option(help: .init("The store of the pack versions, or a site.", valueName: "store"), completion: .directory)
+  @Option(help: .init("Store or site of both versions.", valueName: "store"), completion: .directory)
   var store: String?
 
   @OptionGroup var selection: DiffSelection
 
-  @Flag(help: "Print a line of JSON for each difference, and one with the totals.")
+  @Flag(help: "Print one line of JSON for each difference, and one with the totals.")
   var jsonLines = false
 
   @OptionGroup(title: "Sites and archives") var look: LookOptions

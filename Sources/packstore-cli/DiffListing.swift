@@ -3,17 +3,17 @@ import PackStore
 
 /// Which differences a listing shows. Totals are of all of them.
 struct DiffSelection: ParsableArguments {
-  @Flag(help: "Say how many there are, and list none.")
+  @Flag(help: "Print only the number of differences.")
   var summary = false
 
   @Option(
-    help: .init("List what a pattern means, as '--map' has them: 'levels/**', '*.png'.", valueName: "pattern"),
+    help: .init("Pattern of the paths to list, as for 'add --map': 'levels/**', '*.png'.", valueName: "pattern"),
     transform: parsePathPattern)
   var path: PathPattern?
 
   @Option(
     help: .init(
-      "List files alone, of at least so many bytes in one of the two; also as 500k or 2M.", valueName: "bytes"),
+      "Minimum size of the files to list, in either version, such as 500k or 2M; lists only files.", valueName: "bytes"),
     transform: parseByteCount)
   var minSize: Int?
 

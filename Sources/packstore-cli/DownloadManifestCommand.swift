@@ -5,50 +5,51 @@ import PackStore
 struct MakeDownloadManifest: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "download-manifest",
-    abstract: "Write what tells Apple's Background Assets which packs are on a server.",
+    abstract: "Write a manifest for Apple's Background Assets.",
     discussion: """
-      For apps that use Apple's framework and host their packs themselves: the file that BAManifestURL names. Archives are \
-      those of 'packstore package' and 'packstore export', and asset packs of Apple's (.aar). A version is that which the \
-      archive says; an .aar gets 1, or one more than before.
+      For apps that use Apple's framework and host their own packs: creates the file for BAManifestURL, which lists \
+      the packs on a server. Archives are those of 'packstore package' and 'packstore export', and Apple's asset \
+      packs (.aar). The archive contains the version number; an .aar gets 1, or its previous number plus 1.
 
         packstore download-manifest create Tutorial.aar Level1.aar --download-base-url https://cdn.example.org/packs \
       -o manifest.json
         packstore download-manifest update manifest.json Tutorial.aar
 
-      'update' replaces the packs that are named in the manifest, and adds those that it has not; all others stay as they \
-      are. Upload each archive to the URL that is written: the base, and the name of its pack. Devices fetch what they have \
-      not, update what has a higher version, and remove what is not named any more. An .aar is unpacked in TMPDIR meanwhile.
+      'update' replaces or adds the given packs; other packs in the manifest do not change. Upload each archive to \
+      its URL in the manifest: the base URL and the pack's name. Devices download missing packs, update packs with a \
+      higher version, and remove packs that the manifest no longer lists. An .aar is unpacked temporarily in TMPDIR.
       """
   )
 
   enum Action: String, ExpressibleByArgument, CaseIterable { case create, update }
 
-  @Argument(help: "What to do: create or update.")
+  @Argument(help: "The action: create or update.")
   var action: Action
 
-  @Argument(help: .init("With 'update' the manifest first; the archives.", valueName: "file"), completion: .file())
+  @Argument(help: .init("The archives; with 'update', the manifest first.", valueName: "file"), completion: .file())
   var files: [String]
 
   @Option(
-    help: .init("The folder of the archives on the server (with 'update': where they are now).", valueName: "url"),
+    help: .init(
+      "URL of the archives' folder on the server (default with 'update': the present one).", valueName: "url"),
     transform: parseBaseURL)
   var downloadBaseUrl: DownloadManifest.BaseURL?
 
   @Option(
     name: .customLong("platform"),
-    help: .init("Leave out packs that are not for this platform; may be given several times.", valueName: "name"))
+    help: .init("Platform whose packs to include; repeatable (default: all).", valueName: "name"))
   var platforms: [Platform] = []
 
   @Option(
     name: .shortAndLong,
-    help: .init("The file to write (default: print it; with 'update' the manifest itself).", valueName: "file"),
+    help: .init("File to write (default: standard output; with 'update', the manifest).", valueName: "file"),
     completion: .file(extensions: ["json"]))
   var output: String?
 
-  @Flag(help: "Replace the file if it is there.")
+  @Flag(help: .replacesFile)
   var force = false
 
-  @Flag(help: "Say what would be written, and write nothing.")
+  @Flag(help: "Report the new manifest without writing it.")
   var dryRun = false
 
   @OptionGroup var report: ReportOptions

@@ -4,11 +4,11 @@ import PackStore
 
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check a manifest, and list the files that it selects.",
+    abstract: "Check a manifest and list the files it selects.",
     discussion: """
-      Lists what will be in the pack, with sizes and selectors, and everything that is wrong at once, as \
-      'Manifest.json:LINE:COLUMN: error: ...' on standard error. Fails if there is an error; warnings are none. Paths are \
-      relative to 'sourceRoot', which is relative to the manifest; without it, to the current folder.
+      Lists the pack's files with sizes and selectors. All faults are printed to standard error as \
+      'Manifest.json:LINE:COLUMN: error: ...'. Errors make the command fail; warnings do not. Paths are relative to \
+      'sourceRoot', which is relative to the manifest; without 'sourceRoot', to the current folder.
 
         packstore evaluate Manifest.json
       """

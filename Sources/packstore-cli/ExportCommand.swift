@@ -5,14 +5,14 @@ import PackStore
 
 struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Write one version of a pack as one file: signed, or as an Apple Archive.",
+    abstract: "Write a pack version to an archive.",
     discussion: """
-      An archive is a tar file of a site with that version alone, for upload and for carrying it by hand: 'packstore \
-      import' takes it, and extracted by tar it is a site that 'packstore pull' takes. It is signed.
+      An archive is a signed tar file with a site that contains only this version, for uploads and for transport on \
+      media. 'packstore import' installs it; extracted with tar, it is a site for 'packstore pull'.
 
-      A file whose name ends in '.aar' becomes an asset pack in an Apple Archive, which is not signed: Manifest.json, with what \
-      the version's attributes say, and the assets below Contents. The date in it is that of SOURCE_DATE_EPOCH, in seconds since \
-      1970, or 1970 itself. No tool of Apple's has read one yet.
+      If the file's name ends in '.aar', the result is an asset pack in an Apple Archive, which is not signed: \
+      Manifest.json with the version's attributes, and the assets below Contents. Its date comes from \
+      SOURCE_DATE_EPOCH, in seconds since 1970 (default: 0). No tool of Apple's has read one yet.
 
         packstore export Packs Tutorial -o Tutorial.pack --key site.key
         packstore export Packs Tutorial@3 -o Tutorial-3.pack --level 19
@@ -24,19 +24,19 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var store: StoreArgument
 
   @Argument(
-    help: .init("The pack, at its current version or at one that is kept.", valueName: "pack[@version]"),
+    help: .keptVersion,
     transform: parseVersionName)
   var version: VersionName
 
   @Option(
-    name: .shortAndLong, help: .init("The file to write; or -, standard output.", valueName: "file"),
+    name: .shortAndLong, help: .init("Archive to write, or - for standard output.", valueName: "file"),
     completion: .file())
   var output: String
 
-  @Flag(help: "Replace the file if it is there.")
+  @Flag(help: .replacesFile)
   var force = false
 
-  @Flag(help: "Do everything, say what came of it, and keep nothing.")
+  @Flag(help: "Do all work and report the result without keeping it.")
   var dryRun = false
 
   @OptionGroup var key: KeyOption
@@ -46,7 +46,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(
     help: .init(
-      "Of an Apple Archive: blocks compressed by zlib, or stored as they are (default: zlib).", valueName: "kind"))
+      "For an Apple Archive: blocks compressed with zlib, or stored uncompressed (default: zlib).", valueName: "kind"))
   var blocks: Blocks?
 
   @OptionGroup var log: BuildLogOptions

@@ -3,11 +3,11 @@ import ManagedPacks
 
 /// What an app's extension may take.
 struct ExtensionOptions: ParsableArguments {
-  @Option(help: .init("How long an extension may run, in seconds a day.", valueName: "seconds"))
+  @Option(help: .init("Time that an extension may run per day, in seconds.", valueName: "seconds"))
   var extensionTime = 180
 
   @Option(
-    help: .init("How much memory an extension may take; also as 64M.", valueName: "bytes"), transform: parseByteCount)
+    help: .init("Memory that an extension may use, such as 64M.", valueName: "bytes"), transform: parseByteCount)
   var extensionMemory = 64 << 20
 
   func validate() throws {

@@ -5,8 +5,8 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Write all assets to a folder.",
     discussion: """
-      Makes the folder when there is none. Links that would lead out of the folder are listed and not created. Assets that \
-      are damaged in the store are listed, the others are written, and the exit status is 7.
+      Creates the folder if it does not exist. Links that lead out of the folder are listed and not created. Damaged \
+      assets are listed, all others are written, and the exit status is 7.
 
         packstore extract Packs /tmp/Tutorial --pack Tutorial
       """
@@ -19,10 +19,10 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var pack: PackOption
 
-  @Flag(help: "Create links that lead out of the folder, too.")
+  @Flag(help: "Also create links that lead out of the folder.")
   var unsafeLinks = false
 
-  @Flag(help: "Replace files and links that are in the way (default: stop at the first); not by what is damaged.")
+  @Flag(help: "Replace existing files and links, but not by damaged assets (default: stop at the first).")
   var overwrite = false
 
   @OptionGroup var log: BuildLogOptions

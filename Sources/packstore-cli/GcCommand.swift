@@ -4,13 +4,14 @@ import PackStore
 struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     commandName: "gc",
-    abstract: "Free space that no version needs.",
+    abstract: "Free disk space that no version needs.",
     discussion: """
-      Commits remove by themselves every file that nothing needs any more, and copy a little to free space inside others \
-      ('packstore add --gc'). This frees the rest: what is needed of files that hold dead bytes is stored again, and the \
-      files go. Content and versions stay; readers go on, and what they read goes with a later commit.
+      Every commit deletes the files that nothing needs any more and copies some data out of partly used files \
+      ('--gc' of 'packstore add'). This command frees the rest: it copies the needed data out of every file that \
+      contains unused data, and deletes the file. Contents and versions do not change. Files that open readers use \
+      are deleted by a later commit.
 
-      The folder of a site is collected by 'packstore publish'.
+      'packstore publish' collects the folder of a site.
 
         packstore gc Packs --dry-run
         packstore gc Packs
@@ -21,14 +22,14 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
   @OptionGroup var store: StoreArgument
 
   @Option(
-    help: .init("Copy at most this much, such as 200MB (default: no bound).", valueName: "bytes"),
+    help: .init("Maximum amount to copy, such as 200MB (default: unlimited).", valueName: "bytes"),
     transform: parseByteCount)
   var budget: Int?
 
-  @Option(help: .init("Begin nothing more after this many seconds (default: no bound).", valueName: "seconds"))
+  @Option(help: .init("Time after which no further work begins (default: unlimited).", valueName: "seconds"))
   var seconds: Double?
 
-  @Flag(help: "Say about how much would be copied and freed, and leave the store as it is.")
+  @Flag(help: "Report the approximate amounts to copy and free without changing the store.")
   var dryRun = false
 
   @OptionGroup var wait: WaitOption

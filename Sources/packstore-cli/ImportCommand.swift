@@ -8,19 +8,21 @@ extension ForeignArchive.NameEncoding: ExpressibleByArgument {}
 
 struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Take the version of a pack that an archive or a folder holds.",
+    abstract: "Install a pack version from an archive or a folder.",
     discussion: """
-      Makes the store when there is none. What kind of archive it is, its content says and not its name: one that \
-      'packstore export' made, a tar file (also compressed with gzip or zstd), a zip file, or Apple's .aar.
+      Creates the store if it does not exist. The content, not the name, determines the kind of archive: one written \
+      by 'packstore export' or 'packstore package', a tar file (also compressed with gzip or zstd), a zip file, or \
+      Apple's .aar.
 
-      What 'packstore export' made is signed, and stored as it is, without compressing it again; what the store has \
-      already stays. The pack belongs to the key and the product that the archive names: archives of others are refused \
-      later, unless '--adopt' is said, and so are lower versions, unless '--downgrade' is. '--trust' names the key that \
-      the publisher gave you.
+      PackStore's archives are signed. Their data is stored as it is, without compressing it again, except for data \
+      that the store already has. The pack belongs to the key and product named in the archive. Later, archives of \
+      other keys are refused without '--adopt', and lower versions without '--downgrade'. '--trust' checks the key \
+      that the publisher gave you.
 
-      The other kinds become the next version of a pack of this machine, as if they were unpacked and given to \
-      'packstore add': the same files are skipped, and one with far fewer files than the version before is refused. \
-      '--pack' names it; an asset pack that Apple's ba-package made has a name of its own. They are unpacked in TMPDIR. What is damaged, hostile or not read is named, and nothing is installed.
+      Other archives and folders become the next version of a local pack, as with 'packstore add': the same files are \
+      skipped, and a version with far fewer files than the current one is refused. '--pack' names the pack; an asset \
+      pack written by Apple's ba-package contains its name. Archives are unpacked in TMPDIR. If an archive is \
+      damaged, hostile or of an unknown kind, the fault is reported and nothing is installed.
 
         packstore import Packs Tutorial.pack
         packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
@@ -32,43 +34,46 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "The archive; a folder; or -, standard input.", completion: .file())
+  @Argument(help: "The archive, a folder, or - for standard input.", completion: .file())
   var file: String
 
   @Option(
-    help: .init("The pack's name, of an archive that does not name it.", valueName: "id"), transform: parsePackID)
+    help: .init("The pack's name, for an archive that does not contain one.", valueName: "id"), transform: parsePackID)
   var pack: PackID?
 
   @OptionGroup(title: "Files of a folder or a foreign archive") var source: SourceOptions
 
-  @Flag(help: "Say what would be installed, and make no version.")
+  @Flag(help: "Report the version to install without changing the store.")
   var dryRun = false
 
   @Option(
     help: .init(
-      "How much an archive may unpack to; also as 500k, 2M or 10G (default: 200 times its size, at least 67M). Also allows 128 MiB of memory to decompress, for 'zstd --ultra' and '--long'.",
+      """
+      Maximum unpacked size, such as 500k, 2M or 10G (default: 200 times the archive's size, at least 67M). Also \
+      allows 128 MiB of memory for decompression, for 'zstd --ultra' and '--long'.
+      """,
       valueName: "bytes"), transform: parseByteCount)
   var limit: Int?
 
   @Option(
     help: .init(
-      "The encoding of a zip file's names that are not UTF-8: cp437, cp850 or latin1.", valueName: "encoding"))
+      "Encoding of a zip file's names that are not UTF-8: cp437, cp850 or latin1.", valueName: "encoding"))
   var names: ForeignArchive.NameEncoding?
 
   @Option(
-    help: .init("Take only what this public key signed.", valueName: "key"), transform: parsePublicKey)
+    help: .trustedKey, transform: parsePublicKey)
   var trust: SitePublicKey?
 
-  @Flag(help: "Take the pack over if it is of another origin; their history goes.")
+  @Flag(help: .adoptsPack)
   var adopt = false
 
-  @Flag(help: "Take a version that is lower than the one that was accepted last.")
+  @Flag(help: .allowsDowngrade)
   var downgrade = false
 
-  @Flag(help: "Take an archive that is not signed.")
+  @Flag(help: "Accept an unsigned archive.")
   var allowUnsigned = false
 
-  @Option(help: .init("How many versions of the pack stay readable, the new one included.", valueName: "n"))
+  @Option(help: .keptVersionCount)
   var keep = 2
 
   @OptionGroup var rows: RowOptions

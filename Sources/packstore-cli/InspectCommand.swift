@@ -5,15 +5,16 @@ import PackStore
 
 struct Inspect: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Show which files take the space, and what is there twice.",
+    abstract: "Show the largest files and duplicate files.",
     discussion: """
-      Of a site and of an archive no content is fetched; of each pack the version counts that clients try first. STORED is what \
-      the chunks of a file take compressed; chunks that files share count for each of them. Files of equal bytes are stored once; \
-      they are listed because a build may do without the others, but not of a site or an archive, whose bytes are not here.
+      STORED is the compressed size of a file's chunks; chunks that several files share count for each of them. \
+      Duplicate files are stored once; they are listed because a build may not need them. For sites and archives, no \
+      content is downloaded, each pack's version is the first one that clients try, and duplicates are not listed.
 
-      '--html' writes a page for a browser: a map of all files by what they take, and the same tables, in one file that \
-      fetches nothing. With '--from' it also lists what changed since an earlier version of the pack, and what that costs a \
-      device by ranges; with '--delta' also by a delta, which is made for that and thrown away.
+      '--html' writes a page for a browser: a map of all files by stored size and the same tables, in one file \
+      without external references. With '--from', the page also lists the changes since an earlier version of the \
+      pack and the download size of that update by ranges; with '--delta', also by a delta, which is created for this \
+      purpose and discarded.
 
         packstore inspect Packs
         packstore inspect Packs Tutorial --from previous --delta --html report.html
@@ -25,23 +26,23 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var source: LookArgument
   @OptionGroup(title: "Sites and archives") var look: LookOptions
 
-  @Argument(help: "The pack (default: all packs, as one namespace).", transform: parsePackID)
+  @Argument(help: "The pack (default: all packs, merged).", transform: parsePackID)
   var pack: PackID?
 
-  @Option(help: .init("Compare with this version of the pack: 'previous', or a number.", valueName: "version"))
+  @Option(help: .init("Version of the pack to compare with: 'previous' or a number.", valueName: "version"))
   var from: String?
 
-  @Flag(help: "With --from: make the delta, too, to know its length.")
+  @Flag(help: "With --from: create the delta, too, to measure its size.")
   var delta = false
 
   @Option(
-    help: .init("Write a page for a browser to this file.", valueName: "file"), completion: .file(extensions: ["html"]))
+    help: .init("File to write a page for a browser to.", valueName: "file"), completion: .file(extensions: ["html"]))
   var html: String?
 
-  @Flag(help: "Replace that file if it is there.")
+  @Flag(help: .replacesFile)
   var force = false
 
-  @Option(help: .init("Show at most this many lines of each table.", valueName: "n"))
+  @Option(help: .init("Maximum number of lines in each table.", valueName: "n"))
   var top = 10
 
   @OptionGroup var report: ReportOptions

@@ -7,12 +7,15 @@ import PackStore
 struct KeyOption: ParsableArguments {
   @Option(
     help: .init(
-      "The file with the secret key (default: ~/.config/packstore/site.key); or -, fd:N or env:NAME: standard input, an open file or a variable that has its content.",
+      """
+      File with the secret key (default: ~/.config/packstore/site.key); - reads it from standard input, fd:N from an \
+      open file, env:NAME from a variable.
+      """,
       valueName: "file"),
     completion: .file())
   var key: String?
 
-  @Flag(help: "Make the file of --key, a release key, and its root key, for a new publisher.")
+  @Flag(help: "Create the file of --key, a release key, and its root key, for a new publisher.")
   var newKey = false
 
   @OptionGroup var clock: ClockOption
@@ -42,7 +45,10 @@ struct KeyOption: ParsableArguments {
 struct SiteKeyOption: ParsableArguments {
   @Option(
     help: .init(
-      "The file with the secret key that signed the site (default: ~/.config/packstore/site.key); or -, fd:N or env:NAME: standard input, an open file or a variable that has its content.",
+      """
+      File with the secret key that signed the site (default: ~/.config/packstore/site.key); - reads it from standard \
+      input, fd:N from an open file, env:NAME from a variable.
+      """,
       valueName: "file"),
     completion: .file())
   var key: String?
@@ -204,7 +210,7 @@ func keyFile(_ name: String?) throws -> FilePath {
 struct ProductOption: ParsableArguments {
   @Option(
     help: .init(
-      "The product that the packs belong to: clients take them from the same key and product alone (default: 'default').",
+      "Product of the packs; clients accept updates only from the same key and product (default: 'default').",
       valueName: "name"), transform: parseProduct)
   var product: Store.Product?
 }
@@ -219,11 +225,11 @@ struct ProductOption: ParsableArguments {
 struct ExpiryOptions: ParsableArguments {
   @Option(
     help: .init(
-      "Days after which clients refuse the site unless it was published or refreshed; kept for later publications.",
+      "Days until clients refuse the site unless it is published or refreshed; kept for later publications.",
       valueName: "days"))
   var expires: Int?
 
-  @Flag(help: "The site does not expire any more.")
+  @Flag(help: "Remove the site's expiry.")
   var noExpires = false
 
   func validate() throws {
@@ -237,7 +243,7 @@ struct ExpiryOptions: ParsableArguments {
   }
 }
 
-let levelHelp = "Compression, from 1 (fast) to 22 (small), or from -1 to -7 (larger, faster to read)"
+let levelHelp = "Compression level, from 1 (fast) to 22 (small), or from -1 to -7 (larger, faster to read)"
 
 extension ParsableArguments {
   /// Refuses a `--level` that does not exist.
@@ -261,25 +267,25 @@ struct ArchiveEncodingOptions: ParsableArguments {
 
 /// How what a manifest may say is encoded.
 struct ManifestEncodingOptions: ParsableArguments {
-  @Option(parsing: .unconditional, help: .init("\(levelHelp) (default: a manifest's, or 12).", valueName: "n"))
+  @Option(parsing: .unconditional, help: .init("\(levelHelp) (default: the manifest's, or 12).", valueName: "n"))
   var level: Int32?
 
-  @Option(help: "\(layoutHelp) (default: a manifest's, or random).")
+  @Option(help: "\(layoutHelp) (default: the manifest's, or random).")
   var layout: Store.InstallOptions.Layout?
 
   @Option(
     help: .init(
-      "The publisher's name for a manifest's version, such as 1.4.2 (default: the manifest's).", valueName: "name"),
+      "Publisher's name for the version of a manifest, such as 1.4.2 (default: the manifest's).", valueName: "name"),
     transform: parseLabel)
   var label: VersionLabel?
 
   @Option(
     help: .init(
-      "With '--publish-notes': what to say of a manifest's version, such as 'git 3fa9c' (default: the manifest's note).",
+      "With '--publish-notes': note on the version of a manifest, such as 'git 3fa9c' (default: the manifest's).",
       valueName: "text"), transform: parseNote)
   var note: VersionNote?
 
-  @Flag(help: "Make the note of a manifest's version a part of it, which everybody can read.")
+  @Flag(help: "Make the note part of the version, readable by everyone who receives it.")
   var publishNotes = false
 
   func validate() throws {
@@ -294,7 +300,7 @@ struct ManifestEncodingOptions: ParsableArguments {
 
 /// How small the deltas of a site are.
 struct DeltaLevelOption: ParsableArguments {
-  @Option(help: .init("How small deltas are: fast, default, best, or a number from 1 to 22.", valueName: "level"))
+  @Option(help: .init("Compression of deltas: fast, default, best, or 1 (fast) to 22 (small).", valueName: "level"))
   var deltaLevel: DeltaLevel?
 
   var options: Store.DeltaOptions { deltaLevel.map { .init(level: $0.level) } ?? .init() }

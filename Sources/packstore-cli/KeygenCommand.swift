@@ -5,10 +5,11 @@ import PackStore
 
 struct Keygen: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the public key that clients are to trust; make a root key if there is none.",
+    abstract: "Print a public key; create the root key if missing.",
     discussion: """
-      The secret key's file can be read by its owner alone. The public key goes to clients: 'packstore pull --trust'. A root \
-      key delegates to release keys, which sign sites and archives, and can sign by itself, for any product and without end.
+      Clients trust this public key; give it to them for 'packstore pull --trust'. Only the owner can read the secret \
+      key's file. A root key delegates to release keys, which sign sites and archives. It can also sign itself, for \
+      any product and without expiry.
 
         packstore keygen
         packstore keygen root.key
@@ -16,7 +17,7 @@ struct Keygen: ParsableCommand {
   )
 
   @Argument(
-    help: "The file with the secret key (default: ~/.config/packstore/site.key).", completion: .file())
+    help: "File with the secret key (default: ~/.config/packstore/site.key).", completion: .file())
   var file: String?
 
   @OptionGroup var report: ReportOptions

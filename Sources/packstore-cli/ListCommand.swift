@@ -7,14 +7,14 @@ struct List: AsyncParsableCommand, CommandWithSubject {
     commandName: "ls",
     abstract: "List assets.",
     discussion: """
-      Each line is a whole path, as 'cat' takes it; folders end in '/'. Control characters are escaped as in '\\n', \
-      and '\\' as '\\\\', unless --null is given. --json prints one object per line.
+      Prints whole paths, one per line, as 'packstore cat' accepts them; folders end in '/'. Control characters are \
+      escaped as '\\n', and '\\' as '\\\\', except with --null. --json prints one object per line.
 
-      --long shows kind, size, how a file is stored, what it takes, its pack, and the path. Stored as 'map' means raw and \
-      in one piece because 'add --map' said so, 'raw' the same by chance (apps can map both), 'parts' raw but not in one \
-      piece, 'zstd' compressed, 'mixed' some of both. '/3' says that the file lies in three stretches of its segments; one \
-      if nothing is said. Where not all packs were added here, the origin follows the pack; see 'packstore trust'. Of a site \
-      and of an archive no content is fetched; of each pack the version is shown that clients try first.
+      --long shows kind, size, storage form, stored size, pack and path. Forms: 'map' uncompressed and contiguous \
+      because of 'add --map'; 'raw' the same, but without --map (apps can map both); 'parts' uncompressed but not \
+      contiguous; 'zstd' compressed; 'mixed' partly compressed. '/3' means three extents; without a number the file \
+      has one. If some packs were not added here, each pack's origin follows it; see 'packstore trust'. For sites and \
+      archives, no content is downloaded, and each pack's version is the first one that clients try.
 
         packstore ls Packs Videos -l
         packstore ls https://example.com/packs --pack Tutorial -R
@@ -25,18 +25,18 @@ struct List: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var store: LookArgument
   @OptionGroup(title: "Sites and archives") var look: LookOptions
 
-  @Argument(help: "What to list: a folder or an asset (default: everything).")
+  @Argument(help: "The folder or asset to list (default: everything).")
   var path: String = ""
 
   @OptionGroup var pack: PackOption
 
-  @Flag(name: .shortAndLong, help: "Show kind, size, storage and pack too.")
+  @Flag(name: .shortAndLong, help: "Also show kind, size, storage and pack.")
   var long = false
 
-  @Flag(name: [.customShort("R"), .long], help: "List all files, links and empty folders below.")
+  @Flag(name: [.customShort("R"), .long], help: "List all files, links and empty folders below the folder.")
   var recursive = false
 
-  @Flag(name: [.customShort("0"), .long], help: "Print paths as they are, each followed by a NUL byte.")
+  @Flag(name: [.customShort("0"), .long], help: "Print unescaped paths, each followed by a NUL byte.")
   var null = false
 
   @OptionGroup var report: ReportOptions

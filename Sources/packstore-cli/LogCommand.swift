@@ -4,16 +4,16 @@ import PackStore
 
 struct Log: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Show the versions that are kept.",
+    abstract: "List the kept versions of packs.",
     discussion: """
-      The first of each pack is the current one, the others were current before it, the last first. STATE says which \
-      are pinned, which pack is held since a rollback, and which pack was removed. LABEL is the publisher's name for a \
-      version, shown where one has any. CATALOG names the content: equal folders have equal catalogs. COMMITTED is when the \
-      publisher made it.
+      Each pack's current version is first; versions that were current before follow, the latest first. STATE shows \
+      pinned versions, packs held after a rollback, and removed packs. LABEL is the publisher's name for a version, \
+      shown if any version has one. CATALOG identifies the content: equal folders have equal catalogs. COMMITTED is \
+      the time at which the publisher created the version.
 
-      Where versions came from sites, archives or deltas, INSTALLED says when each came here, KEY whose root key vouched for it, of \
-      which the first characters are shown, and FROM where it lay. NOTE is what 'add --note' said; it stays in the store, unless it \
-      was published. Of a site those versions are listed that the channel offers.
+      If versions came from sites, archives or deltas, INSTALLED is the time of installation, KEY the beginning of \
+      the root key that vouches for the version, and FROM its source. NOTE is the text of 'add --note'; it is private \
+      to the store unless it was published. For a site, the versions that the channel offers are listed.
 
         packstore log Packs Tutorial
         packstore log s3://assets/packs

@@ -10,11 +10,12 @@ import PackStore
 /// How what lies elsewhere is reached and judged.
 struct LookOptions: ParsableArguments {
   @Option(
-    help: .init("Of a site or an archive: take only what this public key signed.", valueName: "key"),
+    help: .init(
+      "For a site or an archive: the publisher's public key; data signed by another key is refused.", valueName: "key"),
     transform: parsePublicKey)
   var trust: SitePublicKey?
 
-  @Option(help: .init("Of a site: the channel (default: live).", valueName: "name"), transform: parseChannel)
+  @Option(help: .init("For a site: the channel (default: live).", valueName: "name"), transform: parseChannel)
   var channel: SiteChannel?
 
   @OptionGroup var storage: StorageOptions
@@ -27,11 +28,11 @@ struct LookOptions: ParsableArguments {
 /// ArgumentParser checks groups of groups again at each level, which takes a quarter of a second of each run.
 struct LookArgument: ParsableArguments {
   @Argument(
-    help: "A store; or a site: a folder, a URL or s3://bucket/prefix; or an archive of a pack.", completion: .file())
+    help: "A store, a site (folder, URL or s3://bucket/prefix) or an archive of a pack.", completion: .file())
   var store: String
 
   @Option(
-    help: .init("Of a store: the one that it lies over, which is never written.", valueName: "folder"),
+    help: .init("For a store: its base store, which is only read.", valueName: "folder"),
     completion: .directory)
   var base: String?
 

@@ -18,34 +18,50 @@ let packstoreVersion = Store.libraryVersion
 struct Packstore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore",
-    abstract: "Make and inspect stores of asset packs.",
+    abstract: "Store, publish and update packs: named, versioned sets of files.",
     discussion: """
-      A store is a folder that holds packs: named, versioned sets of files, deduplicated and compressed. The packs of \
-      a store are seen as one merged folder.
-
         packstore add Packs Assets/Tutorial --pack Tutorial
-        packstore ls Packs
         packstore cat Packs Videos/Introduction.m4v > Introduction.m4v
 
-      Names that begin with '-' go after '--'. 'packstore --version' prints the version.
-
-      The exit status is 0 done, 1 failed, 2 wrong usage, 3 network: the site could not be fetched, 4 trust: a \
-      signature, key, origin, age or version is refused, 5 no space, 6 busy: another process is in the way, 7 damage: \
-      bytes are damaged or lost, 130 cancelled. With --json, a failure is one JSON object on standard error.
+      Names that begin with '-' follow '--'. --version prints the version. --json prints
+      results and errors as JSON. Exit status: 0 success, 1 failure, 2 wrong usage,
+      3 network, 4 trust, 5 no space, 6 busy, 7 damage, 130 cancelled.
       """,
-    subcommands: [
-      Add.self, Offers.self, Pull.self, Update.self, Import.self, Remove.self, CollectGarbage.self, Place.self,
-      Purge.self,
-      Rollback.self, Pin.self,
-      Unpin.self, List.self, Cat.self,
-      Extract.self, Stat.self, Inspect.self, Log.self, Conflicts.self, Diff.self, Verify.self, Repair.self,
-      Publish.self,
-      Promote.self, Demote.self, Channels.self, Deltas.self, Refresh.self, Unpublish.self, Strip.self,
-      CheckBucket.self, CheckServed.self, Trust.self, Agent.self, Serve.self, Simulate.self, OverrideURL.self,
-      ShowAttributes.self, Template.self, Evaluate.self, Convert.self, Package.self, Export.self,
-      MakeDownloadManifest.self, MakeDelta.self, Apply.self, Keygen.self, Delegate.self, Rotate.self,
-    ]
+    groupedSubcommands: groups
   )
+
+  /// The commands by task, the most used ones first.
+  private static let groups = [
+    CommandGroup(
+      name: "Store",
+      subcommands: [
+        Add.self, Import.self, Remove.self, Rollback.self, Pin.self, Unpin.self, ShowAttributes.self, Place.self,
+      ]),
+    CommandGroup(
+      name: "Read",
+      subcommands: [
+        List.self, Cat.self, Extract.self, Log.self, Stat.self, Diff.self, Inspect.self, Conflicts.self,
+      ]),
+    CommandGroup(name: "Update", subcommands: [Pull.self, Update.self, Offers.self, Apply.self, Trust.self]),
+    CommandGroup(
+      name: "Publish",
+      subcommands: [
+        Publish.self, Unpublish.self, Deltas.self, Refresh.self, CheckServed.self, CheckBucket.self, Strip.self,
+      ]),
+    CommandGroup(
+      name: "Channels and keys",
+      subcommands: [Promote.self, Demote.self, Channels.self, Keygen.self, Delegate.self, Rotate.self]),
+    CommandGroup(
+      name: "Author",
+      subcommands: [
+        Template.self, Evaluate.self, Package.self, Export.self, MakeDelta.self, Convert.self,
+        MakeDownloadManifest.self,
+      ]),
+    CommandGroup(name: "Maintain", subcommands: [Verify.self, Repair.self, CollectGarbage.self, Purge.self]),
+    CommandGroup(
+      name: "Apps and development",
+      subcommands: [Agent.self, Serve.self, Simulate.self, OverrideURL.self]),
+  ]
 }
 
 extension Packstore {
@@ -168,6 +184,9 @@ enum Main {
     try Packstore.requireUTF8()
     // Not left to ArgumentParser, which would take 'add --version N' for it.
     if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
+    if CommandOverview.isRequested(by: CommandLine.arguments.dropFirst()) {
+      throw CleanExit.message(CommandOverview(configuration: Packstore.configuration).text)
+    }
     return try Packstore.command(CommandLine.arguments.dropFirst())
   }
 

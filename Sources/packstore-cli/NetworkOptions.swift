@@ -5,40 +5,43 @@ import PackStore
 /// When a server is given up, and where it may lead.
 struct NetworkOptions: ParsableArguments {
   @Option(
-    help: .init("Try again when an answer has not begun after so many seconds (default: 30).", valueName: "seconds"),
+    help: .init("Time without an answer after which a request is repeated (default: 30).", valueName: "seconds"),
     transform: parseSeconds)
   var answerLimit: Duration?
 
   @Option(
     help: .init(
-      "Give up when fewer bytes a second than these come over a minute; also as 4k; 0 for any rate (default: 1024).",
+      "Minimum rate over a minute, in bytes per second, such as 4k; 0 accepts any rate (default: 1024).",
       valueName: "bytes"),
     transform: parseByteCount)
   var minRate: Int?
 
   @Option(
     help: .init(
-      "Give up when the site's root is not there after so many seconds (default: 120).", valueName: "seconds"),
+      "Time to download the site's root (default: 120).", valueName: "seconds"),
     transform: parseSeconds)
   var rootLimit: Duration?
 
   @Option(
     help: .init(
-      "Bytes of metadata that a version may take, on top of 5 % of its size, 1 GiB at most, and that root, attribute sheets and manifests may take together; also as 200M (default: 64 MiB).",
+      """
+      Maximum metadata of a version, in addition to 5 % of its size (1 GiB at most), and of root, attribute sheets \
+      and manifests together; such as 200M (default: 64 MiB).
+      """,
       valueName: "bytes"),
     transform: parseByteCount)
   var metadataLimit: Int?
 
-  @Option(help: .init("How many redirections of one request to follow (default: 5).", valueName: "n"))
+  @Option(help: .init("Maximum number of redirects per request (default: 5).", valueName: "n"))
   var redirects: Int?
 
   @Option(
     help: .init(
-      "A file of certificates, as PEM, to trust in place of the system's; for this command what SSL_CERT_FILE is.",
+      "PEM file with the trusted certificates, in place of the system's; overrides SSL_CERT_FILE.",
       valueName: "file"), completion: .file())
   var ca: String?
 
-  @Flag(help: "Let public servers redirect to addresses of private networks and of this machine.")
+  @Flag(help: "Follow redirects from public servers to private networks and this machine.")
   var allowPrivateRedirects = false
 
   func validate() throws {

@@ -5,19 +5,19 @@ import PackStore
 
 struct Offers: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Say what a site offers a store, before anything is fetched.",
+    abstract: "List the versions that a site offers to a store.",
     discussion: """
-      Lists of each pack the version that a pull would bring, what its attributes say, and what a device that has nothing yet \
-      fetches for it. REFUSED are versions that come first in the site's order and are not for this client, and why: its \
-      platform, its version of the app, or the share of devices that they are for. A store draws at its first pull whether it \
-      is among a share.
+      Lists each pack's version that a pull would install, its attributes, and its download size for an empty store. \
+      REFUSED lists versions that come first in the site's order but are not for this client, with the reason: \
+      platform, app version, or share of devices. A store generates its device id, which decides about shares, at its \
+      first pull.
 
         packstore offers Packs https://example.com/packs
         packstore offers Packs public/packs --channel beta --app-version 2.1 --json
 
-      The site is judged as for a pull, but no key is remembered, and nothing is written. The store need not be there: then it \
-      is judged as at first contact. 'packstore channels' shows the publisher's side, and 'packstore pull --dry-run' what \
-      would be fetched.
+      The site is checked as for a pull, but no key is remembered and nothing is written. A missing store counts as \
+      an empty one at first contact. 'packstore channels' shows the publisher's view; 'packstore pull --dry-run' \
+      reports the data to download.
       """
   )
 

@@ -10,7 +10,7 @@ struct StoreArgument: ParsableArguments {
 
   @Option(
     help: .init(
-      "The store that it lies over, which is never written: what that has is not stored again.", valueName: "folder"),
+      "Base store, which is only read; its chunks are not stored again.", valueName: "folder"),
     completion: .directory)
   var base: String?
 
@@ -60,7 +60,7 @@ private func checked(_ store: Store) throws -> Store {
 }
 
 struct QuietOption: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "Print only what was asked for and errors: no progress, no summary, no warnings.")
+  @Flag(name: .shortAndLong, help: "Print only results and errors: no progress, summaries or warnings.")
   var quiet = false
 }
 
@@ -77,7 +77,7 @@ struct ReportOptions: ParsableArguments {
 }
 
 struct WaitOption: ParsableArguments {
-  @Flag(help: "Fail at once when another process is committing to the store, rather than wait for it.")
+  @Flag(help: "Fail immediately if another process is writing to the store (default: wait).")
   var noWait = false
 
   /// For a command that may make the store.
@@ -90,13 +90,11 @@ struct WaitOption: ParsableArguments {
 
 /// What a commit frees besides.
 struct CollectionOptions: ParsableArguments {
-  @Flag(help: "Keep the files that only the state before needs until the next commit, rather than remove them at once.")
+  @Flag(help: .keepsGeneration)
   var keepGeneration = false
 
   @Option(
-    help: .init(
-      "Copy at most this share of what is written, in percent, to free space inside segments that are mostly dead; 0: nothing.",
-      valueName: "percent"))
+    help: .collectionPercent)
   var gc = 25
 
   func validate() throws {
@@ -127,7 +125,7 @@ var userCacheFolder: Store.CacheFolder? {
 
 struct PackOption: ParsableArguments {
   @Option(
-    help: .init("Look into this pack only (default: all packs, merged).", valueName: "id"), transform: parsePackID)
+    help: .init("The only pack to read (default: all packs, merged).", valueName: "id"), transform: parsePackID)
   var pack: PackID?
 }
 

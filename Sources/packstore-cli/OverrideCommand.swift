@@ -7,45 +7,47 @@ import PackStore
 struct OverrideURL: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "url-override",
-    abstract: "Send the apps of a group to another server for a while.",
+    abstract: "Redirect a group of apps to another site temporarily.",
     discussion: """
-      The apps of a group, and its agent, take their packs from the site at a URL, with a store of its own beneath the \
-      group's folder: packs, keys and floors of the real store stay as they are, and are back when the override ends. That is \
-      after '--for', by the clock, or by 'clear'. Apps that run notice it when they next ask a site.
+      A group's apps and its agent receive packs from the site at a URL, with a separate store below the group's \
+      folder. The packs, keys and minimum versions of the real store do not change, and apply again when the override \
+      ends: after the time of '--for', or by 'clear'. Running apps notice an override at their next request to a \
+      site.
 
         packstore url-override set https://localhost:8443/site --ca authority.pem --trust KEY --for 2h
         packstore url-override status
         packstore url-override clear
 
-      '--ca' names whose certificates the server may have, '--trust' who must have signed the site: for this group and this \
-      override alone. Without '--trust' the first contact pins the key that it finds, in the override's store.
+      '--ca' sets the certificates for the server, and '--trust' the key that must have signed the site; both apply \
+      only to this group and this override. Without '--trust', the first contact pins the site's key in the \
+      override's store.
 
-      '--group' is the id of a group, the property list of one of its apps, or its folder. Without it that of the property list \
-      in PACKSTORE_BACKGROUND_ASSETS is meant, else the only group of this user.
+      '--group' is a group's id, the property list of one of its apps, or its folder. The default is the group of the \
+      property list in PACKSTORE_BACKGROUND_ASSETS, or the only group of this user.
       """
   )
 
-  @Argument(help: .init("'set' and a URL, 'clear', or 'status'.", valueName: "what"))
+  @Argument(help: .init("The action: 'set' and a URL, 'clear', or 'status'.", valueName: "what"))
   var words: [String] = ["status"]
 
-  @Option(help: .init("The group: its id, folder, or the property list of an app.", valueName: "group"))
+  @Option(help: .init("The group's id, folder, or the property list of an app.", valueName: "group"))
   var group: String?
 
   @Option(
     help: .init(
-      "A PEM file with the certificates of who vouches for the server, in place of the system's.", valueName: "file"),
+      "PEM file with the trusted certificates, in place of the system's.", valueName: "file"),
     completion: .file())
   var ca: String?
 
-  @Option(help: .init("The public key that must have signed the site.", valueName: "key"), transform: parsePublicKey)
+  @Option(help: .trustedKey, transform: parsePublicKey)
   var trust: SitePublicKey?
 
-  @Option(help: .init("The channel to follow (default: live).", valueName: "name"), transform: parseChannel)
+  @Option(help: .init("Channel of the site (default: live).", valueName: "name"), transform: parseChannel)
   var channel: SiteChannel?
 
   @Option(
     name: .customLong("for"),
-    help: .init("How long it counts, as 30m, 2h, 7d; a year at most (default: 2h).", valueName: "time"),
+    help: .init("Duration, such as 30m, 2h or 7d; at most a year (default: 2h).", valueName: "time"),
     transform: parseDuration)
   var time: Duration?
 

@@ -7,11 +7,11 @@ import PackStore
 
 struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Pack what a manifest selects as one signed file.",
+    abstract: "Create a signed archive from a manifest.",
     discussion: """
-      Writes an archive that 'packstore import' takes, and that is a site when it is extracted by tar. Equal files, manifest, \
-      key, options, previous archive and version of libzstd make equal bytes, on any machine. The dates in it are that of \
-      SOURCE_DATE_EPOCH, in seconds since 1970, or 1970 itself.
+      Writes an archive for 'packstore import'; extracted with tar, it is a site. Equal files, manifest, key, \
+      options, previous archive and version of libzstd result in equal bytes on any machine. Dates in the archive \
+      come from SOURCE_DATE_EPOCH, in seconds since 1970 (default: 0).
 
         packstore package Manifest.json -o Tutorial.pack
         packstore package Manifest.json -o Tutorial-2.pack --previous Tutorial.pack
@@ -19,11 +19,11 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         packstore package Manifest.json -o Tutorial-4.pack --previous https://assets.example.com/packs
         packstore package Manifest.json -o - | ssh server 'packstore import Packs -'
 
-      '--previous' names the archive of the version before, or a site's folder: what it has is not stored again, and its \
-      segments stay as they are. It may also name a site that is served, by its URL or as s3://bucket/prefix: of that the \
-      roots alone are read, so that the number follows the site's highest and equal content makes no archive; the archive \
-      then has all of the version. Nothing is replaced without '--force'; an archive of the same version with the same \
-      content is here already.
+      '--previous' names the archive of the previous version, or a site's folder: its data is not stored again, and \
+      its segments do not change. It may also be a served site, by URL or as s3://bucket/prefix. Then only the roots \
+      are read: the number follows the site's highest, equal content creates no archive, and a new archive contains \
+      the complete version. Existing files are replaced only with '--force', except that an archive of the same \
+      version and content is left as it is.
       """
   )
 
@@ -32,33 +32,33 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(
     name: .shortAndLong,
-    help: .init("The file to write, whose name ends in '.pack'; or -, standard output.", valueName: "file"),
+    help: .init("Archive to write, with a name that ends in '.pack'; or - for standard output.", valueName: "file"),
     completion: .file(extensions: ["pack"]))
   var output: String
 
-  @Option(help: .init("The version's number (default: one more than that of --previous, or 1).", valueName: "n"))
+  @Option(help: .init("Version number (default: the version of --previous plus 1, or 1).", valueName: "n"))
   var version: UInt64?
 
   @Option(
     help: .init(
-      "The archive of the version before, or a site that has it: a folder, a URL or s3://bucket/prefix.",
+      "Archive of the previous version, or a site with it: a folder, a URL or s3://bucket/prefix.",
       valueName: "archive|site"),
     completion: .file())
   var previous: String?
 
   @Option(
     help: .init(
-      "With --previous and a site that is served: read the root of this channel, too (repeatable).", valueName: "name"),
+      "With --previous and a served site: other channel whose root is read; repeatable.", valueName: "name"),
     transform: parseChannel)
   var alsoChannel: [SiteChannel] = []
 
-  @Flag(help: "Replace the file if it is there.")
+  @Flag(help: .replacesFile)
   var force = false
 
-  @Flag(help: "Do everything, say what came of it, and keep nothing.")
+  @Flag(help: "Do all work and report the result without keeping it.")
   var dryRun = false
 
-  @Flag(help: "Find out how long a delta from the previous version would be: it takes as long as making it.")
+  @Flag(help: "Report the size of a delta from the previous version; takes as long as creating it.")
   var estimateDelta = false
 
   @OptionGroup var key: KeyOption
@@ -66,7 +66,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var encoding: ManifestEncodingOptions
 
-  @Option(help: .init("Threads to use (default: one per processor).", valueName: "n"))
+  @Option(help: .threadCount)
   var threads: Int?
 
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions

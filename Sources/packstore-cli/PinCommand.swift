@@ -3,10 +3,10 @@ import PackStore
 
 struct Pin: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Keep a version of a pack, however many come after it.",
+    abstract: "Keep a version of a pack until it is unpinned.",
     discussion: """
-      Of each pack the current and the previous version are kept, or as many as 'packstore add --keep' says, and those \
-      that are pinned.
+      A store keeps each pack's current and previous version, or as many as '--keep' of 'packstore add' sets, and all \
+      pinned versions.
 
         packstore pin Packs Tutorial@3
       """
@@ -16,7 +16,8 @@ struct Pin: AsyncParsableCommand, CommandWithSubject {
 
   @Argument(
     help: .init(
-      "The version, such as Tutorial@3 or Tutorial@previous; without '@' the current one.", valueName: "pack[@version]"),
+      "The version, such as Tutorial@3 or Tutorial@previous; without '@', the current one.", valueName: "pack[@version]"
+    ),
     transform: parseVersionName)
   var version: VersionName
 
@@ -37,10 +38,10 @@ struct Pin: AsyncParsableCommand, CommandWithSubject {
 
 struct Unpin: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Let a pack move on, and its versions go.",
+    abstract: "End a pack's pins and its hold after a rollback.",
     discussion: """
-      Ends what 'packstore rollback' and 'packstore pin' began: the pack is not held any more, and no version of it is \
-      pinned. Versions beyond the number to keep go when the next one comes.
+      Reverses 'packstore rollback' and 'packstore pin': the pack is no longer held, and none of its versions is \
+      pinned. The next version deletes those beyond the number to keep.
 
         packstore unpin Packs Tutorial
       """

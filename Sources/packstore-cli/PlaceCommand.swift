@@ -5,19 +5,19 @@ import PackStore
 
 struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Say where a pack's data lies, and whether it may vanish.",
+    abstract: "Set whether a pack is stored durably or may be purged.",
     discussion: """
-      The data of a 'durable' pack lies in the store's folder and stays. That of a 'purgeable' one lies in a cache folder, \
-      where the user, the system or 'packstore purge' may delete it at any moment; 'packstore pull' brings it back. What other \
-      packs need as well never goes there. A pack is placed as its attributes say, unless this command does: that outlives \
-      updates.
+      A 'durable' pack's data is in the store's folder and stays. A 'purgeable' pack's data is in a cache folder; the \
+      user, the system or 'packstore purge' may delete it at any time, and 'packstore pull' downloads it again. Data \
+      that other packs also need stays in the store's folder. A pack's attributes set its placement; this command \
+      overrides them, also after updates.
 
-      The cache folder is chosen once, for all packs of the store: '--cache', or 'packstore' in XDG_CACHE_HOME, which is \
-      ~/.cache where it is unset or relative. With '--cache' another one is taken later, and what lies in the old one counts \
-      as purged; move the folder before, and nothing is. What is more than '--cache-budget' is purged.
+      A store has one cache folder for all its packs: '--cache', or 'packstore' in XDG_CACHE_HOME, which is ~/.cache \
+      if the variable is not set or is relative. '--cache' can change the folder later; data in the old folder then \
+      counts as purged, unless you move the folder first. Data beyond '--cache-budget' is purged.
 
-      A pack of which data is gone becomes durable only when that is fetched first: '--from' names a site, or another store \
-      that has it.
+      A pack with missing data becomes durable only after that data is fetched: '--from' names a site, or another \
+      store that contains it.
 
         packstore place Packs Videos purgeable
         packstore place Packs Videos purgeable --cache /var/cache/game --cache-budget 2G
@@ -30,21 +30,21 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Argument(help: "The pack.", transform: parsePackID)
   var pack: PackID
 
-  @Argument(help: .init("durable or purgeable.", valueName: "placement"), transform: parsePlacement)
+  @Argument(help: .init("The placement: durable or purgeable.", valueName: "placement"), transform: parsePlacement)
   var placement: Placement
 
-  @Option(help: .init("The cache folder of the store.", valueName: "folder"), completion: .directory)
+  @Option(help: .init("The store's cache folder.", valueName: "folder"), completion: .directory)
   var cache: String?
 
   @Option(
     help: .init(
-      "How much the store may have in the cache folder; also as 500M or 2G (default: no bound).", valueName: "bytes"),
+      "Maximum size of the store's data in the cache folder, such as 500M or 2G (default: unlimited).",
+      valueName: "bytes"),
     transform: parseByteCount)
   var cacheBudget: Int?
 
   @Option(
-    help: .init(
-      "Where to fetch what is gone from, before the pack becomes durable: a site or a store.", valueName: "place"),
+    help: .missingDataSource,
     completion: .directory)
   var from: String?
 

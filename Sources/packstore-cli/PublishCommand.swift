@@ -7,14 +7,16 @@ import PackStore
 
 struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Publish packs to a site, a folder or bucket that any web server can serve.",
+    abstract: "Publish packs to a site in a folder or a bucket.",
     discussion: """
-      Makes the site when there is none. Of a store, copies the current versions of all packs, or of those that are named, \
-      encodes what the site lacks for small downloads, and signs a new root: clients see all of it or nothing. An older version \
-      that is current in the store becomes current on the site: clients go back to it. A version that the \
-      channel offers already keeps its share of devices and its app versions: 'promote' changes these. When there is nothing \
-      new, nothing is written. Then makes a delta from the version before, which takes longest: it can be left out, or interrupted, \
-      and the site can be uploaded before: "root signed: safe to upload" says when.
+      Any web server can serve a site. Creates the site if it does not exist. Copies the current versions of all \
+      packs or of the named packs, encodes missing data for small downloads, and signs a new root: clients see the \
+      whole publication or none of it. If the store's current version is older than the site's, clients go back to \
+      it. A version that the channel already offers keeps its share of devices and its app versions; 'packstore \
+      promote' changes them. If \
+      nothing is new, nothing is written. Deltas from the previous version are created last \
+      and take longest. They can be omitted or interrupted, and the site can be uploaded before: the line "root \
+      signed: safe to upload" marks that time.
 
         packstore publish Packs public/packs --new-key
         packstore publish Packs public/packs Tutorial Level1@5 --level 19
@@ -27,40 +29,43 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         (cd public/packs && rsync -a segments frames versions attributes deltas changes server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
 
-      A manifest (.json) is packed as 'packstore package' packs it, as the version after the site's highest, or with the number \
-      that '--version' says. An archive that 'package' or 'export' made is taken as it is, without compressing it again, if \
-      clients of the key would take it; of a folder of archives (*.pack), the highest version of each pack is, or the one that \
-      is named. What the site has already stays; a version that it has with other content is refused.
+      Sources: a manifest (.json) is packaged as by 'packstore package', as the version after the site's highest or \
+      with the number of '--version'. An archive of 'packstore package' or 'packstore export' is copied without \
+      compressing it again, if clients of the key would accept it. From a folder of archives (*.pack), each pack's \
+      highest version is published, or the named one. Versions that the site already has are skipped; the same \
+      version with other content is refused.
 
-      '--continue-from' is for a job that has nothing of the site but the key: it goes on from the signed roots that a web \
-      server, a folder or a bucket serves, fetches what says what the site has and none of its content, and makes in the folder \
-      SITE, which must be empty, exactly the files that are to be copied over the served ones. Copy all but root and roots/ first, \
-      see by 'packstore check-served' that no other job was faster, then copy roots/ and root.
+      Continuing a served site: '--continue-from' is for a job that has only the key. It continues from the signed \
+      roots that a web server, a folder or a bucket serves, downloads the site's metadata but not its content, and \
+      writes exactly the files to upload into the folder SITE, which must be empty. Upload everything except root and \
+      roots/; run 'packstore check-served' to check that no other job has published since; then upload roots/ and \
+      root.
 
-      Packs that the channel offers and the source does not have stay, and are named. '--prune' takes them off that channel; one \
-      that no other channel offers leaves the site. When they are more than half of what the channel offers, that is refused: \
-      '--max-removed' allows more or less.
+      Other packs: packs that the channel offers and the source lacks stay and are listed. '--prune' removes them \
+      from the channel; a pack that no other channel offers leaves the site. This is refused for more than half of \
+      the channel's packs; '--max-removed' changes that limit.
 
-      Clients take the site's root key at their first contact, or the one that you give them: 'packstore keygen' \
-      prints it. '--new-key' makes a root key and the release key that signs, for 400 days: move the root \
-      key to a safe place, and run 'packstore delegate' with it once a year. Without it, a missing key is an error: another \
-      key is another publisher to clients. Copy to a server segments/, frames/, \
-      versions/, deltas/, changes/ and attributes/ first, then roots/, and root last; remove there afterwards what is \
-      gone here. \
-      Files that left the site stay for the grace period, for clients that are fetching them, and go with the first \
-      publication after it. Nothing but commands with the key changes a site's folder.
+      Keys: clients trust the root key of the site's first contact, or the key that you give them; 'packstore keygen' \
+      prints it. '--new-key' creates a root key and the release key that signs, valid for 400 days. Move the root key \
+      to a safe place, and use it once a year with 'packstore delegate'. Without '--new-key', a missing key is an \
+      error, because for clients another key is another publisher.
+
+      Upload: copy segments/, frames/, versions/, deltas/, changes/ and attributes/ first, then roots/, and root \
+      last; then delete the files on the server that this folder no longer has. Files that left the site stay for the \
+      grace period, for clients that are downloading them; the first publication after it deletes them. Change a \
+      site's folder only with commands that use the key.
       """
   )
 
   @Argument(help: "A store, a manifest, an archive, or a folder of archives.", completion: .file())
   var source: String
 
-  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
+  @Argument(help: .publishedSite, completion: .directory)
   var site: String
 
   @Argument(
     help: .init(
-      "The packs (default: all), each at its current version or at one that the source has.",
+      "The packs, at their current version or another one of the source (default: all).",
       valueName: "pack[@version]"),
     transform: parseVersionName)
   var packs: [VersionName] = []
@@ -72,32 +77,41 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(
     help: .init(
-      "The number of a manifest's version (default: one more than the site's highest). Needed with --continue-from where a version was withdrawn: its number is known no more.",
+      """
+      Number of a manifest's version (default: the site's highest plus 1). Required with --continue-from if a version \
+      was withdrawn, because its number is then unknown.
+      """,
       valueName: "n"))
   var version: UInt64?
 
   @Option(
-    help: .init("The channel that offers the versions, which is made if there is none.", valueName: "name"),
+    help: .init("Channel to offer the versions on; created if it does not exist.", valueName: "name"),
     transform: parseChannel)
   var channel = SiteChannel.live
 
-  @Flag(help: "Offer the versions on no channel yet: 'packstore promote' does that later.")
+  @Flag(help: "Offer the versions on no channel; 'packstore promote' offers them later.")
   var noOffer = false
 
   @Option(
-    help: .init("The language of packs that name none, such as en-US; kept for later publications.", valueName: "tag"),
+    help: .init("Language of packs without one, such as en-US; kept for later publications.", valueName: "tag"),
     transform: parseLanguage)
   var primaryLanguage: LanguageTag?
 
   @Option(
     help: .init(
-      "How many offered versions of these packs stay on the site, the current one included; above 1, the one before it on each channel stays. As many builds that wait to be offered stay as well.",
+      """
+      Number of offered versions of each pack to keep on the site, including the current one; above 1, each channel's \
+      previous version stays, too. As many builds that are not offered yet are also kept.
+      """,
       valueName: "n"))
   var keep = 3
 
   @Option(
     help: .init(
-      "From how many of the versions before there are deltas, for clients that have one of these; 0 for none (default: 1; none for a site in object storage and with --continue-from: its content is fetched for that).",
+      """
+      Number of previous versions to create deltas from; 0 creates none (default: 1; for object storage and \
+      --continue-from 0, because deltas require downloading content).
+      """,
       valueName: "n"))
   var deltas: Int?
 
@@ -106,50 +120,50 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(
     name: [.customLong("continue-from"), .customLong("previous")],
     help: .init(
-      "Go on from the site that is served there, and write what is new into SITE, an empty folder: a URL, a folder, or s3://bucket/prefix.",
+      """
+      Served site to continue from: a URL, a folder or s3://bucket/prefix; new files are written to SITE, an empty \
+      folder.
+      """,
       valueName: "site"))
   var continueFrom: String?
 
   @Option(
     help: .init(
-      "With --continue-from: read the root of this channel, too, so that its version numbers are known (repeatable).",
+      "With --continue-from: other channel whose root is read for its version numbers; repeatable.",
       valueName: "name"), transform: parseChannel)
   var alsoChannel: [SiteChannel] = []
 
   @Option(
     help: .init(
-      "With --continue-from: the root key that the site must have (default: that of --key).", valueName: "key"),
+      "With --continue-from: the site's required root key (default: the root key of --key).", valueName: "key"),
     transform: parsePublicKey)
   var trust: SitePublicKey?
 
   @OptionGroup var grace: GraceOption
 
   @Option(
-    help: .init(
-      "Store at most this share of what is new once more, in percent, to free space inside segments that are mostly dead; 0: nothing.",
-      valueName: "percent"))
+    help: .collectionPercent)
   var gc = 25
 
   @Flag(
-    help: "Take packs off the channel that it offers and that the source does not have; others go on offering them.")
+    help: "Remove packs from the channel that the source lacks; other channels still offer them.")
   var prune = false
 
   @Option(
     help: .init(
-      "With --prune: refuse when more than this share of the channel's packs would go (default: 50%).",
+      "With --prune: largest share of the channel's packs to remove (default: 50%).",
       valueName: "percent"), transform: parsePercent)
   var maxRemoved: Int?
 
   @Flag(
-    help:
-      "Say what would be new, and which roots would change, what devices would fetch, and leave the site as it is; deltas that would be made are not counted."
+    help: "Report new versions, changed roots and download sizes without changing the site; deltas are not counted."
   )
   var dryRun = false
 
   @Flag(help: "Publish a store without packs.")
   var allowEmpty = false
 
-  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  @Flag(help: .failsIfPublishing)
   var noWait = false
 
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions

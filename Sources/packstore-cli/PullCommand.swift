@@ -6,33 +6,32 @@ import Synchronization
 
 struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Bring packs to the versions that a site offers.",
+    abstract: "Install or update packs from a site.",
     discussion: """
-      Makes the store when there is none. Fetches what the store does not have yet, frame by frame or, where that is \
-      shorter, by a delta or a chain of deltas that the site has for a version that is here; and commits all as one \
-      switch. \
-      Interrupted, the same command goes on where it was. A pack that is held since a rollback stays where it is.
-
-      Without names it takes the packs that are here; into a store that has none of the site, all. '--all' takes those, too, \
-      that are new on the site, or were removed here.
-
-      At first contact the key that signed the site is remembered; another one is refused later. '--trust' names the key \
-      that the publisher gave you. A pack of another publisher or product, or one that was added here, is left alone: \
-      '--adopt' takes over those that are named. What a mirror shows that lags behind is left alone, too, and said.
+      Creates the store if it does not exist. Downloads missing data as frames, or as a delta or chain of deltas from \
+      an installed version if that is shorter, and installs everything in one commit. After an interruption, the same \
+      command resumes. A pack that is held after a rollback keeps its version.
 
         packstore pull Packs https://example.com/packs
         packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
 
-      Data of purgeable packs that is gone is fetched again. Packs that 'packstore purge' took it from are left alone, unless they \
-      are named or '--refetch' is said.
+      Without pack names, updates the installed packs of the site, or installs all packs if the store has none of \
+      them. '--all' also installs packs that are new on the site or were removed here.
 
-      A site may have several channels: '--channel' follows another one than 'live', and is remembered; versions may then be \
-      lower than what is there. Versions may be for some versions of an app ('--app-version'), for some platforms, or for a \
-      share of all devices, which each store draws for itself.
+      The first contact remembers the key that signed the site; another key is refused later. '--trust' checks the \
+      key that the publisher gave you. Packs of another publisher or product, and packs added here, are not changed \
+      unless you name them with '--adopt'. A mirror that is out of date is reported and changes nothing.
 
-      Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, and from SSL_CERT_FILE a file with the \
-      certificates to trust in place of the system's. A site that requires an authorization gets the token of PACKSTORE_TOKEN or of \
-      '--token-file', or the name and password for its host in ~/.netrc.
+      Missing data of purgeable packs is downloaded again. Packs that lost data to 'packstore purge' are skipped \
+      unless you name them or use '--refetch'.
+
+      A site may have several channels. '--channel' follows another one than 'live' and is remembered; versions may \
+      then be lower than the installed ones. Versions may be limited to app versions ('--app-version'), platforms, or \
+      a share of all devices, which depends on the store's device id.
+
+      Proxies come from http_proxy, https_proxy, all_proxy and no_proxy. SSL_CERT_FILE replaces the system's \
+      certificates. A site that requires authorization receives the token of PACKSTORE_TOKEN or '--token-file', or \
+      the name and password for its host in ~/.netrc.
       """
   )
 
@@ -42,38 +41,37 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var site: String
 
   @Argument(
-    help: .init("The packs (default: those that are here; all, if none of the site is).", valueName: "pack"),
+    help: .init("The packs (default: the installed packs of the site; if none is installed, all).", valueName: "pack"),
     transform: parsePackID)
   var packs: [PackID] = []
 
-  @Flag(help: "Take all packs of the site, also those that are not here.")
+  @Flag(help: "Install all packs of the site, also packs that are not installed.")
   var all = false
 
-  @Flag(help: "Take over packs that are named and of another origin; their history goes.")
+  @Flag(help: "Adopt the named packs if they have another origin; their history is deleted.")
   var adopt = false
 
-  @Flag(help: "Take versions of packs that are named that are lower than what that was accepted last.")
+  @Flag(help: "Allow the named packs to be downgraded.")
   var downgrade = false
 
   @OptionGroup var client: ClientOptions
 
   @Option(
-    help: .init("Bytes per second at most; also as 500k or 2M.", valueName: "bytes"), transform: parseByteRate)
+    help: .downloadRate, transform: parseByteRate)
   var limitRate: Int?
 
-  @Flag(help: "Fetch frames even where a delta would be shorter: that takes less work here.")
+  @Flag(help: "Download frames even if a delta is shorter; this needs less work on this machine.")
   var noDelta = false
 
   @Flag(
-    help:
-      "Bring back data that 'packstore purge' took, too, of packs that are not named, and what is damaged in the cache folder."
+    help: "Also download data deleted by 'packstore purge', of all packs, and damaged data in the cache folder."
   )
   var refetch = false
 
-  @Flag(help: "Say what would be fetched, and make no version.")
+  @Flag(help: .plansDownload)
   var dryRun = false
 
-  @Option(help: .init("How many versions of each pack stay readable, the new one included.", valueName: "n"))
+  @Option(help: .keptVersionCount)
   var keep = 2
 
   @OptionGroup var collection: CollectionOptions

@@ -4,15 +4,16 @@ import PackStore
 
 struct Purge: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Free space in the cache folder.",
+    abstract: "Delete data from the cache folder to free space.",
     discussion: """
-      Deletes whole files of the store's cache folder until so much is free, the least valuable first: copies that are decoded, \
-      then data of purgeable packs, those of the lowest priority first, then those that were used longest ago; of a pack, \
-      older versions first. In the folder of a group of apps, files that were delivered to them (BADownloadManager) go last. What is durable, versions that are pinned, and what a reader has open all stay. It takes \
-      milliseconds, and commits nothing.
+      Deletes whole files of the store's cache folder until the requested space is free, in this order: decoded \
+      copies; then data of purgeable packs, lowest priority first, then least recently used first, and within a pack \
+      older versions first. In the folder of a group of apps, files delivered to apps (BADownloadManager) are deleted \
+      last. Durable data, pinned versions and data of open readers stay. The command takes milliseconds and commits \
+      nothing.
 
-      'packstore pull' leaves packs alone that lost data this way, unless they are named or '--refetch' is said. The folder of a \
-      site has nothing that may go: 'packstore unpublish' takes packs from it.
+      'packstore pull' skips packs that lost data to this command, unless you name them or use '--refetch'. A site's \
+      folder has no purgeable data; 'packstore unpublish' removes packs from it.
 
         packstore purge Packs 500M
       """
@@ -21,7 +22,7 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var store: StoreArgument
 
   @Argument(
-    help: .init("How much to free; also as 500k, 2M or 10G.", valueName: "bytes"), transform: parseByteCount)
+    help: .init("The amount to free, such as 500k, 2M or 10G.", valueName: "bytes"), transform: parseByteCount)
   var bytes: Int
 
   @OptionGroup var report: ReportOptions

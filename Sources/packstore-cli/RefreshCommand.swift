@@ -5,26 +5,27 @@ import PackStore
 
 struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Sign a site's roots again, so that clients see that they are no old ones.",
+    abstract: "Sign a site's roots again with the current time.",
     discussion: """
-      Changes nothing of what the site offers, and costs next to nothing: for a timer. Where the site expires, its time \
-      begins again. Signs the root of every channel that the key may sign, and names the others.
+      Signs the root of every channel that the key may sign, and lists the other channels. Clients can then see that \
+      the roots are not outdated, and the expiry of the site starts again. The offers do not change. Suitable for a \
+      timer.
 
         packstore refresh public/packs
         packstore refresh public/packs --expires 14
       """
   )
 
-  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
+  @Argument(help: .publishedSite, completion: .directory)
   var site: String
 
   @OptionGroup var key: SiteKeyOption
   @OptionGroup var expiry: ExpiryOptions
 
-  @Flag(help: "Say which roots would be signed, and sign none.")
+  @Flag(help: "List the roots to sign without signing them.")
   var dryRun = false
 
-  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  @Flag(help: .failsIfPublishing)
   var noWait = false
 
   @OptionGroup var storage: StorageOptions

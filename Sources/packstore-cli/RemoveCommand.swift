@@ -3,14 +3,14 @@ import PackStore
 
 struct Remove: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Remove packs.",
+    abstract: "Remove packs from a store.",
     discussion: """
-      All of them in one commit, or none when one of them is not there. Processes that are reading go on reading. Their \
-      history goes with them unless it is to be kept; then 'packstore rollback' brings a pack back. What got free is \
-      shown: the files that nothing else needs. 'packstore stat' shows it beforehand, and 'packstore gc' frees what lies in \
-      files that others need in part.
+      Removes all named packs in one commit, or none of them if one does not exist. Open readers are not affected. \
+      The history of the packs is deleted; with '--keep-history' it stays, and 'packstore rollback' restores a pack. \
+      The command reports the size of the files that nothing else needs; 'packstore stat' shows it beforehand. \
+      'packstore gc' frees the removed data in files that other packs still need.
 
-      From a site's folder 'packstore unpublish' takes packs.
+      To remove packs from a site, use 'packstore unpublish'.
 
         packstore remove Packs Tutorial Level1
         packstore remove Packs Tutorial --keep-history
@@ -22,10 +22,10 @@ struct Remove: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Argument(help: .init("The packs to remove.", valueName: "pack"), transform: parsePackID)
   var packs: [PackID]
 
-  @Flag(help: "Keep the versions, to be rolled back to.")
+  @Flag(help: "Keep the versions for 'packstore rollback'.")
   var keepHistory = false
 
-  @Flag(help: "Keep files that nothing else needs until the next commit, rather than remove them at once.")
+  @Flag(help: .keepsGeneration)
   var keepGeneration = false
 
   @OptionGroup var wait: WaitOption

@@ -6,25 +6,26 @@ import PackStore
 
 struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Make a damaged store whole again.",
+    abstract: "Repair a damaged store or site.",
     discussion: """
-      Everything that is whole, or can be found, becomes a new generation; nothing of the old one is touched. What is lost \
-      is listed: current versions go on without it, as a new version; older versions that lack something are dropped. \
-      Other stores may help out. A store without faults is left alone. When CONTROL and index/ are both gone, packs that \
-      had been removed may come back, and priorities, pins and dates are guessed. Add the source again afterwards to get \
-      back what was lost. The exit status is 0 when the store is whole, 7 when something is lost.
+      Collects all intact data and the data found in other places into a new generation; files of the old one are not \
+      changed. Lost data is listed: a current version continues without it, as a new version; an older version that \
+      lacks data is dropped. An undamaged store is not changed. If CONTROL and index/ are both lost, removed packs \
+      may reappear, and priorities, pins and dates are guessed. To restore lost data, add its source again. The exit \
+      status is 0 if the store is complete, 7 if data is lost.
 
-      '--from' names other stores, and sites that offer the versions: a URL, a folder or an archive. All of them are read before \
-      anything is changed; if one cannot be read, the repair fails. A version is dropped only if none of them has its bytes.
+      '--from' names other stores, and sites that offer the versions: a URL, a folder or an archive. All places are \
+      read before any change; if one cannot be read, the repair fails. A version is dropped only if no place has its \
+      data.
 
-      Data of purgeable packs that was purged is no damage. '--from' brings it back. A repair that has damage to mend keeps purgeable packs whose data is in the cache folder, \
-      and copies it into the store; others it names as lost, and they are to be pulled again. Packs that rely on a base are kept \
-      with '--from BASE'.
+      Purged data of purgeable packs is not damage; '--from' restores it. If the store is damaged, purgeable packs \
+      with data in the cache folder are kept, and that data is copied into the store; other purgeable packs are \
+      listed as lost, and 'packstore pull' installs them again. Packs that need a base are kept with '--from BASE'.
 
-      The folder of a site is repaired with the key that signed it: manifests and frame tables are made again as well, and a \
-      new root lists the whole versions. A repair that would lose a version of a site is refused: name the store that it was \
-      published from with '--from', or let the version leave the site with '--drop-lost', and publish again. If the root itself \
-      is missing or damaged, name the product and say when the site expires: clients accept no other product.
+      A site's folder is repaired with the key that signed it: manifests and frame tables are created again, and a \
+      new root lists the complete versions. A repair that would lose a version of a site is refused: name the store \
+      it was published from with '--from', or remove the version from the site with '--drop-lost', and publish again. \
+      If the root is missing or damaged, also set the product, which clients compare, and the expiry.
 
         packstore repair Packs --dry-run
         packstore repair Packs --from /media/backup/Packs
@@ -39,7 +40,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(
     name: .customLong("from"),
     help: .init(
-      "Another store that may have the same content, or a site: a folder, a URL or an archive. May be given several times.",
+      "Store or site that may have the same content: a folder, a URL or an archive; repeatable.",
       valueName: "place"),
     completion: .directory)
   var places: [String] = []
@@ -56,7 +57,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     return !isStore(place) && pathExists(path) && (!isFolder(path) || pathExists(path.appending("root")))
   }
 
-  @Flag(help: "Say what would be done, and leave the store as it is.")
+  @Flag(help: "Report the repair without changing the store.")
   var dryRun = false
 
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
@@ -68,7 +69,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(
     help: .init(
-      "Of a site: the file with the secret key that signed it (default: ~/.config/packstore/site.key).",
+      "For a site: file with the secret key that signed it (default: ~/.config/packstore/site.key).",
       valueName: "file"),
     completion: .file())
   var key: String?

@@ -3,14 +3,14 @@ import PackStore
 
 struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Make a kept version of a pack the current one again.",
+    abstract: "Make an earlier version of a pack current again.",
     discussion: """
-      One commit that moves no data: what the version holds is still there ('packstore log' lists the versions). \
-      Processes that are reading go on reading. The pack is held at the version, so that no update undoes this, until \
-      'packstore unpin'. Going forward again works alike.
+      One commit that moves no data; 'packstore log' lists the kept versions. Open readers are not affected. The pack \
+      is then held at this version, so that updates do not replace it, until 'packstore unpin'. The same command \
+      returns to a newer version.
 
-      A version of a purgeable pack may have lost data. '--from' fetches that first, from another store that has the version, or \
-      from a site if the channel that is followed offers it; '--allow-purged' goes back without it.
+      A version of a purgeable pack may lack data. '--from' first fetches the data from another store that has the \
+      version, or from a site if the followed channel offers the version; '--allow-purged' rolls back without it.
 
         packstore rollback Packs Tutorial
         packstore rollback Packs Tutorial@5
@@ -22,16 +22,16 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Argument(
     help: .init(
-      "The version, such as Tutorial@3; without '@' the one that was current before.", valueName: "pack[@version]"),
+      "The version, such as Tutorial@3; without '@', the version before the current one.", valueName: "pack[@version]"),
     transform: parseVersionName)
   var version: VersionName
 
   @Option(
-    help: .init("Where to fetch what is gone of the version from: a site or a store.", valueName: "place"),
+    help: .missingDataSource,
     completion: .directory)
   var from: String?
 
-  @Flag(help: "Go back although data of the version is gone; 'packstore pull' brings it back.")
+  @Flag(help: "Roll back even if data is missing; 'packstore pull' downloads it.")
   var allowPurged = false
 
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions

@@ -9,60 +9,61 @@ import PackStore
 /// A server to develop against.
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Serve archives, stores and sites on this machine, to develop against.",
+    abstract: "Serve packs from this machine for development.",
     discussion: """
-      Until it is stopped, clients of sites, apps on Apple's systems and browsers have what is named: archives of 'packstore package' \
-      and 'packstore export', asset packs of Apple's (.aar), stores and sites. What changes on disk is served as it is now; \
-      an archive that is being copied is not seen before it is whole.
+      Serves archives of 'packstore package' and 'packstore export', Apple's asset packs (.aar), stores and sites to \
+      clients of sites, apps on Apple's systems and browsers, until it is stopped. Changes on disk take effect \
+      immediately; an archive is served once it is copied completely.
 
         packstore serve Tutorial.pack
         packstore serve Packs Site --port 9000
         packstore serve --print-authority > authority.pem
 
-      At '/' is a page that shows packs, channels and who fetches what. '/site' is a site of the archives and stores, signed by a key \
-      for development; '/sites/NAME' are the sites that are named; '/manifest?platform=iOS' is what BAManifestURL names, and \
-      '/packs/NAME' are the archives of it.
+      '/' is a page with packs, channels and current clients. '/site' is a site of the archives and stores, signed \
+      with a development key; '/sites/NAME' are the given sites; '/manifest?platform=iOS' is the manifest for \
+      BAManifestURL, and '/packs/NAME' are its archives.
 
-      It is HTTPS, by an authority of this machine that is made on first use and lies with its key in \
-      $XDG_DATA_HOME/packstore-serve, or ~/.local/share/packstore-serve. Nothing is installed: have clients trust what \
-      '--print-authority' prints, such as 'packstore pull --ca FILE' and 'curl --cacert FILE'. See Docs/Developing.md.
+      The server uses HTTPS, with a certificate authority that is created on first use and stored with its key in \
+      $XDG_DATA_HOME/packstore-serve, or ~/.local/share/packstore-serve. Nothing is installed: make clients trust the \
+      output of '--print-authority', such as with 'packstore pull --ca FILE' or 'curl --cacert FILE'. See \
+      Docs/Developing.md.
 
-      Only this machine can connect, unless '--host' names one of its addresses, or 0.0.0.0 for all. Ctrl-C ends it: transfers may \
-      go on to their end for '--grace' seconds.
+      Only this machine can connect, unless '--host' is one of its addresses, or 0.0.0.0 for all. Ctrl-C stops the \
+      server; running transfers may continue for '--grace' seconds.
       """
   )
 
   @Argument(help: .init("Archives, stores and sites.", valueName: "source"), completion: .file())
   var sources: [String] = []
 
-  @Option(help: .init("The address to listen at.", valueName: "host"))
+  @Option(help: .init("Address to listen on.", valueName: "host"))
   var host = "127.0.0.1"
 
-  @Option(help: .init("The port; 0: one that is free (default: 8443, or 8080 with --http).", valueName: "port"))
+  @Option(help: .init("Port; 0 selects a free one (default: 8443, or 8080 with --http).", valueName: "port"))
   var port: Int?
 
   @Option(
     name: .customLong("name"),
-    help: .init("A name by which clients call this machine, beside its own; may be repeated.", valueName: "host"))
+    help: .init("Additional host name of this machine for the certificate; repeatable.", valueName: "host"))
   var names: [String] = []
 
   @Option(
     parsing: .upToNextOption,
-    help: .init("A certificate and its key, as PEM, in place of one by the authority.", valueName: "file"),
+    help: .init("Certificate and key in PEM files, in place of one by the authority.", valueName: "file"),
     completion: .file())
   var identity: [String] = []
 
-  @Flag(help: "HTTP without TLS, which apps on Apple's systems refuse.")
+  @Flag(help: "Use HTTP without TLS, which apps on Apple's systems refuse.")
   var http = false
 
-  @Flag(help: "Print the authority's certificate, as PEM, which is made if need be.")
+  @Flag(help: "Print the authority's certificate in PEM form; creates the authority if necessary.")
   var printAuthority = false
 
   @Option(
-    help: .init("Where authority, key and development sites are kept.", valueName: "folder"), completion: .directory)
+    help: .init("Folder for authority, key and development sites.", valueName: "folder"), completion: .directory)
   var folder: String?
 
-  @Option(help: .init("How long transfers may take when it ends.", valueName: "seconds"))
+  @Option(help: .init("Time for running transfers after Ctrl-C.", valueName: "seconds"))
   var grace = 10
 
   @OptionGroup var report: ReportOptions

@@ -7,62 +7,63 @@ import Synchronization
 /// Plays what happens to an app, without waiting for it to happen.
 struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Play an installation, an update or a look for updates, over any network.",
+    abstract: "Simulate an installation or update over any network.",
     discussion: """
-      Plays an event against the agent, apps and extensions of a group, and says what was asked, decided and fetched, and \
-      why not. It plays in a copy of the group's folder, so that the group stays as it is, unless '--in-place' is there; and by \
-      a clock of its own, so that hours of a slow network take seconds.
+      Simulates an event for the agent, apps and extensions of a group, and reports requests, decisions, downloads \
+      and reasons. It works in a copy of the group's folder, so that the group does not change, except with \
+      '--in-place'; and with its own clock, so that hours on a slow network take seconds.
 
         packstore simulate install Game.plist --network 100kbps,latency=300ms,loss=5%
         packstore simulate periodic com.example.game --network metered
         packstore simulate update Game.plist --disk-free 200M --crash-extension
         packstore simulate --list
 
-      The event is install, update, periodic or language; it happens to the app of a property list, or to all apps of a \
-      group. An extension runs as a real program, within its budget.
+      The event is install, update, periodic or language. It applies to the app of a property list, or to all apps of \
+      a group. Extensions run as real programs, within their budgets.
 
-      The network is none, metered, or what terms with commas between say: 100kbps (2Mbps) for all transfers together, \
-      latency=300ms for a round trip, loss=5% of segments, each of which holds its transfer up for a retransmission time, \
-      reset=1% of requests whose connection is reset (a tenth of loss where it is not said). Folders and archives are read \
-      as they are. What loss and reset hit depends on '--seed' alone.
+      The network is none, metered, or terms separated by commas: 100kbps (2Mbps) for all transfers together; \
+      latency=300ms per round trip; loss=5% of segments, each of which delays its transfer by a retransmission \
+      timeout; reset=1% of requests whose connection is reset (default: a tenth of the loss). Folders and archives \
+      are read without network. Losses and resets depend only on '--seed'.
 
-      The status is 0 when all came that was to come, else 1. Of time, only delays, limits and the extensions' budgets are \
-      played: keys, the expiry of sites and grace periods go by the real clock. See packstore-simulate(1).
+      The exit status is 0 if all expected packs arrived, otherwise 1. Simulated time applies to delays, limits and \
+      budgets of extensions; keys, the expiry of sites and grace periods use the real clock. See \
+      packstore-simulate(1).
       """
   )
 
-  @Argument(help: .init("What happens, and a group, property list or folder.", valueName: "event> <group"))
+  @Argument(help: .init("The event, and the group's id, property list or folder.", valueName: "event> <group"))
   var words: [String] = []
 
   @Option(
     help: .init(
-      "The network: none, metered, 100kbps,latency=300ms,loss=5% (default: none of these).", valueName: "network"),
+      "The network: none, metered, or 100kbps,latency=300ms,loss=5% (default: unlimited).", valueName: "network"),
     transform: parseNetwork)
   var network = NetworkShape()
 
   @Option(
-    help: .init("How many bytes the disk has left; also as 200M (default: as it is).", valueName: "bytes"),
+    help: .init("Free disk space, such as 200M (default: the real value).", valueName: "bytes"),
     transform: parseByteCount)
   var diskFree: Int?
 
-  @Flag(help: "Let each extension crash when it is asked.")
+  @Flag(help: "Make every extension crash when it is called.")
   var crashExtension = false
 
   @Option(
-    help: .init("How far the clock of the play is ahead: +3d, +12h (not with --in-place).", valueName: "time"),
+    help: .init("Lead of the simulated clock: +3d, +12h (not with --in-place).", valueName: "time"),
     transform: parseTimeAhead)
   var clock = Duration.zero
 
-  @Flag(help: "Give extensions all of their time again.")
+  @Flag(help: "Reset the daily time budget of extensions.")
   var resetBudget = false
 
-  @Option(help: .init("What losses and resets are drawn by.", valueName: "number"))
+  @Option(help: .init("Seed of losses and resets.", valueName: "number"))
   var seed: UInt64 = 1
 
-  @Flag(help: "Play in the group itself, and not in a copy: what comes stays.")
+  @Flag(help: "Use the group itself, not a copy; downloaded packs stay.")
   var inPlace = false
 
-  @Flag(help: "List groups and their apps, with what they have asked for and what extensions may still take.")
+  @Flag(help: "List groups and their apps, with pending requests and remaining budgets of extensions.")
   var list = false
 
   @OptionGroup var extensions: ExtensionOptions

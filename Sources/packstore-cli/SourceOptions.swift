@@ -6,33 +6,32 @@ struct SourceOptions: ParsableArguments {
   @Option(
     name: .customLong("exclude"),
     help: .init(
-      "Leave out what a pattern means, by the rules of gitignore; repeat for more.",
+      "Pattern of files to skip, in gitignore syntax; repeatable.",
       discussion: """
-        '*.psd' and 'cache/' mean names at any depth, '/build' and 'art/raw' paths from the folder on; '**' crosses folders, a \
-        slash at the end means folders alone, and '!' takes back. Files '.packignore' in the folder have such patterns, too, a \
-        line each.
+        '*.psd' and 'cache/' match names at any depth, '/build' and 'art/raw' match paths from the folder; '**' \
+        crosses folders, a slash at the end matches folders only, and '!' includes files again. A '.packignore' file \
+        in the folder contains such patterns, one per line.
         """, valueName: "pattern"))
   var patterns: [String] = []
 
   @Option(
     name: .customLong("exclude-from"),
-    help: .init("A file with such patterns; repeat for more.", valueName: "file"), completion: .file())
+    help: .init("File with such patterns; repeatable.", valueName: "file"), completion: .file())
   var files: [String] = []
 
   @Flag(
-    help:
-      "Also take what systems leave in folders (.DS_Store, Thumbs.db, ...), unless other patterns mean it.")
+    help: "Include system files such as .DS_Store and Thumbs.db, unless another pattern matches them.")
   var noDefaultExcludes = false
 
-  @Flag(help: "List what is left out, and by which pattern.")
+  @Flag(help: "List skipped files with the matching patterns.")
   var printSkipped = false
 
-  @Flag(help: "Take a folder without files.")
+  @Flag(help: "Accept a source without files.")
   var allowEmpty = false
 
   @Option(
     help: .init(
-      "Refuse a folder that has fewer files than the pack's current version, which has 10 or more, by more than this share.",
+      "Largest accepted decrease in the number of files, if the current version has 10 or more.",
       valueName: "percent"), transform: parsePercent)
   var maxRemoved = 50
 

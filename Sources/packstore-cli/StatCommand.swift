@@ -4,24 +4,21 @@ import PackStore
 
 struct Stat: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Show what packs hold and what they cost on disk.",
+    abstract: "Show the size of packs and the disk space they use.",
     discussion: """
-      SIZE is the sum of the files' sizes; UNIQUE counts equal parts once; STORED is what they take compressed. ON DISK is \
-      what all kept versions of the pack take in the store's files and the cache folder, their catalogs included; SHARED is the part of it that \
-      other packs need as well; FREED is how much smaller the files get when the pack is removed. ORIGIN is shown where not \
-      all packs were added here; see 'packstore trust'. Generations that readers still hold, so that they are not \
-      collected, are listed last, with the processes that hold them where the system tells.
+      SIZE is the total size of the files; UNIQUE counts equal data once; STORED is its compressed size. ON DISK is \
+      the size of all kept versions of the pack in the store's files and the cache folder, including catalogs; SHARED \
+      is the part of it that other packs also need; FREED is the space that removing the pack frees, including space \
+      in the cache folder. ORIGIN is shown if some packs were not added here; see 'packstore trust'. DATA is shown if \
+      packs are purgeable: their placement, and missing data of the current version. Generations that open readers \
+      retain are listed last, with the processes if the system reports them.
 
-      Over a base, ON DISK counts what packs need in its files, too; 'in the base' says how much that is.
+      For a store with a base, ON DISK includes the data that packs need in the base; 'in the base' is its size. \
+      'mapped mode' shows whether a program may read this store in mapped mode, which requires a folder that only \
+      this user can write to.
 
-      'mapped mode' says whether a program may read this store in it, or why not: it takes a folder that only this user can \
-      write to.
-
-      Where packs are purgeable, DATA says so, and what of the current version is gone. In FREED is what lies in the cache folder, \
-      too.
-
-      Of a site and of an archive no content is fetched: what is said of a disk is that of a store with the versions that clients \
-      try first.
+      For sites and archives, no content is downloaded; disk figures are those of a store with the versions that \
+      clients try first.
 
         packstore stat Packs
         packstore stat https://example.com/packs
@@ -31,10 +28,10 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var store: LookArgument
   @OptionGroup(title: "Sites and archives") var look: LookOptions
-  @Flag(help: "Show the same by kind of file: by the extensions of their names, the largest first.")
+  @Flag(help: "Also show sizes by file name extension, largest first.")
   var byExtension = false
 
-  @Option(help: .init("With --by-extension: at most this many kinds.", valueName: "n"))
+  @Option(help: .init("With --by-extension: maximum number of extensions (default: all).", valueName: "n"))
   var top: Int?
 
   @OptionGroup var report: ReportOptions

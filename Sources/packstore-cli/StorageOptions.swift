@@ -10,26 +10,26 @@ import Synchronization
 struct StorageOptions: ParsableArguments {
   @Option(
     help: .init(
-      "Of a site in object storage: the server, as a URL (default: AWS_ENDPOINT_URL, or Amazon's).", valueName: "url"))
+      "For object storage: URL of the server (default: AWS_ENDPOINT_URL, or Amazon's).", valueName: "url"))
   var endpoint: String?
 
   @Option(
     help: .init(
-      "Of a site in object storage: the region (default: AWS_REGION, the profile's, or us-east-1).", valueName: "name"))
+      "For object storage: the region (default: AWS_REGION, the profile's, or us-east-1).", valueName: "name"))
   var region: String?
 
-  @Flag(help: "Of a site in object storage: name the bucket in the host of URLs, which is usual for Amazon alone.")
+  @Flag(help: "For object storage: put the bucket's name into the host of URLs (default: only for Amazon).")
   var virtualHost = false
 
   @Option(
     help: .init(
-      "Of a site in object storage: where publishers keep what is theirs (default: beside the site, PREFIX.publisher).",
+      "For object storage: location of the publishers' private data (default: PREFIX.publisher, next to the site).",
       valueName: "s3-url"))
   var ledger: String?
 
   @Option(
     help: .init(
-      "Of a site in object storage: a folder that keeps a copy of the site, so that the next command fetches what changed.",
+      "For object storage: folder with a copy of the site, so that later commands download only changes.",
       valueName: "folder"), completion: .directory)
   var work: String?
 

@@ -4,12 +4,13 @@ import PackStore
 
 struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Copy a site without the data of its packs, to publish from a machine that has no room for it.",
+    abstract: "Copy a site without the data of its packs.",
     discussion: """
-      The copy has all that publishing needs to know: catalogs, layouts, the tables of all segments, signed roots. 'publish', \
-      'promote' and the other commands of publishers work on it as on the site; reading assets, deltas from versions that it \
-      has no data of, and 'repair' do not. Copy what is new in it to the server, folder by folder as 'packstore publish' \
-      says, and remove nothing there that the copy never had.
+      A stripped copy lets a machine without space for the site publish to it. The copy contains catalogs, layouts, \
+      the tables of all segments, and signed roots. 'packstore publish', 'packstore promote' and other commands for \
+      publishers accept it. Reading assets, 'packstore repair', and deltas from versions without data do not work. \
+      Upload the new files in the order that 'packstore publish --help' describes, and do not delete files on the \
+      server that the copy never had.
 
         packstore strip public/packs small
         packstore publish Packs small
@@ -21,10 +22,10 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Argument(help: "The site's folder.", completion: .directory)
   var site: String
 
-  @Argument(help: "The folder of the copy, which is made.", completion: .directory)
+  @Argument(help: "The new folder for the copy.", completion: .directory)
   var copy: String
 
-  @Flag(help: "Say how large the copy would be, and make none.")
+  @Flag(help: "Report the size of the copy without creating it.")
   var dryRun = false
 
   @OptionGroup var log: BuildLogOptions

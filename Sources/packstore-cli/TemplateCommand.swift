@@ -4,17 +4,17 @@ import PackStore
 
 struct Template: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print a manifest to fill in.",
+    abstract: "Print a template for a manifest.",
     discussion: """
-      The manifest says which files make a pack, and what clients must know of it. Comments in it describe each key; \
-      'packstore evaluate' checks what you made of it.
+      A manifest selects the files of a pack and contains its attributes. Comments in the template describe each key; \
+      'packstore evaluate' checks the result.
 
         packstore template -o Manifest.json
         packstore template --schema -o manifest.schema.json
       """
   )
 
-  @Flag(help: "The JSON Schema of manifests instead, for editors.")
+  @Flag(help: "Print the JSON Schema of manifests, for editors.")
   var schema = false
 
   @OptionGroup var file: TextFileOptions

@@ -4,14 +4,14 @@ import PackStore
 /// A text that a command prints, or writes to a file.
 struct TextFileOptions: ParsableArguments {
   @Option(
-    name: .shortAndLong, help: .init("The file to write (default: print the text).", valueName: "file"),
+    name: .shortAndLong, help: .init("File to write (default: standard output).", valueName: "file"),
     completion: .file())
   var output: String?
 
-  @Flag(help: "Replace the file if it is there.")
+  @Flag(help: .replacesFile)
   var force = false
 
-  @Flag(help: "Print the text, and leave the file as it is.")
+  @Flag(help: "Print the text without writing the file.")
   var dryRun = false
 
   /// The file that is written; nil: the text is printed.

@@ -5,19 +5,20 @@ import PackStore
 /// Whose packs are here, and who is believed at which place.
 struct Trust: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
-    abstract: "Show whose packs a store has; forget a publisher, or change who wins.",
+    abstract: "Show or change the publishers that a store trusts.",
     discussion: """
-      Every pack has an origin: a publisher's key and product, 'local' for what was added here, or 'unknown' for what a \
-      repair found. Only its origin changes a pack. Origins are listed in the order in which their packs win; priorities \
-      count within an origin. Places are the sites that were pulled from, each with the number of its newest root.
+      Every pack has an origin: a publisher's key and product, 'local' for packs added here, or 'unknown' for packs \
+      found by a repair. Only the same origin can update a pack. Origins are listed in the order in which their packs \
+      win; priorities apply within an origin. Places are the sites pulled from, each with the number of its newest \
+      root.
 
         packstore trust Packs
         packstore trust Packs order 3f2a9c0d local
         packstore trust Packs forget 3f2a9c0d
 
-      'order' puts the origins that are named first. 'forget' takes the places of an origin back, so that another key is \
-      accepted there, and the origin itself if no pack of it is here. An origin is named by the first digits of its id, \
-      four at least.
+      'order' moves the given origins to the front. 'forget' deletes an origin's places, so that another key is \
+      accepted there, and the origin itself if the store has none of its packs. An origin is identified by the first \
+      digits of its id, at least four.
       """
   )
 
@@ -25,7 +26,7 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: "What to do: list, forget or order.")
+  @Argument(help: "The action: list, forget or order.")
   var action = Action.list
 
   @Argument(help: .init("Ids of origins.", valueName: "id"))

@@ -5,12 +5,11 @@ import PackStore
 
 struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Take packs off a site.",
+    abstract: "Remove packs from a site.",
     discussion: """
-      Signs a root of the channel that does not name them any more, all of them in one step. A pack that no other channel \
-      offers leaves the site with all its versions. Devices keep what they have until they remove \
-      it, and those that are fetching a pack can go on: its files stay until the grace period is over, and go with the next \
-      'packstore publish' after that.
+      Signs a new root of the channel without the packs, in one step. A pack that no other channel offers leaves the \
+      site with all its versions. Devices keep their packs until they remove them. Running downloads can continue: \
+      the files stay for the grace period, and the next 'packstore publish' after it deletes them.
 
         packstore unpublish public/packs Tutorial
         packstore unpublish public/packs Tutorial Level1 --grace 0
@@ -18,25 +17,25 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       """
   )
 
-  @Argument(help: "The site: a folder, or s3://bucket/prefix.", completion: .directory)
+  @Argument(help: .publishedSite, completion: .directory)
   var site: String
 
   @Argument(help: .init("The packs.", valueName: "pack"), transform: parsePackID)
   var packs: [PackID]
 
-  @Option(help: .init("The channel (default: live).", valueName: "name"), transform: parseChannel)
+  @Option(help: .targetChannel, transform: parseChannel)
   var channel: SiteChannel?
 
-  @Flag(help: "Take the packs off all channels.")
+  @Flag(help: "Remove the packs from all channels.")
   var all = false
 
   @OptionGroup var key: SiteKeyOption
   @OptionGroup var grace: GraceOption
 
-  @Flag(help: "Say what would leave, and which roots would change, and change nothing.")
+  @Flag(help: "Report the packs to remove and the roots to change without changing the site.")
   var dryRun = false
 
-  @Flag(help: "Fail at once when another process is publishing to the site, rather than wait.")
+  @Flag(help: .failsIfPublishing)
   var noWait = false
 
   @OptionGroup var storage: StorageOptions
@@ -77,7 +76,8 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 struct GraceOption: ParsableArguments {
   @Option(
     help: .init(
-      "How long files that left the site can still be fetched: 7d, 12h, 30m, 90s, or 0.", valueName: "duration"),
+      "Time for which files that left the site remain available: 7d, 12h, 30m, 90s or 0 (default: 7d).",
+      valueName: "duration"),
     transform: parseDuration)
   var grace: Duration?
 

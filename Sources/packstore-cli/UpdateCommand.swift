@@ -4,16 +4,16 @@ import PackStore
 
 struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Bring what is here to the versions that its sites offer.",
+    abstract: "Update installed packs from their sites.",
     discussion: """
-      A store remembers the sites that it was pulled from, and the channel that it follows there. Each is asked for the packs \
-      of its publisher that are here; a site that fails leaves the others alone. Packs that left their site stay until \
-      'packstore remove', and those that are new there are named: 'packstore pull' takes them.
+      A store remembers the sites it was pulled from and the channel it follows on each. Each site is checked for \
+      updates of its publisher's installed packs. A failing site does not affect the others. Packs that left their \
+      site stay until 'packstore remove'. Packs that are new on a site are listed; 'packstore pull' installs them.
 
         packstore update Packs
         packstore update Packs --dry-run
 
-      Packs that were added here, or came from an archive or a site that is not signed, have no site to ask.
+      Packs that were added here, or that came from an archive or an unsigned site, have no site and are not updated.
       """
   )
 
@@ -21,13 +21,13 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var device: DeviceOptions
 
   @Option(
-    help: .init("Bytes per second at most; also as 500k or 2M.", valueName: "bytes"), transform: parseByteRate)
+    help: .downloadRate, transform: parseByteRate)
   var limitRate: Int?
 
-  @Flag(help: "Say what would be fetched, and make no version.")
+  @Flag(help: .plansDownload)
   var dryRun = false
 
-  @Option(help: .init("How many versions of each pack stay readable, the new one included.", valueName: "n"))
+  @Option(help: .keptVersionCount)
   var keep = 2
 
   @OptionGroup var collection: CollectionOptions

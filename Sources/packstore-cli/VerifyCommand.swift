@@ -5,9 +5,9 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Check a store for damage.",
     discussion: """
-      Reads every file that the current generation needs and compares checksums. Says of each fault what it is, where it lies, and which \
-      assets it hurts. Faults are errors: the exit status is 7. 'packstore repair' mends what can be mended. What is gone of purgeable \
-      packs is no damage, and listed as purged.
+      Reads every file that the current generation needs and compares checksums. Each fault is reported with its \
+      location and the affected assets, and the exit status is 7; 'packstore repair' repairs the store. Purged data \
+      of purgeable packs is listed and is not damage.
 
         packstore verify Packs --deep
       """
@@ -15,7 +15,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var store: StoreArgument
 
-  @Flag(help: "Also decompress everything and compare the SHA-256 of every chunk. Slower.")
+  @Flag(help: "Also decompress all data and compare the SHA-256 of every chunk, which is slower.")
   var deep = false
 
   @OptionGroup var log: BuildLogOptions

@@ -4,17 +4,43 @@ import Testing
 @testable import packstore_cli
 
 @Suite struct UsageTests {
-  private static let commands = [
-    "add", "offers", "pull", "update", "import", "remove", "gc", "place", "purge", "rollback", "pin", "unpin", "ls",
-    "cat", "extract", "stat", "inspect", "log", "conflicts",
-    "diff", "verify", "repair", "publish", "promote", "demote", "channels", "deltas", "refresh", "unpublish", "strip",
-    "check-bucket", "check-served",
-    "trust",
-    "agent", "serve", "simulate", "url-override", "attributes", "template", "evaluate", "convert", "package", "export",
-    "download-manifest", "delta",
-    "apply",
-    "keygen", "delegate", "rotate",
+  /// The groups of the help, with their commands in order.
+  private static let groups: [(name: String, commands: [String])] = [
+    (
+      "Store",
+      ["add", "import", "remove", "rollback", "pin", "unpin", "attributes", "place"]
+    ),
+    (
+      "Read",
+      ["ls", "cat", "extract", "log", "stat", "diff", "inspect", "conflicts"]
+    ),
+    (
+      "Update",
+      ["pull", "update", "offers", "apply", "trust"]
+    ),
+    (
+      "Publish",
+      ["publish", "unpublish", "deltas", "refresh", "check-served", "check-bucket", "strip"]
+    ),
+    (
+      "Channels and keys",
+      ["promote", "demote", "channels", "keygen", "delegate", "rotate"]
+    ),
+    (
+      "Author",
+      ["template", "evaluate", "package", "export", "delta", "convert", "download-manifest"]
+    ),
+    (
+      "Maintain",
+      ["verify", "repair", "gc", "purge"]
+    ),
+    (
+      "Apps and development",
+      ["agent", "serve", "simulate", "url-override"]
+    ),
   ]
+
+  private static let commands = groups.flatMap(\.commands)
 
   let playground = try! Playground()
 
@@ -24,25 +50,67 @@ import Testing
     #expect(run.output == "0.2.0\n")
   }
 
-  @Test func helpListsEveryCommand() throws {
-    let run = try playground.packstore("--help")
+  @Test(arguments: [[], ["help"], ["--help"], ["-h"]]) func helpListsEveryCommandByGroup(arguments: [String]) throws {
+    let run = try playground.packstore(arguments)
     #expect(run.status == 0)
     #expect(run.errors.isEmpty)
-    let listed = run.output.matches(of: /\n  ([a-z-]+)  +[A-Z]/).map { String($0.1) }
-    #expect(listed == Self.commands)
+    #expect(entries(in: run.output, #/^([A-Z][a-z ]+)$/#, #/^  ([a-z-]+)  +[A-Z]/#) == Self.entries)
+  }
+
+  /// Two screens of a terminal with 80 columns.
+  @Test func helpIsShort() throws {
+    let lines = try playground.packstore("help").lines
+    #expect(lines.count <= 70)
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    #expect(Self.groups.allSatisfy { $0.commands.count <= 8 })
   }
 
   /// In the order and in the words of the help.
-  @Test func theManualListsEveryCommand() throws {
+  @Test func theManualListsEveryCommandByGroup() throws {
     let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Docs/packstore.1")
     let manual = try String(contentsOf: page, encoding: .utf8)
     let section = try #require(manual.firstMatch(of: #/\n\.SH COMMANDS\n((?s:.*?))\n\.SH /#)?.1)
-    let listed = section.matches(of: /\.B (\S+)\n(.*)/).map { ["\($0.1)", "\($0.2)"] }
-    #expect(listed.map(\.first) == Self.commands)
-    for command in listed {
-      let overview = try playground.packstore(command[0], "--help").output.split(separator: "\n\n").first ?? ""
-      #expect(overview.replacing("\n", with: " ") == "OVERVIEW: \(command[1])")
+    #expect(entries(in: String(section), #/^\.SS (.+)$/#, #/^\.B (\S+)$/#) == Self.entries)
+    for command in section.matches(of: /\.B (\S+)\n(.*)/) {
+      let overview = try playground.packstore("\(command.1)", "--help").output.split(separator: "\n\n").first ?? ""
+      #expect(overview.replacing("\n", with: " ") == "OVERVIEW: \(command.2)")
+    }
+  }
+
+  /// The names of groups and commands, line by line.
+  private static let entries = groups.flatMap { ["[\($0.name)]"] + $0.commands }
+
+  private func entries(
+    in text: String, _ group: Regex<(Substring, Substring)>, _ command: Regex<(Substring, Substring)>
+  ) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      if let name = line.firstMatch(of: group)?.1 { return "[\(name)]" }
+      return line.firstMatch(of: command).map { String($0.1) }
+    }
+  }
+
+  /// Abstracts are imperatives that cannot be misread, and texts of options do not instruct the program to speak.
+  @Test(arguments: Self.commands) func helpUsesPlainVerbs(command: String) throws {
+    let help = try playground.packstore(command, "--help").output
+    let abstract = try #require(help.split(separator: "\n").first)
+    for verb in ["Say", "See", "Take", "Give", "Let", "Look", "Play", "Bring", "Find"] {
+      #expect(!abstract.hasPrefix("OVERVIEW: \(verb) "))
+      #expect(!help.contains("   \(verb) "), "\(verb)")
+    }
+  }
+
+  /// An option that several commands have has one text.
+  @Test func sharedOptionsHaveOneText() throws {
+    for option in ["--no-wait", "--threads", "--force", "--quiet", "--json", "--log-file", "--gc", "--limit-rate"] {
+      let label = try Regex("^  (-\\w, )?\(option) ")
+      let texts = try Self.commands.compactMap { command in
+        let help = try playground.packstore(command, "--help").output.replacing(#/\n {4,}/#, with: " ")
+        return help.split(separator: "\n").first { $0.firstMatch(of: label) != nil }
+      }
+      let different = Set(texts.map { $0.replacing(#/ +/#, with: " ") })
+      // One text for stores and one for sites, and 'cat' prints bytes.
+      #expect(different.count <= (["--no-wait", "--json"].contains(option) ? 2 : 1), "\(different)")
     }
   }
 
