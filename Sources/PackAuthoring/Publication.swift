@@ -124,7 +124,8 @@ struct Publication {
     let filesBefore = change.files
     let staged = try stage(source, in: &change)
     let kept = try KeptVersions(of: staged.packs, in: site.store.makeSnapshot())
-    try offer(staged.published.map(\.version), among: kept, in: &change)
+    let new = offer(staged.published.map(\.version), among: kept, in: &change)
+    if !new.isEmpty, channel.flatMap({ before[$0] }) != nil { progress?(.offer(new)) }
     let surplus = surplus(of: staged.packs, among: kept, in: change)
     change.leaving = Set(surplus)
     let gone = try channel.map { try change.withdraw(pruned, from: $0) } ?? []
@@ -227,7 +228,7 @@ struct Publication {
     let staged = try source.stage(restoring: change.missing, in: &transaction)
     try checkNumbers(of: staged)
     let kept = try KeptVersions(of: staged.packs, in: transaction)
-    try offer(staged.published.map(\.version), among: kept, in: &change)
+    offer(staged.published.map(\.version), among: kept, in: &change)
     let surplus = surplus(of: staged.packs, among: kept, in: change)
     change.leaving = Set(surplus)
     let gone = try channel.map { try change.withdraw(pruned, from: $0) } ?? []
@@ -311,9 +312,15 @@ struct Publication {
 
   /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name. What it offers
   /// already stays as it is: a publication of other packs ends no release in phases.
-  private func offer(_ versions: [PackVersion], among kept: KeptVersions, in change: inout SiteChange) throws {
-    guard let channel else { return }
-    for version in versions where change[channel]?.plan.offers(version.number, of: version.pack) != true {
+  ///
+  /// - Returns: the versions that the channel did not offer.
+  @discardableResult
+  private func offer(
+    _ versions: [PackVersion], among kept: KeptVersions, in change: inout SiteChange
+  ) -> [PackVersion] {
+    guard let channel else { return [] }
+    let new = versions.filter { change[channel]?.plan.offers($0.number, of: $0.pack) != true }
+    for version in new {
       let appVersions = kept.attributes(version.number, of: version.pack)?.appVersions
       change.edit(channel) { plan in
         plan.offer(.init(number: version.number, appVersions: appVersions), of: version.pack) {
@@ -321,6 +328,7 @@ struct Publication {
         }
       }
     }
+    return new
   }
 
   /// Versions that no channel offers, beyond the number to keep.

@@ -131,6 +131,9 @@ extension Site {
     case commit
     /// Packs that the source does not have are about to be withdrawn from the channel.
     case prune([PackID])
+    /// The channel is about to offer these versions, which it does not offer yet. Reported after copying them and before signing
+    /// the root, only for a channel that exists.
+    case offer([PackVersion])
     /// The site shows what was published, and all of it is there: only deltas follow, and may be interrupted.
     case signed
 
@@ -140,7 +143,7 @@ extension Site {
       case .store(_, let progress): progress.fraction
       case .describe(let done, let total), .take(_, let done, let total), .delta(_, let done, let total):
         PackStore.fraction(done, of: total)
-      case .commit, .prune, .signed: 1
+      case .commit, .prune, .offer, .signed: 1
       }
     }
   }

@@ -317,7 +317,7 @@ extension Progress {
       self.init(activity: "describing", bytesDone: byteCount, bytesTotal: total)
     case .delta(_, let byteCount, let total):
       self.init(activity: "making deltas", bytesDone: byteCount, bytesTotal: total)
-    case .commit, .prune, .signed: self.init(activity: "committing")
+    case .commit, .prune, .offer, .signed: self.init(activity: "committing")
     }
   }
 }

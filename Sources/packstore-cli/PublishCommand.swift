@@ -13,7 +13,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       packs or of the named packs, encodes missing data for small downloads, and signs a new root: clients see the \
       whole publication or none of it. If the store's current version is older than the site's, clients go back to \
       it. A version that the channel already offers keeps its share of devices and its app versions; 'packstore \
-      promote' changes them. If \
+      promote' changes them. Before signing, the command names the versions that all devices of 'live' will receive. If \
       nothing is new, nothing is written. Deltas from the previous version are created last \
       and take longest. They can be omitted or interrupted, and the site can be uploaded before: the line "root \
       signed: safe to upload" marks that time.
@@ -274,9 +274,20 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard report.isTalkative else { return }
     switch progress {
     case .prune(let packs): sayMeanwhile(packs.map { "\($0) goes: the source does not have it" }, bar)
+    case .offer(let versions): announce(versions, bar)
     case .signed: sayMeanwhile(["root signed: safe to upload; deltas follow"], bar)
     default: break
     }
+  }
+
+  /// Names the versions that all devices of the live channel will receive, on standard error, before the root is signed. Other
+  /// channels have fewer devices, and most publications to them are tests.
+  private func announce(_ versions: [PackVersion], _ bar: ProgressBar) {
+    guard channel == .live else { return }
+    bar.finish()
+    let line = "publishing to all devices of 'live': \(listed(versions.map { "\($0)" }))"
+    BuildLog.current?.write(line)
+    complain(line)
   }
 
   /// A reader that went away ends the command when it says the rest.

@@ -40,6 +40,24 @@ import Testing
     #expect(try playground.packstore("verify", "site", "--deep").status == 0)
   }
 
+  /// Before a root replaces a live one, standard error names the versions that all devices receive.
+  @Test func newOffersToAllDevicesAreAnnounced() throws {
+    #expect(try !publish().errors.contains("all devices"), "a new site has no devices")
+    #expect(try publish().errors.isEmpty, "nothing is new")
+    func publishNext(_ more: [String] = []) throws -> Run {
+      try playground.write(UUID().uuidString, to: "folder/text")
+      try playground.packstore("add", "store", "folder", "--pack", "P", "--keep", "9", "-q")
+      return try playground.packstore(["publish", "store", "site", "--key", "site.key"] + more)
+    }
+    #expect(try publishNext().errors == "packstore: publishing to all devices of 'live': P@2\n")
+    for more in [["--dry-run"], ["--no-offer"], ["--channel", "beta"], ["--quiet"], ["--json"]] {
+      let run = try publishNext(more)
+      #expect(run.status == 0 && run.errors.isEmpty, "\(more): \(run.errors)")
+    }
+    let back = try playground.packstore("publish", "store", "site", "P@6", "--key", "site.key")
+    #expect(back.errors == "packstore: publishing to all devices of 'live': P@6\n", "an older version")
+  }
+
   @Test func nothingNew() throws {
     _ = try publish()
     let tree = playground.tree("site"), root = try playground.read("site/root")
@@ -133,7 +151,8 @@ import Testing
     try playground.write("two", to: "folder/text")
     try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
     let run = try publish()
-    #expect(run.status == 0 && run.errors.isEmpty && !playground.exists("site-root.key"), "\(run.errors)")
+    #expect(run.status == 0 && !playground.exists("site-root.key"))
+    #expect(run.errors == "packstore: publishing to all devices of 'live': P@2\n")
     // A lost release key: another by the same root key, which clients take.
     #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
     try playground.remove("site.key")
