@@ -71,6 +71,9 @@ enum GroupName {
     try locate(makes: false, mustBeThere: true)
   }
 
+  /// The group's folder, created if it is missing.
+  func make() throws -> GroupFolder { try locate(makes: true, mustBeThere: false).folder }
+
   private func locate(
     makes: Bool, mustBeThere: Bool
   ) throws -> (folder: GroupFolder, configuration: ManagedConfiguration?) {

@@ -4,7 +4,7 @@ import PackDelivery
 import PackStore
 
 /// Sends the apps of a group to another server for a while.
-struct OverrideURL: ParsableCommand {
+struct OverrideURL: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "url-override",
     abstract: "Redirect a group of apps to another site temporarily.",
@@ -14,9 +14,12 @@ struct OverrideURL: ParsableCommand {
       ends: after the time of '--for', or by 'clear'. Running apps notice an override at their next request to a \
       site.
 
-        packstore url-override set https://localhost:8443/site --ca authority.pem --trust KEY --for 2h
+        packstore url-override set https://localhost:8443 --ca authority.pem --trust KEY --for 2h
         packstore url-override status
         packstore url-override clear
+
+      'set' requests the site's root first and reports the packs that it offers; if that fails, nothing changes. A URL \
+      without a path selects the site that 'packstore serve' offers there. The group need not exist yet.
 
       '--ca' sets the certificates for the server, and '--trust' the key that must have signed the site; both apply \
       only to this group and this override. Without '--trust', the first contact pins the site's key in the \
@@ -51,6 +54,9 @@ struct OverrideURL: ParsableCommand {
     transform: parseDuration)
   var time: Duration?
 
+  @Flag(help: "Set the override without a request to the server.")
+  var noCheck = false
+
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -60,8 +66,8 @@ struct OverrideURL: ParsableCommand {
       guard words[1].utf8.count <= URLOverride.urlByteCountLimit else { throw ValidationError("the URL is too long") }
     case "clear", "status":
       guard words.count == 1 else { throw ValidationError("'\(words[0])' takes nothing but --group") }
-      guard ca == nil, trust == nil, channel == nil, time == nil else {
-        throw ValidationError("--ca, --trust, --channel and --for go with 'set'")
+      guard ca == nil, trust == nil, channel == nil, time == nil, !noCheck else {
+        throw ValidationError("--ca, --trust, --channel, --for and --no-check go with 'set'")
       }
     default: throw ValidationError("say 'set' and a URL, 'clear', or 'status'")
     }
@@ -70,16 +76,25 @@ struct OverrideURL: ParsableCommand {
     }
   }
 
-  func run() throws {
-    let folder = try openGroup()
+  func run() async throws {
+    let folder: GroupFolder
+    var found: FoundSite?
     switch words.first {
-    case "set": try set(words[1], folder)
-    case "clear" where pathExists(folder.path): try OverrideFile(in: folder).clear()
-    default: break
+    case "set":
+      // Before the group is made, so that a mistake leaves nothing behind.
+      try Self.check(words[1])
+      let authority = try ca.map { try Self.certificates(in: $0) }
+      found = noCheck ? nil : try await find(words[1], authority)
+      folder = try openGroup()
+      try set(found?.url ?? words[1], authority, in: folder)
+    case "clear":
+      folder = try openGroup()
+      if pathExists(folder.path) { try OverrideFile(in: folder).clear() }
+    default: folder = try openGroup()
     }
     // An agent that runs hears of it at once.
     if words.first != "status" { AgentClient(in: folder).refresh() }
-    try OverrideReport(folder).write(report)
+    try OverrideReport(folder, found).write(report)
   }
 
   private func openGroup() throws -> GroupFolder {
@@ -93,13 +108,35 @@ struct OverrideURL: ParsableCommand {
     } else {
       name = try GroupName.only(ProcessInfo.processInfo.environment)
     }
-    // An override may be there before the first launch of an app; what only looks makes nothing.
-    return words.first == "set" ? try name.open(registering: false).0 : try name.find().folder
+    // A group can be overridden before the first launch of an app. Other actions create nothing.
+    return words.first == "set" ? try name.make() : try name.find().folder
   }
 
-  private func set(_ url: String, _ folder: GroupFolder) throws {
-    try Self.check(url)
-    let authority = try ca.map { try Self.certificates(in: $0) }
+  /// Requests the root of the site at a URL.
+  ///
+  /// - Throws: the errors of `Store.offers(at:)`.
+  private func find(_ url: String, _ authority: String?) async throws -> FoundSite {
+    var options = Store.PullOptions()
+    options.authority = authority
+    options.trustedKey = trust
+    options.channel = channel
+    if let served = Self.servedSite(url) {
+      do {
+        return FoundSite(url: served, packs: try await Store.offers(at: served, options: options).packs)
+      } catch let error as DeliveryError where error.code == .noSite {}
+    }
+    return FoundSite(url: url, packs: try await Store.offers(at: url, options: options).packs)
+  }
+
+  /// The site of `packstore serve` at a host and port; `nil` if the URL has a path.
+  private static func servedSite(_ url: String) -> String? {
+    let parts = url.split(separator: "/", omittingEmptySubsequences: false)
+    let hasPath = parts.count > 4 || parts.count == 4 && !parts[3].isEmpty || url.contains(where: { "?#".contains($0) })
+    guard url.lowercased().hasPrefix("http"), parts.count >= 3, !hasPath else { return nil }
+    return parts[..<3].joined(separator: "/") + "/site"
+  }
+
+  private func set(_ url: String, _ authority: String?, in folder: GroupFolder) throws {
     let now = Int(Date().timeIntervalSince1970), seconds = Int((time ?? .seconds(7200)).components.seconds)
     let override = URLOverride(
       url: url, channel: channel, authority: authority, key: trust, begin: now, end: now + seconds)
@@ -136,6 +173,18 @@ struct OverrideURL: ParsableCommand {
   }
 }
 
+/// A site that answered.
+private struct FoundSite {
+  let url: String
+  /// The packs that it offers this client, as `Tutorial@3`.
+  let packs: [String]
+
+  init(url: String, packs: [Store.SiteOffers.Pack]) {
+    self.url = url
+    self.packs = packs.compactMap { pack in pack.offer.map { "\(pack.pack.name)@\($0.version)" } }
+  }
+}
+
 /// What a group has of an override.
 private struct OverrideReport: Encodable {
   enum State: String, Encodable { case none, active, ended, refused }
@@ -148,8 +197,11 @@ private struct OverrideReport: Encodable {
   let endsAt: String?
   let store: String?
   let reason: String?
+  /// After 'set': the versions that the site offers.
+  let packs: [String]?
 
-  init(_ folder: GroupFolder) throws {
+  init(_ folder: GroupFolder, _ site: FoundSite?) throws {
+    packs = site?.packs
     group = folder.path.string
     let found = OverrideFile(in: folder).state(at: Date().timeIntervalSince1970)
     var override: URLOverride?, refusal: ManagedPacksError?
@@ -174,6 +226,9 @@ private struct OverrideReport: Encodable {
       try output.json(self)
     } else if !report.quiet {
       try output.line(escaped(text))
+      if let packs {
+        try output.line(escaped("the site offers \(packs.isEmpty ? "no packs" : packs.joined(separator: ", "))"))
+      }
     }
     try output.flush()
   }

@@ -245,7 +245,8 @@ import Testing
     try run("simulate", "install", "Game.plist", "--in-place", "--disk-free", "1k", status: 1, isLines: true)
     try run("simulate", "--list", "./group", isLines: true)
     for words in [
-      ["status"], ["set", "file:///none", "--channel", "beta", "--trust", AgentGroup.exampleKey], ["clear"],
+      ["status"], ["set", "file://\(playground.path)/games"],
+      ["set", "file:///none", "--channel", "beta", "--trust", AgentGroup.exampleKey, "--no-check"], ["clear"],
     ] {
       try run(["url-override"] + words + ["--group", "./group"])
     }

@@ -81,11 +81,27 @@ import Testing
   /// A group that is not there is called that, and is not made.
   @Test(arguments: [
     ["simulate", "--list", "g"], ["simulate", "install", "g"], ["url-override", "status", "--group", "g"],
-    ["url-override", "set", "https://a", "--group", "g"],
+    ["url-override", "clear", "--group", "g"],
   ]) func noGroup(arguments: [String]) throws {
     let run = try playground.run(arguments, ["XDG_DATA_HOME": "\(playground.path)/data"])
     #expect(run.status != 0 && run.errors.contains("there is no group 'g'"), "\(run.errors)")
     #expect(!FileManager.default.fileExists(atPath: "\(playground.path)/data"))
+  }
+
+  /// A group can be overridden before one of its apps was launched. A site that does not answer changes nothing.
+  @Test func overridesOfNewGroups() throws {
+    try playground.write("a", to: "packs/Base/Base")
+    try playground.succeed("add", "S", "packs/Base", "--pack", "Base", "-q")
+    try playground.succeed("publish", "S", "Site", "--new-key", "--key", "site.key", "-q")
+    let environment = ["XDG_DATA_HOME": "\(playground.path)/data"]
+    func override(_ url: String) throws -> Run {
+      try playground.run(["url-override", "set", url, "--group", "g", "--for", "1h"], environment)
+    }
+    let missing = try override("file://\(playground.path)/none")
+    #expect(missing.status != 0 && missing.output == "" && !playground.exists("data"))
+    let set = try override("file://\(playground.path)/Site")
+    #expect(set.status == 0 && set.output.hasSuffix("the site offers Base@1\n"), "\(set.errors)")
+    #expect(playground.exists("data/packstore/g/override"))
   }
 
   /// An override sends an app and the agent to another server, with a certificate that its authority alone vouches for, and back.
@@ -112,9 +128,12 @@ import Testing
 
     try playground.succeed("agent", "Game.plist", "--wait-essential", "-q")
     let before = try playground.shell("cd group && find . -type f ! -name '*.lock' | sort | xargs sha256sum").output
+    // Host and port are enough: the site is where 'packstore serve' offers it.
     let set = try playground.succeed(
-      "url-override", "set", url, "--group", "Game.plist", "--ca", "tls.pem", "--trust", key, "--for", "1h")
-    #expect(set.output.contains("packs come from \(url) until "))
+      "url-override", "set", url.replacing("/site", with: ""), "--group", "Game.plist", "--ca", "tls.pem", "--trust",
+      key,
+      "--for", "1h")
+    #expect(set.output.contains("packs come from \(url) until ") && set.output.hasSuffix("the site offers Base@2\n"))
     let mode = try playground.shell("stat -c %a group/override").output
     #expect(mode == "600\n")
     #expect(try !playground.text("group/override").contains("PRIVATE"))
@@ -127,8 +146,11 @@ import Testing
       "cd group && find . -type f ! -name '*.lock' ! -path './override*' | sort | xargs sha256sum"
     ).output
     #expect(after == before, "nothing of the real store changes")
-    // Without the authority the server is not believed.
-    try playground.succeed("url-override", "set", url, "--group", "Game.plist", "--trust", key, "-q")
+    // Without the authority the server is not trusted.
+    let refused = try playground.packstore("url-override", "set", url, "--group", "Game.plist", "--trust", key)
+    #expect(refused.status == 3 && refused.output == "")
+    #expect(try playground.succeed("url-override", "--group", "Game.plist").output.contains("packs come from \(url)"))
+    try playground.succeed("url-override", "set", url, "--group", "Game.plist", "--trust", key, "--no-check", "-q")
     #expect(try playground.packstore("agent", "Game.plist", "--wait-essential", "-q").status != 0)
     try playground.succeed("url-override", "clear", "--group", "Game.plist", "-q")
     let back = try playground.succeed("agent", "Game.plist", "--wait-essential")
