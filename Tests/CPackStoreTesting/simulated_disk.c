@@ -625,19 +625,30 @@ void sim_put_folder(sim_disk *disk, const char *path) {
   (void)put_node(disk, path, PKS_VFS_KIND_FOLDER);
 }
 
-void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t byte_count) {
-  sim__harvest(disk);
-  sim__node *file = sim__node_of(disk, put_node(disk, path, PKS_VFS_KIND_FILE));
-  sim__image_release(file->live);
+/// Writes to the live image of a file, and makes it the durable one.
+static void put_bytes(sim_disk *disk, sim__node *file, uint64_t offset, const void *bytes, size_t byte_count) {
   sim__image_release(file->durable);
-  file->live = sim__image_new();
-  if (byte_count > 0) { sim__image_write(&file->live, 0, bytes, byte_count); }
+  sim__image_extend(&file->live, offset);
+  if (byte_count > 0) { sim__image_write(&file->live, offset, bytes, byte_count); }
   file->durable = sim__image_retain(file->live);
   file->lost = false;
   file->modified_ns = disk->clock_ns;
   sim__file_forget_log(file);
   area_show(file, 0, UINT64_MAX);
   sim__changed(disk);
+}
+
+void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t byte_count) {
+  sim__harvest(disk);
+  sim__node *file = sim__node_of(disk, put_node(disk, path, PKS_VFS_KIND_FILE));
+  sim__image_release(file->live);
+  file->live = sim__image_new();
+  put_bytes(disk, file, 0, bytes, byte_count);
+}
+
+void sim_put_part(sim_disk *disk, const char *path, uint64_t offset, const void *bytes, size_t byte_count) {
+  sim__harvest(disk);
+  put_bytes(disk, sim__node_of(disk, put_node(disk, path, PKS_VFS_KIND_FILE)), offset, bytes, byte_count);
 }
 
 void sim_put_link(sim_disk *disk, const char *path, const char *target) {

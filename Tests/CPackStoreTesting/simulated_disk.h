@@ -80,6 +80,8 @@ void sim__image_extend(sim__image **image, uint64_t size);
 void sim__image_write(sim__image **image, uint64_t offset, const void *bytes, size_t byte_count);  ///< extends too
 /// Bytes past the end are zeros.
 void sim__image_read(const sim__image *image, uint64_t offset, void *out, size_t byte_count);
+/// The next pages that were written, from `offset` on: [*begin, *end), both UINT64_MAX if none are left.
+void sim__image_find_data(const sim__image *image, uint64_t offset, uint64_t *begin, uint64_t *end);
 
 // MARK: Nodes (simulated_disk.c)
 

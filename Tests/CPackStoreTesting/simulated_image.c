@@ -171,3 +171,15 @@ void sim__image_read(const sim__image *image, uint64_t offset, void *out, size_t
     byte_count -= part;
   }
 }
+
+void sim__image_find_data(const sim__image *image, uint64_t offset, uint64_t *begin, uint64_t *end) {
+  *begin = *end = UINT64_MAX;
+  if (offset >= image->size) { return; }
+  uint64_t first = offset / SIM__PAGE;
+  while (first < image->page_count && image->pages[first] == NULL) { first++; }
+  if (first >= image->page_count) { return; }
+  uint64_t last = first + 1;
+  while (last < image->page_count && image->pages[last] != NULL) { last++; }
+  *begin = pks__max64(first * SIM__PAGE, offset);
+  *end = pks__min64(last * SIM__PAGE, image->size);
+}

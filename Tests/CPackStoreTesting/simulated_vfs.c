@@ -418,6 +418,14 @@ static void write_wrongly(
   sim__file_extend(disk, node, offset + byte_count);
 }
 
+static int do_find_data(void *context, pks_vfs_file file, uint64_t offset, uint64_t *begin, uint64_t *end) {
+  sim__process *process = context;
+  const sim__handle *handle = require_handle(process, file);
+  if (handle == NULL) { return EIO; }
+  sim__image_find_data(sim__node_of(process->disk, handle->node)->live, offset, begin, end);
+  return 0;
+}
+
 static int do_write_at(void *context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count) {
   sim__process *process = context;
   sim_disk *disk = process->disk;
@@ -877,6 +885,7 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id) {
     .read_link = do_read_link,
     .list = do_list,
     .read_at = do_read_at,
+    .find_data = do_find_data,
     .write_at = do_write_at,
     .preallocate = do_preallocate,
     .sync = do_sync,

@@ -46,6 +46,11 @@ static int patient_read_at(
   return failure == EIO ? pks__vfs_read_at(below(context), file, offset, out, byte_count, got) : failure;
 }
 
+static int patient_find_data(void *context, pks_vfs_file file, uint64_t offset, uint64_t *begin, uint64_t *end) {
+  int failure = pks__vfs_find_data(below(context), file, offset, begin, end);
+  return failure == EIO ? pks__vfs_find_data(below(context), file, offset, begin, end) : failure;
+}
+
 enum { READ_SIZE = 64 * 1024 };
 
 /// Reads a part of a file for nothing but to see that it can be read.
@@ -183,6 +188,7 @@ void pks__vfs_retry_init(pks__vfs_retry *patient, const pks_vfs *seam) {
     .read_link = patient_read_link,
     .list = patient_list,
     .read_at = patient_read_at,
+    .find_data = patient_find_data,
     .write_at = patient_write_at,
     .preallocate = patient_preallocate,
     .sync = patient_sync,

@@ -101,6 +101,11 @@ typedef struct pks_vfs {
   int (*read_at
   )(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, void *out, size_t byte_count, size_t *got);
   int (*write_at)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, const void *bytes, size_t byte_count);
+  /// Finds the first data at or after `offset`, [*begin, *end): bytes in front of it, and behind it up to the next data, are holes,
+  /// which read as zeros and take no room. Both are UINT64_MAX if only a hole follows, or nothing. A file system without holes has
+  /// data from `offset` on. NULL: no holes are known, and all of a file is read
+  int (*PKS_NULLABLE find_data
+  )(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t offset, uint64_t *begin, uint64_t *end);
   /// Makes the file at least `size` bytes long with room for them on the disk, so that writing to a mapping cannot
   /// fail.
   int (*preallocate)(void *PKS_NULLABLE context, pks_vfs_file file, uint64_t size);

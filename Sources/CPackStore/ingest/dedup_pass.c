@@ -21,8 +21,15 @@ static bool follows_last_hit(pks__dedup_pass *pass, const pks__id *id) {
   return true;
 }
 
+/// Whether the row of the last hit holds the chunk: the file goes on with the same bytes.
+static bool repeats_last_hit(const pks__dedup_pass *pass, const pks__id *id) {
+  const pks__id *stored;
+  return pass->has_last_hit && !pks__segment_chunk_id(pass->last_hit.segment, pass->last_hit.row, &stored, NULL)
+    && pks__id_equal(stored, id);
+}
+
 static pks_status find_old_chunk(pks__dedup_pass *pass, const pks__id *id, bool *found, pks_error *error) {
-  *found = follows_last_hit(pass, id);
+  *found = repeats_last_hit(pass, id) || follows_last_hit(pass, id);
   if (*found) { return PKS_OK; }
   const pks__ingest *ingest = pass->ingest;
   pks_status status =

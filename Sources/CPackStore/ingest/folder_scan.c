@@ -503,6 +503,16 @@ pks_status pks__folder_scan_read(
   return got == length ? PKS_OK : pks__folder_scan_changed(source, item, error);
 }
 
+pks_status pks__folder_scan_read_data(
+  const pks__folder_scan *source, const pks__item *item, pks__file_holes *holes, uint64_t offset, void *out,
+  size_t length, pks_error *error
+) {
+  size_t got = 0;
+  int failure = pks__file_holes_read(holes, offset, out, length, &got);
+  if (failure) { return pks__folder_scan_failed(source, item, failure, error); }
+  return got == length ? PKS_OK : pks__folder_scan_changed(source, item, error);
+}
+
 void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pks_add_request *request) {
   for (uint64_t i = 0; request->notice && i < pks__entry_list_count(source->listing); i++) {
     const pks__item *item = pks__entry_list_at(source->listing, i);

@@ -7,6 +7,7 @@
 #define PKS_INGEST_FOLDER_SCAN_H
 
 #include "catalog/entry_list.h"
+#include "ingest/file_holes.h"
 #include "platform/vfs.h"
 
 typedef struct pks__folder_scan {
@@ -39,6 +40,11 @@ pks_status pks__folder_scan_wrong_size(
 pks_status pks__folder_scan_read(
   const pks__folder_scan *source, const pks__item *item, pks_vfs_file file, uint64_t offset, void *out, size_t length,
   pks_error *error
+);
+/// Like `pks__folder_scan_read`, without reading the holes of the file.
+pks_status pks__folder_scan_read_data(
+  const pks__folder_scan *source, const pks__item *item, pks__file_holes *holes, uint64_t offset, void *out,
+  size_t length, pks_error *error
 );
 /// Checks the first bytes of an item's file: all of them, or at least as many as a line has. REFUSED after a notice for a file
 /// that begins with `request->refused_first_line`.

@@ -45,7 +45,7 @@ static pks_status consume_block(pks__dedup_pass *pass, const pks__read_batch *bl
     bool ends = !block->is_stretch || block->ends_file;
     if (!status && ends) { status = pks__dedup_pass_end(pass, error); }
   }
-  pass->ingest->bytes_done += block->byte_count;
+  pass->ingest->bytes_done += block->source_byte_count;
   return status ? status : pks__dedup_pass_report(pass, error);
 }
 

@@ -68,7 +68,7 @@ static void hash_chunks(pks__read_batch *block) {
   pks__hash_batch_begin(&batch, block->sha256, block->sha256_many);
   for (uint32_t i = 0; i < block->chunk_count; i++) {
     pks__batch_chunk *chunk = &block->chunks[i];
-    chunk->repeats = repeats(block, i);
+    chunk->repeats = block->is_run ? i > 0 : repeats(block, i);
     if (!chunk->repeats) { pks__hash_batch_add(&batch, block->bytes + chunk->offset, chunk->length, chunk->id.bytes); }
   }
   pks__hash_batch_flush(&batch);
@@ -124,6 +124,7 @@ static void run_batch(pks__task *task, uint32_t worker) {
     }
     block->item_chunks[i] = block->chunk_count - before;
   }
+  block->source_byte_count = block->byte_count;
   hash_chunks(block);
 }
 
@@ -162,6 +163,7 @@ static pks_status open_large(pks__batch_filler *filler, const pks__item *item, p
   filler->offset = 0;
   filler->carry_length = 0;
   filler->modified_ns = info.modified_ns;
+  filler->holes = pks__file_holes_make(source->vfs, filler->file, item->size);
   pks__vfs_advise(source->vfs, filler->file, 0, item->size, true);
   return info.size == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
 }
@@ -178,6 +180,35 @@ static pks_status close_large(pks__batch_filler *filler, const pks__item *item, 
     : pks__folder_scan_changed(source, item, error);
 }
 
+/// Makes the block a run if the next chunk begins in a hole that goes on for a longest chunk.
+static bool fill_run(pks__batch_filler *filler, pks__read_batch *block) {
+  const pks__chunker *chunker = filler->chunker;
+  uint64_t position = filler->offset - filler->carry_length, end = pks__file_holes_end(&filler->holes, position);
+  if (end - position < chunker->maximum) { return false; }
+  memset(block->bytes, 0, chunker->maximum);
+  uint32_t length = (uint32_t)pks__chunker_cut(chunker, block->bytes, chunker->maximum);
+  // The cut of a chunk that begins this far before the end of the hole depends on zeros alone.
+  uint64_t count = (end - position - chunker->maximum) / length + 1;
+  count = pks__min64(count, block->chunk_capacity);
+  for (uint64_t i = 0; i < count; i++) { add_chunk(block, 0, length); }
+  filler->offset = position + count * length;
+  filler->carry_length = 0;
+  block->item_chunks[0] = block->chunk_count;
+  block->is_run = true;
+  block->byte_count = length;
+  block->source_byte_count = count * length;
+  return true;
+}
+
+/// How many bytes to read next: up to where a long hole has begun for sure, so that a run can follow.
+static size_t next_length(pks__batch_filler *filler, const pks__item *item) {
+  uint32_t longest = filler->chunker->maximum;
+  uint64_t limit = filler->offset + pks__min64(PKS__BLOCK_SIZE, item->size - filler->offset);
+  uint64_t position = filler->offset - filler->carry_length;
+  uint64_t hole = pks__file_holes_next(&filler->holes, position, limit, UINT64_C(2) * longest);
+  return (size_t)(pks__min64(limit, hole + longest) - filler->offset);
+}
+
 static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block, pks_error *error) {
   const pks__folder_scan *source = filler->source;
   const pks__item *item = pks__entry_list_at(source->listing, filler->next_item);
@@ -188,10 +219,11 @@ static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block
   block->item_count = 1;
   block->is_stretch = true;
   block->task.run = run_stretch;
+  if (fill_run(filler, block)) { return PKS_OK; }
   memcpy(block->bytes, filler->carry, filler->carry_length);
-  size_t wanted = (size_t)pks__min64(PKS__BLOCK_SIZE, item->size - filler->offset);
-  status = pks__folder_scan_read(
-    source, item, filler->file, filler->offset, block->bytes + filler->carry_length, wanted, error
+  size_t wanted = next_length(filler, item);
+  status = pks__folder_scan_read_data(
+    source, item, &filler->holes, filler->offset, block->bytes + filler->carry_length, wanted, error
   );
   if (status == PKS_SOURCE_CHANGED) {
     status = pks__folder_scan_wrong_size(source, item, filler->file, filler->modified_ns, error);
@@ -205,6 +237,7 @@ static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block
   filler->carry_length = end - rest;
   block->item_chunks[0] = block->chunk_count;
   block->byte_count = rest;
+  block->source_byte_count = rest;
   if (!block->ends_file) { return PKS_OK; }
   filler->next_item++;
   return close_large(filler, item, error);
@@ -214,7 +247,8 @@ static pks_status fill_stretch(pks__batch_filler *filler, pks__read_batch *block
 
 pks_status pks__read_batch_fill(pks__batch_filler *filler, pks__read_batch *block, bool *filled, pks_error *error) {
   block->item_count = block->chunk_count = block->byte_count = 0;
-  block->is_stretch = block->begins_file = block->ends_file = false;
+  block->is_stretch = block->begins_file = block->ends_file = block->is_run = false;
+  block->source_byte_count = 0;
   block->status = PKS_OK;
   *filled = filler->next_item < pks__entry_list_count(filler->source->listing);
   if (!*filled) { return PKS_OK; }

@@ -3,6 +3,11 @@
 /// A block is a batch of small files, or a stretch of a large one. Batches are read by the worker; a large file is read
 /// and cut by the thread that fills blocks, because where a chunk begins depends on where the one before ended, and
 /// hashed by the worker.
+///
+/// Holes of a large file are not read. If a chunk begins in a hole that continues for the length of a longest chunk, it is the same
+/// chunk at any such place: as many zeros as the chunker takes. A block may be a *run* of such chunks. They share their bytes and
+/// their id, so that a hole costs a row for each chunk, and no work for its bytes. Cuts and ids are the same as if the zeros were
+/// read.
 #ifndef PKS_INGEST_READ_BATCH_H
 #define PKS_INGEST_READ_BATCH_H
 
@@ -18,7 +23,7 @@ enum {
 };
 
 typedef struct pks__batch_chunk {
-  uint32_t offset;  ///< in the block's bytes
+  uint32_t offset;  ///< in the block's bytes; 0 for all chunks of a run
   uint32_t length;
   bool repeats;  ///< its bytes are equal to the bytes of the chunk before
   pks__id id;
@@ -36,9 +41,11 @@ typedef struct pks__read_batch {
   uint32_t *item_chunks;  ///< chunks of each item
   bool is_stretch;
   bool begins_file, ends_file;  ///< of a stretch
+  bool is_run;                  ///< a stretch of equal chunks, all of whose bytes are zeros
   pks__batch_chunk *chunks;
   uint32_t chunk_count, chunk_capacity;
   uint32_t byte_count;
+  uint64_t source_byte_count;  ///< bytes of the source that its chunks make up: more than `byte_count` for a run
   pks_status status;
   pks_error error;
 } pks__read_batch;
@@ -51,7 +58,8 @@ typedef struct pks__batch_filler {
   pks_vfs_file file;  ///< of the large file under way, or PKS_VFS_NO_FILE
   uint64_t offset;    ///< in it, of the next byte to read
   int64_t modified_ns;
-  const uint8_t *carry;  ///< bytes read but not cut yet, in the block filled last
+  pks__file_holes holes;  ///< of that file
+  const uint8_t *carry;   ///< bytes read but not cut yet, in the block filled last
   uint32_t carry_length;
 } pks__batch_filler;
 

@@ -57,6 +57,13 @@ static inline int pks__vfs_write_at(
   return pks__vfs_makes_room(vfs, failure, byte_count) ? vfs->write_at(vfs->context, file, offset, bytes, byte_count)
                                                        : failure;
 }
+static inline int pks__vfs_find_data(
+  const pks_vfs *vfs, pks_vfs_file file, uint64_t offset, uint64_t *begin, uint64_t *end
+) {
+  *begin = offset;
+  *end = UINT64_MAX;
+  return vfs->find_data ? vfs->find_data(vfs->context, file, offset, begin, end) : 0;
+}
 static inline int pks__vfs_preallocate(const pks_vfs *vfs, pks_vfs_file file, uint64_t size) {
   int failure = vfs->preallocate(vfs->context, file, size);
   return pks__vfs_makes_room(vfs, failure, size) ? vfs->preallocate(vfs->context, file, size) : failure;

@@ -474,6 +474,27 @@ static int posix_read_at(void *context, pks_vfs_file file, uint64_t offset, void
   return 0;
 }
 
+static int posix_find_data(void *context, pks_vfs_file file, uint64_t offset, uint64_t *begin, uint64_t *end) {
+  (void)context;
+  *begin = offset;
+  *end = UINT64_MAX;
+#if defined(SEEK_DATA) && defined(SEEK_HOLE)
+  if (!is_offset(offset, 0)) { return EOVERFLOW; }
+  off_t data = lseek(file, (off_t)offset, SEEK_DATA);
+  if (data < 0) {
+    if (errno == ENXIO) { *begin = UINT64_MAX; }
+    // Any other failure: the file system does not report holes.
+    return 0;
+  }
+  off_t hole = lseek(file, data, SEEK_HOLE);
+  *begin = (uint64_t)data;
+  if (hole > data) { *end = (uint64_t)hole; }
+#else
+  (void)file;
+#endif
+  return 0;
+}
+
 static int write_all(int file, uint64_t offset, const void *bytes, size_t byte_count) {
   if (!is_offset(offset, byte_count)) { return EFBIG; }
   size_t done = 0;
@@ -943,6 +964,7 @@ const pks_vfs *pks_vfs_posix(void) {
     .read_link = posix_read_link,
     .list = posix_list,
     .read_at = posix_read_at,
+    .find_data = posix_find_data,
     .write_at = posix_write_at,
     .preallocate = posix_preallocate,
     .sync = posix_sync,

@@ -6,6 +6,7 @@
 #include "base/keyed_hash.h"
 #include "base/memory.h"
 #include "catalog/catalog.h"
+#include "catalog/row_budget.h"
 #include "catalog/tree_cursor.h"
 #include "catalog/tree_writer.h"
 #include "codec/checksum.h"

@@ -193,6 +193,8 @@ int sim_corrupt(sim_disk *disk, const char *path, uint64_t offset, uint8_t mask)
 /// Writes a whole file in place, also a shorter one; missing folders are made. All of it durable, and with it what was
 /// pending in its folders.
 void sim_put_file(sim_disk *disk, const char *path, const void *bytes, size_t byte_count);
+/// Writes a part of a file, and makes the file that long. Whole pages that were never written are holes.
+void sim_put_part(sim_disk *disk, const char *path, uint64_t offset, const void *bytes, size_t byte_count);
 void sim_put_folder(sim_disk *disk, const char *path);
 void sim_put_link(sim_disk *disk, const char *path, const char *target);
 int sim_set_executable(sim_disk *disk, const char *path, bool executable);

@@ -25,6 +25,8 @@ final class Seam: @unchecked Sendable {
   var isMappingLive = true
   /// What `privacy` says in the place of the seam behind.
   var privacy: pks_vfs_privacy?
+  /// Answers `find_data`; with `nil` the seam behind does.
+  var onHole: ((UInt64, UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<UInt64>) -> Int32?)?
   /// Changes what `info_of` says of a file.
   var onInfo: ((inout pks_vfs_info) -> Void)?
 
@@ -107,6 +109,12 @@ final class Seam: @unchecked Sendable {
   private func forwardBytes() {
     table.pointee.read_at = { context, file, offset, out, count, got in
       Seam.pass(context, .read) { $0.read_at($1, file, offset, out, count, got) }
+    }
+    table.pointee.find_data = { context, file, offset, begin, end in
+      let seam = Unmanaged<Seam>.fromOpaque(context!).takeUnretainedValue()
+      if let answer = seam.onHole?(offset, begin, end) { return answer }
+      let inner = seam.inner.pointee
+      return inner.find_data?(inner.context, file, offset, begin, end) ?? 0
     }
     table.pointee.write_at = { context, file, offset, bytes, count in
       Seam.pass(context, .write) { $0.write_at($1, file, offset, bytes, count) }
