@@ -179,6 +179,7 @@ final class ExtractQueue: Sendable {
   func makeFile(_ job: ExtractJob, _ folders: inout FolderStack) throws -> OutputFile {
     let folder = try folders.enter(job.path.folder)
     return try OutputFile(
-      job.path, in: folder, executable: job.asset.executable, replacing: options.overwrites, twins: twins)
+      job.path, in: folder, executable: job.asset.executable, replacing: options.overwrites, twins: twins,
+      sparseByteCount: job.asset.size)
   }
 }

@@ -39,6 +39,39 @@ import Testing
     #expect(all.last?.fileCount == all.last?.totalFileCount)
   }
 
+  /// Zeros at the beginning, in the middle and at the end, at odd places, over the border of parts, and a file of nothing else.
+  @Test func zerosBecomeHoles() async throws {
+    let folder = TemporaryFolder()
+    let noise = noise(300_001, seed: 5), zeros = { Data(count: $0) }
+    let files = [
+      "middle": noise + zeros(30_000_000) + noise, "end": noise + zeros(9_000_000), "begin": zeros(9_000_001) + noise,
+      "only": zeros(20_000_000), "short": zeros(5_000), "block": zeros(16 << 10), "aligned": zeros(32 << 10),
+      "dense": noise, "text": text(400_000, seed: 2),
+      "many": (0..<40).reduce(Data()) { all, index in
+        all + Data([UInt8(index)]) + zeros(index * 3_001)
+      },
+    ]
+    try folder.makeFolder("source", files)
+    let store = try folder.store()
+    try await store.install(folder: FilePath(folder.path("source")), as: "P")
+    var options = Store.ExtractOptions()
+    for _ in 0..<2 {
+      try await store.extract(to: FilePath(folder.path("target")), options: options)
+      for (path, bytes) in files { #expect(folder.contents("target/" + path) == bytes, "\(path)") }
+      options.overwrites = true
+    }
+    #expect(blocks(folder.path("target/only")) < 32_768)
+    #expect(blocks(folder.path("target/middle")) < 800_000)
+    #expect(blocks(folder.path("target/end")) < 400_000)
+    #expect(blocks(folder.path("target/begin")) < 400_000)
+  }
+
+  /// Bytes of a file that the disk allotted.
+  private func blocks(_ path: String) -> Int {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_blocks) * 512 : .max
+  }
+
   @Test func oneFolderOfOnePack() async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()

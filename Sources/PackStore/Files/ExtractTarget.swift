@@ -6,6 +6,8 @@
   import Darwin
 #endif
 
+import Synchronization
+
 // What extraction writes to: files relative to a folder's descriptor, and never through a link.
 
 /// The descriptor of a folder that is written to.
@@ -30,22 +32,35 @@ final class OutputFile: Sendable {
   /// The name that it has until it is whole, where it replaces another file.
   private let draft: String?
 
+  /// The size of a file that gets holes in place of zeros; `nil` for a file that gets none.
+  private let sparseByteCount: UInt64?
+
+  /// Whether zeros were left out: the end of the file may be missing.
+  private let hasHoles = Atomic(false)
+
   /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, by
   /// ``finish(in:)``, and never followed.
   ///
-  /// - Parameter twins: the paths of the extraction: none replaces another.
-  init(_ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool, twins: TwinNames? = nil) throws {
+  /// - Parameters:
+  ///   - twins: the paths of the extraction: none replaces another.
+  ///   - sparseByteCount: the size of the whole file, which gets holes in place of long runs of zeros; by default it gets none.
+  init(
+    _ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool, twins: TwinNames? = nil,
+    sparseByteCount: UInt64? = nil
+  ) throws {
     let mode: mode_t = executable ? 0o755 : 0o644
     (descriptor, draft) = try create(path, in: folder, replacing: replacing, twins) { name in
       try openNewFile(name, in: folder, mode: mode, path: path.text)
     }
     self.path = path
+    self.sparseByteCount = sparseByteCount
   }
 
   deinit { close(descriptor) }
 
   /// Gives the file, which is whole, its name. What it replaces is gone from then on.
   func finish(in folder: CInt) throws {
+    if let sparseByteCount, hasHoles.load(ordering: .acquiring) { try extend(to: sparseByteCount) }
     if let draft { try renameDraft(draft, to: path, in: folder) }
   }
 
@@ -58,8 +73,24 @@ final class OutputFile: Sendable {
     }
   }
 
+  /// Writes bytes that were not written before.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws {
-    try writeAll(bytes, to: descriptor, at: offset, path: path.text)
+    guard sparseByteCount != nil else { return try writeAll(bytes, to: descriptor, at: offset, path: path.text) }
+    let data = ZeroBlocks.data(of: bytes, at: offset)
+    if data.lazy.map(\.count).reduce(0, +) < bytes.count { hasHoles.store(true, ordering: .releasing) }
+    for range in data {
+      try writeAll(
+        UnsafeRawBufferPointer(rebasing: bytes[range]), to: descriptor, at: offset + UInt64(range.lowerBound),
+        path: path.text)
+    }
+  }
+
+  /// Makes the file as long as it has to be, if it ends with a hole.
+  private func extend(to byteCount: UInt64) throws {
+    guard let size = off_t(exactly: byteCount) else {
+      throw PackStoreError("cannot write", path.text, .fileTooLarge)
+    }
+    try systemCall("cannot write", path.text) { ftruncate(descriptor, size) }
   }
 }
 
