@@ -234,6 +234,25 @@ import Testing
     try await expectWhole("\(kind)")
   }
 
+  /// A job that was freed, and whose files were deleted, is in the ledger again, as ready.
+  @Test func readyJobWithoutItsFilesIsDiscarded() async throws {
+    try await publish("1")
+    bucket.advance(10_000)
+    let base = try bucket.ledger, roots = contents.filter { $0.key.space == .shared && $0.key.path == "root" }
+    let root = try #require(bucket.object(.file(.root(.live)))).bytes
+    try await publish("2")
+    let next = try await image(try bucket.ledger)
+    var ledger = base
+    ledger.jobs[id(7)] = readyJob(next, base: try await image(base))
+    put(root, at: .file(.root(.live)))
+    let lost = try #require(next.keys.first { $0.space == .shared && ledger.jobs[id(7)]?.claims.contains($0) == true })
+    bucket.state.withLock { $0.objects[lost] = nil }
+    try write(ledger)
+    try await site().change(signedBy: key) { _ in }
+    #expect(contents.filter { roots[$0.key] != nil } == roots)
+    #expect(try bucket.ledger.jobs.isEmpty && bucket.ledger.committed?.image == base.committed?.image)
+  }
+
   // MARK: - Deletions
 
   /// Once all of them were deleted.
@@ -289,7 +308,8 @@ import Testing
   // MARK: - Times
 
   /// Once such jobs kept publishers out for 34,000 years.
-  @Test(arguments: [Int64(1) << 40, 0, 1_700_100_000]) func leasesFarAheadDoNotStopPublishers(lease: Int64) async throws {
+  @Test(arguments: [Int64(1) << 40, 0, 1_700_100_000]) func leasesFarAheadDoNotStopPublishers(lease: Int64) async throws
+  {
     try await publish("1")
     let image = try await image(try bucket.ledger)
     var ledger = try bucket.ledger

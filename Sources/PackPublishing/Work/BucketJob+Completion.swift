@@ -84,6 +84,21 @@ extension BucketJob {
     return roots
   }
 
+  /// Whether all files of another publisher's job exist. A ledger that was rewritten may have a job that was freed, or that has not
+  /// uploaded all of its files.
+  func hasFiles(of job: ReadyJob) async throws -> Bool {
+    var byteCounts: [ObjectKey: UInt64] = [job.image.key: UInt64(job.image.bytes.count)]
+    for (path, file) in job.image.image.files {
+      if let key = SiteImage.key(path, file), job.record.claims.contains(key) { byteCounts[key] = file.byteCount }
+    }
+    do {
+      try await forEachInParallel(byteCounts, count: parallelCount) { key, byteCount in
+        guard try await storage.examine(key)?.byteCount == byteCount else { throw MissingObject(key: key) }
+      }
+      return true
+    } catch is MissingObject { return false }
+  }
+
   /// Completes the job of this publisher.
   func completeOwn(of ledger: Ledger, _ base: Base, _ own: Own) async throws {
     guard let ready = try await readyJob(of: ledger, after: base.image, base.served, own: own),

@@ -90,6 +90,10 @@ struct BucketJob: Sendable {
     switch ready {
     case .valid(let job):
       try check(job.image)
+      guard try await hasFiles(of: job) else {
+        try await discard(job.id, job.record, base.image)
+        return discarded()
+      }
       try await complete(job, base.image)
     case .invalid(let id, let job):
       try await discard(id, job, base.image)
