@@ -12,7 +12,8 @@ struct Main: AsyncParsableCommand {
     commandName: "packstore-bench",
     abstract: "Measure PackStore.",
     discussion: """
-      Without a folder, commands measure synthetic data. Start with your own files, and with two versions of them:
+      Commands measure synthetic data unless '--folder' names your own files. Start with your files, and with two \
+      versions of them:
 
         packstore-bench read-large --folder Assets
         packstore-bench update Assets-1 Assets-2

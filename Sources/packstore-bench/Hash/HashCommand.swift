@@ -3,10 +3,10 @@ import ArgumentParser
 struct HashCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hash",
-    abstract: "Compute SHA-256 by every implementation that this processor supports.",
+    abstract: "Measure every supported implementation of SHA-256.",
     discussion: """
-      Each implementation computes messages of several lengths, one message at a time and many at once, and mixed lengths \
-      as those of chunks. The report contains the processor's name, whether it has instructions for SHA-256, and the \
+      Each implementation hashes messages of several lengths, one at a time and many at once, and mixed lengths like \
+      those of chunks. The report contains the processor's name, whether it has instructions for SHA-256, and the \
       implementation that PackStore uses. Data options have no effect.
 
         packstore-bench hash --json hash.json

@@ -6,11 +6,11 @@ import Synchronization
 struct PausesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pauses",
-    abstract: "Read at random places of a store until the standard input ends, and say how long single reads took.",
+    abstract: "Measure single reads until standard input ends.",
     discussion: """
-      For what happens beside a reader: another process commits, collects or writes meanwhile. Each read opens the newest \
-      snapshot and copies 64 KiB. Prints 'reading' once it has begun, and at the end an object with 'reads', 'median_ns', \
-      'p999_ns' and 'longest_ns'.
+      Shows the effect of another process that commits, collects or writes at the same time. Each read opens the \
+      newest snapshot and copies 64 KiB from a random place. Prints 'reading' when it begins, and at the end an \
+      object with 'reads', 'median_ns', 'p999_ns' and 'longest_ns'.
 
         packstore-bench pauses Packs < <(packstore gc Packs --json)
       """

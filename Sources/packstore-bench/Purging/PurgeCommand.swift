@@ -5,11 +5,10 @@ import PackStore
 struct PurgeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "purge",
-    abstract: "Purge data of a store's purgeable packs, or unlink the files of a folder, and say how long that took.",
+    abstract: "Measure a purge, or the unlinking of a folder's files.",
     discussion: """
-      For a purge beside `unlink` of the same files, once by the store and once by their names. A program that has just \
-      started is not timed, nor is opening the store. Prints an object with \
-      'nanoseconds', 'freed_bytes' and 'files'.
+      Compares a purge by the store with 'unlink' of the same files by name. Excludes the start of the program and \
+      the opening of the store. Prints an object with 'nanoseconds', 'freed_bytes' and 'files'.
 
         packstore-bench purge Packs --bytes 1000000000
         packstore-bench purge --folder ~/.cache/packstore
@@ -19,10 +18,10 @@ struct PurgeCommand: AsyncParsableCommand {
   @Argument(help: "The store's folder.", completion: .directory)
   var store: String?
 
-  @Option(help: ArgumentHelp("How many bytes to free.", valueName: "n"))
+  @Option(help: .init("Number of bytes to free.", valueName: "n"))
   var bytes = Int.max
 
-  @Option(help: ArgumentHelp("Unlink all files of this folder.", valueName: "folder"), completion: .directory)
+  @Option(help: .init("Folder whose files are unlinked, all of them.", valueName: "folder"), completion: .directory)
   var folder: String?
 
   func validate() throws {

@@ -4,10 +4,10 @@ import Foundation
 struct UpdateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update",
-    abstract: "What it costs to bring a client from one version of a folder to the next.",
+    abstract: "Measure an update between two versions of a folder.",
     discussion: """
-      Runs the packstore program: publishes both versions to a site, and lets clients install the old one and fetch the new \
-      one, by ranges and by deltas. Nothing leaves this machine. Benchmarks/ has the same beside other programs.
+      Runs the program packstore: publishes both versions to a site, installs the old one in clients, and updates \
+      them by ranges and by deltas. Nothing leaves this machine. Benchmarks/ compares other programs in the same way.
 
         packstore-bench update Game-1 Game-2 --output update.md
       """
@@ -20,20 +20,20 @@ struct UpdateCommand: ParsableCommand {
   var new: String
 
   @Option(
-    help: .init("The packstore program (default: beside this one, or on the PATH).", valueName: "file"),
+    help: .init("The program packstore (default: next to this program, or in PATH).", valueName: "file"),
     completion: .file())
   var packstore: String?
 
   @Option(
     help: .init(
-      "Where temporary data goes: up to 6 times the larger version (default: the system's folder for temporary files).",
+      "Folder for temporary data, up to 6 times the larger version (default: the system's folder for temporary files).",
       valueName: "folder"), completion: .directory)
   var workspace: String?
 
-  @Option(help: .init("Where the report goes as Markdown. It is printed as well.", valueName: "file"))
+  @Option(help: .init("File for the report as Markdown, which is also printed.", valueName: "file"))
   var output: String?
 
-  @Option(help: .init("Where all figures go as JSON.", valueName: "file"))
+  @Option(help: .init("File for all figures as JSON.", valueName: "file"))
   var json: String?
 
   func validate() throws {

@@ -3,46 +3,52 @@ import Foundation
 
 /// The options that every workload has.
 struct BenchmarkOptions: ParsableArguments {
-  @Option(help: .init("Where everything random comes from: data, order, places.", valueName: "n"))
+  @Option(help: .init("Seed of all random data, orders and places.", valueName: "n"))
   var seed: UInt64 = 1
 
   @Option(
     help: .init(
-      "What kind of data to make: compressible, incompressible, mixed (half of each), game (a tree as a game's).",
+      "Kind of synthetic data: compressible, incompressible, mixed (half of each), or game (a tree like a game's).",
       valueName: "kind"))
   var data = DataKind.mixed
 
-  @Option(help: .init("Measure with this folder's files instead. Nothing in it is changed.", valueName: "folder"))
+  @Option(help: .init("Folder to measure in place of synthetic data; it is not changed.", valueName: "folder"))
   var folder: String?
 
-  @Option(help: .init("How much data, in megabytes (default: as the workload needs).", valueName: "MB"))
+  @Option(help: .init("Amount of data in megabytes (default: depends on the workload).", valueName: "MB"))
   var size: Int?
 
-  @Option(help: .init("How often everybody takes a turn (default: 7; with --quick 3).", valueName: "n"))
+  @Option(help: .init("Number of repetitions of each measurement (default: 7; with --quick 3).", valueName: "n"))
   var repetitions: Int?
 
   @Option(
     help: .init(
-      "Threads for one large read, and side by side for small ones: 1, all, or a number (default: all for large reads and storing, 1 for small ones).",
+      """
+      Threads of one large read, and parallel reads of small assets: 1, all, or a number (default: all for large \
+      reads and storing, 1 for small assets).
+      """,
       valueName: "n"))
   var threads: ThreadChoice?
 
-  @Flag(help: "Measure with an empty page cache as well, where this process may empty it.")
+  @Flag(help: "Also measure with an empty page cache, if this process may empty it.")
   var cold = false
 
-  @Flag(help: "Little data, few repetitions: to see that it works, not for figures.")
+  @Flag(help: "Use little data and few repetitions, to test the program; the figures are not meaningful.")
   var quick = false
 
   @Option(
     help: .init(
-      "Take part: names or beginnings of names, without their commas, separated by commas (default: everybody).",
+      """
+      Contestants to measure, separated by commas: names or beginnings of names, written without their own commas \
+      (default: all).
+      """,
       valueName: "names"),
     transform: { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } })
   var only: [String] = []
 
   @Option(
     help: .init(
-      "Where temporary data goes; its file system is what is measured (default: the system's folder for temporary files).",
+      "Folder for temporary data, on the file system to measure (default: the system's folder for temporary files).",
       valueName: "folder"))
   var workspace: String?
 

@@ -3,17 +3,17 @@ import ArgumentParser
 struct AllCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "all",
-    abstract: "Every workload in one report.",
+    abstract: "Run every workload and write one report.",
     discussion: """
-      Takes about ten minutes at most: repetitions end early where one comparison takes long, and what has not begun after --minutes is left \
-      out, which the report says.
+      Takes at most about ten minutes: a comparison that takes long has fewer repetitions, and a workload that has \
+      not begun after --minutes is omitted and listed in the report.
 
         packstore-bench all --html report.html --json report.json
         packstore-bench all --quick
       """
   )
 
-  @Option(help: .init("After how many minutes nothing new is begun.", valueName: "n"))
+  @Option(help: .init("Minutes after which no further workload begins.", valueName: "n"))
   var minutes = 9.0
 
   @OptionGroup var counts: AssetCounts

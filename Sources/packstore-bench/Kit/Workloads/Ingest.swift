@@ -4,7 +4,7 @@ import Foundation
 struct IngestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ingest",
-    abstract: "Store a folder for the first time: time, time until it is safe, size.",
+    abstract: "Store a folder: time, time until synced, size.",
     discussion: "  packstore-bench ingest --data game --size 1000"
   )
 

@@ -4,7 +4,7 @@ import Foundation
 struct ListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List folders of several sizes: time per entry, which should not grow.",
+    abstract: "List folders of several sizes: time per entry.",
     discussion: "  packstore-bench list --counts 100,10000"
   )
 

@@ -3,10 +3,10 @@ import ArgumentParser
 struct LookUpCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lookup",
-    abstract: "Find assets by path, without reading them.",
+    abstract: "Find assets by path without reading them.",
     discussion: """
-      Each store holds so many assets as --counts says; paths are looked up in random order. PackStore is asked through C and through Swift. Last, \
-      names that were chosen to make look-ups slow are looked up beside others.
+      Each store contains as many assets as --counts lists; paths are looked up in random order, in PackStore through \
+      C and through Swift. Finally, names chosen to make look-ups slow are compared with other names.
 
         packstore-bench lookup --counts 1000,100000
       """

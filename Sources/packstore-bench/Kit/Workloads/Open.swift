@@ -3,7 +3,7 @@ import ArgumentParser
 struct OpenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "open",
-    abstract: "Open a store and find the first asset: time and private memory.",
+    abstract: "Open a store and find an asset: time, private memory.",
     discussion: "  packstore-bench open --counts 1000,1000000"
   )
 

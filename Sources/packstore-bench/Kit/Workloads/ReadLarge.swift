@@ -4,10 +4,10 @@ import Foundation
 struct ReadLargeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "read-large",
-    abstract: "Read large assets: whole, again, without a copy, in ranges.",
+    abstract: "Read large assets whole, without a copy, in ranges.",
     discussion: """
-      Compressible and incompressible assets are measured apart, each beside what the machine allows: libzstd decoding the same frames from \
-      memory, reading and mapping the plain files.
+      Compressible and incompressible assets are measured separately and compared with the limits of the machine: \
+      libzstd decoding the same frames from memory, and reading and mapping the plain files.
 
         packstore-bench read-large --size 1000 --repetitions 9
         packstore-bench read-large --folder Assets --threads 1 --cold

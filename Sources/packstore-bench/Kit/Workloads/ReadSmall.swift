@@ -7,9 +7,10 @@ struct ReadSmallCommand: ParsableCommand {
     commandName: "read-small",
     abstract: "Read small assets in random order.",
     discussion: """
-      Assets of 10 KB in the mean are found by path and copied out, one after another in random order. Compressible and incompressible ones \
-      are measured apart. Of made data there are two compressible kinds, measured apart as well: assets that have nothing in common, and texts \
-      of the same words. With --threads as many threads read side by side, each with a reader of its own.
+      Assets of 10 KB on average are found by path and copied, one at a time in random order. Compressible and \
+      incompressible assets are measured separately. Synthetic data has two compressible kinds, also measured \
+      separately: assets without common content, and texts of the same words. With --threads, as many threads read in \
+      parallel, each with its own reader.
 
         packstore-bench read-small --threads all
       """

@@ -4,7 +4,7 @@ import Foundation
 struct ScanCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "scan",
-    abstract: "Read everything once, in order; write everything to disk.",
+    abstract: "Read all data once, in order; write all data to disk.",
     discussion: "  packstore-bench scan --folder Assets"
   )
 

@@ -4,9 +4,10 @@ import Foundation
 struct SwapCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "swap",
-    abstract: "Replace one asset of a pack of a hundred, in stores of all sizes, and watch who reads meanwhile.",
+    abstract: "Replace one asset of a pack of 100, with readers.",
     discussion: """
-      Commits wait for the disk, so figures mean something beside those of the same run alone. Add 1000000 to --counts to see a million assets.
+      Commits wait for the disk, so figures are comparable only within one run. Add 1000000 to --counts to measure a \
+      million assets.
 
         packstore-bench swap --html swap.html
       """
