@@ -50,7 +50,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(help: "\(layoutHelp).")
   var layout: Store.InstallOptions.Layout = .random
 
-  @OptionGroup(title: "What of the folder") var source: SourceOptions
+  @OptionGroup(title: "Files of the folder") var source: SourceOptions
 
   @Option(
     name: .customLong("map"),

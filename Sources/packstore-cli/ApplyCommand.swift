@@ -13,7 +13,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       'packstore delta' creates deltas.
 
         packstore apply Packs Tutorial-3-4.delta
-        packstore apply Packs Tutorial-3-4.delta --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+        packstore apply Packs Tutorial-3-4.delta --trust KEY
         packstore apply Packs Tutorial-3-4.delta --allow-unsigned --adopt
       """
   )

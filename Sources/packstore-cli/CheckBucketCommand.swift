@@ -13,7 +13,8 @@ struct CheckBucket: AsyncParsableCommand, CommandWithSubject {
       reports the safe alternative.
 
         packstore check-bucket s3://assets/packs --region eu-central-1
-        packstore check-bucket s3://assets/packs --endpoint https://storage.example.com
+        packstore check-bucket s3://assets/packs \\
+            --endpoint https://storage.example.com
       """
   )
 

@@ -11,8 +11,10 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
       FOLDER is the output of 'packstore publish ... --continue-from'. Fails with 'conflict' if the served roots are \
       neither the roots from which that publication continued nor its own.
 
-        packstore publish Manifest.json New --continue-from https://assets.example.com/packs --key env:KEY
-        rsync -a --exclude /root --exclude /roots --exclude /predecessor New/ server:packs/
+        packstore publish Manifest.json New --key env:KEY \\
+            --continue-from https://assets.example.com/packs
+        rsync -a --exclude /root --exclude /roots --exclude /predecessor \\
+            New/ server:packs/
         packstore check-served New https://assets.example.com/packs
         rsync -a --exclude /root --exclude /predecessor New/ server:packs/
         rsync -a --exclude /predecessor New/ server:packs/

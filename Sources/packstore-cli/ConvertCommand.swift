@@ -10,7 +10,8 @@ struct Convert: ParsableCommand {
       ('AppBuild'), those of one depot. Content that a manifest cannot express is an error. A relative 'ContentRoot' \
       becomes 'sourceRoot': write the manifest to the folder of the script.
 
-        packstore convert depot_build_1001.vdf -o Manifest.json --asset-pack-id Base --essential
+        packstore convert depot_build_1001.vdf -o Manifest.json \\
+            --asset-pack-id Base --essential
       """
   )
 

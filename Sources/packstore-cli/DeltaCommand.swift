@@ -30,7 +30,8 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       it. The store or site must have both versions; 'packstore log' lists them.
 
         packstore delta Packs Tutorial@3 @4 -o Tutorial-3-4.delta
-        packstore delta public/packs Tutorial@previous Tutorial -o Tutorial.delta --level best
+        packstore delta public/packs Tutorial@previous Tutorial \\
+            -o Tutorial.delta --level best
       """
   )
 

@@ -11,8 +11,8 @@ struct MakeDownloadManifest: ParsableCommand {
       the packs on a server. Archives are those of 'packstore package' and 'packstore export', and Apple's asset \
       packs (.aar). The archive contains the version number; an .aar gets 1, or its previous number plus 1.
 
-        packstore download-manifest create Tutorial.aar Level1.aar --download-base-url https://cdn.example.org/packs \
-      -o manifest.json
+        packstore download-manifest create Tutorial.aar Level1.aar \\
+            --download-base-url https://cdn.example.org/packs -o manifest.json
         packstore download-manifest update manifest.json Tutorial.aar
 
       'update' replaces or adds the given packs; other packs in the manifest do not change. Upload each archive to \

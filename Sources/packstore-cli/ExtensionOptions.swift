@@ -7,7 +7,8 @@ struct ExtensionOptions: ParsableArguments {
   var extensionTime = 180
 
   @Option(
-    help: .init("Memory that an extension may use, such as 64M.", valueName: "bytes"), transform: parseByteCount)
+    help: .init("Memory that an extension may use, such as 100M (default: 64 MiB).", valueName: "bytes"),
+    transform: parseByteCount)
   var extensionMemory = 64 << 20
 
   func validate() throws {

@@ -25,10 +25,11 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       damaged, hostile or of an unknown kind, the fault is reported and nothing is installed.
 
         packstore import Packs Tutorial.pack
-        packstore import Packs Tutorial.pack --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+        packstore import Packs Tutorial.pack --trust KEY
         packstore import Packs Assets.zip --pack Assets
         packstore import Packs Tutorial.aar --dry-run
-        curl -s https://example.com/Assets.tar.gz | packstore import Packs - --pack Assets
+        curl -s https://example.com/Assets.tar.gz |
+          packstore import Packs - --pack Assets
       """
   )
 
@@ -41,7 +42,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     help: .init("The pack's name, for an archive that does not contain one.", valueName: "id"), transform: parsePackID)
   var pack: PackID?
 
-  @OptionGroup(title: "Files of a folder or a foreign archive") var source: SourceOptions
+  @OptionGroup(title: "Files of a folder or another program's archive") var source: SourceOptions
 
   @Flag(help: "Report the version to install without changing the store.")
   var dryRun = false

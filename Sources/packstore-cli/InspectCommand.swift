@@ -19,7 +19,8 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
         packstore inspect Packs
         packstore inspect Packs Tutorial --from previous --delta --html report.html
         packstore inspect Tutorial.pack --top 20
-        packstore inspect https://example.com/packs Tutorial --from 3 --html report.html
+        packstore inspect https://example.com/packs Tutorial --from 3 \\
+            --html report.html
       """
   )
 

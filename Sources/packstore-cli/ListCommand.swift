@@ -18,7 +18,8 @@ struct List: AsyncParsableCommand, CommandWithSubject {
 
         packstore ls Packs Videos -l
         packstore ls https://example.com/packs --pack Tutorial -R
-        packstore ls Packs Videos -0 | grep -zv '/$' | xargs -0 -n 1 packstore cat Packs --
+        packstore ls Packs Videos -0 | grep -zv '/$' |
+          xargs -0 -n 1 packstore cat Packs --
       """
   )
 

@@ -20,7 +20,7 @@ struct LookOptions: ParsableArguments {
 
   @OptionGroup var storage: StorageOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
-  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup(title: "Network limits") var network: NetworkOptions
   @OptionGroup var rows: RowOptions
 }
 

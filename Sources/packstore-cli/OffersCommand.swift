@@ -28,7 +28,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
 
   @OptionGroup var client: ClientOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
-  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup(title: "Network limits") var network: NetworkOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {

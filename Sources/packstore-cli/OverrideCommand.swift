@@ -14,7 +14,8 @@ struct OverrideURL: AsyncParsableCommand {
       ends: after the time of '--for', or by 'clear'. Running apps notice an override at their next request to a \
       site.
 
-        packstore url-override set https://localhost:8443 --ca authority.pem --trust KEY --for 2h
+        packstore url-override set https://localhost:8443 \\
+            --ca authority.pem --trust KEY --for 2h
         packstore url-override status
         packstore url-override clear
 

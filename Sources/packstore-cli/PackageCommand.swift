@@ -15,8 +15,10 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
         packstore package Manifest.json -o Tutorial.pack
         packstore package Manifest.json -o Tutorial-2.pack --previous Tutorial.pack
-        packstore package Manifest.json -o Tutorial-3.pack --previous public/packs --estimate-delta --dry-run
-        packstore package Manifest.json -o Tutorial-4.pack --previous https://assets.example.com/packs
+        packstore package Manifest.json -o Tutorial-3.pack \\
+            --previous public/packs --estimate-delta --dry-run
+        packstore package Manifest.json -o Tutorial-4.pack \\
+            --previous https://assets.example.com/packs
         packstore package Manifest.json -o - | ssh server 'packstore import Packs -'
 
       '--previous' names the archive of the previous version, or a site's folder: its data is not stored again, and \

@@ -20,7 +20,8 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       store that contains it.
 
         packstore place Packs Videos purgeable
-        packstore place Packs Videos purgeable --cache /var/cache/game --cache-budget 2G
+        packstore place Packs Videos purgeable \\
+            --cache /var/cache/game --cache-budget 2G
         packstore place Packs Videos durable --from https://example.com/packs
       """
   )

@@ -40,7 +40,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var appVersions: Site.AppVersionScope?
 
   @Option(
-    help: .init("Share of devices that receive the version, such as 5% or 0.25%.", valueName: "percentage"),
+    help: .init(
+      "Share of devices that receive the version, such as 5% or 0.25% (default: all devices).", valueName: "percentage"),
     transform: parseShare)
   var share = DeviceShare.all
 

@@ -25,8 +25,10 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         packstore publish Manifest.json public/packs --dry-run
         packstore publish Tutorial.pack public/packs
         packstore publish Packs s3://assets/packs --region eu-central-1
-        packstore publish Manifest.json New --continue-from https://assets.example.com/packs --key env:KEY
-        (cd public/packs && rsync -a segments frames versions attributes deltas changes server:packs/ &&
+        packstore publish Manifest.json New --key env:KEY \\
+            --continue-from https://assets.example.com/packs
+        (cd public/packs &&
+         rsync -a segments frames versions attributes deltas changes server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
 
       Sources: a manifest (.json) is packaged as by 'packstore package', as the version after the site's highest or \
@@ -85,7 +87,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var version: UInt64?
 
   @Option(
-    help: .init("Channel to offer the versions on; created if it does not exist.", valueName: "name"),
+    help: .init("Channel to offer the versions on; created if it does not exist (default: live).", valueName: "name"),
     transform: parseChannel)
   var channel = SiteChannel.live
 

@@ -13,7 +13,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       command resumes. A pack that is held after a rollback keeps its version.
 
         packstore pull Packs https://example.com/packs
-        packstore pull Packs /mnt/stick/packs Tutorial --trust 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=
+        packstore pull Packs /mnt/stick/packs Tutorial --trust KEY
 
       Without pack names, updates the installed packs of the site, or installs all packs if the store has none of \
       them. '--all' also installs packs that are new on the site or were removed here.
@@ -76,7 +76,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var collection: CollectionOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
-  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup(title: "Network limits") var network: NetworkOptions
   @OptionGroup var rows: RowOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions

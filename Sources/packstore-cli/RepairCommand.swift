@@ -77,8 +77,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "For a site: remove versions that no source contains.")
   var dropLost = false
 
-  @OptionGroup(title: "Of a site") var product: ProductOption
-  @OptionGroup(title: "Of a site") var expiry: ExpiryOptions
+  @OptionGroup(title: "Site") var product: ProductOption
+  @OptionGroup(title: "Site") var expiry: ExpiryOptions
 
   var subject: Failure.Facts { .init(store: store.store) }
 

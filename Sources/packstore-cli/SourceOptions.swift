@@ -31,7 +31,7 @@ struct SourceOptions: ParsableArguments {
 
   @Option(
     help: .init(
-      "Largest accepted decrease in the number of files, if the current version has 10 or more.",
+      "Largest accepted decrease in the number of files, if the current version has 10 or more (default: 50%).",
       valueName: "percent"), transform: parsePercent)
   var maxRemoved = 50
 

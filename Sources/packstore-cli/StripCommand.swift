@@ -14,7 +14,8 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
         packstore strip public/packs small
         packstore publish Packs small
-        (cd small && rsync -a segments frames versions attributes deltas changes server:packs/ &&
+        (cd small &&
+         rsync -a segments frames versions attributes deltas changes server:packs/ &&
          rsync -a roots server:packs/ && rsync -a root server:packs/)
       """
   )

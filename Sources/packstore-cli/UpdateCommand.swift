@@ -32,7 +32,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var collection: CollectionOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
-  @OptionGroup(title: "Limits of servers") var network: NetworkOptions
+  @OptionGroup(title: "Network limits") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions

@@ -100,6 +100,16 @@ import Testing
     }
   }
 
+  /// Examples are copied from help: a line of theirs does not wrap on a terminal with 80 columns.
+  @Test(arguments: Self.commands) func examplesFitOnATerminal(command: String) throws {
+    let help = try playground.packstore(command, "--help").output
+    let examples = help.matches(of: #/(?m)^  (?:packstore|curl|rsync|\().*\n(.*)/#)
+    #expect(!examples.isEmpty)
+    for example in examples {
+      #expect(example.1.isEmpty || example.1.hasPrefix("  "), "\(example.0)")
+    }
+  }
+
   /// An option that several commands have has one text.
   @Test func sharedOptionsHaveOneText() throws {
     for option in ["--no-wait", "--threads", "--force", "--quiet", "--json", "--log-file", "--gc", "--limit-rate"] {
