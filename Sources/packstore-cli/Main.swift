@@ -23,9 +23,9 @@ struct Packstore: ParsableCommand {
         packstore add Packs Assets/Tutorial --pack Tutorial
         packstore cat Packs Videos/Introduction.m4v > Introduction.m4v
 
-      Names that begin with '-' follow '--'. --version prints the version. --json prints
-      results and errors as JSON. Exit status: 0 success, 1 failure, 2 wrong usage,
-      3 network, 4 trust, 5 no space, 6 busy, 7 damage, 130 cancelled.
+      Names that begin with '-' follow '--'. --version prints the version.
+      --json prints results and errors as JSON. Exit status: 0 success, 1 failure,
+      2 wrong usage, 3 network, 4 trust, 5 no space, 6 busy, 7 damage, 130 cancelled.
       """,
     groupedSubcommands: groups
   )

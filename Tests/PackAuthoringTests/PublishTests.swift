@@ -423,6 +423,32 @@ import Testing
     }
     #expect(described.withLock { $0 } > 1_000_000)
   }
+
+  /// New offers are reported while the old root is still served, and only if a channel exists that devices follow.
+  @Test func newOffersAreReportedBeforeTheRootIsSigned() async throws {
+    let root = folder.path("site") + "/root"
+    func offered(_ adjust: (inout Site.PublishOptions) -> Void = { _ in }) async throws -> [PackVersion] {
+      var options = Site.PublishOptions(level: 1, deltaCount: 0)
+      adjust(&options)
+      let before = FileManager.default.contents(atPath: root), versions = Mutex<[PackVersion]>([])
+      try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key, options: options) {
+        guard case .offer(let offered) = $0 else { return }
+        #expect(FileManager.default.contents(atPath: root) == before)
+        versions.withLock { $0 += offered }
+      }
+      return versions.withLock { $0 }
+    }
+    try await install()
+    #expect(try await offered().isEmpty, "a new channel")
+    #expect(try await offered().isEmpty, "nothing is new")
+    try await install(1)
+    #expect(try await offered { $0.channel = nil }.isEmpty, "no channel")
+    #expect(try await offered().map(\.number) == [2])
+    try await install(2)
+    try await install(3, as: "Q")
+    #expect(try await offered { $0.channel = try? SiteChannel("beta") }.isEmpty, "a new channel")
+    #expect(try await offered().map { "\($0)" }.sorted() == ["P@3", "Q@1"])
+  }
 }
 
 extension ServedSite {
