@@ -11,10 +11,8 @@
 #include <string.h>
 
 static int fail(const pks_error *error) {
-  fprintf(
-    stderr, "example: %s: %s%s%s\n", pks_status_name(error->status), error->text, error->file[0] ? ": " : "",
-    error->file
-  );
+  const char *object = error->file, *separator = object[0] ? ": " : "";
+  fprintf(stderr, "example: %s%s%s (%s)\n", object, separator, error->text, pks_status_name(error->status));
   return 1;
 }
 

@@ -136,7 +136,7 @@ static void use_all(inherited *in) {
   pks_add_request request = {.pack = "Child", .folder = folder};
   REQUIRE(pks_store_generation(&generation, in->store, NULL) == PKS_FORKED);
   REQUIRE(pks_snapshot_open(&snapshot, in->store, &error) == PKS_FORKED);
-  REQUIRE(strcmp(error.text, "this process was forked after the store was opened: open it again") == 0);
+  REQUIRE(error.status == PKS_FORKED && error.text != NULL);
   REQUIRE(pks_snapshot_find(&asset, in->snapshot, "hello.txt", 9, PKS_ANY_PACK, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read(&in->asset, 0, &byte, 1, NULL) == PKS_FORKED);
   REQUIRE(pks_asset_read(&in->asset, 0, NULL, 0, NULL) == PKS_FORKED);

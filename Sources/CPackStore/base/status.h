@@ -6,15 +6,39 @@
 #include "base/base.h"
 #include "packstore.h"
 
-/// Fills `*error` and returns `status`. `text` is static; `file` is copied and may be NULL.
+// Each function fills `*error` and returns its status. `text` is static, and is the fault alone: callers write the object and
+// a colon before it. Names are copied.
+
+/// An error at an offset in an object. `name`: NULL: the object has no name.
+pks_status pks__fail_at(
+  pks_error *error, pks_status status, pks_detail detail, pks_subject subject, const char *name, uint64_t offset,
+  const char *text
+);
+
+/// An error about an object: a pack, a folder, a store. `name`: NULL: the object has no name.
+pks_status pks__fail_about(
+  pks_error *error, pks_status status, pks_detail detail, pks_subject subject, const char *name, const char *text
+);
+
+/// An error in a file of the store, or about nothing that has a name if `file` is NULL.
 pks_status pks__fail(pks_error *error, pks_status status, const char *text, const char *file, uint64_t offset);
 
-/// The same for `file` bytes that are not NUL-terminated.
+/// An error about an asset or an entry of a folder, whose path is not NUL-terminated.
+pks_status pks__fail_case_at_path(
+  pks_error *error, pks_status status, pks_detail detail, const char *path, size_t path_length, const char *text
+);
+
+/// As `pks__fail_case_at_path`, without a detail.
 pks_status pks__fail_at_path(
   pks_error *error, pks_status status, const char *text, const char *path, size_t path_length
 );
 
-/// The same for a failed call of the seam: ENOSPC and EDQUOT become NO_SPACE, ENOMEM OUT_OF_MEMORY, all else IO_ERROR.
+/// A failed call of the seam: ENOSPC and EDQUOT become NO_SPACE, ENOMEM OUT_OF_MEMORY, any other IO_ERROR.
+pks_status pks__fail_system_about(
+  pks_error *error, int system_error, pks_detail detail, pks_subject subject, const char *name, const char *text
+);
+
+/// As `pks__fail_system_about`, on a file of the store, or on nothing that has a name if `file` is NULL.
 pks_status pks__fail_system(pks_error *error, int system_error, const char *text, const char *file);
 
 pks_status pks__fail_memory(pks_error *error);

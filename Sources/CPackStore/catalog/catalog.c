@@ -140,7 +140,7 @@ pks_status pks__catalog_read_root(
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
     pks__reader reader = pks__reader_make(page.bytes, (size_t)page.length);
-    status = check_head(&reader, CATALOG_MAGIC, "bad catalog root", id, error);
+    status = check_head(&reader, CATALOG_MAGIC, "the root page of the catalog is bad", id, error);
     info->chunk_average = pks__read32(&reader);
     map->height = pks__read32(&reader);
     info->file_count = pks__read64(&reader);
@@ -151,7 +151,7 @@ pks_status pks__catalog_read_root(
     const uint8_t *root = pks__read_bytes(&reader, sizeof map->root);
     if (root) { memcpy(&map->root, root, sizeof map->root); }
     bool fits = !reader.failed && pks__reader_left(&reader) == 0;
-    if (!status && !fits) { status = corrupt("bad catalog root", id, error); }
+    if (!status && !fits) { status = corrupt("the root page of the catalog is bad", id, error); }
   }
   pks__scratch_free(&page);
   return status;
@@ -223,8 +223,10 @@ pks_status pks__layout_read_root(
   pks_status status = source.get(source.context, id, &page, error);
   if (!status) {
     pks__reader reader = pks__reader_make(page.bytes, (size_t)page.length);
-    status = check_head(&reader, LAYOUT_MAGIC, "bad layout root", id, error);
-    if (!status && !read_layout_root(&reader, out, &length)) { status = corrupt("bad layout root", id, error); }
+    status = check_head(&reader, LAYOUT_MAGIC, "the root page of the layout is bad", id, error);
+    if (!status && !read_layout_root(&reader, out, &length)) {
+      status = corrupt("the root page of the layout is bad", id, error);
+    }
     if (!status) { status = pks__scratch_append(segments, reader.next, length, error); }
   }
   pks__scratch_free(&page);
@@ -236,7 +238,7 @@ pks_status pks__attributes_read(pks__page_source source, const pks__id *id, pks_
   if (pks__id_is_zero(id)) { return PKS_OK; }
   pks_status status = source.get(source.context, id, out, error);
   bool fits = !status && out->length > 0 && out->length <= PKS_ATTRIBUTES_MAX;
-  return status || fits ? status : corrupt("impossible length of attributes", id, error);
+  return status || fits ? status : corrupt("the length of its attributes is impossible", id, error);
 }
 
 // MARK: - Entries
@@ -289,7 +291,7 @@ pks_status pks__catalog_entry_decode(
     case PKS__RECORD_ABSENT: break;
   }
   if (!fits || !pks__path_is_valid(entry.path, entry.path_length)) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "bad catalog entry", entry.path, entry.path_length);
+    return pks__fail_at_path(error, PKS_CORRUPT, "bad entry of a catalog", entry.path, entry.path_length);
   }
   *out = entry;
   return PKS_OK;
@@ -338,7 +340,7 @@ pks_status pks__chunk_cursor_next(pks__chunk_cursor *cursor, pks__catalog_chunk 
   bool has_next = false;
   pks_status status = pks__tree_cursor_next(&cursor->list, &has_next, error);
   if (status) { return status; }
-  if (!has_next) { return corrupt("list of chunks is too short", &cursor->list.root, error); }
+  if (!has_next) { return corrupt("a list of chunks is too short", &cursor->list.root, error); }
   memcpy(out, cursor->list.value, sizeof *out);
   return PKS_OK;
 }

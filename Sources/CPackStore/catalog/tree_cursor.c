@@ -20,7 +20,7 @@ void pks__tree_cursor_free(pks__tree_cursor *cursor) {
 static pks_status corrupt_page(const pks__id *id, pks_error *error) {
   char name[2 * PKS__ID_SIZE + 1];
   pks__hex(id->bytes, sizeof id->bytes, name);
-  return pks__fail(error, PKS_CORRUPT, "bad catalog page", name, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, "a page of a catalog is bad", name, PKS_NO_OFFSET);
 }
 
 /// Begins with the page that lies at the place of its level: checks its header.

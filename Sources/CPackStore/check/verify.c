@@ -33,7 +33,7 @@ static pks_status read_file(pks__verification *v, const char *path) {
   if (is_readable) { failure = pks__vfs_read_at(vfs, file, 0, v->stored.bytes, (size_t)info.size, &got); }
   pks__vfs_close(vfs, file);
   if (failure) { return pks__fail_system(&v->found, failure, "cannot read", path); }
-  if (!status && got != info.size) { return pks__fail(&v->found, PKS_CORRUPT, "file is truncated", path, got); }
+  if (!status && got != info.size) { return pks__fail(&v->found, PKS_CORRUPT, "is truncated", path, got); }
   return status;
 }
 
@@ -180,7 +180,10 @@ pks_status pks_snapshot_verify(
   pks_status forked = pks__store_check_process(snapshot->store, error);
   if (forked) { return forked; }
   if (deep && !sha256) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a deep check needs 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_HASH, PKS_SUBJECT_STORE, NULL,
+      "opened without 'pks_options.sha256', which a deep check needs"
+    );
   }
   // Bitmaps and lazily opened segments change behind a snapshot that is constant to its user.
   pks__verification v = {

@@ -217,7 +217,7 @@ static pks_status compare_chunk(pks__verification *v, chunk_walk *walk, const pk
     && place.end - place.begin == pks__get32(chunk->length) && pks__id_equal(id, &chunk->id);
   if (!same) {
     return pks__fail(
-      &v->found, PKS_CORRUPT, "other chunks lie there than the catalog says", segment->name, part->frame.ref.offset
+      &v->found, PKS_CORRUPT, "contains other chunks than the catalog names", segment->name, part->frame.ref.offset
     );
   }
   walk->row++;

@@ -60,7 +60,7 @@ static pks_status check_place(pks__verification *v, pks__run *run, const pks__ru
   if (!(entry->flags & (PKS__FLAG_CONTIGUOUS | PKS__FLAG_MAPPED))) { return PKS_OK; }
   pks_status status = is_contiguous(v, run, entry, &begin, &contiguous);
   if (status) { return status; }
-  if (!contiguous) { return bad_record(v, "the asset does not lie in one piece as its record says", run, entry); }
+  if (!contiguous) { return bad_record(v, "an asset is split that its record marks as contiguous", run, entry); }
   if (!(entry->flags & PKS__FLAG_MAPPED)) { return PKS_OK; }
   if (!(entry->flags & PKS__FLAG_CONTIGUOUS)) { return bad_record(v, "bad record", run, entry); }
   return begin % PKS__PAGE == 0 ? PKS_OK : bad_record(v, "a map asset does not begin at a page", run, entry);
@@ -203,7 +203,7 @@ static pks_status check_open_run(pks__verification *v, uint32_t number, const ch
   bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
     && run->pack_count == ref->pack_count && table->body_offset == 0;
   if (!expected) {
-    pks__verify_report(v, "not the run that the generation names", path, PKS_NO_OFFSET);
+    pks__verify_report(v, "is not the run that the generation names", path, PKS_NO_OFFSET);
     return PKS_OK;
   }
   pks_status status = pks__check_table(&v->inspector, &run->table, &v->found);

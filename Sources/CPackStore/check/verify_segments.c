@@ -67,7 +67,7 @@ static pks_status check_open_segment(pks__verification *v, pks__segment *segment
 static pks_status note_gone(pks__verification *v, uint32_t number) {
   v->states[number] = PKS__SEGMENT_GONE;
   pks__frame_finding finding = {
-    .segment = number, .offset = PKS_NO_OFFSET, .is_bad = true, .status = PKS_PURGED, .text = "segment is gone"};
+    .segment = number, .offset = PKS_NO_OFFSET, .is_bad = true, .status = PKS_PURGED, .text = "is gone"};
   return pks__verify_note(v, &finding);
 }
 

@@ -69,7 +69,7 @@ typedef struct extent_walk {
 } extent_walk;
 
 static pks_status bad_layout_entry(pks__verification *v) {
-  return pks__fail(&v->found, PKS_CORRUPT, "bad layout entry", NULL, PKS_NO_OFFSET);
+  return pks__fail(&v->found, PKS_CORRUPT, "bad entry of a layout", NULL, PKS_NO_OFFSET);
 }
 
 static pks_status open_extents(pks__verification *v, const pks__tree_cursor *at, extent_walk *out) {
@@ -108,14 +108,14 @@ static pks_status next_extent(extent_walk *walk, uint64_t *length) {
   walk->skip = pks__get32(extent.skip);
   walk->segment = pks__segment_list_find(&v->segments, &extent.segment);
   if (walk->segment == PKS__NO_SEGMENT) {
-    return pks__fail(&v->found, PKS_CORRUPT, "layout extent names no segment", NULL, PKS_NO_OFFSET);
+    return pks__fail(&v->found, PKS_CORRUPT, "an extent of the layout names no segment", NULL, PKS_NO_OFFSET);
   }
   return walk->bytes_left == 0 ? bad_layout_entry(v) : pks__verify_use_segment(v, walk->segment, &walk->open);
 }
 
 /// The next frame of the present extent. A map asset's frames are as they must be.
 static pks_status next_frame(extent_walk *walk, pks__frame_part *out) {
-  static const char bad[] = "layout extent does not fit its segment";
+  static const char bad[] = "an extent of the layout does not fit its segment";
   pks_error *found = &walk->v->found;
   pks__segment *segment = walk->open;
   if (walk->frame >= segment->frame_count) { return pks__fail(found, PKS_CORRUPT, bad, segment->name, PKS_NO_OFFSET); }
@@ -129,7 +129,7 @@ static pks_status next_frame(extent_walk *walk, pks__frame_part *out) {
     walk->end_before == 0 ? (frame->ref.offset + walk->skip) % PKS__PAGE == 0 : frame->ref.offset == walk->end_before;
   if (walk->mapped && (frame->ref.codec != PKS__CODEC_RAW || !follows)) {
     return pks__fail(
-      found, PKS_CORRUPT, "a map asset of the layout does not lie in one piece", segment->name, frame->ref.offset
+      found, PKS_CORRUPT, "the layout splits an asset that must be contiguous", segment->name, frame->ref.offset
     );
   }
   out->segment = segment;
@@ -265,7 +265,8 @@ static pks_status count_entry(pks__verification *v, version_walk *walk, const pk
   counted->link_count += entry->kind == PKS__RECORD_LINK;
   counted->folder_count += entry->kind == PKS__RECORD_FOLDER;
   if (entry->kind == PKS__RECORD_FILE) { counted->logical_bytes += entry->size; }
-  return rises ? PKS_OK : pks__fail(&v->found, PKS_CORRUPT, "catalog entry is out of order", NULL, PKS_NO_OFFSET);
+  return rises ? PKS_OK
+               : pks__fail(&v->found, PKS_CORRUPT, "an entry of the catalog is out of order", NULL, PKS_NO_OFFSET);
 }
 
 static pks_status check_entry(pks__verification *v, version_walk *walk, const pks__catalog_entry *entry) {

@@ -6,10 +6,14 @@
 static pks_status check_request(const pks_add_request *request, pks_error *error) {
   pks_status status = pks__txn_check_encoding(request, error);
   if (!status && (!request->folder || !*request->folder)) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the folder is empty", request->pack, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "the folder's path is empty"
+    );
   }
   if (!status && (request->entries != NULL) != (request->entry_count > 0)) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no entry is selected", request->pack, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "no entry is selected"
+    );
   }
   return status;
 }

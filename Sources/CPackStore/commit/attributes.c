@@ -98,7 +98,11 @@ pks_status pks_txn_set_attributes(
   if (status) { return status; }
   content content = {.request = request, .snapshot = pks__txn_snapshot(txn)};
   const pks__version *current = pks__generation_current(&content.snapshot->generation, request->pack);
-  if (!current) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET); }
+  if (!current) {
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, request->pack, "not in the store"
+    );
+  }
   pks__scratch_init(&content.bytes, &txn->staging.scratch);
   pks__ingest ingest;
   status = walk(&ingest, txn, &content, &encoding, current, error);

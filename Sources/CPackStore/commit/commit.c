@@ -53,8 +53,10 @@ static bool is_same_text(const char *a, const char *b) { return a && b ? strcmp(
 static pks_status check_cache_folder(const pks_txn *txn, const pks_snapshot *current, pks_error *error) {
   bool is_used = txn->staging.cache != PKS_VFS_NO_FILE || txn->cache_folder;
   if (!is_used || is_same_text(txn->base->generation.cache_folder, current->generation.cache_folder)) { return PKS_OK; }
-  const char *text = "another writer chose another cache folder meanwhile";
-  return pks__fail(error, PKS_CONFLICT, text, current->generation.cache_folder, PKS_NO_OFFSET);
+  const char *text = "another writer chose another cache folder since the transaction began";
+  return pks__fail_about(
+    error, PKS_CONFLICT, PKS_DETAIL_OTHER_CACHE_FOLDER, PKS_SUBJECT_CACHE_FOLDER, current->generation.cache_folder, text
+  );
 }
 
 /// Applies the staged changes to the generation that is current now.
@@ -66,7 +68,9 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
   bool moved_on = current->generation.number != txn->base->generation.number;
   // What is reused may be what the repair left behind.
   if (!status && current->generation.lineage != txn->base->generation.lineage) {
-    return pks__fail(error, PKS_CONFLICT, "the store was repaired meanwhile", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_CONFLICT, PKS_DETAIL_STORE_REPAIRED, PKS_SUBJECT_STORE, NULL, "repaired since the transaction began"
+    );
   }
   if (!status) { status = check_cache_folder(txn, current, error); }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op); i++) {
@@ -74,12 +78,15 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
     // Other packs may have come that this change was not compared with.
     change.has_shadows = change.has_shadows || (moved_on && pks__staged_op_has_layout(&change));
     if (!pks__staged_op_is_independent(&change) && !pks__pack_is_same(change.pack, &txn->base->generation, &current->generation)) {
-      return pks__fail(error, PKS_CONFLICT, "another writer changed the pack meanwhile", change.pack, PKS_NO_OFFSET);
+      return pks__fail_about(
+        error, PKS_CONFLICT, PKS_DETAIL_PACK_CHANGED, PKS_SUBJECT_PACK, change.pack,
+        "changed by another writer since the transaction began"
+      );
     }
     status = pks__staged_op_apply(&change, &commit->next, txn->options.keep_versions, error);
     if (status == PKS_NOT_FOUND) {
-      const char *text = "another writer removed the pack or the version meanwhile";
-      return pks__fail(error, PKS_CONFLICT, text, change.pack, PKS_NO_OFFSET);
+      const char *text = "removed by another writer since the transaction began";
+      return pks__fail_about(error, PKS_CONFLICT, PKS_DETAIL_PACK_REMOVED, PKS_SUBJECT_PACK, change.pack, text);
     }
   }
   if (!status && !moved_on && commit->merged.run_count > 0) {
@@ -182,7 +189,7 @@ static pks_status move_purgeable(
   int failure = pks__vfs_rename(vfs, commit->txn->staging.cache, from, to);
   // Purged already, while it was staged: the table says what is missing.
   if (failure && failure != ENOENT) {
-    return pks__fail_system(error, failure, "cannot rename in the cache folder", to);
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, to, "cannot rename");
   }
   return move_table(commit, current, &staged->segment->id, error);
 }
@@ -198,7 +205,9 @@ static pks_status sync_purgeable(commit *commit, pks_error *error) {
     pks__vfs_close(vfs, folder);
   }
   if (failure && failure != ENOENT) {
-    return pks__fail_system(error, failure, "cannot sync in the cache folder", PKS__SEGMENTS_FOLDER);
+    return pks__fail_system_about(
+      error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, PKS__SEGMENTS_FOLDER, "cannot sync"
+    );
   }
   return PKS_OK;
 }
@@ -283,9 +292,9 @@ static pks_status write_generation(commit *commit, pks__control_slot *slot, pks_
   memcpy(commit->next.boot_id, slot->boot_id, sizeof commit->next.boot_id);
   pks_status status = pks__generation_encode(&commit->next, &bytes, error);
   if (!status && bytes.length > PKS__GENERATION_FILE_MAX) {
-    status = pks__fail(
-      error, PKS_INVALID_ARGUMENT, "too many packs, versions and floors for one store: keep fewer versions", NULL,
-      PKS_NO_OFFSET
+    status = pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_STORE, NULL,
+      "has too many packs, versions and version floors; keep fewer versions"
     );
   }
   if (!status) {
@@ -390,7 +399,10 @@ static pks_status check_segment(commit *commit, const pks__segment_id *id, bool 
   }
   if (status || exists) { return status; }
   pks__store_forget_segment(commit->store, id);
-  return pks__fail(error, PKS_CONFLICT, "another writer collected what this one reuses", path, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_CONFLICT, PKS_DETAIL_COLLECTED, PKS_SUBJECT_STORE_FILE, path,
+    "collected by another writer, although the transaction reuses it"
+  );
 }
 
 /// Finds the segments that a version named before, and that were not among the store's files when it was laid out again: it
@@ -573,8 +585,9 @@ static pks_status check_control(const pks_store *store, pks_error *error) {
   if (!failure) { failure = pks__vfs_info(vfs, store->root, PKS__CONTROL_FILE, false, &named); }
   if (failure) { return pks__fail_system(error, failure, "cannot examine", PKS__CONTROL_FILE); }
   if (open.device == named.device && open.inode == named.inode) { return PKS_OK; }
-  return pks__fail(
-    error, PKS_CONFLICT, "the store was repaired meanwhile and must be opened again", PKS__CONTROL_FILE, PKS_NO_OFFSET
+  return pks__fail_about(
+    error, PKS_CONFLICT, PKS_DETAIL_STORE_REPAIRED, PKS_SUBJECT_STORE_FILE, PKS__CONTROL_FILE,
+    "replaced by a repair; open the store again"
   );
 }
 
@@ -672,7 +685,7 @@ pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *err
   commit.next.has_garbage = true;
   const pks_vfs *vfs = txn->store->vfs;
   int failure = status ? 0 : pks__vfs_random(vfs, &commit.next.lineage, sizeof commit.next.lineage);
-  if (failure) { status = pks__fail_system(error, failure, "cannot draw a number", NULL); }
+  if (failure) { status = pks__fail_system(error, failure, "cannot generate a random number", NULL); }
   if (!status) { status = replace_generation(&commit, with, error); }
   if (!status) { txn->staging.leaves_garbage = false; }
   pks__compacted_run_free(&commit.merged);

@@ -92,7 +92,7 @@ static pks_status extent_frames(
   pks_status status = pks__run_frame_at(input->run, *first, &frame, error);
   if (status) { return status; }
   if (end <= begin) {
-    return pks__fail(error, PKS_CORRUPT, "extents do not cover the asset", input->run->table.name, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_CORRUPT, "the extents do not cover the asset", input->run->table.name, PKS_NO_OFFSET);
   }
   return pks__run_frame_find(input->run, *first, frame.raw_start + skip + (end - begin) - 1, last, error);
 }
@@ -259,7 +259,7 @@ static pks_status finish(joiner *joiner, pks__compacted_run *out, pks__staging *
   pks__compacted_run merged = {
     .first_run = joiner->first, .run_count = joiner->count, .pack_count = joiner->pack_count};
   int failure = pks__vfs_random(vfs, &merged.name.name, sizeof merged.name.name);
-  if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot generate a name", NULL); }
   char path[PKS__INDEX_NAME];
   pks__run_path(merged.name.name, path);
   pks_status status = pks__run_writer_finish(

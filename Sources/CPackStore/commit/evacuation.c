@@ -50,7 +50,7 @@ static pks_status find_dictionary(
   if (status) { return status; }
   // Frames of other packs may come to lie beside this copy.
   if (!is_it) {
-    const char *text = "a dictionary is not what its name says";
+    const char *text = "a dictionary has other content than its id";
     return pks__fail(error, PKS_CORRUPT, text, segment->name, PKS_NO_OFFSET);
   }
   evacuation->dictionary_segment = segment;

@@ -14,11 +14,16 @@ static pks_status find_source(const pks_copy_request *request, const pks__versio
   bool is_live;
   const pks__pack_state *pack = pks__generation_find_state(generation, request->pack, &is_live);
   if (!pack || (!is_live && request->version == 0)) {
-    return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, request->pack, "not in the source"
+    );
   }
   uint32_t index = request->version == 0 ? 0 : pks__pack_find_version(pack, request->version);
   if (index == UINT32_MAX) {
-    return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", request->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION, PKS_SUBJECT_PACK, request->pack,
+      "this version is not kept in the source"
+    );
   }
   *out = &pack->versions[index];
   return PKS_OK;
@@ -45,7 +50,7 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
   pks__id id;
   source->sha256(out, want->length, id.bytes);
   if (pks__id_equal(&id, want->id)) { return PKS_OK; }
-  const char *text = "a chunk of the asset is not what its name says";
+  const char *text = "a chunk has other content than its id";
   return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
 }
 
@@ -64,14 +69,14 @@ static pks_status find_kept(
   bool yields = differs && (adopts || pks__provenance_is_unstated(by, name, version->number, generation));
   if (yields) { *kept = NULL; }
   if (differs && !yields) {
-    const char *text = "that version of the pack exists with other content";
-    return pks__fail(error, PKS_EXISTS, text, name, PKS_NO_OFFSET);
+    const char *text = "this version exists with other content";
+    return pks__fail_about(error, PKS_EXISTS, PKS_DETAIL_OTHER_CONTENT, PKS_SUBJECT_PACK, name, text);
   }
   return PKS_OK;
 }
 
 static pks_status fail_held(const char *pack, pks_error *error) {
-  return pks__fail(error, PKS_HELD, "the pack is held at its current version", pack, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_HELD, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "held at its current version");
 }
 
 pks_status pks__txn_stage_known(
@@ -120,8 +125,8 @@ static pks_status find_provenance(
 ) {
   *out = (pks_provenance){.adopt = true};
   if (request->heals && !is_current(txn, request->pack, version)) {
-    const char *text = "the pack's current version has other content than the source's";
-    return pks__fail(error, PKS_NOT_FOUND, text, request->pack, PKS_NO_OFFSET);
+    const char *text = "the current version has other content than the source's";
+    return pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_OTHER_CONTENT, PKS_SUBJECT_PACK, request->pack, text);
   }
   if (request->as_local) { return PKS_OK; }
   const pks_snapshot *speaker = request->heals ? pks__txn_snapshot(txn) : request->source;
@@ -147,7 +152,9 @@ pks_status pks_txn_copy_version(
   const pks__version *version;
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status && !request->source) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "no source given", request->pack, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "no source store given"
+    );
   }
   if (!status) { status = pks__store_check_process(request->source->store, error); }
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }

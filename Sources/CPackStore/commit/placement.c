@@ -16,12 +16,13 @@ pks_status pks_txn_set_cache_folder(pks_txn *txn, const char *folder, uint64_t b
   pks_status status = pks__store_check_process(txn->store, error);
   if (status) { return status; }
   if (!folder || !pks__cache_folder_is_valid(folder)) {
-    const char *text = "the path of a cache folder is absolute, and has at most 4095 bytes";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, folder, PKS_NO_OFFSET);
+    const char *text = "the path is relative or has more than 4095 bytes; use an absolute path";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, folder, text);
   }
   if (txn->cache_folder || txn->staging.cache != PKS_VFS_NO_FILE) {
-    const char *text = "a transaction chooses one cache folder, before it stages data of purgeable packs";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, folder, PKS_NO_OFFSET);
+    const char *text =
+      "chosen too late or twice; choose one cache folder, before the transaction stages data of purgeable packs";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, folder, text);
   }
   txn->cache_folder = pks__copy_text(folder);
   if (!txn->cache_folder) { return pks__fail_memory(error); }
@@ -35,8 +36,8 @@ static pks_status need_cache_folder(pks_txn *txn, pks_error *error) {
   uint64_t budget = 0;
   const char *folder = txn->store->cache ? pks__asset_cache_folder(txn->store->cache, &budget) : NULL;
   if (folder && pks__cache_folder_is_valid(folder)) { return pks_txn_set_cache_folder(txn, folder, budget, error); }
-  const char *text = "no cache folder was chosen for the store, where the data of purgeable packs could lie";
-  return pks__fail(error, PKS_INVALID_ARGUMENT, text, NULL, PKS_NO_OFFSET);
+  const char *text = "has no cache folder for the data of purgeable packs";
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_CACHE_FOLDER, PKS_SUBJECT_STORE, NULL, text);
 }
 
 pks_status pks__txn_prepare_placement(pks_txn *txn, const char *pack, pks_placement placement, pks_error *error) {
@@ -131,10 +132,15 @@ pks_status pks_txn_set_placement(
   if (!result) { result = &discarded; }
   *result = (pks_add_result){.unchanged = true};
   if (placement != PKS_PLACE_DURABLE && placement != PKS_PLACE_PURGEABLE) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a pack is durable or purgeable", pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack,
+      "invalid placement; use durable or purgeable"
+    );
   }
   const pks__pack_state *state = pks__generation_find_state(&pks__txn_snapshot(txn)->generation, pack, NULL);
-  if (!state) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET); }
+  if (!state) {
+    return pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, pack, "not in the store");
+  }
   bool purgeable = placement == PKS_PLACE_PURGEABLE;
   result->version = pks__version_public(&state->versions[0]);
   bool is_settled = state->purgeable == purgeable && (state->placed_by_hand || !by_hand);

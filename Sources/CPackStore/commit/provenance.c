@@ -9,7 +9,7 @@ static pks_status read_origin(const pks_provenance *by, const char *pack, pks__o
     || (by->origin.kind == PKS_ORIGIN_UNKNOWN && by->statement == PKS_STATEMENT_COPY)
     || (by->origin.kind == PKS_ORIGIN_LOCAL && is_own);
   if (fits && pks__origin_read(&by->origin, out)) { return PKS_OK; }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, "the origin of the pack is invalid", pack, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "invalid origin");
 }
 
 /// Whether the pack may be changed by `origin`; `*adopts` whether that takes it over.
@@ -22,16 +22,25 @@ static pks_status check_binding(
   bool is_own = !state || (state->origin == number && origin->kind != PKS_ORIGIN_UNKNOWN);
   *adopts = !is_own;
   if (is_own || by->adopt) { return PKS_OK; }
-  return pks__fail(error, PKS_OTHER_ORIGIN, "the pack is of another origin", pack, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_OTHER_ORIGIN, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "belongs to another origin");
+}
+
+static const char *downgrade_text(pks_detail detail) {
+  if (detail == PKS_DETAIL_WITHDRAWN) { return "the publisher withdrew this version"; }
+  if (detail == PKS_DETAIL_REPLACED_KEY) { return "the root is signed by a key that its publisher replaced"; }
+  return "a higher version was accepted before";
 }
 
 static pks_status fail_floor(
-  const pks_provenance *by, const pks__floor *floor, const char *text, const char *pack, pks_error *error
+  const pks_provenance *by, const pks__floor *floor, pks_detail detail, const char *pack, pks_error *error
 ) {
   bool is_older = by->serial < floor->serial || (by->serial == floor->serial && by->sequence <= floor->sequence);
   bool is_stale = by->statement == PKS_STATEMENT_ROOT && is_older;
-  if (is_stale) { text = "the root is older than what was taken before"; }
-  return pks__fail(error, is_stale ? PKS_STALE : PKS_DOWNGRADE, text, pack, PKS_NO_OFFSET);
+  if (is_stale) {
+    const char *text = "the root is older than one accepted before";
+    return pks__fail_about(error, PKS_STALE, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, text);
+  }
+  return pks__fail_about(error, PKS_DOWNGRADE, detail, PKS_SUBJECT_PACK, pack, downgrade_text(detail));
 }
 
 static void set_floor(const pks_provenance *by, const char *pack, uint64_t version, pks__verdict *out) {
@@ -50,26 +59,25 @@ static pks_status check_floor(
     return PKS_OK;
   }
   if (by->serial < floor->serial) {
-    const char *text = "it is signed by a key that its publisher replaced";
-    return by->downgrade ? PKS_OK : fail_floor(by, floor, text, pack, error);
+    return by->downgrade ? PKS_OK : fail_floor(by, floor, PKS_DETAIL_REPLACED_KEY, pack, error);
   }
   bool is_newer = by->sequence > floor->sequence;
-  const char *text = NULL;
+  pks_detail detail = PKS_DETAIL_NONE;
   out->floor = *floor;
   if (version > floor->version) {
     out->sets_floor = !floor->lowered || is_newer;
-    if (!out->sets_floor) { text = "the publisher took this version of the pack back"; }
+    if (!out->sets_floor) { detail = PKS_DETAIL_WITHDRAWN; }
     out->floor.lowered = false;
   } else if (version < floor->version) {
     out->sets_floor = is_newer && by->statement == PKS_STATEMENT_ROOT;
-    if (!out->sets_floor) { text = "a higher version of the pack was taken before"; }
+    if (!out->sets_floor) { detail = PKS_DETAIL_HIGHER_ACCEPTED; }
     out->floor.lowered = true;
   } else {
     out->sets_floor = is_newer;
   }
   out->floor.version = version;
   if (is_newer) { out->floor.sequence = by->sequence; }
-  return !text || by->downgrade ? PKS_OK : fail_floor(by, floor, text, pack, error);
+  return detail == PKS_DETAIL_NONE || by->downgrade ? PKS_OK : fail_floor(by, floor, detail, pack, error);
 }
 
 pks_status pks__provenance_judge(

@@ -201,7 +201,9 @@ static void unlink_candidates(purge *purge, uint64_t bytes) {
 static pks_status check_may_purge(const purge *purge) {
   pks_status status = pks__generation_check_change(&purge->generation, false, purge->error);
   if (status || purge->store->may_write) { return status; }
-  return pks__fail(purge->error, PKS_READ_ONLY, "the store is open for reading only", NULL, PKS_NO_OFFSET);
+  return pks__fail_about(
+    purge->error, PKS_READ_ONLY, PKS_DETAIL_OPEN_FOR_READING, PKS_SUBJECT_STORE, NULL, "open for reading only"
+  );
 }
 
 static pks_status find_candidates(purge *purge) {
@@ -306,8 +308,8 @@ pks_status pks__cache_make_room(
     fits = used <= budget - bytes;
   }
   if (status || fits) { return status; }
-  const char *text = "the budget of the cache folder is too small for the data of the pack";
-  return pks__fail(error, PKS_NO_SPACE, text, spared, PKS_NO_OFFSET);
+  const char *text = "its data exceeds the budget of the cache folder";
+  return pks__fail_about(error, PKS_NO_SPACE, PKS_DETAIL_CACHE_BUDGET, PKS_SUBJECT_PACK, spared, text);
 }
 
 // MARK: - Marks

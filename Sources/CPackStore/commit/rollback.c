@@ -17,12 +17,17 @@ static pks_status find_target(
 ) {
   bool is_live;
   const pks__pack_state *pack = pks__generation_find_state(generation, name, &is_live);
-  if (!pack) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", name, PKS_NO_OFFSET); }
+  if (!pack) {
+    return pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, name, "not in the store");
+  }
   *removed = !is_live;
   uint32_t index = number == 0 ? !*removed : pks__pack_find_version(pack, number);
   if (index >= pack->version_count) {
-    const char *text = number == 0 ? "no earlier version of the pack is kept" : "that version of the pack is not kept";
-    return pks__fail(error, PKS_NOT_FOUND, text, name, PKS_NO_OFFSET);
+    const char *text = number == 0 ? "no earlier version is kept" : "this version is not kept";
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, number == 0 ? PKS_DETAIL_NO_EARLIER_VERSION : PKS_DETAIL_NO_VERSION, PKS_SUBJECT_PACK, name,
+      text
+    );
   }
   *out = &pack->versions[index];
   return PKS_OK;

@@ -10,8 +10,8 @@ pks_status pks_txn_compact(pks_txn *txn, uint64_t copy_bytes, uint64_t *copied_b
   pks_status status = pks__store_check_process(txn->store, error);
   if (status) { return status; }
   if (PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op) > 0) {
-    const char *text = "compaction takes a transaction of its own: something is staged already";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, NULL, PKS_NO_OFFSET);
+    const char *text = "the transaction has staged changes; use a transaction of its own to compact";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, NULL, text);
   }
   status = pks__evacuation_plan_make(&plan, txn->base, &limits, &txn->staging.scratch, error);
   bool has_work = !status && pks__segment_set_count(&plan.victims) > 0;

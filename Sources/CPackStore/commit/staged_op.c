@@ -14,11 +14,13 @@ bool pks__pack_is_same(const char *name, const pks__generation *before, const pk
 }
 
 static pks_status fail_pack(const pks__staged_op *change, pks_error *error) {
-  return pks__fail(error, PKS_NOT_FOUND, "no such pack", change->pack, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, change->pack, "not in the store");
 }
 
 static pks_status fail_version(const pks__staged_op *change, pks_error *error) {
-  return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", change->pack, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION, PKS_SUBJECT_PACK, change->pack, "this version is not kept"
+  );
 }
 
 /// Makes the change's version the current one of the pack, which is there.
@@ -144,7 +146,9 @@ static pks_status find_origin(
   bool fits = pks__origin_read(&change->provenance.origin, &origin);
   *number = fits ? pks__origins_find(&in->origins, &origin) : UINT32_MAX;
   if (*number != UINT32_MAX) { return PKS_OK; }
-  return pks__fail(error, PKS_NOT_FOUND, "no such origin", origin.product, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_NOT_FOUND, PKS_DETAIL_NO_ORIGIN, PKS_SUBJECT_PRODUCT, origin.product, "no pack comes from this origin"
+  );
 }
 
 /// Those before its place stay where they are.
@@ -153,7 +157,9 @@ static pks_status apply_order(const pks__staged_op *change, pks__generation *to,
   pks_status status = find_origin(change, to, &number, error);
   if (status) { return status; }
   rank = pks__origins_rank(&to->origins, number);
-  if (place > rank) { return pks__fail(error, PKS_INVALID_ARGUMENT, "an origin is named twice", NULL, PKS_NO_OFFSET); }
+  if (place > rank) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "two origins of the request are equal", NULL, PKS_NO_OFFSET);
+  }
   status = pks__origins_move(&to->origins, rank, place, error);
   if (!status) { pks__generation_sort(to); }
   return status;
@@ -175,8 +181,11 @@ static pks_status apply_forget(const pks__staged_op *change, pks__generation *to
     is_used = is_used || pks__generation_any_pack(to, i)->origin == number;
   }
   if (is_used) {
-    const char *text = "the origin is in use: it is the local one, or a pack of it is here, or the history of one";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, change->provenance.origin.product, PKS_NO_OFFSET);
+    const char *text = "the origin is in use; only origins without packs and without a history can be removed";
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_ORIGIN_IN_USE, PKS_SUBJECT_PRODUCT, change->provenance.origin.product,
+      text
+    );
   }
   pks__origins_remove(&to->origins, number);
   pks__generation_sort(to);

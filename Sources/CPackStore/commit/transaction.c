@@ -18,10 +18,13 @@ enum { DEFAULT_KEEP = 2 };
 // MARK: - Life
 
 static pks_status fail_read_only(const pks_store *store, pks_error *error) {
-  const char *text = store->write_failure ? "the directory of the store may not be written"
-    : store->sha256                       ? "the store is open for reading only"
-                                          : "the store was opened without 'pks_options.sha256', which writing needs";
-  pks_status status = pks__fail(error, PKS_READ_ONLY, text, NULL, PKS_NO_OFFSET);
+  const char *text = store->write_failure ? "its directory cannot be written"
+    : store->sha256                       ? "open for reading only"
+                                          : "opened without 'pks_options.sha256', which writing needs";
+  pks_detail detail = store->write_failure ? PKS_DETAIL_NOT_WRITABLE
+    : store->sha256                        ? PKS_DETAIL_OPEN_FOR_READING
+                                           : PKS_DETAIL_NO_HASH;
+  pks_status status = pks__fail_about(error, PKS_READ_ONLY, detail, PKS_SUBJECT_STORE, NULL, text);
   if (error) { error->system_error = store->write_failure; }
   return status;
 }
@@ -155,7 +158,7 @@ pks_status pks__txn_stage_named(pks_txn *txn, pks__staged_op *change, const char
   pks_status status = pks__store_check_process(txn->store, error);
   if (status) { return status; }
   if (!pack || !pks__pack_name_is_valid(pack)) {
-    return pks__fail(error, PKS_NOT_FOUND, "no such pack", pack, PKS_NO_OFFSET);
+    return pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, pack, "not in the store");
   }
   (void)snprintf(change->pack, sizeof change->pack, "%s", pack);
   return pks__txn_stage(txn, change, error);
@@ -183,7 +186,9 @@ pks_status pks_txn_unpin(pks_txn *txn, const char *pack, pks_error *error) {
 
 pks_status pks_txn_trim(pks_txn *txn, const char *pack, uint32_t count, pks_error *error) {
   if (count == 0) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a pack keeps one version at least", pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "a pack keeps at least one version"
+    );
   }
   pks__staged_op change = {.kind = PKS__CHANGE_TRIM, .count = count};
   return pks__txn_stage_named(txn, &change, pack, error);
@@ -261,7 +266,9 @@ pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_pro
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {
   for (uint32_t i = 0; i < request->map_glob_count; i++) {
     const char *glob = request->map_globs[i], *fault = pks_glob_fault(glob);
-    if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, glob, PKS_NO_OFFSET); }
+    if (fault) {
+      return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PATTERN, glob, fault);
+    }
   }
   return PKS_OK;
 }
@@ -277,8 +284,8 @@ static pks_status check_dictionary(const pks_add_request *request, pks_error *er
   pks__encoding_dictionary_destroy(tables);
   if (is_made) { return PKS_OK; }
   if (!is_bad) { return pks__fail_memory(error); }
-  const char *text = "the dictionary has not 8 to 131072 bytes, or breaks the format of zstd's dictionaries";
-  return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+  const char *text = "the dictionary is not a zstd dictionary of 8 to 131072 bytes";
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, text);
 }
 
 pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *error) {
@@ -286,13 +293,15 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
   bool bad_frame =
     request->frame_size && (request->frame_size < PKS__LARGE_ASSET || request->frame_size > PKS__FRAME_RAW_MAX);
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
-    text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
+    text = "invalid name; use 1 to 128 letters, digits, '-', '_' or '.', beginning with a letter, a digit or '_'";
   } else if (request->level < PKS_LEVEL_MIN || request->level > PKS_LEVEL_MAX) {
-    text = "the level is not in -7 ... 22";
+    text = "the level is not in -7 to 22";
   } else if (bad_frame || request->shared_frame_size > PKS__FRAME_RAW_MAX) {
-    text = "the frame size is not in 65536 ... 16777216";
+    text = "the frame size is not in 65536 to 16777216";
   }
-  if (text) { return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET); }
+  if (text) {
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, text);
+  }
   pks_status status = check_globs(request, error);
   return status ? status : check_dictionary(request, error);
 }
@@ -305,15 +314,15 @@ pks_status pks__txn_check_number(const pks_txn *txn, const pks_add_request *requ
   bool is_live;
   const pks__pack_state *state = pks__generation_find_state(generation, request->pack, &is_live);
   if (request->version > PKS__VERSION_MAX) {
-    const char *text = "version numbers go from 1 to 9007199254740991";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+    const char *text = "the version number is not in 1 to 9007199254740991";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, text);
   }
   if (!state || adopts || request->version == 0 || request->version > state->highest_version || request->downgrade) {
     return PKS_OK;
   }
   if (is_live && request->version == state->versions[0].number) { return PKS_OK; }
-  const char *text = "the number is not above all that the pack's versions ever had";
-  return pks__fail(error, PKS_EXISTS, text, request->pack, PKS_NO_OFFSET);
+  const char *text = "the version number must exceed every earlier one of the pack";
+  return pks__fail_about(error, PKS_EXISTS, PKS_DETAIL_LOW_NUMBER, PKS_SUBJECT_PACK, request->pack, text);
 }
 
 /// The version's number, and whether it may be used. Those of a pack that is taken over do not count.
@@ -323,18 +332,21 @@ static pks_status choose_number(
   bool is_live;
   const pks__pack_state *state = pks__generation_find_state(generation, request->pack, &is_live);
   if (state && state->held) {
-    return pks__fail(error, PKS_HELD, "the pack is held at its current version", request->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_HELD, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "held at its current version"
+    );
   }
   if (adopts) { state = NULL; }
   *number = request->version;
   if (!request->version) { *number = state ? state->highest_version + 1 : 1; }
   if (*number > PKS__VERSION_MAX) {
-    const char *text = "the pack has had the last version number that there is, 9007199254740991";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+    const char *text = "the last possible version number, 9007199254740991, is in use";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, request->pack, text);
   }
   if (!state || pks__pack_find_version(state, *number) == UINT32_MAX) { return PKS_OK; }
-  return pks__fail(
-    error, PKS_EXISTS, "that version of the pack exists with other content", request->pack, PKS_NO_OFFSET
+  return pks__fail_about(
+    error, PKS_EXISTS, PKS_DETAIL_OTHER_CONTENT, PKS_SUBJECT_PACK, request->pack,
+    "this version exists with other content"
   );
 }
 

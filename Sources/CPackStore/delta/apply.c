@@ -6,7 +6,11 @@
 pks_status pks_delta_inspect(
   pks_delta_info *out, const pks_delta_source *source, pks_sha256 *sha256, pks_error *error
 ) {
-  if (!sha256) { return pks__fail(error, PKS_INVALID_ARGUMENT, "reading a delta needs 'sha256'", NULL, PKS_NO_OFFSET); }
+  if (!sha256) {
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_HASH, PKS_SUBJECT_NONE, NULL, "reading a delta needs 'sha256'"
+    );
+  }
   pks__delta_file file;
   pks_status status = pks__delta_file_open(&file, source, sha256, NULL, error);
   if (!status) { pks__delta_file_tell(&file, out); }

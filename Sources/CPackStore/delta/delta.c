@@ -31,8 +31,8 @@ pks_status pks__delta_put_header(
   uint64_t rows = (uint64_t)header->part_count + header->group_count;
   uint64_t length = PKS__DELTA_FIXED + name_length + LENGTHS + header->attribute_byte_count + rows * sizeof *blocks;
   if (length > PKS__DELTA_HEADER_MAX) {
-    const char *text = "the versions differ in more than one delta may hold";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, header->pack, PKS_NO_OFFSET);
+    const char *text = "the versions differ by more than one delta can contain";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, header->pack, text);
   }
   header->length = (uint32_t)length;
   fixed_part fixed = {
@@ -66,19 +66,17 @@ pks_status pks__delta_put_header(
 }
 
 static pks_status corrupt(const char *text, const char *name, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, text, name, 0);
+  return pks__fail_at(error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, name, 0, text);
 }
 
 pks_status pks__delta_read_length(const uint8_t first[16], const char *name, uint32_t *length, pks_error *error) {
   pks__reader reader = pks__reader_make(first, 16);
-  if (memcmp(pks__read_bytes(&reader, 8), PKS__DELTA_MAGIC, 8) != 0) {
-    return corrupt("this is no delta", name, error);
-  }
+  if (memcmp(pks__read_bytes(&reader, 8), PKS__DELTA_MAGIC, 8) != 0) { return corrupt("not a delta", name, error); }
   pks_status status = pks__check_draft(pks__read32(&reader), name, 8, error);
   if (status) { return status; }
   *length = pks__read32(&reader);
   bool fits = *length >= PKS__DELTA_FIXED && *length <= PKS__DELTA_HEADER_MAX;
-  return fits ? PKS_OK : corrupt("impossible length of a delta's header", name, error);
+  return fits ? PKS_OK : corrupt("the length of its header is impossible", name, error);
 }
 
 static void read_fixed(pks__reader *reader, pks__delta_header *header, uint32_t *name_length) {
@@ -123,16 +121,16 @@ pks_status pks__delta_read_header(
   PKS_ASSERT(length >= PKS__DELTA_FIXED);
   pks__reader reader = pks__reader_make(bytes, length);
   read_fixed(&reader, &header, &name_length);
-  if (name_length > PKS__PACK_NAME_MAX) { return corrupt("bad name of a pack in a delta", name, error); }
+  if (name_length > PKS__PACK_NAME_MAX) { return corrupt("the name of its pack is invalid", name, error); }
   const uint8_t *pack = pks__read_bytes(&reader, name_length);
   header.group_max = pks__read32(&reader);
   header.prefix_max = pks__read32(&reader);
   header.attribute_byte_count = pks__read32(&reader);
   if (header.attribute_byte_count > PKS_ATTRIBUTES_MAX) {
-    return corrupt("impossible length of attributes in a delta", name, error);
+    return corrupt("the length of its attributes is impossible", name, error);
   }
   header.attributes = pks__read_bytes(&reader, header.attribute_byte_count);
-  if (reader.failed || header.length != length) { return corrupt("a delta's header is too short", name, error); }
+  if (reader.failed || header.length != length) { return corrupt("the header is too short", name, error); }
   memcpy(header.pack, pack, name_length);
   bool fits = memchr(header.pack, 0, name_length) == NULL && pks__pack_name_is_valid(header.pack)
     && pks__version_is_valid(header.to_number) && pks__version_is_valid(header.from_number)
@@ -141,7 +139,7 @@ pks_status pks__delta_read_header(
   uint64_t rows = (uint64_t)header.part_count + header.group_count;
   fits = fits && rows * sizeof **blocks == pks__reader_left(&reader);
   *blocks = (const pks__delta_block *)(const void *)reader.next;
-  if (!fits || !check_blocks(&header, *blocks)) { return corrupt("bad header of a delta", name, error); }
+  if (!fits || !check_blocks(&header, *blocks)) { return corrupt("the header is invalid", name, error); }
   *out = header;
   return PKS_OK;
 }

@@ -57,7 +57,8 @@ static pks_status write_bytes(
   const builder *builder, uint64_t offset, const void *bytes, size_t byte_count, pks_error *error
 ) {
   int failure = builder->request->write(builder->request->context, offset, bytes, byte_count);
-  return failure ? pks__fail_system(error, failure, "cannot write the delta", NULL) : PKS_OK;
+  return failure ? pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, NULL, "cannot write")
+                 : PKS_OK;
 }
 
 static pks_status write_block(
@@ -285,7 +286,9 @@ static pks_status write_header(builder *builder, pks_delta_info *out, pks_error 
 static const pks__version *find_version(const pks__pack_state *pack, uint64_t number, pks_error *error) {
   uint32_t index = pks__pack_find_version(pack, number);
   if (index != UINT32_MAX) { return &pack->versions[index]; }
-  (void)pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", pack->name, PKS_NO_OFFSET);
+  (void)pks__fail_about(
+    error, PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION, PKS_SUBJECT_PACK, pack->name, "this version is not kept"
+  );
   return NULL;
 }
 
@@ -310,8 +313,9 @@ static pks_status build(
   if (!status) { status = pks__delta_plan_open(&builder->plan, snapshot, to, builder->home, error); }
   if (!status) { status = pks__delta_plan_compare(&builder->plan, from, error); }
   if (!status && builder->plan.description.length > PKS__DELTA_DESCRIPTION_MAX) {
-    const char *text = "the versions differ in more than one delta may hold";
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, text, builder->request->pack, PKS_NO_OFFSET);
+    const char *text = "the versions differ by more than one delta can contain";
+    status =
+      pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, builder->request->pack, text);
   }
   if (!status) {
     status = pks__attributes_read(pks__snapshot_pages(snapshot), &to->attributes, &builder->attributes, error);
@@ -332,15 +336,19 @@ pks_status pks_delta_build(
   pks_status status = pks__store_check_process(snapshot->store, error);
   if (status) { return status; }
   if (request->level < 0 || request->level > PKS_DELTA_LEVEL_MAX || !snapshot->store->sha256) {
-    const char *text = snapshot->store->sha256 ? "the level is not in 1 ... 22" : "deltas need 'pks_options.sha256'";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+    const char *text = snapshot->store->sha256 ? "the level is not in 1 to 22" : "deltas need 'pks_options.sha256'";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, text);
   }
   if (!request->pack || !request->write) {
-    const char *text = request->pack ? "nothing takes the delta: set 'write'" : "no pack given";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET);
+    const char *text = request->pack ? "no writer for the delta; set 'write'" : "no pack given";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, text);
   }
   const pks__pack_state *pack = pks__generation_find_state(&snapshot->generation, request->pack, NULL);
-  if (!pack) { return pks__fail(error, PKS_NOT_FOUND, "no such pack", request->pack, PKS_NO_OFFSET); }
+  if (!pack) {
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, request->pack, "not in the store"
+    );
+  }
   const pks__version *from = find_version(pack, request->from, error);
   const pks__version *to = from ? find_version(pack, request->to, error) : NULL;
   if (!to) { return PKS_NOT_FOUND; }

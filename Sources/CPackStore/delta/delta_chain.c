@@ -7,15 +7,17 @@
 
 static pks_status check_digest(const pks__delta_file *file, const uint8_t *wanted, pks_error *error) {
   if (!wanted || memcmp(wanted, file->digest.bytes, sizeof file->digest.bytes) == 0) { return PKS_OK; }
-  return pks__fail(error, PKS_CORRUPT, "not the delta that was announced", file->source.name, 0);
+  return pks__fail_at(
+    error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, file->source.name, 0, "is not the announced delta"
+  );
 }
 
 /// Whether a delta goes on where the one before ends.
 static pks_status check_link(const pks__delta_file *before, const pks__delta_file *file, pks_error *error) {
   const pks__delta_header *last = &before->header, *next = &file->header;
   if (strcmp(last->pack, next->pack) == 0 && pks__id_equal(&last->to_catalog, &next->from_catalog)) { return PKS_OK; }
-  const char *text = "the delta does not go on where the one before it ends";
-  return pks__fail(error, PKS_CORRUPT, text, file->source.name, PKS_NO_OFFSET);
+  const char *text = "does not continue where the delta before it ends";
+  return pks__fail_about(error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, file->source.name, text);
 }
 
 static pks_status open_next(
@@ -37,7 +39,10 @@ pks_status pks__delta_chain_open(
   out->count = 0;
   out->max_rows = request->max_rows;
   if (request->step_count >= PKS_DELTA_CHAIN_MAX || (request->step_count > 0 && !request->steps)) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a chain has at most 8 deltas", request->delta.name, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_DELTA, request->delta.name,
+      "the chain has more than 8 deltas"
+    );
   }
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < request->step_count; i++) {
@@ -102,7 +107,10 @@ static pks_status find_from(
   }
   char version[PKS__PACK_NAME_MAX + 32];
   (void)snprintf(version, sizeof version, "%s@%llu", header->pack, (unsigned long long)header->from_number);
-  return pks__fail(error, PKS_NOT_FOUND, "not kept here, but needed to apply this delta", version, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION, PKS_SUBJECT_VERSION, version,
+    "not in the store, but the delta needs it"
+  );
 }
 
 static pks__version version_of(const pks__delta_file *file, uint64_t number) {

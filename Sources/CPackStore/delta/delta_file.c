@@ -9,9 +9,13 @@ static pks_status read_exactly(
 ) {
   size_t got = 0;
   int failure = file->source.read(file->source.context, offset, out, byte_count, &got);
-  if (failure) { return pks__fail_system(error, failure, "cannot read", name_of(file)); }
+  if (failure) {
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, name_of(file), "cannot read");
+  }
   if (got >= byte_count) { return PKS_OK; }
-  return pks__fail(error, PKS_CORRUPT, "the delta ends too early", name_of(file), offset + got);
+  return pks__fail_at(
+    error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, name_of(file), offset + got, "ends too early"
+  );
 }
 
 /// Reads `length` bytes from the beginning, in steps: what a few bytes claim takes no memory before there is as much.
@@ -56,7 +60,9 @@ pks_status pks__delta_file_open(
   *out = (pks__delta_file){.source = *source, .sha256 = sha256};
   pks__scratch_init(&out->bytes, home);
   if (!source->read) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "nothing reads the delta: set 'read'", name_of(out), PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, name_of(out), "no reader given; set 'read'"
+    );
   }
   return read_header(out, error);
 }
@@ -75,11 +81,15 @@ pks_status pks__delta_file_check(
   pks__id digest;
   file->sha256(stored, pks__get32(block->stored_length), digest.bytes);
   if (pks__id_equal(&digest, &block->digest)) { return PKS_OK; }
-  return pks__fail(error, PKS_CORRUPT, "a block of the delta is damaged", name_of(file), offset);
+  return pks__fail_at(
+    error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, name_of(file), offset, "a block is damaged"
+  );
 }
 
 pks_status pks__delta_file_bad_block(const pks__delta_file *file, uint64_t offset, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, "a block of the delta is invalid", name_of(file), offset);
+  return pks__fail_at(
+    error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, name_of(file), offset, "a block is invalid"
+  );
 }
 
 uint64_t pks__delta_file_groups(const pks__delta_file *file) {

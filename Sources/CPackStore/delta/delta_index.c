@@ -313,7 +313,9 @@ pks_status pks__delta_index_make(
   pks__scratch_init(&out->slots, home);
   pks__scratch_init(&out->bytes, home);
   if (from->byte_count >> POSITION_BITS) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too large a version for a delta", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "the version is too large for a delta"
+    );
   }
   // Two slots for an anchor: few are left out.
   while (byte_count >> spacing_bits > (uint64_t)1 << (SLOT_BITS_MAX - 1)) { spacing_bits++; }

@@ -24,7 +24,7 @@ typedef struct delta_walk {
 
 static pks_status fail_item(const delta_walk *walk, pks_error *error) {
   const pks__item *item = pks__entry_list_at(&walk->ingest->listing, walk->item);
-  const char *path = pks__entry_list_path(&walk->ingest->listing, item), *text = "the delta does not make up an asset";
+  const char *path = pks__entry_list_path(&walk->ingest->listing, item), *text = "the delta does not produce the asset";
   return pks__fail_at_path(error, PKS_CORRUPT, text, path, item->path_length);
 }
 
@@ -222,8 +222,8 @@ pks_status pks__ingest_delta(
   if (!status) { status = pks__ingest_open_parts(out, NULL, sync, error); }
   if (!status) { status = take_items(&walk, error); }
   if (!status && !pks__id_equal(&out->catalog_id, &header->to_catalog)) {
-    const char *text = "what the delta makes is not the version that it names";
-    status = pks__fail(error, PKS_CORRUPT, text, file->source.name, PKS_NO_OFFSET);
+    const char *text = "produces another version than it names";
+    status = pks__fail_about(error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, file->source.name, text);
   }
   pks__scratch_free(&walk.found);
   pks__scratch_free(&walk.new_chunks);

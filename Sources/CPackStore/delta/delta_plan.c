@@ -199,7 +199,9 @@ static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_
   const pks__listed_chunk *chunk = pks__version_list_chunk(&plan->to, row);
   uint64_t number = PKS__SCRATCH_COUNT(&plan->new_rows, uint64_t);
   if (number == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one delta", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "the delta has too many new chunks"
+    );
   }
   pks_status status = PKS_OK;
   if (!planner->is_open) {
@@ -389,7 +391,9 @@ static pks_status find_chunks(planner *planner, pks_error *error) {
 static pks_status check_counts(const pks__delta_plan *plan, pks_error *error) {
   bool fits = pks__version_list_rows(&plan->from) <= UINT32_MAX && pks__version_list_rows(&plan->to) <= UINT32_MAX;
   if (fits) { return PKS_OK; }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks for a delta", NULL, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "the delta has too many chunks"
+  );
 }
 
 static pks_status compare(planner *planner, pks_error *error) {

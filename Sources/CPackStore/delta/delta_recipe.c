@@ -16,7 +16,7 @@ typedef struct parser {
 } parser;
 
 static pks_status fail(const parser *parser, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, "the delta's recipe is invalid", parser->name, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_DELTA, parser->name, "its recipe is invalid");
 }
 
 // MARK: - Entries

@@ -42,7 +42,7 @@ static pks_status list_chunks(
   }
   pks__chunk_cursor_free(&cursor);
   if (!status && list->byte_count - begin != entry->size) {
-    const char *text = "the chunks of the asset do not make up its size";
+    const char *text = "the chunks do not add up to its size";
     status = pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
   }
   return status;
@@ -157,7 +157,9 @@ static pks_status locate(pks__version_reader *reader, uint64_t row, pks_error *e
   if (status || found) { return status; }
   char name[2 * PKS__ID_SIZE + 1];
   pks__hex(id->bytes, sizeof id->bytes, name);
-  return pks__fail(error, PKS_CORRUPT, "a chunk of the version is missing in its store", name, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_STORE_FILE, name, "a chunk of the version is missing in its store"
+  );
 }
 
 /// Copies bytes [begin, end) of the chunk that was located.
@@ -171,7 +173,7 @@ static pks_status read_located(
   if (!status) { status = pks__segment_frame(ref->segment, place.frame, &frame, error); }
   if (!status && place.end - place.begin != pks__version_list_chunk(reader->list, reader->row)->length) {
     status = pks__fail(
-      error, PKS_CORRUPT, "a chunk has another length than its catalog says", ref->segment->name, PKS_NO_OFFSET
+      error, PKS_CORRUPT, "a chunk has another length than its catalog records", ref->segment->name, PKS_NO_OFFSET
     );
   }
   if (!status && !reader->frames) {

@@ -86,9 +86,7 @@ static pks_status fail_later(const char *name, uint64_t offset, pks_error *error
 }
 
 static pks_status fail_draft(const char *name, uint64_t offset, pks_error *error) {
-  return pks__fail(
-    error, PKS_OTHER_DRAFT, "written in another draft of the format, which this version does not read", name, offset
-  );
+  return pks__fail(error, PKS_OTHER_DRAFT, "written in another draft of the format", name, offset);
 }
 
 pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error) {

@@ -109,5 +109,5 @@ pks_status pks__record_log_read(
   size_t got = 0;
   pks_status status = read_at(records, offset, out, byte_count, &got, error);
   if (status || got == byte_count) { return status; }
-  return pks__fail(error, PKS_CORRUPT, "file is truncated", records->name, offset);
+  return pks__fail(error, PKS_CORRUPT, "is truncated", records->name, offset);
 }

@@ -23,11 +23,11 @@ static uint64_t sums_in_group(uint64_t pages, uint64_t group) {
 static pks_status read_trailer(pks__table *table, pks__table_kind kind, bool is_apart, pks_error *error) {
   uint64_t file_length = table->file_length;
   pks__table_trailer trailer;
-  if (file_length < sizeof trailer) { return pks__fail(error, PKS_CORRUPT, "file is too short", table->name, 0); }
+  if (file_length < sizeof trailer) { return pks__fail(error, PKS_CORRUPT, "is too short", table->name, 0); }
   uint64_t at = file_length - sizeof trailer;
   memcpy(&trailer, table->mapping + at, sizeof trailer);
   if (memcmp(trailer.magic, PKS__TABLE_MAGIC, sizeof trailer.magic) != 0) {
-    return pks__fail(error, PKS_CORRUPT, "file does not end with a table", table->name, at);
+    return pks__fail(error, PKS_CORRUPT, "does not end with a table", table->name, at);
   }
   table->trailer_sum = pks__get64(trailer.sum);
   if (table->trailer_sum != pks__checksum(&trailer, offsetof(pks__table_trailer, sum))) {
@@ -38,18 +38,18 @@ static pks_status read_trailer(pks__table *table, pks__table_kind kind, bool is_
   uint64_t offset = pks__get64(trailer.body_offset), length = pks__get64(trailer.body_length);
   if (is_apart) {
     if (__builtin_add_overflow(file_length, offset, &file_length)) {
-      return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
+      return pks__fail(error, PKS_CORRUPT, "the trailer does not fit the file", table->name, at);
     }
     at = file_length - sizeof trailer;
   }
   bool aligned = offset % PKS__PAGE == 0 && length % PKS__PAGE == 0 && length > 0;
   bool is_expected = pks__get32(trailer.kind) == (uint32_t)kind && pks__get64(trailer.file_length) == file_length;
   if (!is_expected || !aligned || !pks__range_fits(offset, length, at)) {
-    return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
+    return pks__fail(error, PKS_CORRUPT, "the trailer does not fit the file", table->name, at);
   }
   uint64_t pages = length / PKS__PAGE, sums = (pages + group_count(pages)) * sizeof(pks_le64);
   if (at - offset - length != sums) {
-    return pks__fail(error, PKS_CORRUPT, "trailer does not fit the file", table->name, at);
+    return pks__fail(error, PKS_CORRUPT, "the trailer does not fit the file", table->name, at);
   }
   table->mapping_begin = is_apart ? offset : 0;
   table->file_length = file_length;

@@ -95,20 +95,105 @@ typedef enum pks_status {
 /// One file of 64 GiB that is a single hole has as many, with chunks of the default size.
 enum { PKS_ROWS_MAX = 4 * 1024 * 1024 };
 
-/// What went wrong and where. Plain data, copied freely; `text` is static.
+/// The kind of object that `pks_error.file` names. Values are stable; later versions may add some.
+typedef enum pks_subject {
+  PKS_SUBJECT_NONE = 0,          ///< `file` is empty
+  PKS_SUBJECT_STORE = 1,         ///< a store; `file` is its path, or empty: the store of the call
+  PKS_SUBJECT_PACK = 2,          ///< a pack's name, which may be invalid
+  PKS_SUBJECT_VERSION = 3,       ///< a version, as "Tutorial@3"
+  PKS_SUBJECT_PATH = 4,          ///< the path of an asset, of a folder of assets, or of an entry below an added folder
+  PKS_SUBJECT_FOLDER = 5,        ///< a folder by a path of the file system
+  PKS_SUBJECT_FILE = 6,          ///< a file by a path of the file system
+  PKS_SUBJECT_STORE_FILE = 7,    ///< a file of a store, of a site or of a download, below its folder: "segments/3f2a"
+  PKS_SUBJECT_CACHE_FOLDER = 8,  ///< a cache folder, or a file in it
+  PKS_SUBJECT_DELTA = 9,         ///< a delta, by the caller's name of it
+  PKS_SUBJECT_PRODUCT = 10,      ///< the product of an origin
+  PKS_SUBJECT_PATTERN = 11,      ///< a pattern of paths
+} pks_subject;
+
+/// Distinguishes cases of one status. Values are stable; later versions may add some. Compare these and not `text`, whose
+/// words may change with any version.
+typedef enum pks_detail {
+  PKS_DETAIL_NONE = 0,  ///< the status is enough
+
+  // PKS_INVALID_ARGUMENT
+  PKS_DETAIL_NO_HASH = 1,          ///< the options lack `sha256`; also PKS_READ_ONLY
+  PKS_DETAIL_NO_CACHE_FOLDER = 2,  ///< the store has no cache folder for data of purgeable packs
+  PKS_DETAIL_LIMIT = 3,            ///< a limit of the format is exceeded
+  PKS_DETAIL_ORIGIN_IN_USE = 4,    ///< the origin has packs or a history
+
+  // PKS_NOT_FOUND
+  PKS_DETAIL_NO_PACK = 10,
+  PKS_DETAIL_NO_VERSION = 11,          ///< the version is not kept
+  PKS_DETAIL_NO_EARLIER_VERSION = 12,  ///< no version before the current one is kept
+  PKS_DETAIL_NO_ASSET = 13,
+  PKS_DETAIL_NO_FOLDER = 14,  ///< the folder to add does not exist
+  PKS_DETAIL_NO_ORIGIN = 15,
+
+  // PKS_NOT_A_STORE
+  PKS_DETAIL_NO_DIRECTORY = 20,       ///< the directory does not exist, or the path leads through a file
+  PKS_DETAIL_NO_CONTROL_FILE = 21,    ///< the directory exists without a store
+  PKS_DETAIL_FOREIGN_DIRECTORY = 22,  ///< the directory contains other files, and no store is created there
+
+  // PKS_READ_ONLY
+  PKS_DETAIL_OPEN_FOR_READING = 30,  ///< the caller opened the store for reading only
+  PKS_DETAIL_NOT_WRITABLE = 31,      ///< the file system refused to write
+  PKS_DETAIL_NEWER_WRITER = 32,      ///< a later version of this library changes the store; with PKS_NEWER_FORMAT
+
+  // PKS_BUSY
+  PKS_DETAIL_OTHER_WRITER = 40,
+  PKS_DETAIL_OTHER_FETCH = 41,  ///< another process fetches the same version
+
+  // PKS_REFUSED
+  PKS_DETAIL_FORBIDDEN_FILES = 50,   ///< names or links that cannot be stored; each was reported as a notice
+  PKS_DETAIL_UNREADABLE_FILES = 51,  ///< each was reported as a notice
+  PKS_DETAIL_SECRET_KEY = 52,        ///< a file begins with a secret key
+  PKS_DETAIL_SIZE_UNKNOWN = 53,      ///< a file whose size differs from its content, as in /proc
+
+  // PKS_EXISTS
+  PKS_DETAIL_OTHER_CONTENT = 60,  ///< this version has other content
+  PKS_DETAIL_LOW_NUMBER = 61,     ///< the version number is not above every earlier one
+  PKS_DETAIL_STORE_EXISTS = 62,
+
+  // PKS_CONFLICT
+  PKS_DETAIL_STORE_REPAIRED = 70,
+  PKS_DETAIL_PACK_CHANGED = 71,
+  PKS_DETAIL_PACK_REMOVED = 72,
+  PKS_DETAIL_COLLECTED = 73,           ///< another writer deleted data that the transaction reuses
+  PKS_DETAIL_OTHER_CACHE_FOLDER = 74,  ///< another writer chose another cache folder
+
+  // PKS_DOWNGRADE
+  PKS_DETAIL_HIGHER_ACCEPTED = 80,  ///< a higher version was accepted before
+  PKS_DETAIL_WITHDRAWN = 81,        ///< the publisher withdrew this version
+  PKS_DETAIL_REPLACED_KEY = 82,     ///< the root is signed by a key that its publisher replaced
+
+  // PKS_IO_ERROR, PKS_NO_SPACE
+  PKS_DETAIL_NO_LOCKS = 90,      ///< the file system has no locks
+  PKS_DETAIL_CACHE_BUDGET = 91,  ///< the caller's budget of a cache is too small
+
+  // PKS_CORRUPT, PKS_PURGED
+  PKS_DETAIL_BAD_CONTROL_FILE = 100,  ///< the control file is missing or damaged: repair the store
+  PKS_DETAIL_SEGMENT_GONE = 101,
+} pks_detail;
+
+/// An error: its object, its fault, and the case to decide by. Plain data, copied freely; `text` is static.
+///
+/// To show it, write "OBJECT: TEXT", with `file` as the object if it is not empty. `text` reads well after a name.
 typedef struct pks_error {
   pks_status status;
-  int32_t system_error;  ///< errno of the failed system call, or 0
-  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
+  int32_t system_error;           ///< errno of the failed system call, or 0
+  uint64_t offset;                ///< byte offset within `file`, or PKS_NO_OFFSET
   /// PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown; PKS_TOO_MANY_ROWS: rows counted so far
   uint64_t needed;
   uint64_t limit;                 ///< PKS_TOO_MANY_ROWS: rows that are allowed
-  const char *PKS_NULLABLE text;  ///< what went wrong, in English, static; NULL only until a call has filled it in
+  const char *PKS_NULLABLE text;  ///< the fault, in English, static; NULL only until a call has filled it in
+  pks_subject subject;            ///< what `file` names
+  pks_detail detail;              ///< which case of `status`
   /// Of a read that failed: where in `file` the asset's path begins, which goes to its end; 0: `file` is one name.
   uint32_t asset_offset;
-  /// The file, folder, asset or pack concerned, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed,
-  /// the store's file, in which `offset` is, then ", asset " and the asset's path.
-  char file[980];
+  /// The name of the subject, NUL-terminated UTF-8 or raw bytes; may be empty. Of a read that failed, the store's file, in
+  /// which `offset` is, then ", asset " and the asset's path.
+  char file[972];
 } pks_error;
 
 /// This library's version, of the headers and of what is linked.
@@ -128,6 +213,13 @@ uint32_t pks_draft_format(void);
 
 /// A short English name of the status, such as "corrupt". Static.
 const char *pks_status_name(pks_status status);
+
+/// A stable word for the kind of object, such as "cache_folder"; "none" for none, "unknown" for a value of a later version.
+/// Static.
+const char *pks_subject_name(pks_subject subject);
+
+/// A stable word for the detail, such as "no_pack"; "none" for none, "unknown" for a value of a later version. Static.
+const char *pks_detail_name(pks_detail detail);
 
 /// Bytes on loan.
 typedef struct pks_bytes {

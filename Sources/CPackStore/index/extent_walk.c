@@ -3,7 +3,7 @@
 pks_status pks__bad_extents(const pks__extent_walk *walk, pks_error *error) {
   const pks__run *run = walk->run;
   uint64_t at = run->table.body_offset + run->records.offset + walk->entry->offset;
-  return pks__fail(error, PKS_CORRUPT, "extents do not cover the asset", run->table.name, at);
+  return pks__fail(error, PKS_CORRUPT, "the extents do not cover the asset", run->table.name, at);
 }
 
 /// Begins the next extent; there is one.
@@ -126,7 +126,7 @@ pks_status pks__segment_find_frame(
   if (status) { return status; }
   if (low >= high || !pks__frame_ref_equal(&out->ref, &wanted->ref)) {
     return pks__fail(
-      error, PKS_CORRUPT, "the index names a frame that the segment does not have", segment->name, wanted->ref.offset
+      error, PKS_CORRUPT, "the index names a frame that the segment lacks", segment->name, wanted->ref.offset
     );
   }
   *index = low;

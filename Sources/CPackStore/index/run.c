@@ -48,7 +48,9 @@ pks_status pks__run_open(pks__run *out, const pks_vfs *vfs, pks_vfs_file folder,
   status = pks__table_check(&run.table, 0, sizeof header, error);
   if (!status) {
     memcpy(&header, run.table.body, sizeof header);
-    if (!read_header(&run, &header)) { status = pks__fail(error, PKS_CORRUPT, "index run does not fit", path, 0); }
+    if (!read_header(&run, &header)) {
+      status = pks__fail(error, PKS_CORRUPT, "the index run does not fit the file", path, 0);
+    }
   }
   if (status) {
     pks__run_close(&run);
@@ -64,7 +66,7 @@ void pks__run_close(pks__run *run) { pks__table_close(&run->table); }
 
 static pks_status corrupt_at(const pks__run *run, uint64_t body_offset, pks_error *error) {
   return pks__fail(
-    error, PKS_CORRUPT, "index contradicts itself", run->table.name, run->table.body_offset + body_offset
+    error, PKS_CORRUPT, "the index contradicts itself", run->table.name, run->table.body_offset + body_offset
   );
 }
 

@@ -82,7 +82,9 @@ static pks_status folder_offset(
     }
   }
   if (writer->folders.length > UINT32_MAX - PKS__PATH_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many folders for one pack", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many folders for one pack"
+    );
   }
   *offset = (uint32_t)writer->folders.length;
   pks_status status = pks__scratch_append(&writer->folders, &stored_length, sizeof stored_length, error);
@@ -213,13 +215,15 @@ static pks_status add_buckets(pks__run_writer *writer, pks__scratch *body, pks__
     if (fill_buckets(writer, buckets, count, salt)) { return PKS_OK; }
   }
   return pks__fail(
-    error, PKS_HOSTILE_NAMES, "the pack has names that were chosen to share places in the index", NULL, PKS_NO_OFFSET
+    error, PKS_HOSTILE_NAMES, "the pack has names that were chosen to collide in the index", NULL, PKS_NO_OFFSET
   );
 }
 
 static pks_status add_records(pks__run_writer *writer, pks__scratch *body, pks__run_header *header, pks_error *error) {
   if (writer->records.length >= (uint64_t)1 << 36) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many assets for one pack", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many assets for one pack"
+    );
   }
   header->records_length = pks__put64(writer->records.length);
   header->folders_length = pks__put64(writer->folders.length);

@@ -65,7 +65,9 @@ static pks_status add_span(pks__dedup_pass *pass, uint32_t source, uint32_t row,
     }
   }
   if (pass->asset.span_count == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "an asset has too many chunks", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "an asset has too many chunks"
+    );
   }
   pks__chunk_span span = {.source = source, .first = row, .count = 1};
   pass->asset.span_count++;
@@ -101,7 +103,9 @@ static pks_status store_chunk(
   pks__ingest *ingest = pass->ingest;
   uint64_t count = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
   if (count == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one pack", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many new chunks for one pack"
+    );
   }
   *number = (uint32_t)count;
   bool is_first = pass->asset.span_count == 0;

@@ -232,8 +232,8 @@ static pks_status enter_folder(scan *scan) {
     const listed *a = PKS__SCRATCH_AT(&scan->entries, listed, i - 1), *b = a + 1;
     const char *names = (const char *)scan->names.bytes;
     if (a->length == b->length && memcmp(names + a->name, names + b->name, a->length) == 0) {
-      const char *text = "the folder changed while it was listed";
-      return pks__fail(scan->error, PKS_SOURCE_CHANGED, text, scan->path, PKS_NO_OFFSET);
+      const char *text = "changed while it was listed";
+      return pks__fail_about(scan->error, PKS_SOURCE_CHANGED, PKS_DETAIL_NONE, PKS_SUBJECT_FOLDER, scan->path, text);
     }
   }
   pks_status status = find_twins(scan, here.entries_begin, end);
@@ -343,9 +343,14 @@ static pks_status walk(
 
 static pks_status open_root(pks__folder_scan *source, const char *folder, pks_error *error) {
   int failure = pks__vfs_open_root(source->vfs, folder, false, &source->root);
-  if (failure == ENOENT) { return pks__fail(error, PKS_NOT_FOUND, "there is no such folder", folder, PKS_NO_OFFSET); }
-  if (failure == ENOTDIR) { return pks__fail(error, PKS_WRONG_KIND, "not a folder", folder, PKS_NO_OFFSET); }
-  return failure ? pks__fail_system(error, failure, "cannot open", folder) : PKS_OK;
+  if (failure == ENOENT) {
+    return pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_FOLDER, PKS_SUBJECT_FOLDER, folder, "does not exist");
+  }
+  if (failure == ENOTDIR) {
+    return pks__fail_about(error, PKS_WRONG_KIND, PKS_DETAIL_NONE, PKS_SUBJECT_FOLDER, folder, "not a folder");
+  }
+  return failure ? pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_FOLDER, folder, "cannot open")
+                 : PKS_OK;
 }
 
 // MARK: - Map assets
@@ -385,9 +390,14 @@ pks_status pks__folder_scan_scan(
   if (status) { return status; }
   pks_vfs_info root = {0};
   int failure = pks__vfs_info_of(source.vfs, source.root, &root);
-  if (failure) { status = pks__fail_system(error, failure, "cannot examine", request->folder); }
+  if (failure) {
+    status =
+      pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_FOLDER, request->folder, "cannot examine");
+  }
   if (!status && root.device == own->device && root.inode == own->inode) {
-    status = pks__fail(error, PKS_INVALID_ARGUMENT, "the folder is the store itself", request->folder, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_FOLDER, request->folder, "is the store itself"
+    );
   }
   if (status) {
     pks__folder_scan_close(&source);
@@ -396,7 +406,10 @@ pks_status pks__folder_scan_scan(
   pks__source_probe probe = {.vfs = source.vfs, .root = source.root, .request = request};
   status = source.selects ? pks__selection_scan(&probe, listing, home, error) : walk(&source, &probe, home, own, error);
   if (!status && probe.refused) {
-    status = pks__fail(error, PKS_REFUSED, "the folder holds what cannot be stored", request->folder, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_REFUSED, PKS_DETAIL_FORBIDDEN_FILES, PKS_SUBJECT_FOLDER, request->folder,
+      "contains files that cannot be stored"
+    );
   }
   if (status) {
     pks__folder_scan_close(&source);
@@ -434,15 +447,18 @@ pks_status pks__folder_scan_open(
   int failure = pks__vfs_open(source->vfs, source->root, path, mode, out);
   bool is_other = failure == ELOOP || failure == EISDIR || failure == ENOTDIR || failure == EINVAL;
   if (failure == ENOENT || is_other) {
-    return pks__fail(error, PKS_SOURCE_CHANGED, "the file vanished while the folder was read", path, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_SOURCE_CHANGED, PKS_DETAIL_NONE, PKS_SUBJECT_FILE, path, "deleted while the folder was read"
+    );
   }
-  return failure ? pks__fail_system(error, failure, "cannot open", path) : PKS_OK;
+  return failure ? pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_FILE, path, "cannot open")
+                 : PKS_OK;
 }
 
 pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__item *item, pks_error *error) {
   size_t length;
   const char *path = source_path(source, item, &length);
-  return pks__fail_at_path(error, PKS_SOURCE_CHANGED, "the file changed while it was read", path, length);
+  return pks__fail_at_path(error, PKS_SOURCE_CHANGED, "changed while it was read", path, length);
 }
 
 pks_status pks__folder_scan_wrong_size(
@@ -456,8 +472,8 @@ pks_status pks__folder_scan_wrong_size(
   }
   size_t length;
   const char *path = source_path(source, item, &length);
-  const char *text = "the file has more or fewer bytes than its size, as files of /proc and /sys do";
-  return pks__fail_at_path(error, PKS_REFUSED, text, path, length);
+  const char *text = "has more or fewer bytes than its size, like files of /proc and /sys";
+  return pks__fail_case_at_path(error, PKS_REFUSED, PKS_DETAIL_SIZE_UNKNOWN, path, length, text);
 }
 
 pks_status pks__folder_scan_check_start(
@@ -475,8 +491,8 @@ pks_status pks__folder_scan_check_start(
   pks_add_notice notice = {.kind = PKS_NOTICE_SECRET};
   notice.path = source_path(source, item, &notice.path_length);
   if (request->notice) { request->notice(request->context, &notice); }
-  const char *text = "the file begins with a secret key";
-  return pks__fail_at_path(error, PKS_REFUSED, text, notice.path, notice.path_length);
+  const char *text = "begins with a secret key";
+  return pks__fail_case_at_path(error, PKS_REFUSED, PKS_DETAIL_SECRET_KEY, notice.path, notice.path_length, text);
 }
 
 pks_status pks__folder_scan_failed(

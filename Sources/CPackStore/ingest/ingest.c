@@ -20,9 +20,9 @@ pks_status pks__chunk_want_read(
 
 pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error) {
   if (!want->may_be_purged) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "a chunk of the asset is missing", want->path, want->path_length);
+    return pks__fail_at_path(error, PKS_CORRUPT, "a chunk is missing", want->path, want->path_length);
   }
-  const char *text = "data was purged of the asset";
+  const char *text = "data was purged";
   pks_status status = pks__fail_at_path(error, PKS_PURGED, text, want->path, want->path_length);
   if (error) { error->needed = want->length; }
   return status;
@@ -122,7 +122,7 @@ pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *si
 pks_status pks__ingest_set_attributes(pks__ingest *ingest, const void *bytes, size_t byte_count, pks_error *error) {
   if (byte_count > PKS_ATTRIBUTES_MAX) {
     const char *text = "the attributes have more than 65536 bytes";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, ingest->request.pack, PKS_NO_OFFSET);
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, ingest->request.pack, text);
   }
   ingest->attributes.length = 0;
   ingest->attributes_id = (pks__id){0};
@@ -161,7 +161,9 @@ static bool has_copies_enough(const pks__ingest *ingest, const pks__id *id) {
 pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id);
   if (count == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many new chunks for one pack", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many new chunks for one pack"
+    );
   }
   pks_status status = pks__scratch_append(&ingest->new_ids, id, sizeof *id, error);
   if (status || has_copies_enough(ingest, id)) { return status; }

@@ -208,7 +208,9 @@ static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error 
   pks_store *store = ingest->staging->store;
   pks_vfs_info own = {0};
   int failure = pks__vfs_info_of(store->vfs, store->root, &own);
-  if (failure) { return pks__fail_system(error, failure, "cannot examine", "."); }
+  if (failure) {
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_FOLDER, ".", "cannot examine");
+  }
   pks_status status =
     pks__folder_scan_scan(source, &ingest->listing, &ingest->staging->scratch, &ingest->request, &own, error);
   ingest->files_expected = ingest->listing.file_count;
@@ -245,8 +247,8 @@ static pks_status explain(
   // One file without permission is seldom alone: all are reported at once.
   if (status == PKS_IO_ERROR && (error->system_error == EACCES || error->system_error == EPERM)) {
     pks__folder_scan_report_unreadable(source, request);
-    const char *text = "the folder holds files that cannot be read";
-    return pks__fail(error, PKS_REFUSED, text, request->folder, PKS_NO_OFFSET);
+    const char *text = "contains files that cannot be read";
+    return pks__fail_about(error, PKS_REFUSED, PKS_DETAIL_UNREADABLE_FILES, PKS_SUBJECT_FOLDER, request->folder, text);
   }
   // What is left of the source is enough for sure; what is staged so far goes with the transaction. With map assets, what
   // was consumed already may have to be written again.

@@ -70,7 +70,7 @@ static pks_status fail_chunks(const pks__catalog_entry *entry, const char *text,
 }
 
 static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entry, pks_error *error) {
-  const char *text = "the chunks of the asset do not make up its size";
+  const char *text = "the chunks do not add up to its size";
   pks__chunk_cursor chunks;
   pks__chunk_cursor_init(&chunks, walk->request->pages, entry);
   pks_status status = PKS_OK;
@@ -81,7 +81,7 @@ static pks_status take_chunks(version_walk *walk, const pks__catalog_entry *entr
     if (status || !more) { break; }
     uint32_t length = pks__get32(chunk.length);
     if (!chunk_fits(&chunk, walk->pass.ingest->chunker.maximum)) {
-      status = fail_chunks(entry, "the asset has a chunk that no chunker makes", error);
+      status = fail_chunks(entry, "has a chunk that no chunker makes", error);
     } else if (!pks__range_fits(size, length, entry->size)) {
       status = fail_chunks(entry, text, error);
     } else {
@@ -265,7 +265,9 @@ pks_status pks__ingest_version_open(
   if (!status) { status = pks__catalog_read_root(request->pages, &request->catalog, &info, &map, error); }
   if (status) { return status; }
   if (!pks__chunk_average_is_valid(info.chunk_average)) {
-    return pks__fail(error, PKS_CORRUPT, "impossible average chunk in a catalog", request->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "impossible average chunk in the catalog"
+    );
   }
   status = take_attributes(out, request, error);
   if (status) { return status; }
@@ -296,7 +298,9 @@ pks_status pks__ingest_version_walk(pks__ingest *ingest, const pks__version_requ
   if (!status) { status = walk_catalog(ingest, request, &map, error); }
   bool is_whole = !status && pks__id_equal(&ingest->catalog_id, &request->catalog);
   if (!status && !is_whole && !request->lost) {
-    return pks__fail(error, PKS_CORRUPT, "the catalog is not in canonical form", request->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "the catalog is not in canonical form"
+    );
   }
   return status;
 }

@@ -246,7 +246,9 @@ static pks_status old_run_segment(pks__ingest *ingest, uint32_t source, uint32_t
     info.chunk_count = old->is_listed ? old->segment->chunk_count : 0;
     if (info.chunk_count > UINT32_MAX - old->first_chunk) {
       const char *text = "too many chunks for one index run";
-      return pks__fail(error, PKS_INVALID_ARGUMENT, text, ingest->request.pack, PKS_NO_OFFSET);
+      return pks__fail_about(
+        error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, ingest->request.pack, text
+      );
     }
     status = pks__run_writer_add_segment(&ingest->run, &info, &old->run_segment, error);
   }
@@ -469,15 +471,15 @@ static pks_status finish_run(assembler *assembler, bool sync, pks_error *error) 
   if (!status) { status = list_base_chunks(ingest, error); }
   if (status) { return status; }
   int failure = pks__vfs_random(vfs, &ingest->run_name.name, sizeof ingest->run_name.name);
-  if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot generate a name", NULL); }
   char path[PKS__INDEX_NAME];
   pks__run_path(ingest->run_name.name, path);
   status = pks__run_writer_finish(
     &ingest->run, strrchr(path, '/') + 1, sync, &ingest->run_name.file_length, &ingest->run_name.trailer_sum, error
   );
   if (status != PKS_HOSTILE_NAMES) { return status; }
-  const char *text = "paths of the pack were chosen to share places in the index: it cannot be added";
-  return pks__fail(error, status, text, ingest->request.pack, PKS_NO_OFFSET);
+  const char *text = "paths were chosen to collide in the index";
+  return pks__fail_about(error, status, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, ingest->request.pack, text);
 }
 
 static void init(assembler *assembler, pks__ingest *ingest) {

@@ -74,7 +74,9 @@ static pks_status find_twin(selection *selection, uint32_t index) {
 static pks_status add_node(selection *selection, const node *node, uint64_t key) {
   uint64_t index = PKS__SCRATCH_COUNT(&selection->nodes, struct node);
   if (index >= UINT32_MAX) {
-    return pks__fail(selection->error, PKS_INVALID_ARGUMENT, "too many paths are selected", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      selection->error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many paths are selected"
+    );
   }
   pks_status status = pks__scratch_append(&selection->nodes, node, sizeof *node, selection->error);
   if (!status) { status = pks__hash_map_insert(&selection->paths, key, (uint32_t)index, selection->error); }
@@ -85,7 +87,7 @@ static pks_status add_node(selection *selection, const node *node, uint64_t key)
 static pks_status pass_through(selection *selection, node *node) {
   const char *path = path_of(selection, node);
   if (node->is_file) {
-    const char *text = "a selected path lies below a file or a link";
+    const char *text = "selected, but below a file or a link";
     return pks__fail_at_path(selection->error, PKS_INVALID_ARGUMENT, text, path, node->length);
   }
   if (node->item == NO_ITEM) { return PKS_OK; }
@@ -165,8 +167,8 @@ static pks_status examine(selection *selection, pks__source_place *place, pks_vf
   if (!*found || (info->kind != PKS_VFS_KIND_OTHER && !(followed && info->kind == PKS_VFS_KIND_FOLDER))) {
     return PKS_OK;
   }
-  const char *text = followed ? "the selected link leads to a folder: what it holds must be selected"
-                              : "what is selected is neither a file, a folder nor a link";
+  const char *text = followed ? "a selected link leads to a folder; select the folder's entries"
+                              : "selected, but not a file, a folder or a link";
   return pks__fail_at_path(selection->error, PKS_WRONG_KIND, text, place->path, place->path_length);
 }
 
@@ -175,13 +177,14 @@ static pks_status examine(selection *selection, pks__source_place *place, pks_vf
 static pks_status check_entry(const selection *selection, const pks_add_entry *entry, const char *before) {
   const char *text = NULL, *path = entry->path;
   if (!entry->path || !pks__path_is_valid(entry->path, strlen(entry->path))) {
-    text = "the path of an entry is not valid";
+    text = "invalid path of an entry";
   } else if (!entry->source || !pks__path_is_valid(entry->source, strlen(entry->source))) {
-    text = "the source of an entry is not the valid path of something below the folder";
+    text = "invalid source of an entry; use a path below the folder";
   } else if (strcmp(before, entry->path) >= 0) {
-    text = "the entries are not in bytewise order of their paths, each once";
+    text = "the entries are out of order or repeated; sort them by the bytes of their paths";
   }
-  return text ? pks__fail(selection->error, PKS_INVALID_ARGUMENT, text, path, PKS_NO_OFFSET) : PKS_OK;
+  return text ? pks__fail_about(selection->error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PATH, path, text)
+              : PKS_OK;
 }
 
 /// Adds the entry's item, and behind its texts where it comes from.

@@ -85,7 +85,7 @@ static pks_status make_session_folder(pks__staging *staging, pks_error *error) {
   if (made) { return made; }
   for (;;) {
     int failure = pks__vfs_random(vfs, &staging->id, sizeof staging->id);
-    if (failure) { return pks__fail_system(error, failure, "cannot make a name", NULL); }
+    if (failure) { return pks__fail_system(error, failure, "cannot generate a name", NULL); }
     staging->id >>= 64 - PKS__STAGING_BITS;
     bool taken;
     pks_status status = pks__lock_staging(vfs, staging->lock, staging->id, &taken, error);
@@ -190,8 +190,8 @@ pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pk
   const pks_vfs *vfs = staging->store->vfs;
   if (staging->cache != PKS_VFS_NO_FILE) { return PKS_OK; }
   if (!folder) {
-    const char *text = "no cache folder was chosen for the store, where the data of purgeable packs could lie";
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, NULL, PKS_NO_OFFSET);
+    const char *text = "has no cache folder for the data of purgeable packs";
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_CACHE_FOLDER, PKS_SUBJECT_STORE, NULL, text);
   }
   pks_vfs_file root = PKS_VFS_NO_FILE;
   pks_status status = need_tables(staging, error);
@@ -201,7 +201,9 @@ pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pk
   int failure = pks__vfs_make_folder(vfs, root, staging->path);
   if (failure && failure != EEXIST) {
     pks__vfs_close(vfs, root);
-    return pks__fail_system(error, failure, "cannot create a folder in the cache folder", folder);
+    return pks__fail_system_about(
+      error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, folder, "cannot create a folder"
+    );
   }
   staging->cache = root;
   return PKS_OK;
@@ -223,7 +225,7 @@ static pks_status copy_bytes(
     size_t wanted = (size_t)pks__min64(COPY_SIZE, end - at), got = 0;
     int failure = pks__vfs_read_at(vfs, from, at, bytes, wanted, &got);
     if (!failure && got != wanted) { failure = EIO; }
-    status = failure ? pks__fail_system(error, failure, "cannot read a segment that was staged", path)
+    status = failure ? pks__fail_system(error, failure, "cannot read a staged segment", path)
                      : pks__file_writer_append(&writer, bytes, got, error);
     at += got;
   }

@@ -8,7 +8,7 @@
 /// The most that a hint reserves, bytes: it may be wrong.
 enum { EXPECTED_MAX = 16 * 1024 * 1024 };
 
-static const char scratch_text[] = "cannot make room for a temporary file";
+static const char scratch_text[] = "cannot create a temporary file";
 
 void pks__scratch_free(pks__scratch *scratch) {
   if (scratch->mapped) {

@@ -115,7 +115,7 @@ static pks_status count_extent(
     bool fits = index < row->segment->frame_count;
     status = fits ? pks__segment_frame(row->segment, index, &frame, error) : PKS_CORRUPT;
     if (!fits || (!status && frame.ref.raw_length <= skip)) {
-      const char *text = "a layout refers to what its segment does not have";
+      const char *text = "a layout refers to a frame that its segment lacks";
       status = pks__fail(error, PKS_CORRUPT, text, row->segment->name, PKS_NO_OFFSET);
     }
     if (status) { return status; }
@@ -131,7 +131,7 @@ static pks_status count_entry(
 ) {
   pks__layout_entry entry;
   if (!pks__layout_entry_decode(entries->value, entries->value_length, &entry)) {
-    return pks__fail(error, PKS_CORRUPT, "an entry of a layout breaks the format", NULL, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_CORRUPT, "an entry of a layout is invalid", NULL, PKS_NO_OFFSET);
   }
   pks__extent_cursor extents;
   pks__extent_cursor_init(&extents, pks__snapshot_pages(presence->snapshot), &entry);

@@ -23,7 +23,7 @@ static pks_status check_piece(
   if (!status) { status = pks__segment_map_data(*segment, &data, error); }
   if (status) { return status; }
   if (!pks__range_fits(frame->ref.offset, frame->ref.stored_length, (*segment)->file_length)) {
-    return pks__fail(error, PKS_CORRUPT, "segment is truncated", (*segment)->name, (*segment)->file_length);
+    return pks__fail(error, PKS_CORRUPT, "is truncated", (*segment)->name, (*segment)->file_length);
   }
   if (pks__open_run_is_checked(open, piece->index)) { return PKS_OK; }
   status = pks__segment_check(*segment, &frame->ref, data + frame->ref.offset, error);
@@ -73,12 +73,12 @@ static pks_status check_size(
   pks_status status = pks__snapshot_segment(snapshot, hit->run, first->frame.segment, &segment, error);
   if (!status && segment->is_purgeable) {
     const char *text =
-      "the asset lies in the cache folder, which may be cut short at any moment, and is not lent: read it";
+      "in the cache folder, whose files may be truncated at any time; read the asset instead of borrowing it";
     return pks__fail(error, PKS_NOT_CONTIGUOUS, text, segment->name, PKS_NO_OFFSET);
   }
   if (status || hit->entry.size <= segment->file_length) { return status; }
   return pks__fail(
-    error, PKS_CORRUPT, "an asset in one piece is longer than its segment", segment->name, first->frame.ref.offset
+    error, PKS_CORRUPT, "a contiguous asset is longer than its segment", segment->name, first->frame.ref.offset
   );
 }
 
@@ -146,7 +146,7 @@ pks_status pks__borrow_place(
     uint64_t begin = piece.frame.ref.offset + piece.begin;
     if (piece.frame.ref.codec != PKS__CODEC_RAW || (first && (next != first || begin != end))) {
       return pks__fail(
-        error, PKS_CORRUPT, "the index calls an asset contiguous that is not", next->name, piece.frame.ref.offset
+        error, PKS_CORRUPT, "the index marks a split asset as contiguous", next->name, piece.frame.ref.offset
       );
     }
     if (!first) { *offset = begin; }
@@ -169,7 +169,7 @@ pks_status pks_asset_borrow(pks_bytes *out, const pks_asset *asset, pks_error *e
   }
   if (!asset->contiguous) {
     return pks__fail_at_path(
-      error, PKS_NOT_CONTIGUOUS, "the asset is not stored raw in one piece", asset->path, asset->path_length
+      error, PKS_NOT_CONTIGUOUS, "not stored uncompressed in one piece", asset->path, asset->path_length
     );
   }
   pks__segment *segment;

@@ -174,7 +174,7 @@ pks_status pks__namespace_record(const pks_asset *asset, pks__hit *out, pks_erro
   pks__run *run = asset->run < snapshot->run_count ? &snapshot->runs[asset->run].open->run : NULL;
   const uint8_t *begin = run ? run->table.body + run->records.offset : NULL;
   if (!run || record < begin || record >= begin + run->records.length) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "the asset is of another snapshot", NULL, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "the asset belongs to another snapshot", NULL, PKS_NO_OFFSET);
   }
   out->run = asset->run;
   out->rank = asset->pack;
@@ -242,7 +242,7 @@ pks_status pks_snapshot_find(
   pks_status status = pks__store_check_process(open->store, error);
   if (status) { return status; }
   if (path_length == 0 || path_length > PKS__PATH_MAX) {
-    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no asset can have the path", path, path_length);
+    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "invalid path of an asset", path, path_length);
   }
   pks__hit hit;
   bool found;
@@ -259,7 +259,7 @@ pks_status pks_snapshot_find(
     return PKS_OK;
   }
   if (!pks__path_is_valid(path, path_length)) {
-    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "no asset can have the path", path, path_length);
+    return pks__fail_at_path(error, PKS_INVALID_ARGUMENT, "invalid path of an asset", path, path_length);
   }
   bool hidden = false;
   if (pack == PKS_ANY_PACK) {
@@ -269,7 +269,9 @@ pks_status pks_snapshot_find(
   }
   if (!status && !hidden) { status = implied_folder(open, path, path_length, pack, &found, error); }
   if (status) { return status; }
-  if (!found) { return pks__fail_at_path(error, PKS_NOT_FOUND, "no such asset", path, path_length); }
+  if (!found) {
+    return pks__fail_case_at_path(error, PKS_NOT_FOUND, PKS_DETAIL_NO_ASSET, path, path_length, "no such asset");
+  }
   *out = (pks_asset
   ){.snapshot = open, .path = path, .path_length = (uint32_t)path_length, .kind = PKS_FOLDER, .pack = PKS_ANY_PACK};
   return PKS_OK;

@@ -268,11 +268,13 @@ pks_status pks_asset_read_while(
   if (status) { return status; }
   if (!pks__range_fits(offset, length, asset->size)) {
     return pks__fail_at_path(
-      error, PKS_INVALID_ARGUMENT, "range past the end of the asset", asset->path, asset->path_length
+      error, PKS_INVALID_ARGUMENT, "the range ends after the asset", asset->path, asset->path_length
     );
   }
   if (length == 0) { return PKS_OK; }
-  if (!out) { return pks__fail(error, PKS_INVALID_ARGUMENT, "there is no memory to read into", NULL, PKS_NO_OFFSET); }
+  if (!out) {
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "no memory to read into; set the buffer", NULL, PKS_NO_OFFSET);
+  }
   reading reading = {
     .effort = {.run = help},
     .snapshot = pks__snapshot_mutable(asset->snapshot),

@@ -65,7 +65,7 @@ static pks_status choose_path(pks__run_merge *merge, bool *more, pks_error *erro
     *more = true;
     if (!copy_path(merge, entry)) {
       return pks__fail(
-        error, PKS_CORRUPT, "path is too long", merge->snapshot->runs[run].open->run.table.name, PKS_NO_OFFSET
+        error, PKS_CORRUPT, "a path is too long", merge->snapshot->runs[run].open->run.table.name, PKS_NO_OFFSET
       );
     }
   }
@@ -93,7 +93,7 @@ static pks_status take_group(pks__run_merge *merge, pks_error *error) {
       int order = pks__run_entry_compare(&place->entry, merge->path, merge->path_length);
       if (order < 0) {
         const char *name = merge->snapshot->runs[run].open->run.table.name;
-        return pks__fail(error, PKS_CORRUPT, "records are out of order", name, PKS_NO_OFFSET);
+        return pks__fail(error, PKS_CORRUPT, "the records are out of order", name, PKS_NO_OFFSET);
       }
       if (order > 0) { break; }
       uint32_t rank = merge->snapshot->runs[run].ranks[place->entry.pack];

@@ -120,7 +120,7 @@ static pks_status map_file(
   size_t before = (size_t)(offset % PKS_VFS_MAP_GRAIN);
   void *address;
   int failure = pks__vfs_map_private(vfs, file, offset - before, before + count, &address);
-  if (failure) { return pks__fail_system(error, failure, "cannot map", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot map a file in memory", NULL); }
   *out = (pks_contents){
     .bytes = (uint8_t *)address + before,
     .count = count,
@@ -186,8 +186,9 @@ void pks_contents_release(pks_contents *contents) {
 // MARK: - Descriptors
 
 static pks_status no_file(const pks_asset *asset, pks_error *error) {
-  pks_status status = pks__fail_at_path(
-    error, PKS_NO_SPACE, "there is no room in a cache for the asset as a file", asset->path, asset->path_length
+  pks_status status = pks__fail_case_at_path(
+    error, PKS_NO_SPACE, PKS_DETAIL_CACHE_BUDGET, asset->path, asset->path_length,
+    "no room in a cache for the asset as a file"
   );
   if (error) { error->needed = pks__asset_cache_cost(asset->size); }
   return status;

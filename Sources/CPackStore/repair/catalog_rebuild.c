@@ -182,7 +182,7 @@ pks_status pks__catalog_rebuild_put_record(
   bool executable = entry->kind == PKS__RECORD_FILE && (entry->flags & PKS__FLAG_EXECUTABLE);
   uint8_t flags = (uint8_t)(entry->kind | (executable ? PKS__ENTRY_EXECUTABLE : 0));
   if (!is_allowed(entry, path, length)) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "record cannot be part of a catalog", path, length);
+    return pks__fail_at_path(error, PKS_CORRUPT, "cannot be part of a catalog", path, length);
   }
   draft->value.length = 0;
   pks_status status = pks__scratch_append(&draft->value, &flags, sizeof flags, error);

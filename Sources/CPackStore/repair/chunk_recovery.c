@@ -148,7 +148,7 @@ static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out
   pks_status status = get_chunk(salvage, want, &origin, error);
   if (status) { return status; }
   if (!origin || salvage->bytes.length != want->length) {
-    const char *text = "a chunk of the asset is missing";
+    const char *text = "a chunk is missing";
     return pks__fail_at_path(error, PKS_CORRUPT, text, want->path, want->path_length);
   }
   memcpy(out, salvage->bytes.bytes, want->length);

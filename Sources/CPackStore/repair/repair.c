@@ -109,7 +109,9 @@ static pks_status open_stores(pks__repair *repair, const char *path, pks_error *
   options.read_only = false;
   pks_status status = pks__store_open_parts(&repair->store, path, &options, error);
   if (!status && !repair->store->may_write) {
-    status = pks__fail(error, PKS_READ_ONLY, "the directory of the store may not be written", path, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_READ_ONLY, PKS_DETAIL_NOT_WRITABLE, PKS_SUBJECT_STORE, path, "its directory cannot be written"
+    );
     if (error) { error->system_error = repair->store->write_failure; }
   }
   options.read_only = true;
@@ -164,7 +166,7 @@ static pks_status open_base(pks__repair *repair, pks_error *error) {
   int failure = pks__vfs_random(vfs, &name.name, sizeof name.name);
   // All runs are written again, so paths that were chosen for the old key are of no use any more.
   if (!failure) { failure = pks__vfs_random(vfs, generation.path_key, sizeof generation.path_key); }
-  if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot generate random numbers", NULL); }
   pks__run_path(name.name, path);
   pks_status status =
     pks__segment_scan_write_run(&repair->survey, &staging->scratch, strrchr(path, '/') + 1, &name, error);
@@ -354,7 +356,9 @@ pks_status pks_store_repair(
 ) {
   static const pks_repair_request plain;
   if (!options || !options->sha256) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a repair needs 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_HASH, PKS_SUBJECT_STORE, NULL, "a repair needs 'pks_options.sha256'"
+    );
   }
   pks__repair repair = {.options = *options, .request = request ? request : &plain};
   pks__vfs_retry_init(&repair.patient, options->vfs ? options->vfs : pks_vfs_posix());
@@ -377,7 +381,8 @@ pks_status pks_store_repair(
   if (!status) { status = pks__repair_read_control(&repair, error); }
   bool done = repair.totals.was_whole;
   if (!status && repair.request->versions && (done || repair.has_control)) {
-    status = pks__fail(error, PKS_EXISTS, "there is a store already", path, PKS_NO_OFFSET);
+    status =
+      pks__fail_about(error, PKS_EXISTS, PKS_DETAIL_STORE_EXISTS, PKS_SUBJECT_STORE, path, "a store exists already");
   }
   if (!status && !done) { status = mend_control(&repair, &done, error); }
   if (!status && !done) { status = restore(&repair, error); }

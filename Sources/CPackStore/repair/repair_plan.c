@@ -38,7 +38,7 @@ static pks_status complete_slot(pks__repair *repair, pks_error *error) {
   bool known = repair->slot.generation > 0, has_plan = repair->plan.number > 0;
   if (!known && has_plan) { memcpy(repair->slot.store_id, repair->plan.store_id, sizeof repair->slot.store_id); }
   int failure = known || has_plan ? 0 : pks__vfs_random(vfs, repair->slot.store_id, sizeof repair->slot.store_id);
-  if (failure) { return pks__fail_system(error, failure, "cannot make a store id", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot generate a store id", NULL); }
   const uint8_t *id = repair->request->store_id;
   if (!known && !has_plan && id) { memcpy(repair->slot.store_id, id, sizeof repair->slot.store_id); }
   if (!pks__chunk_average_is_valid(repair->slot.chunk_average)) { repair->slot.chunk_average = 0; }
@@ -334,7 +334,9 @@ pks_status pks__repair_guess_plan(pks__repair *repair, pks_error *error) {
 
 static pks_status append_version(pks__pack_state *pack, const pks_restored_version *from, pks_error *error) {
   if (pack->version_count >= PKS__VERSIONS_MAX || pks__pack_find_version(pack, from->number) != UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "impossible versions of the pack", from->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, from->pack, "impossible versions"
+    );
   }
   pks__version *versions = pks__reallocate(pack->versions, ((size_t)pack->version_count + 1) * sizeof *versions);
   if (!versions) { return pks__fail_memory(error); }
@@ -360,7 +362,9 @@ static pks_status take_version(pks__repair *repair, const pks_restored_version *
   bool is_possible = version->pack && version->number > 0 && version->number <= PKS__VERSION_MAX
     && pks__pack_name_is_valid(version->pack);
   if (!is_possible) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "impossible name or number of a pack", version->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, version->pack, "impossible name or version number"
+    );
   }
   uint32_t index = pks__generation_find_pack(plan, version->pack);
   pks_status status = index == UINT32_MAX ? add_unknown_pack(repair, version->pack, &index, error) : PKS_OK;
@@ -425,8 +429,7 @@ pks_status pks__repair_number(pks__repair *repair, uint64_t *number, pks_error *
   pks__generation_list_free(&files);
   if (!status) { status = raise_above_pinned(repair, number, error); }
   if (!status && *number >= ((uint64_t)1 << 62) - 2) {
-    status =
-      pks__fail(error, PKS_CORRUPT, "no higher number of a generation is left", PKS__INDEX_FOLDER, PKS_NO_OFFSET);
+    status = pks__fail(error, PKS_CORRUPT, "the numbers of generations are used up", PKS__INDEX_FOLDER, PKS_NO_OFFSET);
   }
   ++*number;
   return status;

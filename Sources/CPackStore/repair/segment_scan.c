@@ -303,7 +303,9 @@ static pks_status list_whole(const pks__segment_scan *survey, pks__run_writer *w
     };
     uint32_t unused;
     if (number > UINT32_MAX - segment->chunk_count) {
-      return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks for one index run", NULL, PKS_NO_OFFSET);
+      return pks__fail_about(
+        error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many chunks for one index run"
+      );
     }
     status = pks__run_writer_add_segment(writer, &info, &unused, error);
     for (uint32_t chunk = 0; !status && chunk < segment->chunk_count; chunk++) {

@@ -83,7 +83,9 @@ static pks_status note_chunk(
   }
   uint64_t count = PKS__SCRATCH_COUNT(&c->chunks, known_chunk);
   if (count == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many chunks to compare", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many chunks to compare"
+    );
   }
   known_chunk row = {.id = chunk->id, .length = pks__get32(chunk->length), .versions = versions};
   *index = (uint32_t)count;
@@ -131,7 +133,9 @@ static pks_status hold(
   pks_error *error
 ) {
   if (PKS__SCRATCH_COUNT(&c->held, held) == NONE) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many differences", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_NONE, NULL, "too many differences"
+    );
   }
   bool may_move = change != PKS_CHANGED && has_content(entry);
   held row = {
@@ -344,12 +348,14 @@ static pks_status find_version(
   const pks_snapshot *snapshot, uint32_t pack, uint64_t number, const pks__version **out, pks_error *error
 ) {
   if (pack >= snapshot->generation.pack_count + snapshot->generation.removed_count) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "no pack has that index", NULL, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "invalid index of a pack", NULL, PKS_NO_OFFSET);
   }
   const pks__pack_state *state = pks__generation_any_pack(&snapshot->generation, pack);
   uint32_t version = pks__pack_find_version(state, number);
   if (version == UINT32_MAX) {
-    return pks__fail(error, PKS_NOT_FOUND, "that version of the pack is not kept", state->name, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION, PKS_SUBJECT_PACK, state->name, "this version is not kept"
+    );
   }
   *out = &state->versions[version];
   return PKS_OK;
@@ -406,7 +412,7 @@ pks_status pks_txn_diff(
   const pks__version *before, *now;
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status && index == UINT32_MAX) {
-    status = pks__fail(error, PKS_NOT_FOUND, "there is no such pack", pack, PKS_NO_OFFSET);
+    status = pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, pack, "not in the store");
   }
   if (!status) { status = find_version(snapshot, index, old_version, &before, error); }
   if (!status) { status = find_version(snapshot, index, new_version, &now, error); }

@@ -274,7 +274,7 @@ static pks_status open_measurement(measurement *m, pks_error *error) {
   for (uint32_t i = 0; !status && i < m->snapshot->run_count; i++) {
     pks__run *run = &m->snapshot->runs[i].open->run;
     if (run->records.length >> OFFSET_BITS) {
-      return pks__fail(error, PKS_CORRUPT, "index run is larger than any", run->table.name, PKS_NO_OFFSET);
+      return pks__fail(error, PKS_CORRUPT, "the index run exceeds the largest size", run->table.name, PKS_NO_OFFSET);
     }
     status = pks__segment_list_add(&m->segments, i, run, error);
   }

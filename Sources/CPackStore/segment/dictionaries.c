@@ -213,7 +213,7 @@ static pks_status read_copy(
   bool decodes;
   status = pks__dictionary_decode(ref->codec, stored, ref->stored_length, raw, ref->raw_length, &decodes, error);
   if (status || (decodes && has_id(dictionaries, raw, ref->raw_length, &wanted->id))) { return status; }
-  return pks__fail(error, PKS_CORRUPT, "a dictionary is not what its name says", segment->name, ref->offset);
+  return pks__fail(error, PKS_CORRUPT, "a dictionary has other content than its id", segment->name, ref->offset);
 }
 
 /// Reads the segment's copy, or else another one.
@@ -281,7 +281,7 @@ static pks_status take_stored(
     stored->codec, stored->stored, stored->stored_length, raw, stored->raw_length, &decodes, error
   );
   if (!status && !(decodes && has_id(dictionaries, raw, stored->raw_length, &stored->id))) {
-    status = pks__fail(error, PKS_CORRUPT, "a dictionary is not what its name says", name, PKS_NO_OFFSET);
+    status = pks__fail(error, PKS_CORRUPT, "a dictionary has other content than its id", name, PKS_NO_OFFSET);
   }
   if (!status) {
     status = take_new(dictionaries, &stored->id, raw, stored->raw_length, name, PKS_NO_OFFSET, out, error);

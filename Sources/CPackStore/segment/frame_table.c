@@ -111,19 +111,19 @@ static pks_status read_header(
 ) {
   header head;
   if (byte_count < sizeof head || byte_count > PKS__FRAME_TABLE_MAX || memcmp(bytes, MAGIC, sizeof head.magic) != 0) {
-    return bad_table("not a frame table", name, 0, error);
+    return bad_table("is not a frame table", name, 0, error);
   }
   memcpy(&head, bytes, sizeof head);
   pks_status status = pks__check_draft(pks__get32(head.version), name, 8, error);
   if (status) { return status; }
   uint32_t kind = pks__get32(head.kind);
   if (kind != PKS__SEGMENT_DATA && kind != PKS__SEGMENT_METADATA) {
-    return bad_table("frame table is of no known kind", name, 12, error);
+    return bad_table("has an unknown kind of frame table", name, 12, error);
   }
   bool is_metadata = kind == PKS__SEGMENT_METADATA;
   uint32_t dictionary_count = pks__get32(head.dictionary_count);
   if (dictionary_count > (is_metadata ? 0 : PKS__DICTIONARIES_MAX)) {
-    return bad_table("frame table contradicts itself", name, 44, error);
+    return bad_table("the frame table contradicts itself", name, 44, error);
   }
   *out = (pks__frame_table){
     .kind = (pks__segment_kind)kind,
@@ -133,7 +133,7 @@ static pks_status read_header(
     .dictionary_count = dictionary_count,
   };
   if (table_length(out->frame_count, dictionary_count, is_metadata) != byte_count) {
-    return bad_table("frame table has another length than its frames", name, 40, error);
+    return bad_table("the frame table has another length than its frames", name, 40, error);
   }
   out->rows = (const uint8_t *)bytes + sizeof head;
   const uint8_t *behind = out->rows + (size_t)out->frame_count * sizeof(row);
@@ -152,14 +152,14 @@ pks_status pks__frame_table_read(
   for (uint32_t i = 0; i < table.frame_count; i++) {
     pks__tabled_frame frame = pks__frame_table_at(&table, i);
     if (!frame_fits(&frame, table.file_length, table.dictionary_count, &end)) {
-      return bad_table("frame table contradicts itself", name, sizeof(header) + (uint64_t)i * sizeof(row), error);
+      return bad_table("the frame table contradicts itself", name, sizeof(header) + (uint64_t)i * sizeof(row), error);
     }
   }
   for (uint32_t i = 0; i < table.dictionary_count; i++) {
     pks__tabled_dictionary dictionary = pks__frame_table_dictionary(&table, i);
     if (dictionary_fits(&dictionary, table.file_length)) { continue; }
     uint64_t at = table_length(table.frame_count, i, false);
-    return bad_table("frame table contradicts itself", name, at, error);
+    return bad_table("the frame table contradicts itself", name, at, error);
   }
   *out = table;
   return PKS_OK;
@@ -256,7 +256,7 @@ static pks_status add_row(writer *writer, uint32_t index, pks_error *error) {
   bool fits = frame_fits(&listed, segment->frames_end, segment->dictionary_count, &writer->end)
     && (segment->kind == PKS__SEGMENT_DATA || frame.chunk_count == 1);
   if (!fits) {
-    return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
+    return pks__fail(error, PKS_CORRUPT, "the segment table contradicts itself", segment->name, frame.ref.offset);
   }
   row *stored = &writer->rows[writer->row_count++];
   *stored = (row){
@@ -308,12 +308,10 @@ pks_status pks__frame_table_write(
   if (status) { return status; }
   bool is_metadata = segment->kind == PKS__SEGMENT_METADATA;
   if (!is_metadata && segment->kind != PKS__SEGMENT_DATA) {
-    return pks__fail(error, PKS_CORRUPT, "segment is of no known kind", segment->name, PKS_NO_OFFSET);
+    return pks__fail(error, PKS_CORRUPT, "has an unknown kind of segment", segment->name, PKS_NO_OFFSET);
   }
   if (table_length(segment->frame_count, segment->dictionary_count, is_metadata) > PKS__FRAME_TABLE_MAX) {
-    return pks__fail(
-      error, PKS_INVALID_ARGUMENT, "segment has too many frames to be published", segment->name, PKS_NO_OFFSET
-    );
+    return pks__fail(error, PKS_INVALID_ARGUMENT, "has too many frames to be published", segment->name, PKS_NO_OFFSET);
   }
   status = put_header(&writer, error);
   for (uint32_t i = 0; !status && i < segment->frame_count; i++) { status = add_row(&writer, i, error); }

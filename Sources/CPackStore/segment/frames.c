@@ -76,7 +76,7 @@ static pks_status read_whole(
     reader->dictionaries, reader->decoder, frame->segment, &frame->ref, reader->stored, out, &decodes, error
   );
   if (status || decodes) { return status; }
-  return pks__fail(error, PKS_CORRUPT, "frame does not decode", frame->segment->name, frame->ref.offset);
+  return pks__fail(error, PKS_CORRUPT, "a frame does not decode", frame->segment->name, frame->ref.offset);
 }
 
 /// The frame in decoded form, if the reader remembers it.

@@ -33,7 +33,7 @@ static pks_status measure_file(pks__segment *segment, const char *path, pks_erro
 }
 
 static pks_status fail_gone(const char *path, pks_error *error) {
-  return pks__fail(error, PKS_PURGED, "segment is gone", path, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_PURGED, PKS_DETAIL_SEGMENT_GONE, PKS_SUBJECT_STORE_FILE, path, "is gone");
 }
 
 pks_status pks__segment_open(
@@ -94,7 +94,9 @@ static pks_status read_columns(pks__segment *segment, pks__table *table, pks_err
     && segment->dictionaries
     && segment->dictionary_count <= (segment->kind == PKS__SEGMENT_DATA ? PKS__DICTIONARIES_MAX : 0)
     && segment->frames_end <= table->body_offset;
-  return fits ? PKS_OK : pks__fail(error, PKS_CORRUPT, "segment table does not fit", segment->name, table->body_offset);
+  return fits
+    ? PKS_OK
+    : pks__fail(error, PKS_CORRUPT, "the segment table does not fit the file", segment->name, table->body_offset);
 }
 
 pks_status pks__segment_need_table(pks__segment *segment, pks_error *error) {
@@ -128,7 +130,7 @@ static pks_status check_row(pks__segment *segment, const void *row, size_t size,
 
 static pks_status bad_row(pks__segment *segment, const void *row, pks_error *error) {
   uint64_t at = segment->table.mapping_begin + (uint64_t)((const uint8_t *)row - segment->table.mapping);
-  return pks__fail(error, PKS_CORRUPT, "segment table contradicts itself", segment->name, at);
+  return pks__fail(error, PKS_CORRUPT, "the segment table contradicts itself", segment->name, at);
 }
 
 pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error) {
@@ -163,7 +165,7 @@ pks_status pks__segment_dictionary_at(
   pks__segment *segment, uint32_t number, pks__segment_dictionary *out, pks_error *error
 ) {
   if (number >= segment->dictionary_count) {
-    const char *text = "a frame needs a dictionary that the segment does not have";
+    const char *text = "a frame needs a dictionary that the segment lacks";
     return pks__fail(error, PKS_CORRUPT, text, segment->name, PKS_NO_OFFSET);
   }
   const pks__dictionary_row *row = &segment->dictionaries[number];
@@ -302,7 +304,7 @@ pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte
     pks__segment_measure(segment);
     return fail_purged(segment, gone, offset + got, byte_count - got, error);
   }
-  return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, offset + got);
+  return pks__fail(error, PKS_CORRUPT, "is truncated", segment->name, offset + got);
 }
 
 /// Whether a frame is known to be bad. The mutex is held.
@@ -374,11 +376,11 @@ pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {
   uint8_t *data = atomic_load_explicit(&segment->data, memory_order_acquire);
   if (segment->is_purgeable) {
-    const char *text = "data that may be purged is not mapped: it may be cut short while it is looked at";
+    const char *text = "purgeable data is not mapped, because it may be truncated while in use";
     return pks__fail(error, PKS_NOT_CONTIGUOUS, text, segment->name, PKS_NO_OFFSET);
   }
   if (segment->file_length > SIZE_MAX) { return pks__fail_system(error, EFBIG, "cannot map", segment->name); }
-  if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "segment is truncated", segment->name, 0); }
+  if (segment->file_length == 0) { return pks__fail(error, PKS_CORRUPT, "is truncated", segment->name, 0); }
   if (!data) {
     void *address = NULL;
     int failure = pks__vfs_map(segment->vfs, segment->file, (size_t)segment->file_length, false, &address);

@@ -82,7 +82,7 @@ pks_status pks__check_segment_table(
     uint8_t digest[PKS__ID_SIZE];
     inspector->sha256(table->body, (size_t)table->body_length, digest);
     bool same = memcmp(digest, segment->id.bytes, sizeof segment->id.bytes) == 0;
-    if (!same) { tell(inspector, "segment is not what its name says", segment->name, table->body_offset, NULL); }
+    if (!same) { tell(inspector, "has other content than its name", segment->name, table->body_offset, NULL); }
   }
   *sound = faults == inspector->fault_count;
   return PKS_OK;
@@ -113,7 +113,7 @@ static pks_status check_zeros(
     }
     uint64_t bad = first_nonzero(bytes, got);
     if (bad == wanted) { continue; }
-    tell(inspector, bad < got ? "padding is not zero" : "file is truncated", segment->name, at + bad, NULL);
+    tell(inspector, bad < got ? "padding is not zero" : "is truncated", segment->name, at + bad, NULL);
     return PKS_OK;
   }
   return PKS_OK;
@@ -190,7 +190,7 @@ static pks_status decode_frame(
   );
   if (status) { return settle(inspector, status, &found, frame, error); }
   if (decodes) { *raw = out; }
-  if (!decodes) { tell(inspector, "frame does not decode", segment->name, frame->ref.offset, frame); }
+  if (!decodes) { tell(inspector, "a frame does not decode", segment->name, frame->ref.offset, frame); }
   return PKS_OK;
 }
 
@@ -220,7 +220,7 @@ static pks_status check_frame(
   if (!status && faults == inspector->fault_count && inspector->deep) {
     status = decode_frame(inspector, segment, frame, &raw, error);
     if (raw && !chunks_match(inspector, segment, frame, raw)) {
-      tell(inspector, "chunk is not what its name says", segment->name, frame->ref.offset, frame);
+      tell(inspector, "a chunk has other content than its id", segment->name, frame->ref.offset, frame);
     }
   }
   if (status || faults != inspector->fault_count || !inspector->whole) { return status; }
@@ -250,7 +250,7 @@ static pks_status check_dictionary(
   if (status) { return status; }
   if (decodes) { inspector->sha256(raw, ref->raw_length, id.bytes); }
   if (decodes && pks__id_equal(&id, &dictionary->id)) { return PKS_OK; }
-  tell(inspector, "a dictionary is not what its name says", segment->name, ref->offset, NULL);
+  tell(inspector, "a dictionary has other content than its id", segment->name, ref->offset, NULL);
   return PKS_OK;
 }
 
@@ -297,7 +297,7 @@ static pks_status pass_dictionaries(
     const pks__frame_ref *ref = &dictionary.ref;
     if (ref->offset >= end) { return PKS_OK; }
     if (ref->offset < walk->next && !walk->is_broken) {
-      tell(inspector, "segment table contradicts itself", segment->name, ref->offset, NULL);
+      tell(inspector, "the segment table contradicts itself", segment->name, ref->offset, NULL);
       walk->is_broken = true;
     }
     pks_status status = walk->is_broken ? PKS_OK : check_zeros(inspector, segment, walk->next, ref->offset, error);
@@ -318,7 +318,7 @@ static pks_status pass_frame(
   if (!status) { status = pass_dictionaries(inspector, segment, walk, frame.ref.offset, &found); }
   bool follows = !status && frame.ref.offset >= walk->next && frame.first_chunk == walk->next_chunk;
   if (!status && ((!follows && !walk->is_broken) || !rows_fit(segment, &frame))) {
-    status = pks__fail(&found, PKS_CORRUPT, "segment table contradicts itself", segment->name, frame.ref.offset);
+    status = pks__fail(&found, PKS_CORRUPT, "the segment table contradicts itself", segment->name, frame.ref.offset);
   }
   if (status) {
     walk->is_broken = true;
@@ -347,7 +347,7 @@ pks_status pks__check_frames(pks__segment_checker *inspector, pks__segment *segm
   if (!status && !ends) { status = pass_dictionaries(inspector, segment, &walk, UINT64_MAX, error); }
   if (status || ends || walk.is_broken) { return status; }
   if (walk.next != segment->frames_end || walk.next_chunk != segment->chunk_count) {
-    tell(inspector, "segment table contradicts itself", segment->name, body, NULL);
+    tell(inspector, "the segment table contradicts itself", segment->name, body, NULL);
   }
   inspector->bytes_checked += body - pks__min64(walk.next, body);
   return check_zeros(inspector, segment, walk.next, body, error);

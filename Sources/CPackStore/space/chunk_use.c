@@ -116,7 +116,9 @@ static pks_status add_part(
   const pks_le32 *ends;
   // Otherwise pages would count as gone through that were not.
   if (segment->segment->kind != PKS__SEGMENT_DATA) {
-    return pks__fail(error, PKS_CORRUPT, "an asset lies among pages", segment->segment->name, frame->ref.offset);
+    return pks__fail(
+      error, PKS_CORRUPT, "a segment of pages contains an asset", segment->segment->name, frame->ref.offset
+    );
   }
   pks_status status = pks__segment_frame_ends(segment->segment, frame, &ends, error);
   if (status) { return status; }
@@ -142,7 +144,9 @@ static pks_status add_extent(
     status = is_there ? pks__segment_frame(segment, index, &frame, error) : PKS_OK;
     if (status) { return status; }
     if (!is_there || skip >= frame.ref.raw_length) {
-      return pks__fail(error, PKS_CORRUPT, "layout extent does not fit its segment", segment->name, PKS_NO_OFFSET);
+      return pks__fail(
+        error, PKS_CORRUPT, "an extent of the layout does not fit its segment", segment->name, PKS_NO_OFFSET
+      );
     }
     uint64_t length = pks__min64(left, frame.ref.raw_length - skip);
     status = add_part(use, number, &frame, (uint32_t)skip, (uint32_t)(skip + length), error);
@@ -300,7 +304,7 @@ static pks_status add_extent_row(const tree_walk *walk, const pks__tree_item *it
 static pks_status add_extents(version_walk *version, const pks__tree_item *item, pks_error *error) {
   pks__layout_entry entry;
   if (!pks__layout_entry_decode(item->body, item->body_length, &entry)) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "bad layout entry", (const char *)item->key, item->key_length);
+    return pks__fail_at_path(error, PKS_CORRUPT, "bad entry of a layout", (const char *)item->key, item->key_length);
   }
   if (!entry.extents) {
     tree_walk list = {

@@ -58,7 +58,9 @@ pks_status pks__cache_folder_open(
   const pks_store *store, const char *folder, bool create, pks_vfs_file *out, pks_error *error
 ) {
   int failure = open_own(store, folder, create, out);
-  return failure ? pks__fail_system(error, failure, "cannot use the cache folder", folder) : PKS_OK;
+  return failure
+    ? pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, folder, "cannot be used")
+    : PKS_OK;
 }
 
 // MARK: - The folder of a store

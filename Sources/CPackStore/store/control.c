@@ -252,10 +252,15 @@ pks_status pks__control_read(
   out->claimed = find_claim(&stored, out);
   // A file of the right size may have lost its beginning; any other is no control file.
   if (!has_any_magic && got != sizeof stored && !out->is_unreadable) {
-    return pks__fail(error, PKS_NOT_A_STORE, "not a store", PKS__CONTROL_FILE, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_NOT_A_STORE, PKS_DETAIL_NO_CONTROL_FILE, PKS_SUBJECT_STORE, PKS__CONTROL_FILE, "not a store"
+    );
   }
   if (out->valid[0] || out->valid[1]) { return PKS_OK; }
-  return pks__fail(error, PKS_CORRUPT, "both control slots are damaged", PKS__CONTROL_FILE, 0);
+  return pks__fail_at(
+    error, PKS_CORRUPT, PKS_DETAIL_BAD_CONTROL_FILE, PKS_SUBJECT_STORE_FILE, PKS__CONTROL_FILE, 0,
+    "both control slots are damaged"
+  );
 }
 
 // MARK: - Which slot

@@ -137,11 +137,9 @@ pks_status pks__store_read_control(pks_store *store, pks__control *out, pks_erro
 }
 
 static pks_status fail_hidden(pks_error *error) {
-  return pks__fail(
-    error, PKS_CORRUPT,
-    "the control file is damaged and may hide a newer commit: the store must be repaired before it"
-    " is written to",
-    PKS__CONTROL_FILE, PKS_NO_OFFSET
+  return pks__fail_about(
+    error, PKS_CORRUPT, PKS_DETAIL_BAD_CONTROL_FILE, PKS_SUBJECT_STORE_FILE, PKS__CONTROL_FILE,
+    "is damaged and may hide a newer commit; repair the store before you change it"
   );
 }
 

@@ -68,7 +68,7 @@ static pks_status fail_current(pks_status status, const pks_error *found, pks_er
   if (!status) { return PKS_OK; }
   if (error) { *error = *found; }
   if (status != PKS_IO_ERROR || found->system_error != ENOENT) { return status; }
-  return pks__fail(error, PKS_CORRUPT, "the file is missing", found->file, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, "is missing", found->file, PKS_NO_OFFSET);
 }
 
 /// Opens the generation that the control file names, which is not open yet. The lock `opening` is held.

@@ -203,7 +203,9 @@ pks_status pks__generation_add_pack(
   pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error
 ) {
   if (generation->pack_count >= PKS__PACKS_MAX || generation->next_pack_number == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many packs", name, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_STORE_FILE, name, "too many packs"
+    );
   }
   pks_status status = grow_packs(&generation->packs, generation->pack_count, error);
   uint32_t removed = pks__generation_find_removed(generation, name);
@@ -573,7 +575,7 @@ pks_status pks__generation_decode(
   const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error
 ) {
   if (length < 24 || memcmp(bytes, MAGIC, 8) != 0) {
-    return pks__fail(error, PKS_CORRUPT, "not a generation file", name, 0);
+    return pks__fail(error, PKS_CORRUPT, "is not a generation file", name, 0);
   }
   pks__reader tail = pks__reader_make((const uint8_t *)bytes + length - 8, 8);
   if (pks__checksum(bytes, length - 8) != pks__read64(&tail)) {
@@ -610,8 +612,7 @@ pks_status pks__generation_decode(
   if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ, error) == PKS_OK; }
   if (!had_memory || reader.failed || pks__reader_left(&reader) != 0 || !differ) {
     pks__generation_free(&generation);
-    return had_memory ? pks__fail(error, PKS_CORRUPT, "generation file contradicts itself", name, 8)
-                      : pks__fail_memory(error);
+    return had_memory ? pks__fail(error, PKS_CORRUPT, "contradicts itself", name, 8) : pks__fail_memory(error);
   }
   pks__generation_sort(&generation);
   *out = generation;
@@ -620,8 +621,8 @@ pks_status pks__generation_decode(
 
 pks_status pks__generation_check_change(const pks__generation *generation, bool is_publication, pks_error *error) {
   if (generation->writer_features) {
-    const char *text = "a later version of this library works with the store: this one can read it, and not change it";
-    return pks__fail(error, PKS_NEWER_FORMAT, text, NULL, PKS_NO_OFFSET);
+    const char *text = "in use by a later version of this library; this version can only read it";
+    return pks__fail_about(error, PKS_NEWER_FORMAT, PKS_DETAIL_NEWER_WRITER, PKS_SUBJECT_STORE, NULL, text);
   }
   return generation->is_site && !is_publication ? pks__fail_is_site(error) : PKS_OK;
 }

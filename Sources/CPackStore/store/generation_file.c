@@ -15,7 +15,7 @@ static pks_status read_bytes(pks_store *store, const char *path, uint8_t **out, 
   failure = pks__vfs_info_of(vfs, file, &info);
   pks_status status = PKS_OK;
   if (!failure && info.size > PKS__GENERATION_FILE_MAX) {
-    status = pks__fail(error, PKS_CORRUPT, "file is too long for a generation", path, 0);
+    status = pks__fail(error, PKS_CORRUPT, "is too long for a generation", path, 0);
   }
   if (!failure && !status) {
     *out = pks__allocate((size_t)info.size + 1);
@@ -28,7 +28,7 @@ static pks_status read_bytes(pks_store *store, const char *path, uint8_t **out, 
   pks__vfs_close(vfs, file);
   *length = got;
   if (failure) { status = pks__fail_system(error, failure, "cannot read", path); }
-  if (!status && got != info.size) { status = pks__fail(error, PKS_CORRUPT, "file is truncated", path, got); }
+  if (!status && got != info.size) { status = pks__fail(error, PKS_CORRUPT, "is truncated", path, got); }
   if (status) {
     pks__free(*out);
     *out = NULL;
@@ -49,7 +49,7 @@ pks_status pks__store_load_generation(
   status = pks__generation_decode(bytes, length, path, out, error);
   if (!status && out->number != number) {
     pks__generation_free(out);
-    status = pks__fail(error, PKS_CORRUPT, "file is of another generation", path, 16);
+    status = pks__fail(error, PKS_CORRUPT, "belongs to another generation", path, 16);
   }
   pks__free(bytes);
   return status;
@@ -64,5 +64,5 @@ pks_status pks__store_read_generation(
   char path[PKS__INDEX_NAME];
   pks__generation_path(number, path);
   pks__generation_free(out);
-  return pks__fail(error, PKS_CORRUPT, "not the generation that the control file names", path, 0);
+  return pks__fail(error, PKS_CORRUPT, "is not the generation that the control file names", path, 0);
 }

@@ -13,8 +13,10 @@ static pks_status open_file(
 ) {
   int failure = pks__vfs_open(vfs, root, name, mode, out);
   if (!failure) { return PKS_OK; }
-  pks_status status = pks__fail_system(error, failure, "cannot open", name);
-  if (failure != EACCES && failure != EPERM && failure != EROFS) { return status; }
+  bool is_refused = failure == EACCES || failure == EPERM || failure == EROFS;
+  pks_detail detail = is_refused ? PKS_DETAIL_NOT_WRITABLE : PKS_DETAIL_NONE;
+  pks_status status = pks__fail_system_about(error, failure, detail, PKS_SUBJECT_STORE_FILE, name, "cannot open");
+  if (!is_refused) { return status; }
   if (error) { error->status = PKS_READ_ONLY; }
   return PKS_READ_ONLY;
 }
@@ -39,7 +41,9 @@ bool pks__lacks_locks(const pks_vfs *vfs, pks_vfs_file readers) {
 
 static pks_status fail_lock(int failure, const char *file, pks_error *error) {
   if (!means_no_locks(failure)) { return pks__fail_system(error, failure, lock_text, file); }
-  return pks__fail_system(error, failure, "the file system of the store has no locks, which writers need", NULL);
+  return pks__fail_system_about(
+    error, failure, PKS_DETAIL_NO_LOCKS, PKS_SUBJECT_STORE, NULL, "the file system has no locks, which writers need"
+  );
 }
 
 /// Notes the writer's process id, padded so that a longer one leaves no digits behind.
@@ -73,7 +77,10 @@ static pks_status wait_for_writer(
     bool goes_on = !wait->goes_on || wait->goes_on(wait->context);
     // Asked before the lock is taken, too: who was told to stop while it waited must not go on to write.
     if (!goes_on) {
-      return pks__fail(error, PKS_CANCELLED, "cancelled while another process wrote to the store", NULL, PKS_NO_OFFSET);
+      return pks__fail_about(
+        error, PKS_CANCELLED, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, NULL,
+        "cancelled while another process wrote to the store"
+      );
     }
     *failure = pks__vfs_lock(vfs, lock, 0, 1, PKS_VFS_LOCK_EXCLUSIVE);
   }
@@ -84,7 +91,9 @@ pks_status pks__lock_writer(const pks_vfs *vfs, pks_vfs_file lock, const pks__wa
   int failure = pks__vfs_lock(vfs, lock, 0, 1, PKS_VFS_LOCK_EXCLUSIVE);
   if (failure == EAGAIN && wait->is_refused) {
     uint64_t holder = read_holder(vfs, lock);
-    pks__fail(error, PKS_BUSY, "another process is writing to the store", PKS__LOCK_FILE, PKS_NO_OFFSET);
+    pks__fail_about(
+      error, PKS_BUSY, PKS_DETAIL_OTHER_WRITER, PKS_SUBJECT_STORE, NULL, "another process is writing to the store"
+    );
     if (error) { error->needed = holder; }
     return PKS_BUSY;
   }

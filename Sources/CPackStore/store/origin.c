@@ -121,7 +121,9 @@ pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin,
   uint32_t count, next = table->next_number > 0 ? table->next_number : 1;
   const pks__origin *origins = listed(table, &count);
   if (count >= PKS__ORIGINS_MAX || next == UINT32_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many origins of packs", origin->product, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PRODUCT, origin->product, "too many origins of packs"
+    );
   }
   pks__origin *larger = copy_array(origins, count, sizeof *larger);
   if (!larger) { return pks__fail_memory(error); }
@@ -201,7 +203,9 @@ pks_status pks__origins_set_floor(pks__origin_table *table, const pks__floor *fl
     return PKS_OK;
   }
   if (table->floor_count >= PKS__FLOORS_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "too many packs were ever stored here", floor->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, floor->pack, "the store recorded too many packs"
+    );
   }
   pks__floor *larger = copy_array(table->floors, table->floor_count, sizeof *larger);
   if (!larger) { return pks__fail_memory(error); }

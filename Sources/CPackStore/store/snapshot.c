@@ -181,9 +181,7 @@ pks_status pks__snapshot_segment(
   if (run >= snapshot->run_count) { return pks__snapshot_segment(base, run - snapshot->run_count, index, out, error); }
   pks__open_run *open = snapshot->runs[run].open;
   if (index >= open->run.segment_count) {
-    return pks__fail(
-      error, PKS_CORRUPT, "index names a segment that it does not list", open->run.table.name, PKS_NO_OFFSET
-    );
+    return pks__fail(error, PKS_CORRUPT, "names a segment that it does not list", open->run.table.name, PKS_NO_OFFSET);
   }
   pks__segment *segment = atomic_load_explicit(&open->segments[index], memory_order_acquire);
   if (!segment) {

@@ -45,8 +45,8 @@ static pks_status open_readers(pks_store *store, pks_error *error) {
 /// What making a store lacks, if that is what the caller wants: stores are written with SHA-256.
 static pks_status check_may_create(const pks_options *options, const char *path, pks_error *error) {
   if (!options->create || options->read_only || options->sha256) { return PKS_OK; }
-  const char *text = "there is no store, and none can be made without 'pks_options.sha256'";
-  return pks__fail(error, PKS_INVALID_ARGUMENT, text, path, PKS_NO_OFFSET);
+  const char *text = "does not exist, and creating a store needs 'pks_options.sha256'";
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_HASH, PKS_SUBJECT_STORE, path, text);
 }
 
 static pks_status open_control(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
@@ -81,14 +81,13 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
 
 /// Why there is no directory at `path`.
 static pks_status fail_without_root(const char *path, int failure, pks_error *error) {
-  const char *text = failure == ENOTDIR ? "a store is a directory, but this is a file, or leads through one"
-                                        : "there is no such directory";
-  return pks__fail(error, PKS_NOT_A_STORE, text, path, PKS_NO_OFFSET);
+  const char *text = failure == ENOTDIR ? "not a directory" : "the directory does not exist";
+  return pks__fail_about(error, PKS_NOT_A_STORE, PKS_DETAIL_NO_DIRECTORY, PKS_SUBJECT_STORE, path, text);
 }
 
 static pks_status check_path(const char *path, pks_error *error) {
   if (path && *path) { return PKS_OK; }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, "the path of the store is empty", NULL, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, NULL, "the path is empty");
 }
 
 /// Opens the store's directory, and makes it if that is what the caller wants.
@@ -104,12 +103,14 @@ static pks_status open_root(pks_store *store, const char *path, const pks_option
   }
   if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
   if (!failure) { return PKS_OK; }
-  return pks__fail_system(error, failure, is_created ? "cannot make the directory" : "cannot open", path);
+  return pks__fail_system_about(
+    error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, path, is_created ? "cannot create the directory" : "cannot open"
+  );
 }
 
 static pks_status open_files(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   int failure = pks__vfs_boot_id(store->vfs, store->boot_id);
-  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot read the machine's boot id", NULL); }
   pks_status status = open_root(store, path, options, error);
   if (!status) { status = open_control(store, path, options, error); }
   if (status) { return status; }
@@ -123,7 +124,7 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   store->chunk_average = slot->chunk_average;
   memcpy(store->store_id, slot->store_id, sizeof store->store_id);
   if (!pks__chunk_average_is_valid(slot->chunk_average)) {
-    return pks__fail(error, PKS_CORRUPT, "impossible average chunk", PKS__CONTROL_FILE, 12);
+    return pks__fail(error, PKS_CORRUPT, "the average size of chunks is impossible", PKS__CONTROL_FILE, 12);
   }
   return PKS_OK;
 }
@@ -171,10 +172,15 @@ static pks_status open_base(pks_store *store, const pks_options *options, pks_er
   status = pks__snapshot_open_current(&store->base_snapshot, store->base, error);
   if (status) { return status; }
   if (is_same_store(store, store->base)) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "a store is no base of itself", path, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, path, "cannot be its own base"
+    );
   }
   if (store->base_snapshot->generation.base.is_set) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "the base stands on a base of its own", path, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, path,
+      "cannot be a base, because it has a base of its own"
+    );
   }
   return PKS_OK;
 }
@@ -245,7 +251,7 @@ static pks_status make_store(pks_store **out, const pks_options *options, pks_er
   failure = pks__vfs_random(store->vfs, &store->map_key, sizeof store->map_key);
   if (failure) {
     pks__free(store);
-    return pks__fail_system(error, failure, "cannot draw a key", NULL);
+    return pks__fail_system(error, failure, "cannot generate a key", NULL);
   }
   store->fork_value = *store->fork_mark;
   store->sha256 = options->sha256;
@@ -311,12 +317,16 @@ static pks_status open_parts(pks_store *store, const char *path, pks_error *erro
   const pks_vfs *vfs = store->vfs;
   bool found = false;
   int failure = pks__vfs_boot_id(vfs, store->boot_id);
-  if (failure) { return pks__fail_system(error, failure, "cannot tell when the machine was started", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot read the machine's boot id", NULL); }
   failure = pks__vfs_open_root(vfs, path, false, &store->root);
   if (failure == ENOENT || failure == ENOTDIR) { return fail_without_root(path, failure, error); }
   if (!failure) { failure = pks__vfs_list(vfs, store->root, notice_part, &found); }
-  if (failure) { return pks__fail_system(error, failure, "cannot open", path); }
-  if (!found) { return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET); }
+  if (failure) {
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, path, "cannot open");
+  }
+  if (!found) {
+    return pks__fail_about(error, PKS_NOT_A_STORE, PKS_DETAIL_NO_DIRECTORY, PKS_SUBJECT_STORE, path, "not a store");
+  }
   pks_error refusal;
   pks_status status = store->may_write ? pks__open_lock(vfs, store->root, &store->lock, &refusal) : PKS_OK;
   if (status == PKS_READ_ONLY) {

@@ -8,8 +8,8 @@
 #include "platform/scratch.h"
 #include "store/store_files.h"
 
-#define NO_CONTROL_TEXT "the directory was a store, but its control file is missing"
-#define BAD_CONTROL_TEXT "the directory was a store, but its control file holds something else"
+#define NO_CONTROL_TEXT "a store without its control file"
+#define BAD_CONTROL_TEXT "a store whose control file has other content"
 
 static bool is_own_name(const char *name, size_t length) {
   static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE,  PKS__CONTROL_FILE,  PKS__INDEX_FOLDER,
@@ -83,10 +83,17 @@ pks_status pks__store_check_vacant(pks_store *store, const char *path, pks_error
   bool foreign = false, content = false;
   int failure = pks__vfs_list(store->vfs, store->root, notice_foreign, &foreign);
   if (!failure && !foreign) { failure = holds_content(store, &content); }
-  if (failure) { return pks__fail_system(error, failure, "cannot list", path); }
-  if (content) { return pks__fail(error, PKS_CORRUPT, NO_CONTROL_TEXT, path, PKS_NO_OFFSET); }
+  if (failure) {
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, path, "cannot list");
+  }
+  if (content) {
+    return pks__fail_about(error, PKS_CORRUPT, PKS_DETAIL_BAD_CONTROL_FILE, PKS_SUBJECT_STORE, path, NO_CONTROL_TEXT);
+  }
   if (!foreign) { return PKS_OK; }
-  return pks__fail(error, PKS_NOT_A_STORE, "the directory is not empty and holds no store", path, PKS_NO_OFFSET);
+  return pks__fail_about(
+    error, PKS_NOT_A_STORE, PKS_DETAIL_FOREIGN_DIRECTORY, PKS_SUBJECT_STORE, path,
+    "the directory is not empty and does not contain a store"
+  );
 }
 
 static pks_status write_file(
@@ -133,7 +140,7 @@ static pks_status write_first_generation(pks_store *store, uint32_t chunk_averag
   pks__generation_path(1, path);
   int failure = pks__vfs_random(vfs, slot.store_id, sizeof slot.store_id);
   if (!failure) { failure = pks__vfs_random(vfs, generation.path_key, sizeof generation.path_key); }
-  if (failure) { return pks__fail_system(error, failure, "cannot draw random numbers", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot generate random numbers", NULL); }
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
   memcpy(generation.store_id, slot.store_id, sizeof generation.store_id);
   memcpy(generation.boot_id, slot.boot_id, sizeof generation.boot_id);
@@ -180,9 +187,9 @@ pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error
 static pks_status fail_as_store(const pks_store *store, const char *path, const char *text, pks_error *error) {
   bool content = false;
   if (holds_content(store, &content) || !content) {
-    return pks__fail(error, PKS_NOT_A_STORE, "not a store", path, PKS_NO_OFFSET);
+    return pks__fail_about(error, PKS_NOT_A_STORE, PKS_DETAIL_NO_CONTROL_FILE, PKS_SUBJECT_STORE, path, "not a store");
   }
-  return pks__fail(error, PKS_CORRUPT, text, path, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_CORRUPT, PKS_DETAIL_BAD_CONTROL_FILE, PKS_SUBJECT_STORE, path, text);
 }
 
 pks_status pks__store_fail_without_control(const pks_store *store, const char *path, pks_error *error) {

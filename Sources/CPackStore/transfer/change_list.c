@@ -33,7 +33,7 @@ pks_status pks__change_list_read(
   pks__reader reader = pks__reader_make(bytes, byte_count);
   const fixed_part *fixed = (const void *)pks__read_bytes(&reader, sizeof *fixed);
   if (!fixed || byte_count > PKS__CHANGE_LIST_MAX || memcmp(fixed->magic, PKS__CHANGE_LIST_MAGIC, sizeof fixed->magic)) {
-    return corrupt("this is no change list", name, error);
+    return corrupt("not a change list", name, error);
   }
   pks_status status = pks__check_draft(pks__get32(fixed->format), name, 8, error);
   if (status) { return status; }
@@ -51,11 +51,11 @@ pks_status pks__change_list_read(
     .description_length = pks__get32(fixed->description_length),
     .body_length = pks__get32(fixed->body_length),
   };
-  if (!is_possible(&list)) { return corrupt("impossible numbers in a change list", name, error); }
+  if (!is_possible(&list)) { return corrupt("impossible numbers", name, error); }
   list.attributes = pks__read_bytes(&reader, list.attribute_byte_count);
   bool fits = list.chunk_count <= pks__reader_left(&reader) / sizeof *list.ids;
   list.ids = fits ? (const void *)pks__read_bytes(&reader, list.chunk_count * sizeof *list.ids) : NULL;
-  if (!list.attributes || !list.ids) { return corrupt("a change list ends too early", name, error); }
+  if (!list.attributes || !list.ids) { return corrupt("ends too early", name, error); }
   list.stored_length = pks__reader_left(&reader);
   list.body = reader.next;
   *out = list;
@@ -72,7 +72,7 @@ pks_status pks__change_list_decode(
   pks_status status = pks__scratch_reserve(out, list->body_length, error);
   if (status) { return status; }
   if (!pks__decode(decoder, list->body, list->stored_length, out->bytes, list->body_length)) {
-    return corrupt("a change list does not decode", name, error);
+    return corrupt("does not decode", name, error);
   }
   out->length = list->body_length;
   return PKS_OK;
@@ -119,11 +119,11 @@ static pks_status put_body(const pks__change_list *list, pks__scratch *out, pks_
 }
 
 pks_status pks__change_list_write(const pks__change_list *list, pks__scratch *out, const char *name, pks_error *error) {
-  const char *text = "the versions differ in more than a change list may hold";
+  const char *text = "the versions differ by more than a change list can contain";
   uint64_t without_body =
     PKS__CHANGE_LIST_FIXED + (uint64_t)list->attribute_byte_count + (uint64_t)list->chunk_count * sizeof *list->ids;
   if (without_body > PKS__CHANGE_LIST_MAX || list->body_length > PKS__CHANGE_LIST_BODY_MAX) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, text, name, PKS_NO_OFFSET);
+    return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, name, text);
   }
   out->length = 0;
   pks_status status = put_fixed(list, out, error);
@@ -131,7 +131,7 @@ pks_status pks__change_list_write(const pks__change_list *list, pks__scratch *ou
   if (!status) { status = pks__scratch_append(out, list->ids, list->chunk_count * sizeof *list->ids, error); }
   if (!status) { status = put_body(list, out, error); }
   if (status || out->length <= PKS__CHANGE_LIST_MAX) { return status; }
-  return pks__fail(error, PKS_INVALID_ARGUMENT, text, name, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, name, text);
 }
 
 // MARK: - Places

@@ -46,7 +46,7 @@ static pks_status find_segment(
     const pks__segment_id *id = PKS__SCRATCH_AT(&lister->to.segments, const pks__segment_id, *out);
     if (pks__segment_id_equal(id, &walk->segment)) { return PKS_OK; }
   }
-  const char *text = "the layout names a segment that the version does not have";
+  const char *text = "the layout names a segment that the version lacks";
   return pks__fail_at_path(error, PKS_CORRUPT, text, walk->path, walk->path_length);
 }
 
@@ -116,10 +116,10 @@ static pks_status read_place(
   bool fits = pks__compare_bytes(key, length, path, item->path_length) == 0
     && pks__layout_entry_decode(places->value, places->value_length, out);
   if (!fits) {
-    text = "the layout does not have the asset";
+    text = "missing in the layout";
   } else if (out->mapped != item->mapped) {
     // Which are map assets was read with all faults forgiven, and a client goes by what the list says.
-    text = "the layout could not be read whole";
+    text = "the layout could not be read completely";
   }
   return text ? pks__fail_at_path(error, PKS_CORRUPT, text, path, item->path_length) : PKS_OK;
 }
@@ -156,7 +156,7 @@ static pks_status list_places(pks_change_lister *lister, pks_error *error) {
     if (item->kind != PKS__RECORD_FILE || item->size == 0) { continue; }
     status = pks__tree_cursor_next(&places, &more, error);
     if (!status && !more) {
-      status = pks__fail(error, PKS_CORRUPT, "the layout does not have all assets", NULL, PKS_NO_OFFSET);
+      status = pks__fail(error, PKS_CORRUPT, "the layout lacks some assets", NULL, PKS_NO_OFFSET);
     }
     if (!status) { status = list_item(lister, i, &places, error); }
   }
@@ -172,8 +172,8 @@ static const char *pack_name(const pks_change_lister *lister) {
 }
 
 static pks_status refuse_size(const pks_change_lister *lister, pks_error *error) {
-  const char *text = "the versions differ in more than a change list may hold";
-  return pks__fail(error, PKS_INVALID_ARGUMENT, text, pack_name(lister), PKS_NO_OFFSET);
+  const char *text = "the versions differ by more than a change list can contain";
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_LIMIT, PKS_SUBJECT_PACK, pack_name(lister), text);
 }
 
 static pks_status write_list(pks_change_lister *lister, const pks__version *from, pks_error *error) {

@@ -14,9 +14,9 @@
 static pks_status check_request(const pks_delivery_request *request, pks_error *error) {
   const char *text = NULL;
   if (!request->pack || !pks__pack_name_is_valid(request->pack)) {
-    text = "a pack's name is 1 to 128 letters, digits, '-', '_' or '.', and begins with a letter, a digit or '_'";
+    text = "invalid name; use 1 to 128 letters, digits, '-', '_' or '.', beginning with a letter, a digit or '_'";
   } else if (!pks__version_is_valid(request->version)) {
-    text = "version numbers go from 1 to 9007199254740991";
+    text = "the version number is not in 1 to 9007199254740991";
   } else if (request->segment_count > 0 && !request->segments) {
     text = "no segments given";
   }
@@ -26,7 +26,8 @@ static pks_status check_request(const pks_delivery_request *request, pks_error *
       && segment->file_length >> 56 == 0;
     if (!fits) { text = "a segment or its frame table is too short or too long"; }
   }
-  return text ? pks__fail(error, PKS_INVALID_ARGUMENT, text, request->pack, PKS_NO_OFFSET) : PKS_OK;
+  return text ? pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, text)
+              : PKS_OK;
 }
 
 /// Whether the version may come by the delivery's provenance.
@@ -91,11 +92,13 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
   if (!status) { status = check_floor(delivery, error); }
   if (status) { return status; }
   if (state->held) {
-    return pks__fail(error, PKS_HELD, "the pack is held at its current version", pack, PKS_NO_OFFSET);
+    return pks__fail_about(error, PKS_HELD, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "held at its current version");
   }
   bool differs = kept != UINT32_MAX && !is_same && !adopts;
   if (differs && !pks__provenance_is_unstated(&delivery->provenance, pack, version, generation)) {
-    return pks__fail(error, PKS_EXISTS, "that version of the pack exists with other content", pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_EXISTS, PKS_DETAIL_OTHER_CONTENT, PKS_SUBJECT_PACK, pack, "this version exists with other content"
+    );
   }
   delivery->change = is_same ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD;
   delivery->returns = is_same && !lacks;
@@ -278,7 +281,7 @@ static pks_status begin_round(pks_delivery *delivery, pks_error *error) {
 }
 
 static pks_status invalid(const pks_delivery *delivery, const char *text, pks_error *error) {
-  return pks__fail(error, PKS_INVALID_ARGUMENT, text, delivery->context.pack, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, delivery->context.pack, text);
 }
 
 static pks_status check_usable(const pks_delivery *delivery, pks_error *error) {
@@ -446,7 +449,10 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   pks__delivery_frames *frames = &delivery->frames;
   bool sync = is_durable(delivery);
   if (!pks__pack_is_same(context->pack, &context->base->generation, &pks__txn_snapshot(txn)->generation)) {
-    return pks__fail(error, PKS_CONFLICT, "the transaction changed the pack meanwhile", context->pack, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_CONFLICT, PKS_DETAIL_PACK_CHANGED, PKS_SUBJECT_PACK, context->pack,
+      "changed by the transaction since the delivery began"
+    );
   }
   if (delivery->chain.count > 0) { return apply_deltas(delivery, result, error); }
   pks_status status = delivery->returns

@@ -45,7 +45,7 @@ static const pks__id *chunk_id(const void *context, uint32_t index) {
 }
 
 static pks_status fail(const pks__delivery_changes *changes, pks_error *error) {
-  return pks__delivery_corrupt(changes->context, "the change list makes no sense", error);
+  return pks__delivery_corrupt(changes->context, "the change list is invalid", error);
 }
 
 // MARK: - Chunks and map assets
@@ -353,7 +353,7 @@ pks_status pks__delivery_changes_give(
 ) {
   pks__id id = pks__delivery_digest(changes->context, bytes, want->length);
   if (!pks__id_equal(&id, list_id(changes))) {
-    return pks__delivery_corrupt(changes->context, "these bytes are not the change list", error);
+    return pks__delivery_corrupt(changes->context, "the received bytes are not the change list", error);
   }
   *is_final = true;
   changes->given_bytes += want->length;

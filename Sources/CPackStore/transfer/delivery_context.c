@@ -65,7 +65,9 @@ pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64
   if (pks__vfs_free_bytes(vfs, context->store->root, &left) || left >= needed) { return PKS_OK; }
   bool made = pks__vfs_makes_room(vfs, ENOSPC, needed - left);
   if (made && (pks__vfs_free_bytes(vfs, context->store->root, &left) || left >= needed)) { return PKS_OK; }
-  (void)pks__fail(error, PKS_NO_SPACE, "there is no room for what is still to come", context->pack, PKS_NO_OFFSET);
+  (void)pks__fail_about(
+    error, PKS_NO_SPACE, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, context->pack, "no room for the rest of the delivery"
+  );
   if (error) { error->needed = needed; }
   return PKS_NO_SPACE;
 }
@@ -77,5 +79,5 @@ pks_status pks__delivery_tick(pks__delivery_context *context, pks_error *error) 
 }
 
 pks_status pks__delivery_corrupt(const pks__delivery_context *context, const char *text, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, text, context->pack, PKS_NO_OFFSET);
+  return pks__fail_about(error, PKS_CORRUPT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, context->pack, text);
 }

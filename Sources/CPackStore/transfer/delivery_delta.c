@@ -54,7 +54,9 @@ static pks_status list_blocks(pks__coming_delta *delta, pks_error *error) {
     offset += pks__get32(delta->blocks[i].stored_length);
   }
   if (status || offset == delta->request.length) { return status; }
-  return pks__delivery_corrupt(delta->chain->context, "the delta is not as long as the site's root says", error);
+  return pks__delivery_corrupt(
+    delta->chain->context, "the delta has another length than the site's root records", error
+  );
 }
 
 /// Takes the header, whose bytes are in `bytes` and authentic.
@@ -63,7 +65,7 @@ static pks_status take_header(pks__coming_delta *delta, pks_error *error) {
   uint32_t length;
   pks_status status = pks__delta_read_length(delta->bytes.bytes, context->pack, &length, error);
   if (!status && length != delta->request.header_length) {
-    return pks__delivery_corrupt(context, "the delta's header is not as long as the site's root says", error);
+    return pks__delivery_corrupt(context, "the delta's header has another length than the site's root records", error);
   }
   if (!status) {
     status = pks__delta_read_header(delta->bytes.bytes, length, context->pack, &delta->header, &delta->blocks, error);
@@ -106,7 +108,7 @@ pks_status pks__coming_chain_give_header(
   pks__coming_delta *delta = &chain->deltas[want->segment];
   pks__id id = pks__delivery_digest(chain->context, bytes, want->length);
   if (!pks__id_equal(&id, header_id(delta))) {
-    return pks__delivery_corrupt(chain->context, "these bytes are not the header of the delta", error);
+    return pks__delivery_corrupt(chain->context, "the received bytes are not the header of the delta", error);
   }
   *is_final = true;
   pks_status status = pks__scratch_append(&delta->bytes, bytes, want->length, error);
@@ -137,7 +139,7 @@ static pks_status check_headers(const pks__coming_chain *chain, pks_error *error
   for (uint32_t i = 0; i + 1 < chain->count; i++) {
     const pks__delta_header *header = &chain->deltas[i].header, *next = &chain->deltas[i + 1].header;
     if (strcmp(header->pack, next->pack) != 0 || !pks__id_equal(&header->to_catalog, &next->from_catalog)) {
-      return pks__delivery_corrupt(chain->context, "the deltas are no chain", error);
+      return pks__delivery_corrupt(chain->context, "the deltas do not form a chain", error);
     }
   }
   return PKS_OK;
@@ -201,7 +203,7 @@ pks_status pks__coming_chain_give_block(
   const pks__coming_delta *delta = &chain->deltas[want->segment];
   pks__id id = pks__delivery_digest(chain->context, bytes, want->length);
   if (!pks__id_equal(&id, &delta->blocks[want->number].digest)) {
-    return pks__delivery_corrupt(chain->context, "these bytes are not a block of the delta", error);
+    return pks__delivery_corrupt(chain->context, "the received bytes are not a block of the delta", error);
   }
   *is_final = true;
   pks_status status = pks__transfer_staging_put_blob(&chain->context->incoming, &id, bytes, want->length, error);

@@ -52,7 +52,7 @@ static pks_status list_dictionary(
   pks__delivery_dictionaries *dictionaries, uint32_t segment, const pks__tabled_dictionary *tabled, pks_error *error
 ) {
   if (count_of(dictionaries) == PKS__NEEDED_DICTIONARIES_MAX) {
-    return pks__delivery_corrupt(dictionaries->context, "the version needs more dictionaries than it may", error);
+    return pks__delivery_corrupt(dictionaries->context, "the version needs too many dictionaries", error);
   }
   pks__needed_dictionary needed = {
     .tabled = *tabled,
@@ -188,7 +188,7 @@ pks_status pks__delivery_dictionaries_give(
   const pks__delivery_site *site = dictionaries->plan->site;
   pks__id digest = pks__delivery_digest(context, bytes, want->length);
   if (!pks__id_equal(&digest, &needed->tabled.digest)) {
-    const char *text = "these bytes are not those of the segment";
+    const char *text = "the received bytes are not the segment's";
     return pks__delivery_site_corrupt(site, needed->segment, text, needed->tabled.offset, error);
   }
   *is_final = true;
@@ -198,7 +198,7 @@ pks_status pks__delivery_dictionaries_give(
   pks_status status = hold(dictionaries, needed, &stored, &fits, error);
   if (status) { return status; }
   if (!fits) {
-    const char *text = "a dictionary of the site is not what its name says";
+    const char *text = "a dictionary of the site has other content than its id";
     return pks__delivery_site_corrupt(site, needed->segment, text, needed->tabled.offset, error);
   }
   dictionaries->bytes_done += want->length;

@@ -130,7 +130,7 @@ static pks_status check_chunks(pks__delivery_frames *frames, const arrival *arri
     pks__hash_check_add(&check, arrival->raw + planned.begin, planned.chunk->length, planned.chunk->id.bytes);
   }
   if (pks__hash_check_end(&check)) { return PKS_OK; }
-  const char *text = "a frame of the site does not hold the chunk that the catalog names";
+  const char *text = "a frame of the site lacks the chunk that the catalog names";
   return corrupt_frame(frames, arrival, text, error);
 }
 
@@ -186,7 +186,7 @@ static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arriva
   pks_status status = list_chunks(frames, arrival, error);
   // A hole is kept whatever it holds.
   if (!status && PKS__SCRATCH_COUNT(&frames->ids, pks__id) > PKS__FRAME_CHUNKS_MAX) {
-    status = corrupt_frame(frames, arrival, "a frame of the site holds more chunks than it may", error);
+    status = corrupt_frame(frames, arrival, "a frame of the site contains too many chunks", error);
   }
   if (status) { return status; }
   pks__stored_dictionary dictionary;
@@ -259,7 +259,7 @@ pks_status pks__delivery_frames_give(
   arrival arrival = arrival_of(frames, want->number, bytes);
   pks__id id = pks__delivery_digest(frames->context, bytes, arrival.frame.stored_length);
   if (!pks__id_equal(&id, &arrival.frame.digest)) {
-    return corrupt_frame(frames, &arrival, "these bytes are not those of the segment", error);
+    return corrupt_frame(frames, &arrival, "the received bytes are not the segment's", error);
   }
   *is_final = true;
   pks_status status = decode(frames, &arrival, error);
@@ -360,7 +360,7 @@ static pks_status read_frame(pks__delivery_frames *frames, const pks__new_place 
       decode_stored(frames, stored, stored_length, raw_length, dictionary.stored ? &dictionary : NULL, &decodes, error);
   }
   if (status) { return status; }
-  if (!decodes) { return pks__delivery_corrupt(frames->context, "a frame that came does not decode any more", error); }
+  if (!decodes) { return pks__delivery_corrupt(frames->context, "a received frame no longer decodes", error); }
   frames->has_read = true;
   frames->read_segment = place->segment;
   frames->read_frame = place->frame;

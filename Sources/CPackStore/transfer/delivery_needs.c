@@ -70,7 +70,7 @@ static pks_status check_folders(scan *scan, const pks__catalog_entry *entry, pks
     if (!begins) { break; }
     if (path[length] == '/') {
       return pks__fail_at_path(
-        error, PKS_CORRUPT, "an entry of the catalog stands where another needs a folder", path, entry->path_length
+        error, PKS_CORRUPT, "is in the catalog where another entry needs a folder", path, entry->path_length
       );
     }
     kept = i + 1;
@@ -153,14 +153,14 @@ static pks_status scan_chunk(
   pks__delivery_needs *needs = scan->needs;
   uint32_t length = pks__get32(chunk->length), known;
   if (length == 0 || length > needs->ingest->chunker.maximum) {
-    const char *text = "the asset has a chunk that no chunker makes";
+    const char *text = "has a chunk that no chunker makes";
     return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
   }
   pks_status status = known_length(needs, &chunk->id, &known, error);
   if (status || known == length) { return status; }
   uint64_t file = pks__delivery_needs_file_count(needs);
   if (known == 0) { return add_missing(needs, chunk, file, offset, true, error); }
-  const char *text = "a chunk of the asset has another length than elsewhere";
+  const char *text = "a chunk has another length than elsewhere";
   return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
 }
 
@@ -187,7 +187,7 @@ static pks_status scan_chunks(scan *scan, const pks__catalog_entry *entry, pks_e
   }
   pks__chunk_cursor_free(&chunks);
   if (status || size == entry->size) { return status; }
-  const char *text = "the chunks of the asset do not make up its size";
+  const char *text = "the chunks do not add up to its size";
   return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
 }
 
@@ -292,7 +292,7 @@ pks_status pks__delivery_needs_want_layout(pks__delivery_needs *needs, pks_error
   pks__scratch_free(&segments);
   if (status) { return status; }
   if (!pks__id_equal(&root.catalog, &needs->context->catalog)) {
-    return pks__delivery_corrupt(needs->context, "the layout is that of another catalog", error);
+    return pks__delivery_corrupt(needs->context, "the layout belongs to another catalog", error);
   }
   if (!pks__id_equal(&root.attributes, &needs->context->attributes)) {
     return pks__delivery_corrupt(needs->context, "the layout names other attributes", error);
@@ -345,7 +345,7 @@ static pks_status take_layout_entry(
   pks__needy_file *file = file_at(needs, index);
   bool fits = pks__layout_entry_decode(item->body, item->body_length, &entry) && entry.extent_count <= file->chunk_count
     && (!entry.mapped || entry.extent_count == 1);
-  if (!fits) { return pks__delivery_needs_corrupt(needs, file, "bad layout entry", error); }
+  if (!fits) { return pks__delivery_needs_corrupt(needs, file, "bad entry of a layout", error); }
   // The pages of the list are still to come and allow rows as well: the sum is checked after them.
   pks__row_budget_add(&needs->pages->rows, entry.extent_count);
   file->mapped = entry.mapped;
@@ -363,7 +363,7 @@ static pks_status take_file(void *context, const pks__tree_item *item, pks_error
   if (order > 0) { return PKS_OK; }
   if (order < 0) {
     return pks__delivery_needs_corrupt(
-      glance->needs, file_at(glance->needs, glance->at), "the layout does not have the asset", error
+      glance->needs, file_at(glance->needs, glance->at), "missing in the layout", error
     );
   }
   return take_layout_entry(glance->needs, glance->at++, item, error);
@@ -378,7 +378,7 @@ pks_status pks__delivery_needs_visit_layout(
     page, &task->id, PKS__TREE_MAP, 0, task->level, task->level > 0 ? need_part : take_file, &glance, error
   );
   if (status || glance.at == task->end_file) { return status; }
-  return pks__delivery_needs_corrupt(needs, file_at(needs, glance.at), "the layout does not have the asset", error);
+  return pks__delivery_needs_corrupt(needs, file_at(needs, glance.at), "missing in the layout", error);
 }
 
 // MARK: - Map assets

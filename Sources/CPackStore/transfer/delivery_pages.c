@@ -266,7 +266,7 @@ static pks_status take_page(
   if (status) { return status; }
   pks__id id = pks__delivery_digest(pages->context, pages->page.bytes, (size_t)pages->page.length);
   if (!pks__id_equal(&id, expected)) {
-    return pks__delivery_corrupt(pages->context, "a page is not what its frame table says", error);
+    return pks__delivery_corrupt(pages->context, "a page differs from its frame table", error);
   }
   return pks__transfer_staging_put_blob(
     &pages->context->incoming, &id, pages->page.bytes, (size_t)pages->page.length, error
@@ -282,7 +282,7 @@ pks_status pks__delivery_pages_give(
     const uint8_t *stored = (const uint8_t *)bytes + (frame.offset - want->offset);
     pks__id id = pks__delivery_digest(pages->context, stored, frame.stored_length);
     if (!pks__id_equal(&id, &frame.digest)) {
-      const char *text = "these bytes are not those of the segment";
+      const char *text = "the received bytes are not the segment's";
       return pks__delivery_site_corrupt(pages->site, want->segment, text, PKS_NO_OFFSET, error);
     }
   }

@@ -79,7 +79,7 @@ static pks_status next_extent(extent_walk *walk, pks_error *error) {
   if (status) { return status; }
   bool fits = length > 0 && length <= walk->file->size - walk->begin;
   if (!fits) {
-    const char *text = "the layout does not lead to all of the asset";
+    const char *text = "the layout covers only a part";
     return pks__delivery_needs_corrupt(walk->plan->needs, walk->file, text, error);
   }
   walk->end += length;
@@ -93,16 +93,14 @@ static pks_status seek_extent(extent_walk *walk, const pks__missing_chunk *chunk
     if (status) { return status; }
   }
   if (chunk->length <= walk->end - chunk->offset) { return PKS_OK; }
-  return pks__delivery_needs_corrupt(
-    walk->plan->needs, walk->file, "a chunk of the asset does not lie in one piece", error
-  );
+  return pks__delivery_needs_corrupt(walk->plan->needs, walk->file, "a chunk is split", error);
 }
 
 /// The data segment of the present extent.
 static pks_status find_segment(const extent_walk *walk, uint32_t *out, pks_error *error) {
   *out = pks__delivery_site_find_data(walk->plan->site, &walk->extent.segment);
   if (*out != UINT32_MAX) { return PKS_OK; }
-  const char *text = "the layout names a segment that the version does not have";
+  const char *text = "the layout names a segment that the version lacks";
   return pks__delivery_needs_corrupt(walk->plan->needs, walk->file, text, error);
 }
 

@@ -144,7 +144,7 @@ static pks_status take_table(
     && table.file_length == segment->info.file_length
     && (table.kind == PKS__SEGMENT_METADATA) == segment->info.is_metadata;
   if (!is_it) {
-    return pks__delivery_site_corrupt(site, index, "the frame table is of another segment", PKS_NO_OFFSET, error);
+    return pks__delivery_site_corrupt(site, index, "the frame table belongs to another segment", PKS_NO_OFFSET, error);
   }
   segment->table_at = site->tables.length;
   status = pks__scratch_append(&site->tables, bytes, byte_count, error);
@@ -189,7 +189,7 @@ pks_status pks__delivery_site_give_table(
   pks__transfer_staging *incoming = &site->context->incoming;
   pks__id id = pks__delivery_digest(site->context, bytes, want->length);
   if (memcmp(id.bytes, segment_at(site, want->segment)->info.table_digest, sizeof id.bytes) != 0) {
-    const char *text = "these bytes are not the frame table of the segment";
+    const char *text = "the received bytes are not the segment's frame table";
     return pks__delivery_site_corrupt(site, want->segment, text, PKS_NO_OFFSET, error);
   }
   *is_final = true;

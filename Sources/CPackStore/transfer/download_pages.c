@@ -138,7 +138,7 @@ static pks_status need_extents(void *context, const pks__tree_item *item, pks_er
   pks__layout_entry entry;
   uint32_t index;
   if (!pks__layout_entry_decode(item->body, item->body_length, &entry)) {
-    return pks__fail_at_path(error, PKS_CORRUPT, "bad layout entry", (const char *)item->key, item->key_length);
+    return pks__fail_at_path(error, PKS_CORRUPT, "bad entry of a layout", (const char *)item->key, item->key_length);
   }
   bool is_needed =
     !entry.extents && pks__hash_map_find_id(&pages->lists_by_id, &entry.list.root, list_at, pages, &index);

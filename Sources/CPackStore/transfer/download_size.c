@@ -137,11 +137,11 @@ static pks_status count_entry(version_walk *walk, pks_error *error) {
   size_t length = 0;
   const char *path = more ? pks__tree_cursor_key(&walk->places, &length) : NULL;
   if (!path || pks__compare_bytes(path, length, entry.path, entry.path_length) != 0) {
-    return corrupt_asset(&entry, "the layout does not have the asset", error);
+    return corrupt_asset(&entry, "missing in the layout", error);
   }
   pks__layout_entry place;
   if (!pks__layout_entry_decode(walk->places.value, walk->places.value_length, &place)) {
-    return corrupt_asset(&entry, "bad layout entry", error);
+    return corrupt_asset(&entry, "bad entry of a layout", error);
   }
   return count_asset(walk->download, &entry, &place, error);
 }

@@ -38,7 +38,7 @@ pks_status pks__frame_walk_next(pks__frame_walk *walk, pks_error *error) {
   bool more;
   pks_status status = pks__extent_cursor_next(&walk->extents, &extent, &more, error);
   if (status) { return status; }
-  if (!more) { return corrupt(walk, "the layout does not lead to all of the asset", error); }
+  if (!more) { return corrupt(walk, "the layout covers only a part", error); }
   walk->segment = extent.segment;
   walk->extent_left = pks__get64(extent.length);
   return enter_frame(walk, pks__get32(extent.frame), pks__get32(extent.skip), error);
@@ -48,9 +48,7 @@ pks_status pks__frame_walk_pass(pks__frame_walk *walk, uint32_t chunk_length, pk
   pks_status status = PKS_OK;
   while (!status && walk->frame_left == 0) { status = pks__frame_walk_next(walk, error); }
   if (status) { return status; }
-  if (chunk_length == 0 || chunk_length > walk->frame_left) {
-    return corrupt(walk, "a chunk of the asset does not lie in one piece", error);
-  }
+  if (chunk_length == 0 || chunk_length > walk->frame_left) { return corrupt(walk, "a chunk is split", error); }
   walk->frame_left -= chunk_length;
   walk->begin = walk->next;
   walk->next += chunk_length;

@@ -46,7 +46,9 @@ pks_status pks_snapshot_frame_table(
   pks_status status = pks__store_check_process(store, error);
   if (status) { return status; }
   if (!store->sha256) {
-    return pks__fail(error, PKS_INVALID_ARGUMENT, "frame tables need 'pks_options.sha256'", NULL, PKS_NO_OFFSET);
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NO_HASH, PKS_SUBJECT_STORE, NULL, "frame tables need 'pks_options.sha256'"
+    );
   }
   pks__segment_id id;
   pks__segment *open;
@@ -65,7 +67,7 @@ static pks_status write_table(
 ) {
   pks_status status = pks__segment_need_table(segment, error);
   if (!status && segment->kind == PKS__SEGMENT_METADATA) {
-    const char *text = "a segment with pages is copied as a whole, not its table alone";
+    const char *text = "a segment with pages is copied as a whole; its table alone is not enough";
     status = pks__fail(error, PKS_INVALID_ARGUMENT, text, segment->name, PKS_NO_OFFSET);
   }
   const pks__table *table = &segment->table;

@@ -27,12 +27,18 @@ pks_status pks__site_version_open(
   pks__chunk_ref root;
   bool found = false;
   *out = (pks__site_version){.version = find_version(snapshot, pack, number)};
-  if (!out->version) { return pks__fail(error, PKS_NOT_FOUND, "no such version", NULL, PKS_NO_OFFSET); }
+  if (!out->version) {
+    return pks__fail_about(
+      error, PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION, PKS_SUBJECT_NONE, NULL, "the version is not kept"
+    );
+  }
   const pks__id *layout = &out->version->layout;
   pks_status status = pks__layout_read_root(pks__snapshot_pages(snapshot), layout, &out->layout, &out->segments, error);
   if (!status) { status = pks__snapshot_find_chunk(snapshot, layout, PKS__SEGMENT_METADATA, &root, &found, error); }
   if (!status && !found) {
-    status = pks__fail(error, PKS_PURGED, "the segment with the layout is gone", NULL, PKS_NO_OFFSET);
+    status = pks__fail_about(
+      error, PKS_PURGED, PKS_DETAIL_SEGMENT_GONE, PKS_SUBJECT_NONE, NULL, "the segment with the layout is gone"
+    );
   }
   return status ? status : put_last(&out->segments, &root.segment->id, error);
 }

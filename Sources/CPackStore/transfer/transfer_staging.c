@@ -84,7 +84,10 @@ static pks_status take_folder(pks__transfer_staging *incoming, pks_error *error)
     incoming->journal_file = PKS_VFS_NO_FILE;
     if (failure) { return pks__fail_system(error, failure, "cannot lock", path); }
     if (!taken) {
-      return pks__fail(error, PKS_BUSY, "another process is fetching the same version", path, PKS_NO_OFFSET);
+      return pks__fail_about(
+        error, PKS_BUSY, PKS_DETAIL_OTHER_FETCH, PKS_SUBJECT_STORE_FILE, path,
+        "another process is fetching the same version"
+      );
     }
   }
 }
@@ -363,7 +366,7 @@ static pks_status add_chunks(pks__ingest *ingest, const pks__id *ids, uint32_t c
 }
 
 static pks_status bad_segment(const pks__segment *segment, pks_error *error) {
-  return pks__fail(error, PKS_CORRUPT, "segment is not what its name says", segment->name, PKS_NO_OFFSET);
+  return pks__fail(error, PKS_CORRUPT, "has other content than its name", segment->name, PKS_NO_OFFSET);
 }
 
 /// Whether the whole table of a segment has the right sums and makes its id.

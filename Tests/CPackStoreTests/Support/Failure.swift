@@ -10,6 +10,8 @@ struct Failure: Error, CustomStringConvertible {
   var system: Int32
   var needed: UInt64
   var limit: UInt64 = 0
+  var subject = PKS_SUBJECT_NONE
+  var detail = PKS_DETAIL_NONE
 
   var description: String {
     "\(String(cString: pks_status_name(status))): \(text) \(file)" + (system == 0 ? "" : " (errno \(system))")
@@ -25,7 +27,7 @@ func attempt(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   throw Failure(
     status: status, text: error.text.map { String(cString: $0) } ?? "", file: file,
     offset: error.offset == UInt64.max ? nil : error.offset, system: error.system_error, needed: error.needed,
-    limit: error.limit)
+    limit: error.limit, subject: error.subject, detail: error.detail)
 }
 
 /// Calls the core for something that it opens.
