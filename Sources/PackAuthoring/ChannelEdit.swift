@@ -58,10 +58,10 @@ struct ChannelEdit {
     try run { change, snapshot in
       let offers = change[channel]?.plan.offers(of: pack) ?? []
       guard offers.contains(where: { $0.number == version }) else {
-        let offered = offers.isEmpty ? "none of its versions" : offers.map { "\($0.number)" }.joined(separator: ", ")
+        let offered = offers.isEmpty ? "none" : offers.map { "\($0.number)" }.joined(separator: ", ")
         throw PackStoreError(
-          .notFound, "the channel '\(channel)' does not offer version \(version) of '\(pack)'; it offers \(offered)",
-          file: pack.name)
+          .notFound, "the channel '\(channel)' does not offer this version (offered: \(offered))",
+          about: .version(pack, version))
       }
       guard offers.count > 1 else { throw isLast(pack, version, among: snapshot.versions(of: pack)) }
       change.edit(channel) { $0.withdraw(version, of: pack) }
@@ -71,8 +71,8 @@ struct ChannelEdit {
   private func isLast(_ pack: PackID, _ version: UInt64, among kept: [PackVersion]) -> PackStoreError {
     let others = kept.map(\.number).filter { $0 != version }.map { "\($0)" }
     var error = PackStoreError(
-      .invalidArgument, "\(pack)@\(version) is the only version that the channel '\(channel)' offers of the pack",
-      file: pack.name)
+      .invalidArgument, "the only version that the channel '\(channel)' offers of the pack",
+      about: .version(pack, version))
     error.specificRemedy =
       (others.isEmpty ? "" : "promote another one that the site keeps (\(others.joined(separator: ", "))), or ")
       + "unpublish the pack"
@@ -81,7 +81,7 @@ struct ChannelEdit {
 
   func close() throws -> Site.ChannelResult {
     guard channel != .live else {
-      var error = PackStoreError(.invalidArgument, "the channel 'live' cannot be closed", file: site.path.string)
+      var error = PackStoreError(.invalidArgument, "this channel cannot be closed", about: .channel(channel))
       error.specificRemedy = "unpublish its packs"
       throw error
     }

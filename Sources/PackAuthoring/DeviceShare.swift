@@ -17,7 +17,8 @@ public struct DeviceShare: Hashable, Sendable {
   /// - Throws: `invalidArgument` for more than 10,000.
   public init(tenThousandths: UInt32) throws {
     guard tenThousandths <= OfferTerms.everyDevice else {
-      throw PackStoreError(.invalidArgument, "\(tenThousandths) of 10,000 devices is no share: it goes up to 10,000")
+      throw PackStoreError(
+        .invalidArgument, "invalid share of 10,000 devices; use 0 to 10,000", about: .value("\(tenThousandths)"))
     }
     self.tenThousandths = tenThousandths
   }
@@ -28,7 +29,8 @@ public struct DeviceShare: Hashable, Sendable {
   public init(_ text: some StringProtocol) throws {
     guard let value = Self.value(of: text), value <= OfferTerms.everyDevice else {
       throw PackStoreError(
-        .invalidArgument, "'\(text.prefix(20))' is no share of devices: write 5%, 0.25% or 100%")
+        .invalidArgument, "invalid share of devices; use a percentage such as 5%, 0.25% or 100%",
+        about: .value("\(text.prefix(20))"))
     }
     tenThousandths = value
   }

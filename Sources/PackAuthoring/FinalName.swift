@@ -17,7 +17,7 @@ func place(_ draft: FilePlace, at file: FilePlace, replacing: Bool) throws {
   } catch let error as PackStoreError where error.systemError == .notPermitted || error.systemError == .notSupported {
     // No hard links on this disk. A file that another process makes between these two steps is replaced.
     guard !pathExists(file.path) else {
-      throw PackStoreError(.exists, "there is '\(file.text)' already", file: file.text)
+      throw PackStoreError(.exists, "exists already", about: .file(file.text), detail: .fileExists)
     }
     try renameFile(draft, to: file)
   }

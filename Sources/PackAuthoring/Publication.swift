@@ -87,27 +87,27 @@ struct Publication {
   private func checkOptions() throws {
     guard options.keptVersionCount >= 1 else {
       throw PackStoreError(
-        .invalidArgument,
-        "keptVersionCount is \(options.keptVersionCount), but a site keeps one version of a pack at least")
+        .invalidArgument, "\(options.keptVersionCount) is below 1", about: .parameter("keptVersionCount"))
     }
     guard options.deltaCount >= 0 else {
-      throw PackStoreError(.invalidArgument, "deltaCount is \(options.deltaCount), and cannot be negative")
+      throw PackStoreError(.invalidArgument, "\(options.deltaCount) is negative", about: .parameter("deltaCount"))
     }
     guard Store.CompressionLevel.exists(options.encodingLevel) else {
       throw PackStoreError(
-        .invalidArgument, "level is \(options.encodingLevel), but goes \(Store.CompressionLevel.range)")
+        .invalidArgument, "\(options.encodingLevel) is not in \(Store.CompressionLevel.range)",
+        about: .parameter("level"))
     }
     guard (0...100).contains(options.collectionPercent) else {
       throw PackStoreError(
-        .invalidArgument, "collectionPercent is \(options.collectionPercent), but goes from 0 to 100")
+        .invalidArgument, "\(options.collectionPercent) is not in 0 to 100", about: .parameter("collectionPercent"))
     }
     guard (0...100).contains(options.prunedPercentLimit) else {
       throw PackStoreError(
-        .invalidArgument, "prunedPercentLimit is \(options.prunedPercentLimit), but goes from 0 to 100")
+        .invalidArgument, "\(options.prunedPercentLimit) is not in 0 to 100", about: .parameter("prunedPercentLimit"))
     }
     guard (1...22).contains(options.deltaOptions.level) else {
       throw PackStoreError(
-        .invalidArgument, "deltaOptions.level is \(options.deltaOptions.level), but goes from 1 to 22")
+        .invalidArgument, "\(options.deltaOptions.level) is not in 1 to 22", about: .parameter("deltaOptions.level"))
     }
   }
 
@@ -187,7 +187,7 @@ struct Publication {
     var error = PackStoreError(
       .refused,
       "the source lacks \(packs) of \(count) that the channel '\(channel)' offers: \(listed(extra.map(\.name)))",
-      file: site.path.string)
+      about: .site(site.path.string), detail: .removalLimit)
     error.specificRemedy = "set the option prunedPercentLimit to 100 if that is meant"
     throw error
   }
@@ -248,7 +248,7 @@ struct Publication {
     var options = options
     if let product = source.product {
       guard options.product == nil || options.product == product else {
-        throw PackStoreError(.invalidArgument, "what is to be published is of the product '\(product)'")
+        throw PackStoreError(.invalidArgument, "the source belongs to the product '\(product)'")
       }
       // A site that has lost its root is not what the source is, but what its publisher says that it was.
       let snapshot = try site.store.makeSnapshot()

@@ -53,8 +53,8 @@ struct PublishedNumbers: Hashable, Sendable {
   func check(_ version: PackVersion) throws {
     guard let before = packs[version.pack]?[version.number], before != Content(version) else { return }
     var error = PackStoreError(
-      .exists, "\(version) was published before with other content or attributes", file: version.pack.name)
-    error.pack = version.pack
+      .exists, "published before with other content or attributes", about: .version(version.pack, version.number),
+      detail: .otherContent)
     error.specificRemedy =
       "use a version number above \(highest(of: version.pack)): devices may have the earlier version"
     throw error

@@ -46,7 +46,7 @@ extension Site {
       let lock = try isDryRun ? nil : self.folder.lock(waits: options.waitsForOthers)
       defer { withExtendedLifetime(lock) {} }
       guard try !self.folder.channels().isEmpty else {
-        throw PackStoreError(.notFound, "the site has no root yet", file: self.path.string)
+        throw PackStoreError(.notFound, "does not have a root yet", about: .site(self.path.string))
       }
       var change = try SiteChange(
         of: self.store, named: self.store.id, channel: nil, in: self.folder, signedBy: key, options: options, now: now,
@@ -54,8 +54,8 @@ extension Site {
       let others = change.channelStates.filter { !$0.isOwn }.map(\.channel)
       guard others.count < change.channelStates.count else {
         var error = PackStoreError(
-          .untrusted, "no channel of the site is one for the key to sign: it is for others, or a later one replaced it",
-          file: self.path.string)
+          .untrusted, "the key may not sign any channel of the site, or a later key replaced it",
+          about: .site(self.path.string))
         error.specificRemedy = "use the key that signed the site last, or delegate to this one again"
         throw error
       }

@@ -95,7 +95,7 @@ package struct RetiredFiles: Hashable, Sendable {
   }
 
   private static func damage(_ file: String, line: Int) -> PackStoreError {
-    var error = PackStoreError(.corrupt, "line \(line) is not as the site wrote it", file: file)
+    var error = PackStoreError(.corrupt, "line \(line) differs from the format of the site", file: file)
     error.specificRemedy = "remove the file: what it lists then goes with the next publication"
     return error
   }

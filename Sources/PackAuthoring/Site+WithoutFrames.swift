@@ -27,7 +27,7 @@ extension Site {
     _ path: FilePath, to copy: FilePath, isDryRun: Bool = false
   ) async throws -> StripResult {
     try await BlockingExecutor.run {
-      guard exists(at: path) else { throw PackStoreError(.notAStore, "there is no site", file: path.string) }
+      guard exists(at: path) else { throw PackStoreError(.notAStore, "not a site", about: .site(path.string)) }
       return try SiteStrip(path, to: copy, isDryRun: isDryRun).run()
     }
   }
@@ -112,7 +112,8 @@ struct SiteStrip {
 
   func run() throws -> Site.StripResult {
     guard try !pathExists(copy) || namesInFolder(copy).isEmpty else {
-      throw PackStoreError(.exists, "the folder '\(copy)' for the copy is not empty", file: copy.string)
+      throw PackStoreError(
+        .exists, "the folder for the copy is not empty", about: .folder(copy.string), detail: .fileExists)
     }
     for _ in 0..<Self.roundCount {
       let before = try state()
@@ -127,7 +128,7 @@ struct SiteStrip {
       }
       try takeBack()
     }
-    throw PackStoreError(.conflict, "another process published to the site meanwhile", file: path.string)
+    throw PackStoreError(.conflict, "published to by another process since the copy began", about: .site(path.string))
   }
 
   /// What changes with each publication.
@@ -237,7 +238,7 @@ private struct SiteStripRound {
     var done: UInt64 = 0
     while done < length {
       let bytes = try input.bytes(at: done, upTo: 1 << 20)
-      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name) }
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "truncated while it was read", file: name) }
       try output.write(bytes)
       done += UInt64(bytes.count)
     }

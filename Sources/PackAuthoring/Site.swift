@@ -36,7 +36,7 @@ public final class Site: Sendable {
     let snapshot = try store.makeSnapshot()
     if try !folder.isSite, !snapshot.isSite {
       guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
-        var error = PackStoreError(.notAStore, "the folder is a store of its own, and no site", file: path.string)
+        var error = PackStoreError(.notAStore, "a store of its own, not a site", about: .site(path.string))
         error.specificRemedy = "name another folder for the site"
         throw error
       }
@@ -52,7 +52,7 @@ public final class Site: Sendable {
   ///   throws.
   public convenience init(existingAt path: FilePath) throws {
     guard Self.exists(at: path) else {
-      throw PackStoreError(.notAStore, "there is no site", file: path.string)
+      throw PackStoreError(.notAStore, "not a site", about: .site(path.string), detail: .noControlFile)
     }
     try self.init(at: path)
   }

@@ -15,7 +15,7 @@ extension SiteFolder {
   ) throws -> SignedSiteRoot? {
     guard let signed = try readRoot(of: channel, acceptsDamage: acceptsDamage) else {
       guard !acceptsDamage || !(key.map { namesAnotherKey(of: channel, than: $0) } ?? false) else {
-        var error = PackStoreError(.untrusted, "the site's root is damaged, and names another key", file: path.string)
+        var error = PackStoreError(.untrusted, "its root is damaged and names another key", about: .site(path.string))
         error.specificRemedy = "use the key that signed the site; if that is this one, remove the root first"
         throw error
       }
@@ -24,8 +24,8 @@ extension SiteFolder {
     if let key { try require(key, toFollow: signed) }
     guard product == nil || product == signed.root.product else {
       var error = PackStoreError(
-        .invalidArgument, "the site is of the product '\(signed.root.product)'", file: path.string)
-      error.specificRemedy = "publish other products to sites of their own: clients would refuse this one"
+        .invalidArgument, "belongs to the product '\(signed.root.product)'", about: .site(path.string))
+      error.specificRemedy = "publish other products to sites of their own, because clients would refuse this one"
       throw error
     }
     return signed
@@ -74,19 +74,19 @@ extension SiteFolder {
 
   /// Clients of the site must take what the key signs.
   private func require(_ key: SiteKey, toFollow signed: SignedSiteRoot) throws {
-    guard let before = signed.authority else { throw otherKey("the site is not signed") }
+    guard let before = signed.authority else { throw otherKey("not signed") }
     let next = try key.authority(for: signed.root.product)
     guard next.firstKey == before.firstKey, next.rootKeys.contains(before.rootKey) else {
-      throw otherKey("the site is signed by another key, \(before.rootKey)")
+      throw otherKey("signed by another key, \(before.rootKey)")
     }
     guard next.delegation.serial >= before.delegation.serial else {
-      throw otherKey("the key was replaced: a later one has signed the site")
+      throw otherKey("signed by a later key than this one")
     }
   }
 
   private func otherKey(_ reason: String) -> PackStoreError {
-    var error = PackStoreError(.untrusted, reason, file: path.string)
-    error.specificRemedy = "use the key that signed it: its clients would refuse any other"
+    var error = PackStoreError(.untrusted, reason, about: .site(path.string))
+    error.specificRemedy = "use the key that signed it, because clients refuse any other"
     return error
   }
 
@@ -101,7 +101,7 @@ extension SiteFolder {
       error.specificRemedy =
         "repair the site by Site.repair, with a key that was made for the channel; or remove the file, and promote again what the"
         + " channel is to offer"
-      error.topic = .damagedRoot
+      error.detail = .damagedRoot
       throw error
     }
   }
@@ -120,10 +120,9 @@ extension SiteFolder {
   func requireNewRoot(_ options: Site.PublishOptions) throws {
     guard options.product == nil || options.expiry == .asBefore else { return }
     var error = PackStoreError(
-      .invalidArgument, "the site has lost its root, and with it what product it is of and when it expires",
-      file: path.string)
+      .invalidArgument, "the root is lost, and with it the product and the expiry", about: .site(path.string),
+      detail: .lostRoot)
     error.specificRemedy = "set the options product and expiry to what they were"
-    error.topic = .lostRoot
     throw error
   }
 }

@@ -94,7 +94,8 @@ struct SiteFolder: Sendable {
     let channels = try channels()
     guard !channels.contains(channel) else { return }
     throw PackStoreError(
-      .notFound, "the site has no channel '\(channel)'; channels: \(listed(channels.map(\.name)))", file: path.string)
+      .notFound, "the site does not have this channel (channels: \(listed(channels.map(\.name))))",
+      about: .channel(channel))
   }
 
   func readRoot(of channel: SiteChannel = .live) throws -> SignedSiteRoot? {
@@ -103,7 +104,7 @@ struct SiteFolder: Sendable {
       let signed = try SignedSiteRoot(decoding: bytes, file: place(of: .root(channel)).text)
       guard signed.root.channel == channel else {
         throw PackStoreError(
-          .corrupt, "the root is of the channel '\(signed.root.channel)'", file: place(of: .root(channel)).text)
+          .corrupt, "the root belongs to the channel '\(signed.root.channel)'", file: place(of: .root(channel)).text)
       }
       return signed
     } catch let error as PackStoreError where error.code == .notFound { return nil }

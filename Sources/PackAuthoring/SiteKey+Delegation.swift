@@ -77,14 +77,14 @@ extension SiteKey {
     let key = isNew ? SiteKey() : try SiteKey(contentsOf: file)
     let before = key.delegation
     guard isNew || before != nil else {
-      var error = PackStoreError(.invalidArgument, "the file '\(file)' holds a root key", file: file.string)
+      var error = PackStoreError(.invalidArgument, "contains a root key", file: file.string)
       error.specificRemedy = "name a new file for the release key"
       throw error
     }
     let last = [before?.serial, root.highestSerial].compactMap { $0 }.max()
     let serial = SiteRoot.nextSequence(after: last, at: now)
     guard serial <= PackVersion.lastNumber else {
-      throw PackStoreError(.invalidArgument, "the root key has given its last serial", file: rootFile.string)
+      throw PackStoreError(.invalidArgument, "the root key has used up its serial numbers", file: rootFile.string)
     }
     let next = try key.delegated(
       by: root, serial: serial, madeAt: now,

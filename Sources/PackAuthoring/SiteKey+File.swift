@@ -12,16 +12,14 @@ extension SiteKey {
   public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
-      var error = PackStoreError(
-        .untrusted, "others can read the file '\(file)' with the secret key", file: file.string)
+      var error = PackStoreError(.untrusted, "other users can read the file with the secret key", file: file.string)
       error.specificRemedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
       throw error
     }
     let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
     do {
-      try self.init(text: String(decoding: bytes, as: UTF8.self), finding: "the file '\(file)' has no secret key")
+      try self.init(text: String(decoding: bytes, as: UTF8.self), in: file.string)
     } catch var error as PackStoreError where error.code == .corrupt {
-      error.file = file.string
       error.specificRemedy = "name a file that 'packstore keygen' or 'packstore delegate' made"
       throw error
     }
@@ -39,7 +37,7 @@ extension SiteKey {
       do {
         count = try buffer.withUnsafeMutableBytes { try descriptor.read(into: $0) }
       } catch let error as Errno {
-        throw PackStoreError(.ioError, "cannot read the secret key from \(name) (\(error))")
+        throw PackStoreError(.ioError, "cannot read the secret key (\(error))", file: name)
       }
       guard count > 0 else { break }
       bytes += buffer[..<count]
@@ -53,7 +51,7 @@ extension SiteKey {
   /// - Throws: `corrupt` when it is something else.
   public init(text: String, source: String) throws {
     do {
-      try self.init(text: text, finding: "no secret key in \(source)")
+      try self.init(text: text, in: source)
     } catch var error as PackStoreError where error.code == .corrupt {
       error.specificRemedy = "give it the content of a key file, which begins with the line '\(Self.firstLine)'"
       throw error
@@ -62,11 +60,11 @@ extension SiteKey {
 
   /// Reads the text of a key file. Editors, shells and secret stores may have changed the ends of its lines.
   ///
-  /// - Parameter finding: the first part of an error's reason, before the fault.
-  private init(text: String, finding: String) throws {
+  /// - Parameter source: the file, or another object that contains the text, for errors.
+  private init(text: String, in source: String) throws {
     let text = Self.normalizedFileText(text)
     guard let key = Self(fileText: text) else {
-      throw PackStoreError(.corrupt, "\(finding): \(Self.fault(inFileText: text))")
+      throw PackStoreError(.corrupt, "not a secret key, because \(Self.fault(inFileText: text))", file: source)
     }
     self = key
   }
@@ -87,7 +85,7 @@ extension SiteKey {
   }
 
   static func fileExists(_ file: FilePath) -> PackStoreError {
-    PackStoreError(.exists, "there is a file '\(file)' already", file: file.string)
+    PackStoreError(.exists, "exists already", about: .file(file.string), detail: .fileExists)
   }
 
   /// Writes the key in place of a key file.

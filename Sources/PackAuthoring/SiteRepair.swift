@@ -92,12 +92,11 @@ struct SiteRepair {
 
   private func checkSite() throws {
     guard try folder.isSite else {
-      throw PackStoreError(.notAStore, "not a site", file: path.string)
+      throw PackStoreError(.notAStore, "not a site", about: .site(path.string))
     }
     guard try !folder.isWithoutFrames else {
       var error = PackStoreError(
-        .invalidArgument, "the folder is a copy of a site without frames, which says nothing of what is damaged",
-        file: path.string)
+        .invalidArgument, "a copy of a site without frames, which does not show damage", about: .site(path.string))
       error.specificRemedy = "repair the site that it was copied from"
       throw error
     }

@@ -26,7 +26,7 @@ final class TarWriter {
     while left > 0 {
       let bytes = try file.bytes(
         at: header.byteCount - left, upTo: Int(min(left, UInt64(Self.bufferByteCount))))
-      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name) }
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "truncated while it was read", file: name) }
       try write(bytes)
       left -= UInt64(bytes.count)
     }

@@ -70,8 +70,7 @@ struct Unpublication {
     for state in change.channelStates where !state.isOwn {
       guard let pack = packs.first(where: { !state.plan.offers(of: $0).isEmpty }) else { continue }
       var error = PackStoreError(
-        .untrusted, "the key may not sign the channel '\(state.channel)', which offers '\(pack)'",
-        file: site.path.string)
+        .untrusted, "the key may not sign the channel '\(state.channel)', which offers the pack", about: .pack(pack))
       error.specificRemedy = "use a key that may, or take the pack off the other channels one by one"
       throw error
     }
@@ -85,9 +84,8 @@ struct Unpublication {
       let channels = change.channelStates.filter { !$0.plan.offers(of: pack).isEmpty }.map(\.channel)
       guard !channels.isEmpty, !channels.contains(channel) else { continue }
       throw PackStoreError(
-        .notFound,
-        "the channel '\(channel)' does not offer '\(pack)'; channels that do: \(listed(channels.map(\.name)))",
-        file: pack.name)
+        .notFound, "the channel '\(channel)' does not offer it (channels that do: \(listed(channels.map(\.name))))",
+        about: .pack(pack), detail: .noPack)
     }
   }
 }

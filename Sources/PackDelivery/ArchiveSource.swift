@@ -20,7 +20,7 @@ package final class ArchiveSource: SiteSource {
       file = try InputFile(FilePath(path))
       index = try Self.readIndex(file, place)
     } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
-      throw DeliveryError(.noSite, "there is no archive", at: place)
+      throw DeliveryError(.noSite, "the archive does not exist", at: place)
     } catch let error as PackStoreError where error.code == .corrupt {
       var damage = DeliveryError(.corrupt, error.reason, at: place, offset: error.offset)
       damage.specificRemedy = error.specificRemedy
@@ -43,9 +43,9 @@ package final class ArchiveSource: SiteSource {
   package func readWhole(
     _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
   ) async throws -> WholeFile? {
-    guard let member = member(path) else { throw changed(path, "the archive has no such file") }
+    guard let member = member(path) else { throw changed(path, "missing in the archive") }
     guard member.byteCount <= UInt64(limit) else {
-      throw DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: place(of: path))
+      throw DeliveryError(.badResponse, "longer than \(formatBytes(limit))", at: place(of: path))
     }
     let file = SiteFile(path, byteCount: member.byteCount)
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(member.byteCount), alignment: 16)
@@ -63,10 +63,10 @@ package final class ArchiveSource: SiteSource {
   }
 
   private func fill(_ buffer: TransferBuffer, from file: SiteFile, at offset: UInt64) throws {
-    guard let member = member(file.path) else { throw changed(file.path, "the archive has no such file") }
+    guard let member = member(file.path) else { throw changed(file.path, "missing in the archive") }
     // Where the next member lies is no business of a reader of this one.
     guard offset <= member.byteCount, UInt64(buffer.count) <= member.byteCount - offset else {
-      throw changed(file.path, "the file is shorter than the site says")
+      throw changed(file.path, "shorter than the site records")
     }
     let isWhole: Bool
     do {
@@ -74,7 +74,7 @@ package final class ArchiveSource: SiteSource {
     } catch {
       throw DeliveryError(cannotRead: error, at: location, offset: member.offset + offset)
     }
-    guard isWhole else { throw changed(file.path, "the archive is shorter than before") }
+    guard isWhole else { throw changed(file.path, "the archive became shorter") }
   }
 
   private func changed(_ path: String, _ reason: String) -> SourceFault {

@@ -6,7 +6,7 @@ public import PackStore
 public struct DeliveryError: Error, Hashable, Sendable {
   public var code: Code
 
-  /// What went wrong, in a few English words.
+  /// The fault, in a few English words that follow the name of the location.
   public var reason: String
 
   /// The URL or path of the file concerned, or of the site. A URL has no user's name and password, and `?...` in place of
@@ -25,6 +25,9 @@ public struct DeliveryError: Error, Hashable, Sendable {
   }
 
   package var limit: Limit?
+
+  /// Whether the place lacks the root that a site would have there.
+  package private(set) var isMissingRoot = false
 
   /// Whether the server refused a request for lack of an authorization.
   package var needsAuthorization = false
@@ -57,20 +60,26 @@ extension DeliveryError {
   ) {
     let place = channel.map { "the channel '\($0)'" } ?? "the archive"
     let others = offered.map(String.init).joined(separator: ", ")
-    self.init(.noPack, "\(place) does not offer version \(number) of '\(pack)'; it offers \(others)", at: location)
+    self.init(
+      .noPack, "\(place) does not offer version \(number) of '\(pack)' (offered: \(others))", at: location)
     self.pack = pack
     specificRemedy =
-      "from a site come only versions that the channel offers: name another store that has this one, or ask the publisher"
-      + " to promote it again"
+      "name another store that has this version, or ask the publisher to promote it again"
   }
 
-  /// A file of a folder or an archive that cannot be read, or is none.
+  /// A place without a root.
+  package init(noRoot path: String, at location: String) {
+    self.init(.noSite, "not a site (the file '\(path)' does not exist)", at: location)
+    isMissingRoot = true
+  }
+
+  /// A file of a folder or an archive that cannot be read, or is not a file.
   init(cannotRead error: any Error, at location: String, offset: UInt64? = nil) {
     guard let error = error as? PackStoreError else {
-      self.init(.ioError, "cannot read (\(error))", at: location, offset: offset)
+      self.init(.ioError, "cannot read the file (\(error))", at: location, offset: offset)
       return
     }
-    let cause = error.systemError.map { " (\($0))" } ?? ""
+    let cause = error.systemError.map { ": \($0)" } ?? ""
     self.init(.ioError, error.reason + cause, at: location, offset: offset)
   }
 }
@@ -142,20 +151,16 @@ extension DeliveryError.Code: CustomStringConvertible {
 }
 
 extension DeliveryError: CustomStringConvertible {
-  /// One sentence: what, where, and what to do.
-  public var description: String { remedy.map { "\(finding): \($0)" } ?? finding }
+  /// One line, `object: fault; remedy`.
+  public var description: String { remedy.map { "\(finding); \($0)" } ?? finding }
 
-  /// What and where.
+  /// The object and the fault.
   public var finding: String {
-    let place = location.flatMap { reason.contains("'\($0)'") ? nil : $0 }
-    switch (place, offset) {
-    case (nil, nil): return reason
-    case (nil, let offset?): return "\(reason) at byte \(offset)"
-    case (let place?, let offset): return "\(reason) at \(place)" + (offset.map { ", byte \($0)" } ?? "")
-    }
+    guard let location else { return reason }
+    return "'\(location)'" + (offset.map { ", byte \($0)" } ?? "") + ": \(reason)"
   }
 
-  /// What to do about it, in terms of this library; nil where the finding says it all.
+  /// What to do about it, in terms of this library; `nil` if the finding is enough.
   public var remedy: String? {
     if let specificRemedy { return specificRemedy }
     if let limit { return remedy(for: limit) }
@@ -164,17 +169,17 @@ extension DeliveryError: CustomStringConvertible {
     case .noHTTP: "build PackStore with its trait Delivery, or pull from a folder or an archive"
     case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"
     case .unreachable: "try again later; what came so far is kept"
-    case .badResponse: "try again later; if it stays so, tell the publisher of the site"
+    case .badResponse: "try again later; if the error persists, report it to the publisher of the site"
     case .siteChanged: "try again when the site is complete"
-    case .corrupt: "try again; if it stays so, tell the publisher of the site"
+    case .corrupt: "try again; if the error persists, report it to the publisher of the site"
     case .newerFormat: "update PackStore"
     case .otherDraft: "use the version of PackStore that published it, or have it published again"
     case .notSigned: "set PullOptions.allowsUnsigned to take a folder that is not signed"
     case .otherKey: "ask the publisher whether the key was replaced, before you trust another one"
-    case .closedChannel: "follow another channel of the site; what is here stays"
+    case .closedChannel: "follow another channel of the site; the installed packs stay"
     case .otherChannel: "ask the publisher to put each root in its place again"
     case .forkedRoot: "ask the publisher: the key may be stolen"
-    case .fromTheFuture: "see whether the clock is right, and ask the publisher"
+    case .fromTheFuture: "check the clock, and ask the publisher"
     case .tooOld: "try again later, or ask the publisher"
     case .expired: "ask the publisher for a newer one"
     default: nil
@@ -193,7 +198,7 @@ extension DeliveryError: CustomStringConvertible {
   }
 }
 
-/// What `localizedDescription` shows: the same English sentence as ``DeliveryError/description``.
+/// What `localizedDescription` shows: the same English line as ``DeliveryError/description``.
 extension DeliveryError: LocalizedError {
   public var errorDescription: String? { description }
   public var failureReason: String? { finding }

@@ -37,7 +37,7 @@ package final class FolderSource: SiteSource {
       do {
         return try file.contents(limit: limit)
       } catch let error as PackStoreError where error.code == .corrupt {
-        throw DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: self.place(of: path))
+        throw DeliveryError(.badResponse, "longer than \(formatBytes(limit))", at: self.place(of: path))
       } catch {
         throw DeliveryError(cannotRead: error, at: self.place(of: path))
       }
@@ -48,10 +48,10 @@ package final class FolderSource: SiteSource {
 
   private func noSite(_ path: String) -> DeliveryError {
     guard !pathExists(folder) else {
-      return DeliveryError(.noSite, "there is no site (no file '\(path)')", at: location)
+      return DeliveryError(noRoot: path, at: location)
     }
     let shown = withoutSecrets(name)
-    var error = DeliveryError(.noSite, "no folder '\(shown)' exists", at: shown)
+    var error = DeliveryError(.noSite, "the folder does not exist", at: shown)
     error.specificRemedy = urlWithMissingScheme(name).map { "for a server, write \($0)" }
     return error
   }
@@ -70,7 +70,7 @@ package final class FolderSource: SiteSource {
     } catch {
       throw DeliveryError(cannotRead: error, at: place(of: file.path), offset: offset)
     }
-    guard isWhole else { throw changed(file.path, "the file is shorter than the site says") }
+    guard isWhole else { throw changed(file.path, "shorter than the site records") }
   }
 
   /// A link in the site is refused: only the one that leads to the site's folder was chosen by the one who named it.
@@ -78,7 +78,7 @@ package final class FolderSource: SiteSource {
     do {
       return try InputFile(path, in: folder)
     } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
-      throw changed(path, "there is no such file")
+      throw changed(path, "does not exist")
     } catch {
       throw DeliveryError(cannotRead: error, at: place(of: path))
     }

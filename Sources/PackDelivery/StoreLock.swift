@@ -7,10 +7,11 @@ extension FileLock {
   ///   it; what ``init(_:waits:reason:)`` throws.
   convenience init(lockOfStore store: FilePath, _ name: String, waits: Bool, reason: String) throws {
     do {
-      try self.init(FilePlace(name, in: store), waits: waits, reason: reason)
+      try self.init(FilePlace(name, in: store), waits: waits, reason: reason, about: .store(store.string))
     } catch let error as PackStoreError where error.isRefusal {
       throw PackStoreError(
-        .readOnly, "the directory of the store may not be written", file: store.string, systemError: error.systemError)
+        .readOnly, "its directory cannot be written", about: .store(store.string), detail: .notWritable,
+        systemError: error.systemError)
     }
   }
 }

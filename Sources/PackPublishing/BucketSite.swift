@@ -193,11 +193,11 @@ public struct BucketSite: SiteHost {
         return try await body(try folder.openSite(of: image.image))
       } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher went on, or it is lost
     }
-    throw DeliveryError(.siteChanged, "the site changes all the time", at: location)
+    throw DeliveryError(.siteChanged, "changed again and again while it was read", at: location)
   }
 
   private func noSite() -> DeliveryError {
-    var error = DeliveryError(.noSite, "there is no site with a ledger", at: location)
+    var error = DeliveryError(.noSite, "not a site with a ledger", at: location)
     error.specificRemedy = "publish to it first; see whether prefix and ledger are right"
     return error
   }
@@ -244,7 +244,7 @@ public struct BucketSite: SiteHost {
         } catch Ledger.Refusal.beingDeleted(let key, let end) {
           try await wait(for: key, until: end)
         } catch Ledger.Refusal.tooManyJobs {
-          throw PackStoreError(.busy, "\(Ledger.jobLimit) jobs are publishing to the site '\(location)'")
+          throw PackStoreError(.busy, "\(Ledger.jobLimit) jobs are publishing to the site", about: .site(location))
         }
       }
       throw overtaken()
@@ -252,7 +252,7 @@ public struct BucketSite: SiteHost {
   }
 
   private func overtaken() -> PackStoreError {
-    PackStoreError(.busy, "another process is publishing to the site '\(location)'")
+    PackStoreError(.busy, "another process is publishing to the site", about: .site(location), detail: .otherWriter)
   }
 
   /// A file that was given up is wanted again while requests to delete it may still arrive.
@@ -260,8 +260,8 @@ public struct BucketSite: SiteHost {
     let now = try await storage.now()
     guard waitsForOthers else {
       throw PackStoreError(
-        .busy,
-        "'\(key)' of the site '\(location)' is being deleted, and can be stored again in \(max(end - now, 0)) seconds")
+        .busy, "'\(key)' is being deleted, and can be stored again in \(max(end - now, 0)) seconds",
+        about: .site(location))
     }
     try await clock.sleep(.seconds(min(max(end - now, 1), 60)))
   }
@@ -332,7 +332,8 @@ public struct BucketSite: SiteHost {
       do {
         return try await body()
       } catch let error as PackStoreError where error.code == .purged {
-        guard let image = base.image?.image, case .segment(let missing)? = error.file.flatMap({ SitePath($0) }),
+        guard let image = base.image?.image,
+          case .segment(let missing)? = error.subject?.path.flatMap({ SitePath($0) }),
           content.insert(missing).inserted
         else { throw error }
         content.formUnion(image.tabledSegments.filter { image.files[.site(.frames($0))] == nil })
@@ -401,12 +402,12 @@ public struct BucketSite: SiteHost {
   private func requireNotBefore(_ mirror: WorkFolder.Mirror?, _ image: SignedSiteImage) throws {
     guard let mirror else { return }
     guard mirror.site == image.image.site else {
-      var error = PackStoreError(.invalidArgument, "the work folder is a copy of another site", file: location)
+      var error = PackStoreError(.invalidArgument, "the work folder is a copy of another site", about: .site(location))
       error.specificRemedy = "use another work folder for this one"
       throw error
     }
     guard let fault = mirror.fault(of: image) else { return }
-    var error = PackStoreError(.stale, fault, file: location)
+    var error = PackStoreError(.stale, fault, about: .site(location))
     error.specificRemedy =
       "see who put an older ledger back; to go on from it all the same, use another work folder"
     throw error
@@ -427,7 +428,7 @@ public struct BucketSite: SiteHost {
   /// A folder that is a copy of a site may be the last one: no new site takes its place.
   private func noLedger(_ mirror: WorkFolder.Mirror) -> PackStoreError {
     var error = PackStoreError(
-      .stale, "there is no ledger, but the work folder has seen image \(mirror.number)", file: location)
+      .stale, "the ledger is missing, but the work folder has seen image \(mirror.number)", about: .site(location))
     error.specificRemedy =
       "see whether prefix and ledger are right, and what became of it; to make a new site there, use another work folder"
     return error
@@ -438,9 +439,9 @@ public struct BucketSite: SiteHost {
     guard abs(lead) > Self.clockTolerance, !ignoresClock else { return }
     var error = PackStoreError(
       .invalidArgument,
-      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") that of the storage",
-      file: location)
-    error.specificRemedy = "set it right: roots are dated by it, and clients judge them by their dates"
+      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") the storage's clock",
+      about: .site(location))
+    error.specificRemedy = "set the clock right, because clients judge roots by their dates"
     throw error
   }
 
@@ -454,7 +455,7 @@ public struct BucketSite: SiteHost {
     guard let finding = result.findings.first(where: { $0.isNeeded && $0.fault != nil }), let fault = finding.fault
     else { return }
     var error = PackStoreError(
-      .refused, "the storage of '\(location)' is not fit for publishing: \(finding.subject): \(fault)", file: location)
+      .refused, "the storage is not fit for publishing (\(finding.subject): \(fault))", about: .site(location))
     error.specificRemedy = finding.consequence
     throw error
   }
@@ -464,7 +465,8 @@ public struct BucketSite: SiteHost {
   private func requireNoStranger(_ job: BucketJob) async throws {
     guard try await !job.servedRoots([.live]).isEmpty else { return }
     guard try await !job.ledgerHasSite() else { throw Ledger.Refusal.otherImage }
-    var error = PackStoreError(.exists, "there is a site without a ledger, which was copied there", file: location)
+    var error = PackStoreError(
+      .exists, "a site without a ledger exists there, which was copied", about: .site(location))
     error.specificRemedy = "publish below another prefix, or go on with copying the folder that it comes from"
     throw error
   }
@@ -509,9 +511,9 @@ private struct LostObject {
     key = missing.key
     guard count < Self.countLimit else {
       var error = PackStoreError(
-        .corrupt, "an object that the site needs is gone from the storage", file: "\(location): \(missing.key)")
+        .corrupt, "an object that the site needs is missing in the storage", file: "\(location): \(missing.key)")
       error.specificRemedy =
-        "put it back from a backup or an older version of the object, or publish to another prefix; see that no rule of the"
+        "put it back from a backup or an older version of the object, or publish to another prefix; check that no rule of the"
         + " bucket deletes objects"
       throw error
     }

@@ -219,12 +219,12 @@ import PackFormats
       let place = "\(options.host):\(options.port)"
       switch Errno(rawValue: error.errnoCode) {
       case .addressInUse:
-        var refusal = PackStoreError(.busy, "another program listens at \(place)")
+        var refusal = PackStoreError(.busy, "another program listens there", about: .value(place))
         refusal.specificRemedy = "name another port with '--port', or 0 for any"
         return refusal
       case .permissionDenied:
-        return PackStoreError(.ioError, "ports below 1024, such as that of \(place), are for the system")
-      case let other: return PackStoreError(.ioError, "cannot listen at \(place) (\(other))")
+        return PackStoreError(.ioError, "ports below 1024 are reserved for the system", about: .value(place))
+      case let other: return PackStoreError(.ioError, "cannot listen (\(other))", about: .value(place))
       }
     }
   }

@@ -68,9 +68,8 @@ extension Snapshot.Asset {
     try checkFits(range)
     guard range.count <= buffer.count else {
       throw PackStoreError(
-        .invalidArgument,
-        "a buffer of \(buffer.count) bytes is too small for the \(range.count) that are to be read of '\(path)'",
-        file: path)
+        .invalidArgument, "a buffer of \(buffer.count) bytes is too small for a range of \(range.count)",
+        about: .path(path))
     }
     try read(UInt64(bitPattern: Int64(range.lowerBound)), range.count, into: buffer.baseAddress)
     return range.count
@@ -138,14 +137,13 @@ extension Snapshot.Asset {
   }
 
   func notAFile() -> PackStoreError {
-    PackStoreError(.wrongKind, "'\(path)' is a \(kind.rawValue), and no file", file: path)
+    PackStoreError(.wrongKind, "a \(kind.rawValue), not a file", about: .path(path))
   }
 
   func outside(_ range: Range<Int>) -> PackStoreError {
     PackStoreError(
-      .invalidArgument,
-      "the range \(range.lowerBound)..<\(range.upperBound) is not in '\(path)', which has \(byteCount) bytes",
-      file: path)
+      .invalidArgument, "the range \(range.lowerBound)..<\(range.upperBound) is not within its \(byteCount) bytes",
+      about: .path(path))
   }
 
   private func read(_ offset: UInt64, _ count: Int, into memory: UnsafeMutableRawPointer?) throws {

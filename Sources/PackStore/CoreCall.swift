@@ -30,14 +30,15 @@ func naming<Result>(_ store: FilePath, _ body: () throws -> Result) throws -> Re
 }
 
 extension PackStoreError {
-  /// The same about a store, where that is what helps.
+  /// Adds the path of a store to an error about it, and for a full disk the store itself.
   func naming(_ store: FilePath) -> PackStoreError {
     var error = self
+    if subject == .store(nil) { error.subject = .store(store.string) }
     switch code {
-    case .busy: error.file = store.string
+    case .busy: error.subject = .store(store.string)
     case .noSpace:
-      error.reason = "there is no room on the disk of the store"
-      error.file = store.string
+      error.reason = "no room on its disk"
+      error.subject = .store(store.string)
       let room = neededByteCount.map { " for \(formatBytes(Int(clamping: $0)))" } ?? ""
       error.specificRemedy = "make room\(room) there"
     default: break

@@ -20,7 +20,7 @@ struct ExtractPath: Sendable {
     let slash = path.lastIndex(of: UInt8(ascii: "/"))
     nameStart = max(slash.map { $0 + 1 } ?? 0, start)
     guard start < path.count, parts(of: path[start...]).allSatisfy(isName) else {
-      throw PackStoreError(.corrupt, "an asset has a path that cannot be", file: text)
+      throw PackStoreError(.corrupt, "the asset has an impossible path", about: .path(text))
     }
   }
 
@@ -30,7 +30,7 @@ struct ExtractPath: Sendable {
     start = 0
     nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
     guard parts(of: path).allSatisfy(isName) else {
-      throw PackStoreError(.invalidArgument, "no file can have the path", file: text)
+      throw PackStoreError(.invalidArgument, "invalid path of a file", about: .path(text))
     }
   }
 

@@ -14,7 +14,7 @@ extension Store {
     /// Whether data in the cache folder is damaged, rather than missing: ``code`` is `purged` for both.
     public let isCachedDamage: Bool
 
-    /// What is wrong, in a few English words.
+    /// The fault, in a few English words that follow the name of the file.
     public let reason: String
 
     /// The store's file, such as `segments/3f2a`.
@@ -56,9 +56,9 @@ extension Store {
 }
 
 extension Store.Fault: CustomStringConvertible {
-  /// One line: what it hurts, what it is, and where.
+  /// One line: the damaged asset, the place and the fault.
   ///
-  ///     Tutorial@3 Videos/intro.m4v: checksum mismatch in segments/3f2a at byte 4096
+  ///     Tutorial@3 Videos/intro.m4v: segments/3f2a, byte 4096: checksum mismatch
   public var description: String { victim.map { "\($0): \(finding)" } ?? finding }
 
   private var victim: String? {
@@ -67,7 +67,7 @@ extension Store.Fault: CustomStringConvertible {
   }
 
   private var finding: String {
-    let place = file.map { " in \($0)" + (offset.map { " at byte \($0)" } ?? "") } ?? ""
-    return reason + place + (systemError.map { ": \($0)" } ?? "")
+    let place = file.map { $0 + (offset.map { ", byte \($0)" } ?? "") + ": " } ?? ""
+    return place + reason + (systemError.map { ": \($0)" } ?? "")
   }
 }

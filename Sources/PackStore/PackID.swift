@@ -10,8 +10,8 @@ public struct PackID: Hashable, Sendable {
   /// - Throws: `invalidArgument` for anything else than what ``PackID`` describes.
   public init(validating name: String) throws {
     guard Self.isValid(name) else {
-      var error = PackStoreError(.invalidArgument, "no pack can have the name", file: name)
-      error.specificRemedy = "take 1 to 128 letters, digits, '-', '_' and '.', beginning with neither '-' nor '.'"
+      var error = PackStoreError(.invalidArgument, "invalid name of a pack", about: .value(name))
+      error.specificRemedy = "use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter, a digit or '_'"
       throw error
     }
     self.name = name
@@ -38,7 +38,7 @@ extension PackID: ExpressibleByStringLiteral {
   /// its first run. No other string gets here, as nothing but a literal is a `StaticString`; see ``init(validating:)``.
   public init(stringLiteral literal: StaticString) {
     name = literal.description
-    precondition(Self.isValid(name), "no pack can have the name '\(name)'")
+    precondition(Self.isValid(name), "invalid name of a pack: '\(name)'")
   }
 }
 

@@ -1,4 +1,4 @@
-/// What `localizedDescription` shows: the same English sentence as ``PackStoreError/description``.
+/// What `localizedDescription` shows: the same English line as ``PackStoreError/description``.
 extension PackStoreError: LocalizedError {
   public var errorDescription: String? { description }
   public var failureReason: String? { finding }

@@ -19,9 +19,8 @@ extension Store {
         name.utf8.count <= Self.byteCountLimit
       else {
         throw PackStoreError(
-          .invalidArgument,
-          "no product can have the name '\(name)': it has 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or digit"
-        )
+          .invalidArgument, "invalid name of a product", about: .value("\(name)"),
+          remedy: "use 1 to 64 of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit")
       }
       self.name = String(name)
     }

@@ -35,13 +35,14 @@ extension Store.Selection {
   /// - Throws: `invalidArgument` when there is none or there are too many, and for a path that a C string cannot hold.
   func coreEntries() throws -> [Entry] {
     guard !entries.isEmpty else {
-      throw PackStoreError(.invalidArgument, "nothing is selected", file: folder.string)
+      throw PackStoreError(.invalidArgument, "nothing is selected", about: .folder(folder.string))
     }
     guard UInt32(exactly: entries.count) != nil else {
-      throw PackStoreError(.invalidArgument, "more than 4,294,967,295 paths are selected", file: folder.string)
+      throw PackStoreError(
+        .invalidArgument, "more than 4,294,967,295 paths are selected", about: .folder(folder.string), detail: .limit)
     }
     for entry in entries where entry.path.utf8.contains(0) || entry.source.utf8.contains(0) {
-      throw PackStoreError(.invalidArgument, "a path holds a NUL", file: entry.path)
+      throw PackStoreError(.invalidArgument, "contains a NUL", about: .path(entry.path))
     }
     return entries.sorted { ExactText($0.path) < ExactText($1.path) }
   }

@@ -12,14 +12,13 @@ extension Store.Cache {
     #if canImport(Darwin)
       // No machine that this was developed on compiles these lines.
       guard let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first else {
-        throw PackStoreError(.notFound, "this user has no folder for caches")
+        throw PackStoreError(.notFound, "this user does not have a folder for caches")
       }
       return FilePath(caches.path).appending(name)
     #else
       if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") { return FilePath(caches).appending(name) }
       guard let home = environment["HOME"], home.hasPrefix("/") else {
-        var error = PackStoreError(
-          .notFound, "there is no folder for caches: neither XDG_CACHE_HOME nor HOME says where")
+        var error = PackStoreError(.notFound, "neither XDG_CACHE_HOME nor HOME names a folder for caches")
         error.specificRemedy = "set XDG_CACHE_HOME, or name a folder"
         throw error
       }

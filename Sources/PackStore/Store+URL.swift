@@ -6,7 +6,7 @@ extension FilePath {
   /// - Throws: `invalidArgument` for any other URL.
   public init(fileURL url: URL) throws {
     guard url.isFileURL, !url.path.isEmpty else {
-      throw PackStoreError(.invalidArgument, "the URL does not mean a file on this machine", file: url.absoluteString)
+      throw PackStoreError(.invalidArgument, "not a URL of a file on this machine", about: .value(url.absoluteString))
     }
     self.init(url.path)
   }

@@ -1,18 +1,20 @@
 extension Transaction {
-  /// The core's error about a pack with the facts that this transaction knows: at which version the pack is held, whose it
-  /// is, how high it was.
+  /// Adds to the core's error about a pack the facts that this transaction has: the version at which the pack is held, its
+  /// origin, its highest version.
   package func explain(_ error: any Error, of id: PackID) -> any Error {
     guard var error = error as? PackStoreError else { return error }
     guard error.code != .noSpace else { return error.naming(hold.store.path) }
+    if error.subject == .store(nil) { error.subject = .store(hold.store.path.string) }
     guard let pack = packs.first(where: { $0.id == id }) else { return error }
     switch error.code {
-    case .held: error.reason = "'\(id)' is held at version \(pack.version.number) since a rollback"
-    case .otherOrigin: error.reason = "'\(id)' is of another origin: \(pack.origin.phrase)"
-    case .downgrade where error.reason.hasPrefix("a higher version"):
-      error.reason = "a higher version of '\(id)' was taken before: \(pack.highestVersion)"
-    case .stale: error.reason = "the root is older than what was taken of '\(id)' before"
+    case .held: error.reason = "held at version \(pack.version.number) since a rollback"
+    case .otherOrigin: error.reason = "belongs to another origin, \(pack.origin.phrase)"
+    case .downgrade where error.detail == .higherAccepted:
+      error.reason = "a higher version was accepted before, \(pack.highestVersion)"
+    case .stale: break
     default: return error
     }
+    error.subject = .pack(id)
     return error
   }
 }

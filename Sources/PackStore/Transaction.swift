@@ -153,7 +153,9 @@ public struct Transaction: ~Copyable {
     _ pack: PackID, toVersion version: UInt64? = nil, allowsPurged: Bool = false
   ) throws -> PackVersion {
     var now = pks_pack_version()
-    if version == 0 { throw PackStoreError(.notFound, "there is no \(pack)@0: versions are numbered from 1") }
+    if version == 0 {
+      throw PackStoreError(.notFound, "version numbers begin at 1", about: .version(pack, 0), detail: .noVersion)
+    }
     try naming(pack, version) {
       try check { pks_txn_rollback(pointer, pack.name, version ?? 0, allowsPurged, &now, $0) }
     }
@@ -185,7 +187,9 @@ public struct Transaction: ~Copyable {
     progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
     try Task.checkCancellation()
-    if version == 0 { throw PackStoreError(.notFound, "there is no \(pack)@0: versions are numbered from 1") }
+    if version == 0 {
+      throw PackStoreError(.notFound, "version numbers begin at 1", about: .version(pack, 0), detail: .noVersion)
+    }
     var observer = InstallObserver(progress: progress)
     var result = pks_add_result()
     let origin = source.pointer
@@ -434,7 +438,7 @@ final class TransactionHold {
     do {
       pointer = try opened { pks_txn_begin($0, store.pointer, &options, $1) }
     } catch var error as PackStoreError where error.code == .readOnly {
-      error.file = store.path.string
+      error.subject = .store(store.path.string)
       throw error
     }
     self.store = store

@@ -51,11 +51,10 @@ extension VersionStatement {
 }
 
 extension PackStoreError {
-  /// A label is that of another version of the pack.
+  /// The label belongs to another version of the pack.
   static func labelTaken(_ label: VersionLabel, by version: PackVersion) -> Self {
-    var error = Self(.exists, "the label '\(label)' is that of \(version) already")
+    var error = Self(.exists, "the label '\(label)' belongs to version \(version.number)", about: .pack(version.pack))
     error.specificRemedy = "give this version another label"
-    error.pack = version.pack
     return error
   }
 }

@@ -238,7 +238,8 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     if error.code == .conflict {
       return Failure(
-        .conflict, "another process changed \(pack) meanwhile", remedy: "run the command again", pack: pack)
+        .conflict, "pack '\(pack)': changed by another process since the command began",
+        remedy: "run the command again", pack: pack)
     }
     return explainRefusal(error, of: folder, portable: portable, quiet: report.quiet)
   }
@@ -252,11 +253,11 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let next = highest < PackVersion.lastNumber ? "leave --version out for \(highest + 1)" : "add it as another pack"
     guard snapshot.versions(of: pack).contains(where: { $0.number == version }) else {
       return Failure(
-        .exists, "\(pack)@\(version) would not be above the highest version so far, \(highest)",
-        remedy: "\(next), or say --downgrade", pack: pack)
+        .exists, "version '\(pack)@\(version)': not above the highest version so far, \(highest)",
+        remedy: "\(next), or add --downgrade", pack: pack)
     }
     return Failure(
-      .exists, "\(pack)@\(version) exists with other content; the highest version so far is \(highest)", remedy: next,
+      .exists, "version '\(pack)@\(version)': exists with other content (highest: \(highest))", remedy: next,
       pack: pack)
   }
 

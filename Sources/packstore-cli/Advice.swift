@@ -19,29 +19,29 @@ extension PackStoreError {
   ///
   /// - Parameter subject: what the command is about.
   func advice(about subject: Failure.Facts) -> String? {
-    switch topic {
+    switch detail {
     case .damagedRoot:
-      "run 'packstore repair \(subject.siteName)' with '--key FILE', the key that signed it; without it, remove the file and"
-        + " promote again what the channel is to offer"
+      "run 'packstore repair \(subject.siteName)' with '--key FILE', the key that signed it; without the key, remove the file"
+        + " and promote the channel's versions again"
     case .lostRoot:
-      "say again what it said, with '--product NAME', and '--expires DAYS' or '--no-expires': 'packstore publish' and"
-        + " 'packstore repair' take these options"
-    case nil: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
+      "state the product and the expiry again, with '--product NAME' and '--expires DAYS' or '--no-expires' of"
+        + " 'packstore publish' or 'packstore repair'"
+    default: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
     }
   }
 
-  /// Nil where the library's own words will do.
+  /// `nil` if the library's own remedy helps.
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     let store = subject.storeName
     switch code {
     case .busy: return "\(holder.map { "wait for process \($0)" } ?? "try again later"), or leave out --no-wait"
     case .conflict: return "run the command again"
     case .held:
-      let pack = (self.pack ?? concernedPack ?? subject.pack)?.name ?? "PACK"
+      let pack = (self.subject?.pack ?? subject.pack)?.name ?? "PACK"
       return "run 'packstore unpin \(store) \(pack)' to let it move again"
-    case .otherOrigin: return "see 'packstore trust \(store)'; --adopt takes the pack over"
-    case .downgrade: return "--downgrade takes it all the same"
-    case .tooManyRows: return "--max-rows allows more, if you trust the publisher"
+    case .otherOrigin: return "see 'packstore trust \(store)', or take the pack over with --adopt"
+    case .downgrade: return "add --downgrade to accept it"
+    case .tooManyRows: return "allow more with --max-rows, if you trust the publisher"
     case .isSite:
       return "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is"
         + " damaged"
@@ -49,24 +49,20 @@ extension PackStoreError {
     case .purged where missingByteCount == nil: return "\(repairAdvice(for: store)); then add or pull the pack again"
     case .purged:
       return
-        "fetch it again, with 'packstore pull \(store) \(subject.site ?? "SITE") \((pack ?? subject.pack)?.name ?? "PACK")'"
+        "fetch it again, with 'packstore pull \(store) \(subject.site ?? "SITE") \((self.subject?.pack ?? subject.pack)?.name ?? "PACK")'"
         + " or 'packstore repair \(store) --from PLACE', or add the pack again"
-    case .ioError where reason.contains("the cache folder"):
+    case .ioError where concernsCacheFolder:
       return
         "set XDG_CACHE_HOME to a folder that can be written, or choose one with 'packstore place \(store) PACK purgeable"
         + " --cache FOLDER'; nothing was changed"
-    case .invalidArgument where reason.hasPrefix("no cache folder was chosen"):
+    case .invalidArgument where detail == .noCacheFolder:
       return "set XDG_CACHE_HOME, or choose one with 'packstore place \(store) PACK purgeable --cache FOLDER'"
     default: return nil
     }
   }
 
-  /// The pack that ``file`` names. A conflict may also be about the store's control file.
-  var concernedPack: PackID? {
-    let isAboutPack =
-      code == .held || code == .otherOrigin || code == .downgrade || code == .tooManyRows
-      || (code == .conflict && file != "CONTROL")
-    return isAboutPack ? file.flatMap { try? PackID(validating: $0) } : nil
+  private var concernsCacheFolder: Bool {
+    if case .cacheFolder? = subject { true } else { false }
   }
 }
 

@@ -97,8 +97,8 @@ struct Agent: AsyncParsableCommand {
       let reply = try await connection.ask(.event(event, app: app), within: nil)
     {
       guard case .done(let packs) = reply else {
-        if case .failed(let reason) = reply { throw Failure(.failed, escaped("the agent could not: \(reason)")) }
-        throw Failure(.failed, "the agent's answer makes no sense")
+        if case .failed(let reason) = reply { throw Failure(.failed, escaped("agent: \(reason)")) }
+        throw Failure(.failed, "agent: invalid answer")
       }
       let list = packs.isEmpty ? "nothing to fetch" : packs.map(\.name).joined(separator: ", ")
       return options.tell(AgentNotice(.event, app: app, "\(event.word), by the agent: \(list)"))

@@ -104,7 +104,8 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if allowUnsigned { return .anyone }
     guard delta.signer != nil else {
       throw Failure(
-        .notSigned, "the delta '\(escaped(file))' is not signed", remedy: "say --allow-unsigned to take it", path: file)
+        .notSigned, "'\(escaped(file))': the delta is not signed", remedy: "add --allow-unsigned to accept it",
+        path: file)
     }
     return .packOrigin
   }

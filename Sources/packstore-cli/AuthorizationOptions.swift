@@ -62,6 +62,6 @@ private func readStandardInput() throws -> String {
     bytes += buffer[..<count]
   }
   throw Failure(
-    .invalidArgument, "standard input is longer than any token or header fields",
+    .invalidArgument, "standard input: longer than any token or header fields",
     remedy: "name a file with the token alone")
 }

@@ -65,7 +65,7 @@ final class BuildLog: Sendable {
     do { return try AppendedFile(FilePath(name)) } catch let error as PackStoreError {
       let cause = error.systemError?.description ?? error.reason
       throw Failure(
-        FailureCode(error.code), "cannot append to the log '\(escaped(name))': \(cause)",
+        FailureCode(error.code), "'\(escaped(name))': cannot append to the log: \(cause)",
         remedy: "name a file that this user may write to, or leave out --log-file", path: name)
     }
   }

@@ -56,15 +56,16 @@ struct Cat: ParsableCommand, CommandWithSubject {
     switch asset.kind {
     case .folder:
       throw Failure(
-        .wrongKind, "'\(name)' is a folder", remedy: "list it with 'packstore ls \(escaped(store.store)) \(name)'",
+        .wrongKind, "'\(name)': a folder, not a file",
+        remedy: "list it with 'packstore ls \(escaped(store.store)) \(name)'",
         path: asset.path)
     case .link:
       throw Failure(
-        .wrongKind, "'\(name)' is a link to '\(escaped(try asset.linkTarget()))'", remedy: "name the file itself",
+        .wrongKind, "'\(name)': a link to '\(escaped(try asset.linkTarget()))'", remedy: "name the file itself",
         path: asset.path)
     case .file:
       guard path.hasSuffix("/") else { return }
-      throw Failure(.wrongKind, "'\(name)' is a file, not a folder", remedy: "leave out the '/'", path: asset.path)
+      throw Failure(.wrongKind, "'\(name)': a file, not a folder", remedy: "leave out the '/'", path: asset.path)
     }
   }
 }
@@ -92,7 +93,7 @@ struct ByteRange: ExpressibleByArgument {
     guard first < asset.byteCount else {
       throw Failure(
         .invalidArgument,
-        "the range begins at byte \(first), but '\(escaped(asset.path))' has \(formatCount(asset.byteCount, "byte"))",
+        "'\(escaped(asset.path))': the range begins at byte \(first), but the file has \(formatCount(asset.byteCount, "byte"))",
         path: asset.path)
     }
     return first..<min(last ?? .max - 1, asset.byteCount - 1) + 1

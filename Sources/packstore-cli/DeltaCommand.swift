@@ -95,7 +95,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let (old, new) = try (from.find(in: snapshot), target.find(in: snapshot))
     guard old.number != new.number else {
       throw Failure(
-        .usage, "both versions are \(old)", remedy: "a delta leads from one version to another: name two",
+        .usage, "version '\(old)': named twice", remedy: "name two versions",
         pack: from.pack)
     }
     let file = try outputFile(output, force: force)

@@ -114,10 +114,12 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     let packs = snapshot.packs.map(\.id)
     guard packs.count != 1 else { return packs[0] }
     let name = escaped(location)
-    guard let first = packs.first else { throw Failure(.notFound, "there is no pack in '\(name)'", path: location) }
+    guard let first = packs.first else {
+      throw Failure(.notFound, "'\(name)': does not contain a pack", path: location)
+    }
     throw Failure(
-      .invalidArgument, "there are several packs in '\(name)': \(listed(packs.map(\.name)))",
-      remedy: "say which: '\(name)#\(first)'", path: location)
+      .invalidArgument, "'\(name)': contains several packs (\(listed(packs.map(\.name))))",
+      remedy: "name one, such as '\(name)#\(first)'", path: location)
   }
 
   /// A folder of files becomes a version of a temporary store.

@@ -75,7 +75,7 @@ struct MakeDownloadManifest: ParsableCommand {
       let pack = try HostedPack(archive: FilePath(file), temporaryFolder: FilePath(temporary.path))
       guard !changes.contains(where: { $0.id == pack.id }) else {
         throw Failure(
-          .invalidArgument, "'\(escaped(file))' is of '\(escaped(pack.id))', as another archive is",
+          .invalidArgument, "'\(escaped(file))': contains the pack '\(escaped(pack.id))', as another archive does",
           remedy: "name one archive of each pack", path: file)
       }
       changes.append(try manifest.add(pack, platforms: Set(platforms), baseURL: downloadBaseUrl))

@@ -48,7 +48,7 @@ struct DryRunStore {
     guard named.base == nil else {
       throw Failure(
         .readOnly,
-        "a store that lies over another one must be writable for a dry run, and '\(escaped(named.store))' is not",
+        "'\(escaped(named.store))': not writable, which a dry run over a base store needs",
         path: named.store)
     }
     let real = try named.openForReading()

@@ -80,8 +80,8 @@ func requireNoErrors(_ problems: [ManifestProblem], _ what: String, _ file: Stri
   let count = problems.count { $0.severity == .error }
   guard count > 0 else { return }
   throw Failure(
-    .refused, "\(what) '\(escaped(file))' has \(formatCount(count, "error"))",
-    remedy: "mend what is listed", path: file)
+    .refused, "'\(escaped(file))': \(formatCount(count, "error")) in \(what)", remedy: "correct the listed errors",
+    path: file)
 }
 
 /// What `--json` prints for a problem.

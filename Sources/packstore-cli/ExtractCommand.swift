@@ -60,7 +60,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       }
     }
     let damaged = result.damaged.sorted { $0.path < $1.path }
-    for asset in damaged { complain("'\(escaped(asset.path))' was not extracted: \(escaped(asset.error.finding))") }
+    for asset in damaged { complain("'\(escaped(asset.path))': not extracted: \(escaped(asset.error.finding))") }
     let output = Output()
     if report.json {
       try output.json(ExtractReport(result, refused, damaged, duration))
@@ -85,10 +85,10 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   /// The library's error with the option that helps.
   private func explain(_ error: PackStoreError) -> any Error {
-    guard error.code == .exists, error.specificRemedy == nil, let file = error.file else { return error }
+    guard error.code == .exists, error.specificRemedy == nil, let file = error.subject?.path else { return error }
     return Failure(
-      .exists, "'\(escaped(file))' is in the way in '\(escaped(folder))'",
-      remedy: "use --overwrite to replace what is there", path: file)
+      .exists, "'\(escaped(file))': exists in '\(escaped(folder))'", remedy: "add --overwrite to replace it", path: file
+    )
   }
 }
 

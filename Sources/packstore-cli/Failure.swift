@@ -35,6 +35,10 @@ struct Failure: Error {
     var suggestions: [String] = []
     /// What cannot be stored.
     var notices: [Store.InstallNotice] = []
+    /// Which case of the code.
+    var detail: PackStoreError.Detail?
+    /// The object that the finding names first.
+    var subject: PackStoreError.Subject?
   }
 
   init(
@@ -48,8 +52,8 @@ struct Failure: Error {
     facts.pack = pack
   }
 
-  /// One sentence: what went wrong, and what to do.
-  var sentence: String { remedy.map { "\(finding): \($0)" } ?? finding }
+  /// One line, `object: fault; remedy`.
+  var sentence: String { remedy.map { "\(finding); \($0)" } ?? finding }
 }
 
 extension Failure {
@@ -57,12 +61,17 @@ extension Failure {
   ///
   /// - Parameter subject: what the command is about, for the remedy.
   init(_ error: PackStoreError, about subject: Facts = .init()) {
-    self.init(
-      FailureCode(error.code), escapedText(hidingSecrets(in: error.finding)),
-      remedy: error.advice(about: subject).map(escapedText))
-    facts.pack = error.pack ?? error.concernedPack
+    self.init(error, as: FailureCode(error.code), remedy: error.advice(about: subject))
+  }
+
+  /// The library's error with another code or remedy.
+  init(_ error: PackStoreError, as code: FailureCode, remedy: String?) {
+    self.init(code, escapedText(hidingSecrets(in: error.finding)), remedy: remedy.map(escapedText))
+    facts.detail = error.detail
+    facts.subject = error.subject
+    facts.pack = error.subject?.pack
     facts.suggestions = error.suggestions
-    facts.path = facts.pack == nil ? error.asset ?? error.file.map(withoutSecrets) : nil
+    facts.path = facts.pack == nil ? error.asset ?? error.subject?.path.map(withoutSecrets) : nil
     facts.offset = error.offset
     facts.neededByteCount = error.neededByteCount
     facts.missingByteCount = error.missingByteCount
@@ -78,6 +87,7 @@ extension Failure {
       isLocalDamage ? .corrupt : FailureCode(error.code), escapedText(error.finding),
       remedy: error.advice(about: subject).map(escapedText))
     canRetry = canRetry && error.limit?.isFinal != true
+    facts.subject = error.location.map { isURL ? .site($0) : .file($0) }
     facts.pack = error.pack
     facts.suggestions = error.suggestions
     facts.url = isURL ? error.location : nil
@@ -108,21 +118,26 @@ extension Failure {
 struct FailureReport: Encodable {
   let level = "error"
   let code: FailureCode
+  let detail: PackStoreError.Detail?
   let exit: Int32
   let retry: Bool
   let message: String
-  let remedy, store, site, pack, path, url: String?
+  let remedy: String?
+  let subject: SubjectReport?
+  let store, site, pack, path, url: String?
   let offset, neededBytes, missingBytes, holder: UInt64?
   let suggestions: [String]?
   let notices: [NoticeReport]?
 
   init(_ failure: Failure) {
     code = failure.code
+    detail = failure.facts.detail
     exit = failure.code.exitStatus.rawValue
     retry = failure.canRetry
     message = failure.finding
     remedy = failure.remedy
     let facts = failure.facts
+    subject = facts.subject.map(SubjectReport.init)
     store = facts.store.map(withoutSecrets)
     site = facts.site
     pack = facts.pack?.name
@@ -134,6 +149,17 @@ struct FailureReport: Encodable {
     holder = facts.holder
     suggestions = facts.suggestions.isEmpty ? nil : facts.suggestions
     notices = facts.notices.isEmpty ? nil : facts.notices.map(NoticeReport.init)
+  }
+}
+
+/// The object of an error, by its kind.
+struct SubjectReport: Encodable {
+  let type: String
+  let name: String?
+
+  init(_ subject: PackStoreError.Subject) {
+    type = subject.type
+    name = subject.name.map(withoutSecrets)
   }
 }
 

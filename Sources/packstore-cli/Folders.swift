@@ -18,16 +18,16 @@ func requireFolder(_ path: String) throws {
   guard stat(path, &info) == 0 else {
     let number = errno
     throw Failure(
-      FailureCode(systemError: number), "cannot read the folder '\(escaped(path))': \(systemErrorText(number))",
+      FailureCode(systemError: number), "'\(escaped(path))': cannot read the folder: \(systemErrorText(number))",
       path: path)
   }
   guard info.st_mode & S_IFMT == S_IFDIR else {
     throw Failure(
-      .wrongKind, "'\(escaped(path))' is not a folder", remedy: "name the folder it lies in", path: path)
+      .wrongKind, "'\(escaped(path))': not a folder", remedy: "name the folder that contains it", path: path)
   }
   guard access(path, R_OK | X_OK) == 0 else {
     throw Failure(
-      FailureCode(systemError: errno), "cannot read the folder '\(escaped(path))': \(systemErrorText())",
+      FailureCode(systemError: errno), "'\(escaped(path))': cannot read the folder: \(systemErrorText())",
       remedy: "let this user read it", path: path)
   }
 }
@@ -38,7 +38,7 @@ func requireSource(_ path: String) throws {
   guard stat(path, &info) == 0 else {
     let number = errno
     throw Failure(
-      FailureCode(systemError: number), "cannot read the archive '\(escaped(path))': \(systemErrorText(number))",
+      FailureCode(systemError: number), "'\(escaped(path))': cannot read the archive: \(systemErrorText(number))",
       path: path)
   }
 }
@@ -52,7 +52,7 @@ func requireOutside(_ folder: String, of store: String) throws {
   guard let resolvedStore = realPath(store), let resolved = place else { return }
   if resolved == resolvedStore || resolved.hasPrefix(resolvedStore + "/") {
     throw Failure(
-      .invalidArgument, "'\(escaped(folder))' lies in the store itself", remedy: "name another folder", path: folder)
+      .invalidArgument, "'\(escaped(folder))': inside the store", remedy: "name another folder", path: folder)
   }
 }
 
@@ -109,7 +109,8 @@ func explainRefusal(
     default: "rename or remove what is listed"
     }
   var failure = Failure(
-    .refused, "the \(kind) '\(escaped(name))' holds what cannot be stored", remedy: change + unsafe, path: name)
+    .refused, "'\(escaped(name))': the \(kind) contains files that cannot be stored", remedy: change + unsafe,
+    path: name)
   failure.facts.notices = error.notices
   return failure
 }
@@ -136,7 +137,7 @@ struct TemporaryFolder {
     } catch let error as PackStoreError {
       let cause = error.systemError?.description ?? error.reason
       throw Failure(
-        FailureCode(error.code), "cannot make a folder in '\(escaped(parent))': \(cause)",
+        FailureCode(error.code), "'\(escaped(parent))': cannot create a folder: \(cause)",
         remedy: "set TMPDIR to a folder with room", path: parent)
     }
   }

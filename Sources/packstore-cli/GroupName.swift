@@ -30,11 +30,11 @@ enum GroupName {
     let groups = try all(environment)
     guard let group = groups.first else {
       throw Failure(
-        .notFound, "there is no group of apps on this machine", remedy: "name one, or an app's property list")
+        .notFound, "no group of apps exists on this machine", remedy: "name one, or an app's property list")
     }
     guard groups.count == 1 else {
       throw Failure(
-        .invalidArgument, "there are \(groups.count) groups: \(groups.map(\.name).joined(separator: ", "))",
+        .invalidArgument, "several groups exist (\(groups.map(\.name).joined(separator: ", ")))",
         remedy: "name one of them")
     }
     return .id(group)
@@ -83,7 +83,7 @@ enum GroupName {
       let folder = try GroupFolder(of: id, environment: environment, makes: makes && !mustBeThere)
       guard !mustBeThere || pathExists(folder.path) else {
         throw Failure(
-          .notFound, "there is no group '\(id.name)' of apps on this machine",
+          .notFound, "group '\(id.name)': does not exist on this machine",
           remedy: "launch one of its apps, or name an app's property list", path: folder.path.string)
       }
       return (folder, nil)
@@ -92,7 +92,7 @@ enum GroupName {
       let configuration = try ManagedConfiguration(contentsOf: path)
       guard configuration.appID != programName() else {
         throw Failure(
-          .invalidArgument, "'\(escaped(path.string))' does not say which app it is of",
+          .invalidArgument, "'\(escaped(path.string))': does not name its app",
           remedy: "set CFBundleIdentifier")
       }
       return (try GroupFolder(of: configuration, environment: environment, makes: makes), configuration)

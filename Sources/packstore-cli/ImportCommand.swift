@@ -95,8 +95,8 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     defer { input.remove() }
     do {
       try await run(input.path)
-    } catch var error as PackStoreError where error.file == input.path {
-      error.file = displayName
+    } catch var error as PackStoreError where error.subject?.path == input.path {
+      error.subject = .file(displayName)
       throw error
     } catch var error as DeliveryError where error.location?.hasPrefix(input.path) == true {
       error.location = displayName
@@ -133,7 +133,7 @@ extension Import {
   private func refuse(_ options: [(isGiven: Bool, name: String)], _ reason: String) throws {
     guard let option = options.first(where: \.isGiven) else { return }
     throw Failure(
-      .usage, "\(option.name) makes no sense for '\(escaped(file))', \(reason)", remedy: "leave it out", path: file)
+      .usage, "\(option.name): does not apply to '\(escaped(file))', \(reason)", remedy: "leave it out", path: file)
   }
 
   private var signedOptions: [(isGiven: Bool, name: String)] {
@@ -201,7 +201,7 @@ extension Import {
     }
     for pack in result.packs where pack.outcome == .held {
       throw Failure(
-        .held, "'\(pack.pack)' is held at version \(pack.from ?? 0) since a rollback",
+        .held, "pack '\(pack.pack)': held at version \(pack.from ?? 0) since a rollback",
         remedy: "let it move again with 'packstore unpin \(escaped(store.store)) \(pack.pack)'", pack: pack.pack)
     }
     let output = Output()
@@ -274,8 +274,8 @@ extension Import {
   private func installFolder(_ bar: ProgressBar) async throws {
     guard let pack else {
       throw Failure(
-        .invalidArgument, "'\(escaped(file))' is a folder and does not say which pack it is",
-        remedy: "name the pack with --pack; take a site in a folder with 'packstore pull'", path: file)
+        .invalidArgument, "'\(escaped(file))': a folder, which does not name its pack",
+        remedy: "name the pack with --pack; pull a site in a folder with 'packstore pull'", path: file)
     }
     let options = Store.InstallOptions(adopts: adopt, ignoring: try source.rules(), rowLimit: rows.maxRows)
     let result = try await install(FilePath(file), .folder, as: pack, options: options, bar)
@@ -295,7 +295,7 @@ extension Import {
     do {
       pack = try archive.packName(content.unpacked.manifest, chosen: self.pack)
     } catch let error as PackStoreError {
-      throw Failure(.invalidArgument, error.finding, remedy: "name the pack with --pack", path: file)
+      throw Failure(error, as: .invalidArgument, remedy: "name the pack with --pack")
     }
     let options = Store.InstallOptions(
       attributes: content.unpacked.manifest?.attributes, adopts: adopt, ignoring: rules, rowLimit: rows.maxRows)
@@ -336,11 +336,10 @@ extension Import {
         return (unpacked, entries)
       }
     } catch let error as PackStoreError
-      where error.specificRemedy == ByteBudget.remedy
+      where error.detail == .byteLimit
     {
       throw Failure(
-        .refused, escaped(error.finding), remedy: "allow more with --limit if you know where the archive comes from",
-        path: displayName)
+        error, as: .refused, remedy: "allow more with --limit if you know where the archive comes from")
     }
   }
 

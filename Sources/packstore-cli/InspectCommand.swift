@@ -64,7 +64,7 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
     guard try !delta || source.place(look).hasContent else {
       throw Failure(
         .invalidArgument,
-        "a delta takes the content of both versions, and none is fetched of '\(escaped(source.store))'",
+        "'\(escaped(source.store))': not a store, but a delta needs the content of both versions",
         remedy: "leave out --delta, or pull the versions into a store")
     }
     let scope = from == nil ? SitePreview.Scope.first : .all

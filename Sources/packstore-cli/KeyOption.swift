@@ -115,7 +115,7 @@ struct KeyFile {
     let new = path.removingLastComponent().appending("\(product).key")
     return Failure(
       .untrusted,
-      "the key '\(escaped(path.string))' is for the product '\(delegation.product)', and not for '\(product)'",
+      "'\(escaped(path.string))': the key is for the product '\(delegation.product)', not for '\(product)'",
       remedy:
         "make one for it with 'packstore delegate \(escaped(root.string)) \(escaped(new.string)) --product \(product)',"
         + " and name that with --key", path: path.string)
@@ -129,7 +129,7 @@ struct KeyFile {
     if let signed { throw missing(signed: signed) }
     guard !exists else {
       throw Failure(
-        .exists, "the key file '\(escaped(path.string))' exists already",
+        .exists, "'\(escaped(path.string))': the key file exists already",
         remedy: "leave out --new-key to sign with it, or name another file with --key", path: path.string)
     }
   }
@@ -138,11 +138,11 @@ struct KeyFile {
     let name = escaped(path.string)
     guard let signed else {
       return Failure(
-        .noKey, "the key file '\(name)' does not exist",
+        .noKey, "'\(name)': the key file does not exist",
         remedy: "check the name given with --key; for a new publisher, add --new-key or run 'packstore keygen \(name)'",
         path: path.string)
     }
-    let finding = exists ? "--new-key makes another key" : "the key file '\(name)' does not exist"
+    let finding = exists ? "--new-key makes another key" : "'\(name)': the key file does not exist"
     return Failure(
       .noKey, "\(finding), and \(signed) is signed already",
       remedy: "name the key that signed it with --key\(exists ? ", and leave out --new-key" : "")", path: path.string)
@@ -157,7 +157,7 @@ func namingKeyFaults<Result>(_ body: () throws -> Result) throws -> Result {
   do {
     return try body()
   } catch let error as PackStoreError where error.code == .corrupt {
-    throw Failure(.noKey, escaped(error.reason), remedy: error.specificRemedy.map { escaped($0) }, path: error.file)
+    throw Failure(error, as: .noKey, remedy: error.specificRemedy)
   }
 }
 
@@ -173,7 +173,7 @@ enum GivenKey: Equatable {
     } else if name.hasPrefix("fd:") {
       guard let number = Int32(name.dropFirst(3)), number >= 0 else {
         throw Failure(
-          .usage, "'\(escaped(name))' names no open file", remedy: "write 'fd:' and its number, such as fd:3")
+          .usage, "'\(escaped(name))': not an open file", remedy: "write 'fd:' and its number, such as fd:3")
       }
       self = .descriptor(number)
     } else if name.hasPrefix("env:") {
@@ -189,7 +189,7 @@ enum GivenKey: Equatable {
     case .variable(let name):
       guard let text = ProcessInfo.processInfo.environment[name], !text.isEmpty else {
         throw Failure(
-          .noKey, "there is no key in the variable '\(escaped(name))'",
+          .noKey, "variable '\(escaped(name))': does not contain a key",
           remedy: "set it to the content of a key file, or name a file with --key")
       }
       return try SiteKey(text: text, source: "the variable '\(escaped(name))'")
@@ -201,7 +201,7 @@ enum GivenKey: Equatable {
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
-    throw Failure(.failed, "there is no HOME to keep a key in", remedy: "name a file for the key")
+    throw Failure(.failed, "HOME is not set, so a key has no place", remedy: "name a file for the key")
   }
   return file
 }

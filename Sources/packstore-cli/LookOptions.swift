@@ -134,11 +134,11 @@ struct LookedAt {
   private func wrongKind(_ path: FilePath) -> Failure {
     if PackFileKind(path) == .delta {
       return Failure(
-        .wrongKind, "'\(escaped(name))' is a delta, which says only what is new",
+        .wrongKind, "'\(escaped(name))': a delta, which contains only new data",
         remedy: "name the store that it is for, or the site that has its version", path: name)
     }
     return Failure(
-      .wrongKind, "'\(escaped(name))' is neither a store nor an archive of a pack",
+      .wrongKind, "'\(escaped(name))': neither a store nor an archive of a pack",
       remedy: "name a store, the folder of a site, or a '.pack' file", path: name)
   }
 

@@ -89,7 +89,7 @@ extension Packstore {
     guard !commandNames.contains(word), word != "help" else { return }
     let nearest = nearestNames(to: word, among: commandNames)
     var failure = Failure(
-      .usage, "there is no command '\(escaped(word))'",
+      .usage, "'\(escaped(word))': not a command",
       remedy: nearest.isEmpty ? "'packstore help' lists them" : "did you mean \(alternatives(nearest))?")
     failure.facts.suggestions = nearest
     throw failure
@@ -104,8 +104,7 @@ extension Packstore {
       guard let word = CommandLine.unsafeArgv[place], String(validatingCString: word) == nil else { continue }
       let bytes = UnsafeRawBufferPointer(start: word, count: strlen(word))
       throw Failure(
-        .usage, "the argument '\(escaped(bytes))' is not UTF-8",
-        remedy: "give the file a name that is, or name a link to it")
+        .usage, "'\(escaped(bytes))': not UTF-8", remedy: "rename the file, or name a link to it")
     }
   }
 
@@ -121,7 +120,7 @@ extension Packstore {
       guard letters.count > 1, !isNumber else { continue }
       guard letters.allSatisfy(shortOptions.contains), !letters.contains("h") else {
         throw Failure(
-          .usage, "there is no option '\(escaped(word))'", remedy: "a name that begins with '-' goes after '--'")
+          .usage, "'\(escaped(word))': not an option", remedy: "a name that begins with '-' goes after '--'")
       }
     }
   }

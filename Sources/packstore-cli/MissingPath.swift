@@ -9,7 +9,7 @@ extension Snapshot {
   func find(_ path: String, in pack: PackID?) throws -> Asset {
     do {
       return try asset(path, pack: pack)
-    } catch let error as PackStoreError where error.code == .notFound && error.pack == nil {
+    } catch let error as PackStoreError where error.detail == .noAsset {
       throw (try? explain(Failure(error), path, pack)) ?? error
     }
   }
@@ -27,7 +27,7 @@ extension Snapshot {
     if let same = names.first(where: { $0 == missing && !$0.utf8.elementsEqual(missing.utf8) }) {
       failure.facts.suggestions = [prefix + same]
       failure.remedy =
-        "there is '\(escaped(prefix) + same.withVisibleForm)', the same letters in another Unicode normal form: copy its name from 'packstore ls'"
+        "copy the name from 'packstore ls': '\(escaped(prefix) + same.withVisibleForm)' is the same text in another Unicode normal form"
       return failure
     }
     let nearest = nearestNames(to: missing, among: names).map { prefix + $0 }

@@ -28,8 +28,8 @@ struct StoreArgument: ParsableArguments {
   func open(_ options: Store.Options) throws -> Store {
     guard !store.contains("://") else {
       throw Failure(
-        .invalidArgument, "'\(escaped(withoutSecrets(store)))' is a URL, and content is read from stores",
-        remedy: "pull it into a store; 'ls', 'stat', 'log', 'diff' and 'inspect' look at it where it is")
+        .invalidArgument, "'\(escaped(withoutSecrets(store)))': a URL, but content is read from stores",
+        remedy: "pull it into a store; 'ls', 'stat', 'log', 'diff' and 'inspect' read it there")
     }
     guard let base else { return try Store(at: FilePath(store), options: options) }
     return try Store(at: FilePath(store), base: FilePath(base), options: options)
@@ -163,6 +163,6 @@ func normalizedPath(_ path: String) -> String {
 /// What a value from the command line is, where its type says what is wrong with it.
 func parse<Value>(_ read: () throws -> Value) throws -> Value {
   do { return try read() } catch let error as PackStoreError {
-    throw ValidationError(error.remedy.map { "\(error.reason): \($0)" } ?? error.reason)
+    throw ValidationError(error.remedy.map { "\(error.reason); \($0)" } ?? error.reason)
   }
 }

@@ -128,7 +128,7 @@ final class Output: Sendable {
     case ECANCELED: throw Failure(.cancelled, "cancelled in the middle of a write to \(name)")
     default:
       throw Failure(
-        FailureCode(systemError: errorNumber), "cannot write to \(name): \(systemErrorText(errorNumber))")
+        FailureCode(systemError: errorNumber), "\(name): cannot write: \(systemErrorText(errorNumber))")
     }
   }
 }

@@ -25,14 +25,14 @@ func outputFile(_ name: String, force: Bool) throws -> String {
   guard stat(name, &info) == 0 else {
     guard lstat(name, &info) != 0 else {
       throw Failure(
-        .wrongKind, "'\(escaped(name))' is a link that leads nowhere", remedy: "name another file", path: name)
+        .wrongKind, "'\(escaped(name))': a link to a missing file", remedy: "name another file", path: name)
     }
     try requireWritable(FilePath(name).removingLastComponent())
     return name
   }
   guard info.st_mode & S_IFMT == S_IFREG else {
     throw Failure(
-      .wrongKind, "'\(escaped(name))' is there, and is no file that could be replaced", remedy: "name another one",
+      .wrongKind, "'\(escaped(name))': not a regular file, so it cannot be replaced", remedy: "name another file",
       path: name)
   }
   guard force else { throw existsAlready(name) }
@@ -48,7 +48,7 @@ private func requireWritable(_ folder: FilePath) throws {
   let folder = folder.isEmpty ? "." : folder.string
   guard access(folder, W_OK | X_OK) != 0, errno != ENOENT, errno != ENOTDIR else { return }
   throw Failure(
-    FailureCode(systemError: errno), "cannot write into the folder '\(escaped(folder))': \(systemErrorText())",
+    FailureCode(systemError: errno), "'\(escaped(folder))': cannot write into the folder: \(systemErrorText())",
     remedy: "name a file in a folder that this user may write to", path: folder)
 }
 
@@ -62,5 +62,5 @@ func isSameFile(_ one: String, _ other: String) -> Bool {
 /// What to say of a file that is in the way.
 func existsAlready(_ name: String) -> Failure {
   Failure(
-    .exists, "'\(escaped(name))' is there already", remedy: "name another file, or replace it with --force", path: name)
+    .exists, "'\(escaped(name))': exists already", remedy: "name another file, or replace it with --force", path: name)
 }

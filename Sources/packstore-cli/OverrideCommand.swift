@@ -154,7 +154,7 @@ struct OverrideURL: AsyncParsableCommand {
     #if Delivery
       _ = try SiteURL(url)
     #else
-      throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(withoutSecrets(url))'")
+      throw DeliveryError(.noHTTP, "this program was built without HTTP", at: withoutSecrets(url))
     #endif
   }
 
@@ -167,7 +167,7 @@ struct OverrideURL: AsyncParsableCommand {
     let found = text.matches(of: /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/).map { String($0.output) }
     guard !found.isEmpty else {
       throw Failure(
-        .invalidArgument, "'\(escaped(file))' has no certificate in PEM",
+        .invalidArgument, "'\(escaped(file))': does not contain a certificate in PEM",
         remedy: "name the file that has the server's authority", path: file)
     }
     return found.joined(separator: "\n") + "\n"

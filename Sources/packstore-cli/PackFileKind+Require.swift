@@ -12,16 +12,16 @@ extension PackFileKind {
     switch found {
     case .delta:
       throw Failure(
-        .wrongKind, "'\(name)' is a delta, which '\(command)' does not read",
+        .wrongKind, "'\(name)': a delta, which '\(command)' does not read",
         remedy: "run 'packstore apply \(store) \(name)'", path: path)
     case .archive:
       throw Failure(
-        .wrongKind, "'\(name)' is an archive, which '\(command)' does not read",
+        .wrongKind, "'\(name)': an archive, which '\(command)' does not read",
         remedy: "run 'packstore import \(store) \(name)'", path: path)
     case .other:
       let (noun, maker) = wanted == .delta ? ("a delta", "delta") : ("an archive of a pack", "export")
       throw Failure(
-        .wrongKind, "'\(name)' is not \(noun)", remedy: "name a file that 'packstore \(maker)' made", path: path)
+        .wrongKind, "'\(name)': not \(noun)", remedy: "name a file that 'packstore \(maker)' made", path: path)
     }
   }
 }

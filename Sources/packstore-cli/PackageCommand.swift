@@ -156,8 +156,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       }
     } catch let error as PackStoreError where error.code == .exists {
       throw Failure(
-        .exists, escaped(error.reason),
-        remedy: error.specificRemedy ?? "name another file, or replace it with --force", path: output)
+        error, as: .exists, remedy: error.specificRemedy ?? "name another file, or replace it with --force")
     }
   }
 

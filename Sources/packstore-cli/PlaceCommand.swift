@@ -120,7 +120,6 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         return try transaction.setPlacement(placement, of: pack)
       }
     } catch var error as PackStoreError where error.code == .purged {
-      error.pack = pack
       error.specificRemedy = "nothing was changed; fetch it first, with '--from' and a site or a store that has it"
       throw error
     }
@@ -148,7 +147,7 @@ private func absolutePath(_ path: String) -> FilePath {
 
 /// A site's folder has no cache folder: what is there is served.
 func siteRefusal(_ command: String) -> PackStoreError {
-  PackStoreError(.isSite, "'packstore \(command)' is not for the store of a site, and only publications change it")
+  PackStoreError(.isSite, "a site's store, to which 'packstore \(command)' does not apply", about: .store(nil))
 }
 
 private struct PlaceReport: Encodable {

@@ -229,8 +229,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         return try await site.publish(
           packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
         ) { show($0, bar) }
-      } catch let error as PackStoreError where error.code == .refused && error.reason.hasPrefix("the source lacks ") {
-        throw Failure(.refused, escaped(error.reason), remedy: "say --max-removed 100% if that is meant")
+      } catch let error as PackStoreError where error.detail == .removalLimit {
+        throw Failure(error, as: .refused, remedy: "add --max-removed 100% if that is intended")
       }
     }
     let deltaFailure = isRemote && !dryRun ? await makeDeltas(for: &result, on: continued, signedBy: key, traffic) : nil

@@ -13,7 +13,7 @@ struct PublishOperands {
     let names = (source: escaped(source), site: escaped(site))
     throw Failure(
       .invalidArgument,
-      "'\(names.site)' is \(kindOfSite), and '\(names.source)' is \(kindOfSource): the source comes first",
+      "'\(names.site)': \(kindOfSite), but '\(names.source)' is \(kindOfSource), and the source comes first",
       remedy: "write 'packstore publish \(names.site) \(names.source)'", path: site)
   }
 

@@ -31,7 +31,7 @@ enum PublishSource {
       let archives = try ArchivedPacks.paths(inFolder: FilePath(name))
       guard archives.isEmpty else { return .archives(archives) }
       throw Failure(
-        .notAStore, "'\(escaped(name))' is neither a store nor a folder of archives",
+        .notAStore, "'\(escaped(name))': neither a store nor a folder of archives",
         remedy: "name a store, or a folder of files that end in '.pack'", path: name)
     }
   }
@@ -40,7 +40,7 @@ enum PublishSource {
     let isOtherTar = try PackFileKind(FilePath(name)) == .archive && !isPackArchive(FilePath(name))
     guard PackFileKind(FilePath(name)) == .archive, !isOtherTar else {
       throw Failure(
-        .wrongKind, "'\(escaped(name))' is neither a manifest (.json) nor an archive of a pack",
+        .wrongKind, "'\(escaped(name))': neither a manifest (.json) nor an archive of a pack",
         remedy:
           "name a store, or a file that 'packstore package' made; 'packstore import' takes other archives into a store",
         path: name)
@@ -77,7 +77,7 @@ enum PublishSource {
       try store.packs().isEmpty
     else { return }
     throw Failure(
-      .refused, "the store '\(escaped(command.source))' has no packs",
+      .refused, "'\(escaped(command.source))': the store has no packs",
       remedy: "add packs first, or publish without packs with --allow-empty", path: command.source)
   }
 
@@ -86,7 +86,7 @@ enum PublishSource {
   ) throws {
     guard let option = options.first(where: \.isGiven) else { return }
     throw Failure(
-      .usage, "\(option.name) makes no sense for '\(escaped(command.source))', \(reason)", remedy: "leave it out",
+      .usage, "\(option.name): does not apply to '\(escaped(command.source))', \(reason)", remedy: "leave it out",
       path: command.source)
   }
 
@@ -98,10 +98,12 @@ enum PublishSource {
     case nil, .current: return Site.PublishedPack(name.pack)
     case .label(let label):
       throw Failure(
-        .usage, "'\(name.pack)@\(label)' is a version of a store", remedy: "say its number", pack: name.pack)
+        .usage, "version '\(name.pack)@\(label)': only stores have labels", remedy: "name the version by its number",
+        pack: name.pack)
     case .previous:
       throw Failure(
-        .usage, "'\(name.pack)@previous' is a version of a store", remedy: "say its number", pack: name.pack)
+        .usage, "version '\(name.pack)@previous': only stores have previous versions",
+        remedy: "name the version by its number", pack: name.pack)
     }
   }
 

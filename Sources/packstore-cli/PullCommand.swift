@@ -184,8 +184,9 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       throw Failure(
         .otherOrigin,
         strangers.count == 1
-          ? "\(names) is of another origin and was left alone" : "\(names) are of other origins and were left alone",
-        remedy: "name what is to be taken over, with '--adopt'", pack: first)
+          ? "\(names): belongs to another origin, so it was not changed"
+          : "\(names): belong to other origins, so they were not changed",
+        remedy: "take packs over with '--adopt'", pack: first)
     }
   }
 }

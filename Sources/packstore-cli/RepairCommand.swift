@@ -87,7 +87,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let isSite = Site.exists(at: path)
     guard isSite || (key == nil && product.product == nil && expiry.expiry == .asBefore) else {
       throw Failure(
-        .notAStore, "'\(escaped(store.store))' is no site",
+        .notAStore, "'\(escaped(store.store))': not a site",
         remedy: "leave out --key, --product, --expires and --no-expires", path: store.store)
     }
     let key = isSite && !dryRun ? try siteKey() : nil
@@ -137,7 +137,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if !result.isWhole { throw failure(result) }
     if places.isEmpty, let gap = left.first {
       throw Failure(
-        .purged, "cached data of \(gap.version) is damaged", remedy: fetchAdvice(for: escaped(store.store)),
+        .purged, "version '\(gap.version)': its cached data is damaged", remedy: fetchAdvice(for: escaped(store.store)),
         path: store.store)
     }
   }
@@ -229,8 +229,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let file = try keyFile(key)
     guard pathExists(file) else {
       throw Failure(
-        .noKey, "'\(escaped(store.store))' is a site, and there is no key '\(escaped(file.string))'",
-        remedy: "name the one that signed it, 'packstore repair \(escaped(store.store)) --key FILE'", path: file.string)
+        .noKey, "'\(escaped(file.string))': the key of the site '\(escaped(store.store))' does not exist",
+        remedy: "name the key that signed it, 'packstore repair \(escaped(store.store)) --key FILE'", path: file.string)
     }
     return try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock)
   }

@@ -77,7 +77,6 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         try transaction.rollBack(version.pack, toVersion: number, allowsPurged: allowPurged)
       }
     } catch var error as PackStoreError where error.code == .purged {
-      error.pack = version.pack
       error.specificRemedy =
         "nothing was changed; '--from' fetches it first, from a site or a store; '--allow-purged' goes back without it"
       throw error

@@ -115,7 +115,7 @@ struct Serve: AsyncParsableCommand {
         return data.appending("packstore-serve")
       }
       guard let home = environment["HOME"], !home.isEmpty else {
-        throw Failure(.failed, "there is no HOME to keep the authority in", remedy: "name a folder with --folder")
+        throw Failure(.failed, "HOME is not set, so the authority has no place", remedy: "name a folder with --folder")
       }
       return FilePath(home).appending(".local/share/packstore-serve")
     }

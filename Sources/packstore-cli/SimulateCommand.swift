@@ -347,7 +347,7 @@ private struct GroupList: Encodable {
           try output.line(escaped("  essential  \(group.essential.joined(separator: ", "))"))
         }
       }
-      if groups.isEmpty { try output.line("there is no group of apps on this machine") }
+      if groups.isEmpty { try output.line("no group of apps exists on this machine") }
     }
     try output.flush()
   }

@@ -51,7 +51,8 @@ struct SourceOptions: ParsableArguments {
     let bytes = try InputFile(FilePath(name)).contents(limit: 1 << 20)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure(
-        .invalidArgument, "the list of patterns '\(escaped(name))' is not UTF-8", remedy: "save it as UTF-8", path: name
+        .invalidArgument, "'\(escaped(name))': the list of patterns is not UTF-8", remedy: "save it as UTF-8",
+        path: name
       )
     }
     return text
@@ -75,8 +76,8 @@ struct SourceOptions: ParsableArguments {
     let whence = result.ignoredCount > 0 ? " but what is left out" : ""
     guard count > 0 || allowEmpty else {
       throw Failure(
-        .refused, "the \(kind) '\(escaped(name))' holds no files\(whence)",
-        remedy: "say --allow-empty if that is meant", path: name)
+        .refused, "'\(escaped(name))': the \(kind) contains no files\(whence)",
+        remedy: "add --allow-empty if that is intended", path: name)
     }
     guard let before else { return }
     let countBefore = before.fileCount.addingClamped(before.linkCount)
@@ -84,8 +85,8 @@ struct SourceOptions: ParsableArguments {
     guard countBefore >= Self.leastFileCount, Double(count) < leastCount else { return }
     throw Failure(
       .refused,
-      "the \(kind) '\(escaped(name))' holds \(formatCount(count, "file"))\(whence), and \(before) has \(formatCount(countBefore))",
-      remedy: "say --max-removed 100% if that is meant", path: name)
+      "'\(escaped(name))': the \(kind) contains \(formatCount(count, "file"))\(whence), and \(before) has \(formatCount(countBefore))",
+      remedy: "add --max-removed 100% if that is intended", path: name)
   }
 
   /// Says what systems left behind and is not taken, once for each kind.

@@ -19,7 +19,8 @@ struct SpooledInput {
   init() throws {
     guard isatty(STDIN_FILENO) == 0 else {
       throw Failure(
-        .usage, "standard input is a terminal, and no archive", remedy: "lead an archive into it: cat Assets.tar | ...")
+        .usage, "standard input: a terminal, not an archive",
+        remedy: "pipe an archive into it, as in 'cat Assets.tar | packstore ...'")
     }
     folder = try TemporaryFolder()
     path = folder.path + "/standard-input"
@@ -41,7 +42,7 @@ struct SpooledInput {
       let count = buffer.withUnsafeMutableBytes { read(STDIN_FILENO, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
-        throw Failure(FailureCode(systemError: errno), "cannot read standard input: \(systemErrorText())")
+        throw Failure(FailureCode(systemError: errno), "standard input: cannot read: \(systemErrorText())")
       }
       guard count > 0 else { return }
       try buffer.withUnsafeBytes { try output.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
@@ -68,7 +69,7 @@ struct ArchiveOutput {
     }
     guard isatty(STDOUT_FILENO) == 0 else {
       throw Failure(
-        .usage, "standard output is a terminal, which can show no archive", remedy: "name a file, or lead it elsewhere")
+        .usage, "standard output: a terminal, which cannot show an archive", remedy: "name a file, or redirect it")
     }
     let folder = try TemporaryFolder()
     self.folder = folder

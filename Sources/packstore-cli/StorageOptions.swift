@@ -40,7 +40,7 @@ struct StorageOptions: ParsableArguments {
     guard S3Location.names(site) else {
       guard endpoint == nil, region == nil, !virtualHost, ledger == nil, work == nil else {
         throw Failure(
-          .invalidArgument, "'\(escaped(site))' is a folder, and needs no options of object storage",
+          .invalidArgument, "'\(escaped(site))': a folder, which has no options of object storage",
           remedy:
             "leave out --endpoint, --region, --virtual-host, --ledger and --work, or name a site as s3://bucket/prefix",
           path: site)

@@ -38,9 +38,9 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let result: Site.StripResult
     do {
       result = try await Site.strip(FilePath(site), to: FilePath(copy), isDryRun: dryRun)
-    } catch let error as PackStoreError where error.code == .exists && error.file == copy {
+    } catch let error as PackStoreError where error.code == .exists && error.subject == .folder(copy) {
       throw Failure(
-        .exists, "'\(escaped(copy))' is there already, and not empty", remedy: "name another folder", path: copy)
+        .exists, "'\(escaped(copy))': exists and is not empty", remedy: "name another folder", path: copy)
     }
     let output = Output()
     if report.json {

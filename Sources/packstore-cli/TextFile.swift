@@ -29,7 +29,7 @@ struct TextFileOptions: ParsableArguments {
     guard let output else { return }
     if force, let source, isSameFile(source, output) {
       throw Failure(
-        .usage, "'\(escaped(output))' is the file that is read, and would be lost", remedy: "name another file",
+        .usage, "'\(escaped(output))': the input file, which would be lost", remedy: "name another file",
         path: output)
     }
     if dryRun { _ = try outputFile(output, force: force) } else { try writeTextFile(text, to: output, force: force) }

@@ -78,7 +78,8 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
     guard packs.isEmpty else {
       guard count > 0 else {
         throw Failure(
-          .inUse, "packs of \(origin.id) are here, \(packs[0]) for one", remedy: "remove them first", pack: packs[0])
+          .inUse, "\(origin.id): the store has packs of this origin, such as '\(packs[0])'",
+          remedy: "remove them first", pack: packs[0])
       }
       return
     }
@@ -94,7 +95,8 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
       throw noSuchOrigin(id, among: Set(origins.map(\.id)).sorted())
     }
     guard found.count == 1 else {
-      throw Failure(.invalidArgument, "several origins begin with '\(escaped(id))'", remedy: "say more of it")
+      throw Failure(
+        .invalidArgument, "'\(escaped(id))': several origins begin with it", remedy: "write more of the origin")
     }
     return origin
   }
@@ -102,9 +104,9 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
   /// Ids are compared as far as this one goes.
   private func noSuchOrigin(_ id: String, among ids: [String]) -> Failure {
     let nearest = ids.filter { !nearestNames(to: id, among: [String($0.prefix(id.count))]).isEmpty }.prefix(3)
-    let finding = "there is no origin '\(escaped(id))'"
+    let finding = "origin '\(escaped(id))': does not exist"
     var failure = Failure(
-      .notFound, nearest.isEmpty ? "\(finding); origins: \(listed(ids))" : finding,
+      .notFound, nearest.isEmpty ? "\(finding) (origins: \(listed(ids)))" : finding,
       remedy: nearest.isEmpty ? nil : "did you mean \(alternatives(Array(nearest)))?")
     failure.facts.suggestions = Array(nearest)
     return failure

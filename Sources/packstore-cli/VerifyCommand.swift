@@ -55,7 +55,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         remedy: fetchAdvice(for: folder))
     }
     if !result.isSound {
-      throw Failure(.corrupt, "the store '\(folder)' is damaged", remedy: repairAdvice(for: folder))
+      throw Failure(.corrupt, "'\(folder)': the store is damaged", remedy: repairAdvice(for: folder))
     }
   }
 

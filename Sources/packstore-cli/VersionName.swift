@@ -79,8 +79,8 @@ struct VersionName: Sendable {
     guard labeled.count == 1 else {
       let numbers = labeled.map { "\($0)" }
       throw Failure(
-        .conflict, "'\(pack)@\(label)' is the label of \(numbers.joined(separator: " and "))",
-        remedy: "say which number", pack: pack)
+        .conflict, "version '\(pack)@\(label)': the label of \(numbers.joined(separator: " and "))",
+        remedy: "name the version by its number", pack: pack)
     }
     return version
   }
@@ -102,7 +102,7 @@ extension Failure {
     let labels = try snapshot.versions(of: pack).compactMap { try snapshot.attributes(of: $0).label?.text }
     let known = labels.isEmpty ? "none of its versions has a label" : "labels: \(labels.joined(separator: ", "))"
     return Failure(
-      .notFound, "no kept version of \(pack) has the label '\(label)'; \(known)",
+      .notFound, "pack '\(pack)': no kept version has the label '\(label)' (\(known))",
       remedy: "'packstore log' lists versions and labels", pack: pack)
   }
 }

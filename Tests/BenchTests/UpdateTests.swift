@@ -52,7 +52,7 @@ import Testing
   @Test func whatTheProgramRefusesIsSaid() throws {
     let packstore = try PackStoreProgram(at: nil)
     let error = #expect(throws: Unavailable.self) { try packstore.run("log", folder.path + "/none") }
-    #expect(error?.reason == "packstore log: there is no such directory '\(folder.path)/none'")
+    #expect(error?.reason == "packstore log: '\(folder.path)/none': the directory does not exist")
     #expect(throws: Unavailable.self) { try PackStoreProgram(at: folder.path + "/none") }
   }
 

@@ -63,7 +63,7 @@ import Testing
     #expect(run.status == 1)
     #expect(
       run.errors
-        == "packstore: Tutorial@1 exists with other content; the highest version so far is 1: leave --version out for 2\n"
+        == "packstore: version 'Tutorial@1': exists with other content (highest: 1); leave --version out for 2\n"
     )
   }
 
@@ -78,7 +78,7 @@ import Testing
     #expect(low.status == 1)
     #expect(
       low.errors == """
-        packstore: Level1@3 would not be above the highest version so far, 7: leave --version out for 8, or say --downgrade
+        packstore: version 'Level1@3': not above the highest version so far, 7; leave --version out for 8, or add --downgrade
 
         """)
     #expect(try add("seven", "--version", "7").output == "Level1 is unchanged at version 7\n")
@@ -99,7 +99,7 @@ import Testing
       run.errors == """
         packstore: 'inner/up' is a symbolic link that is absolute or leads out of the folder
         packstore: 'inner/loop' is a symbolic link that leads in a circle
-        packstore: the folder 'real' holds what cannot be stored: rename or remove what is listed, or follow such \
+        packstore: 'real': the folder contains files that cannot be stored; rename or remove what is listed, or follow such \
         links with --unsafe-links
 
         """)
@@ -223,7 +223,7 @@ import Testing
     #expect(run.status == 2)
     #expect(
       run.errors
-        == "packstore: a pattern has a '[' without a ']': put a backslash before it to mean the character '[a'\n")
+        == "packstore: pattern '[a': a '[' lacks its ']'; write a backslash before it for the character\n")
   }
 
   // MARK: - Folders
@@ -231,7 +231,7 @@ import Testing
   @Test func missingFolderMakesNoStore() throws {
     let run = try playground.packstore("add", "store", "missing", "--pack", "A")
     #expect(run.status == 1)
-    #expect(run.errors == "packstore: cannot read the folder 'missing': No such file or directory\n")
+    #expect(run.errors == "packstore: 'missing': cannot read the folder: No such file or directory\n")
     #expect(!playground.exists("store"))
   }
 
@@ -239,14 +239,15 @@ import Testing
     try playground.write("x", to: "file")
     let run = try playground.packstore("add", "store", "file", "--pack", "A")
     #expect(run.status == 1)
-    #expect(run.errors == "packstore: 'file' is not a folder: name the folder it lies in\n")
+    #expect(run.errors == "packstore: 'file': not a folder; name the folder that contains it\n")
   }
 
   @Test func emptyFolderAndEmptyFile() throws {
     try playground.makeFolder("empty")
     let refused = try playground.packstore("add", "store", "empty", "--pack", "Empty")
     #expect(
-      refused.status == 1 && refused.errors.contains("holds no files: say --allow-empty") && !playground.exists("store")
+      refused.status == 1 && refused.errors.contains("contains no files; add --allow-empty")
+        && !playground.exists("store")
     )
     let empty = try playground.packstore("add", "store", "empty", "--pack", "Empty", "--allow-empty")
     #expect(empty.status == 0, "\(empty.errors)")
@@ -290,12 +291,13 @@ import Testing
     let lines = run.errors.split(separator: "\n")
     try #require(lines.count == 3)
     #expect(
-      lines[..<2].contains { $0.hasPrefix(#"packstore: 'a\xff' is not valid UTF-8, as names must be"#) },
+      lines[..<2].contains { $0.hasPrefix(#"packstore: 'a\xff': not valid UTF-8, as names must be"#) },
       "\(run.errors)")
     #expect(
-      lines[..<2].contains { $0.hasPrefix(#"packstore: 'sub/b\xc3' is not valid UTF-8, as names must be"#) })
+      lines[..<2].contains { $0.hasPrefix(#"packstore: 'sub/b\xc3': not valid UTF-8, as names must be"#) })
     #expect(
-      lines[2] == "packstore: the folder 'folder' holds what cannot be stored: rename or remove what is listed")
+      lines[2]
+        == "packstore: 'folder': the folder contains files that cannot be stored; rename or remove what is listed")
     #expect(!playground.exists("store"), "no store was made for it")
     #expect(playground.tree("").allSatisfy { $0.hasPrefix("folder") }, "nor is anything left of one")
   }

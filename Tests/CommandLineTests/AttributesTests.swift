@@ -90,7 +90,7 @@ import Testing
   @Test func mistakes() throws {
     let cases: [(String, Int32, String)] = [
       ("{", 2, "set.json:1:2: "),
-      (#"{"langage":"en"}"#, 2, "set.json:1:2: attributes have no member 'langage': did you mean 'language'?"),
+      (#"{"langage":"en"}"#, 2, "set.json:1:2: attributes have no member 'langage'; did you mean 'language'?"),
       ("{\n  \"priority\": 1.5 }", 2, "set.json:2:15: a priority is an integer"),
       (#"{"map":["["]}"#, 2, "set.json:1:"), (#"{"platforms":"iOS"}"#, 2, "set.json:1:14: it is no list"),
       (#"{"appVersions":"3..<2"}"#, 2, "set.json:1:16: "), ("[]", 2, "attributes are no object"),
@@ -105,11 +105,12 @@ import Testing
   }
 
   @Test(arguments: [
-    (["attributes", "store", "Q"], 1, "there is no pack 'Q'"), (["attributes", "store", "P@9"], 1, "P@9 is not kept"),
+    (["attributes", "store", "Q"], 1, "pack 'Q': not in the store"),
+    (["attributes", "store", "P@9"], 1, "version 'P@9': not kept"),
     (["attributes", "store", "P", "--set", "none"], 1, "none"),
     (["attributes", "store", "P", "--dry-run"], 2, "--set"),
     (["attributes", "store", "P@1", "--set", "set.json"], 2, "name the pack alone"),
-    (["attributes", "store", "Q", "--set", "set.json"], 1, "there is no pack 'Q'"),
+    (["attributes", "store", "Q", "--set", "set.json"], 1, "pack 'Q': not in the store"),
   ])
   func wrongUsage(_ arguments: [String], _ status: Int32, _ error: String) throws {
     try playground.write("{}", to: "set.json")

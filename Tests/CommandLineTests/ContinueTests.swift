@@ -115,7 +115,7 @@ import Testing
     }
     try FileManager.default.removeItem(atPath: playground.path + "/served/root")
     let gone = try publish("new", from: "served", status: 3)
-    #expect(gone.errors.contains("there is no site"), "\(gone.errors)")
+    #expect(gone.errors.contains("not a site"), "\(gone.errors)")
     #expect(!playground.exists("new"))
     try publish("s3://bucket/packs", from: "served", status: 2)
   }

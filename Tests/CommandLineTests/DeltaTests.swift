@@ -109,8 +109,8 @@ import Testing
 
   @Test func mistakes() throws {
     let cases: [([String], Int32, String)] = [
-      (["delta", "store", "P@1", "P@7", "-o", "f"], 1, "P@7 is not kept"),
-      (["delta", "store", "Q@1", "@2", "-o", "f"], 1, "there is no pack 'Q'"),
+      (["delta", "store", "P@1", "P@7", "-o", "f"], 1, "version 'P@7': not kept"),
+      (["delta", "store", "Q@1", "@2", "-o", "f"], 1, "pack 'Q': not in the store"),
       (["delta", "store", "P", "P@2", "-o", "f"], 2, "which version of P"),
       (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "of the same pack"),
       (["delta", "store", "P@1", "@2"], 2, "--output"),
@@ -118,7 +118,7 @@ import Testing
       (["delta", "store", "P@1", "@2", "-o", "f", "--level", "-1"], 2, "'-1'"),
       (["delta", "nowhere", "P@1", "@2", "-o", "f"], 1, "nowhere"),
       (["apply", "client", "nothing", "--allow-unsigned"], 1, "nothing"),
-      (["apply", "client", "folder/large", "--allow-unsigned"], 1, "'folder/large' is not a delta"),
+      (["apply", "client", "folder/large", "--allow-unsigned"], 1, "'folder/large': not a delta"),
       (["apply", "client", "f", "--allow-unsigned", "--trust", "x"], 2, "44 characters"),
     ]
     for (arguments, status, text) in cases {
@@ -158,7 +158,7 @@ import Testing
       try playground.write("mine", to: "file")
       let command = arguments + ["-o", "file", "--key", "key"]
       let run = try playground.packstore(command)
-      #expect(run.status == 1 && run.errors.contains("'file' is there already"), "\(run.errors)")
+      #expect(run.status == 1 && run.errors.contains("'file': exists already"), "\(run.errors)")
       #expect(try playground.text("file") == "mine")
       #expect(try playground.packstore(command + ["--force"]).status == 0)
       #expect(try playground.text("file") != "mine")

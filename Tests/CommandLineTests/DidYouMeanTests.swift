@@ -42,7 +42,7 @@ import Testing
       let name = try #require(arguments.first { $0.lowercased().contains("tut") || $0.lowercased().contains("utt") })
       let wrong = String(name.prefix { $0 != "@" })
       try expect(
-        arguments, says: "there is no pack '\(wrong)': did you mean 'Tutorial'?", suggests: ["Tutorial"])
+        arguments, says: "pack '\(wrong)': not in the store; did you mean 'Tutorial'?", suggests: ["Tutorial"])
     }
   }
 
@@ -50,17 +50,17 @@ import Testing
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try expect(
       ["unpublish", "site", "Tutoral", "--key", "key"],
-      says: "the site has no pack 'Tutoral': did you mean 'Tutorial'?", suggests: ["Tutorial"])
+      says: "the pack 'Tutoral' is not offered; did you mean 'Tutorial'?", suggests: ["Tutorial"])
     try expect(
-      ["unpublish", "site", "Other", "--key", "key"], says: "the site has no pack 'Other'; packs: Level, Tutorial")
+      ["unpublish", "site", "Other", "--key", "key"], says: "pack 'Other': not in the site (packs: Level, Tutorial)")
     let folder = URL(fileURLWithPath: playground.path).resolvingSymlinksInPath().path
     try expect(
       ["pull", "device", "site", "Levle"],
-      says: "the site has no pack 'Levle' at \(folder)/site: did you mean 'Level'?", suggests: ["Level"])
+      says: "'\(folder)/site': the pack 'Levle' is not offered; did you mean 'Level'?", suggests: ["Level"])
   }
 
   @Test func versions() throws {
-    let kept = "Tutorial@9 is not kept; kept: 2, 3"
+    let kept = "version 'Tutorial@9': not kept (kept: 2, 3)"
     for arguments in [
       ["rollback", "store", "Tutorial@9"], ["pin", "store", "Tutorial@9"], ["diff", "store", "Tutorial@9", "@3"],
       ["delta", "store", "Tutorial@9", "@3", "-o", "f"], ["export", "store", "Tutorial@9", "-o", "f"],
@@ -76,7 +76,7 @@ import Testing
     try expect(["rollback", "store", "Tutorial@9"], says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
     try expect(["pin", "store", "Tutorial@9"], says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
     try expect(
-      ["rollback", "store", "Tutoral"], says: "there is no pack 'Tutoral': did you mean 'Tutorial'?",
+      ["rollback", "store", "Tutoral"], says: "pack 'Tutoral': not in the store; did you mean 'Tutorial'?",
       suggests: ["Tutorial"])
   }
 
@@ -117,14 +117,14 @@ import Testing
     let id = try #require(origins.compactMap { $0["id"] as? String }.first { $0 != "local" })
     let wrong = String(id.prefix(7)) + (id.dropFirst(7).first == "0" ? "1" : "0")
     try expect(
-      ["trust", "device", "forget", wrong], says: "there is no origin '\(wrong)': did you mean '\(id)'?",
+      ["trust", "device", "forget", wrong], says: "origin '\(wrong)': does not exist; did you mean '\(id)'?",
       suggests: [id])
   }
 
   @Test func commands() throws {
     for (word, meant) in [("instal", nil), ("extarct", "extract"), ("publsh", "publish"), ("roll", "rollback")] {
       let remedy = meant.map { "did you mean '\($0)'?" } ?? "'packstore help' lists them"
-      let says = "there is no command '\(word)': \(remedy)"
+      let says = "'\(word)': not a command: \(remedy)"
       try expect([word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
       try expect(["help", word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
       try expect([word, "--help"], says: says, suggests: meant.map { [$0] } ?? [], status: 2)

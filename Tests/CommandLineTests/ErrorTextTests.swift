@@ -21,13 +21,14 @@ import Testing
   @Test func names() throws {
     try expect(
       ["cat", "store", "/config.json"],
-      says: "no asset can have the path '/config.json': asset paths are relative: 'config.json'")
-    try expect(["ls", "folder"], says: "'folder' is not a store")
+      says: "'/config.json': invalid path of an asset; asset paths are relative: 'config.json'")
+    try expect(["ls", "folder"], says: "'folder': not a store")
     try expect(
-      ["add", "folder", "folder", "--pack", "b"], says: "the directory 'folder' is not empty and holds no store")
+      ["add", "folder", "folder", "--pack", "b"],
+      says: "'folder': the directory is not empty and does not contain a store")
     try expect(
       ["cat", "store", "config.json", "--range", "9-"],
-      says: "the range begins at byte 9, but 'config.json' has 3 bytes")
+      says: "'config.json': the range begins at byte 9, but the file has 3 bytes")
   }
 
   @Test func channels() throws {
@@ -36,10 +37,10 @@ import Testing
     }
     try expect(
       ["pull", "device", "site", "--channel", "bta"],
-      says: "there is no channel 'bta' (no file 'roots/bta') at \(playground.path.replacing("//", with: "/"))/site")
+      says: "'\(playground.path.replacing("//", with: "/"))/site': does not have the channel 'bta'")
     try expect(
       ["demote", "site", "base@1", "--key", "site.key"],
-      says: "the channel 'live' does not offer version 1 of 'base'; it offers 2")
+      says: "the channel 'live' does not offer version 1 of 'base' (offered: 2)")
     try playground.packstore("delegate", "site-root.key", "next.key", "-q")
     try playground.packstore("refresh", "site", "--key", "next.key", "-q")
     try expect(
@@ -58,16 +59,16 @@ import Testing
     try playground.write("x", to: "tree/sub/file")
     try playground.packstore("add", "other", "tree", "--pack", "tree", "-q")
     for path in ["sub", "sub/"] {
-      try expect(["cat", "other", path], says: "'sub' is a folder: list it with 'packstore ls other sub'")
+      try expect(["cat", "other", path], says: "'sub': a folder, not a file; list it with 'packstore ls other sub'")
     }
-    try expect(["cat", "other", "sub/file/"], says: "'sub/file' is a file, not a folder: leave out the '/'")
+    try expect(["cat", "other", "sub/file/"], says: "'sub/file': a file, not a folder; leave out the '/'")
     #expect(try playground.packstore("cat", "other", "sub/file").output == "x")
   }
 
   @Test func deltasOfOneVersion() throws {
     for target in ["base@2", "@2", "base", "@current"] {
       let run = try playground.packstore("delta", "store", "base@2", target, "-o", "file.delta", "--key", "key")
-      #expect(run.status == 2 && run.errors.hasPrefix("packstore: both versions are base@2: "), "\(run.errors)")
+      #expect(run.status == 2 && run.errors.hasPrefix("packstore: version 'base@2': named twice: "), "\(run.errors)")
     }
     #expect(!playground.exists("file.delta") && !playground.exists("key"))
   }
@@ -78,7 +79,7 @@ import Testing
     #expect(run.status == 2 && run.output.isEmpty && !playground.exists("-") && !playground.exists("key"))
     #expect(
       run.errors.hasSuffix(
-        "packstore: this command does not write to standard output: name a file; './-' is one that is called '-'\n"))
+        "packstore: this command does not write to standard output; name a file; './-' is one that is called '-'\n"))
     try playground.packstore("keygen", "key", "-q")
     #expect(try playground.packstore(command + ["-o", "./-", "--key", "key", "-q"]).status == 0)
     #expect(playground.exists("-"))
@@ -86,26 +87,28 @@ import Testing
 
   @Test func packs() throws {
     try playground.packstore("rollback", "store", "base", "-q")
-    let held = "'base' is held at version 1 since a rollback: run 'packstore unpin store base' to let it move again"
+    let held = "pack 'base': held at version 1 since a rollback; run 'packstore unpin store base' to let it move again"
     try expect(["add", "store", "folder", "--pack", "base"], says: held)
     try playground.packstore("unpin", "store", "base", "-q")
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try playground.packstore("add", "other", "folder", "--pack", "base", "-q")
     try expect(
       ["pull", "other", "site", "base"],
-      says: "'base' is of another origin: this machine: see 'packstore trust other'; --adopt takes the pack over")
+      says:
+        "pack 'base': belongs to another origin, this machine; see 'packstore trust other', or take the pack over with --adopt"
+    )
     try expect(
       ["pull", "site", "site"],
-      says: "the store 'site' is a site's, and only publications change it: use 'packstore publish'"
+      says: "'site': a site's store, which only publications change; use 'packstore publish'"
         + " and 'packstore unpublish', and 'packstore repair' with the site's key when it is damaged")
     try expect(
       ["publish", "store", "other", "--key", "key"],
-      says: "the folder 'other' is a store of its own, and no site: name another folder for the site")
+      says: "'other': a store of its own, not a site; name another folder for the site")
   }
 
   @Test func places() throws {
     try expect(
-      ["pull", "device", "ftp://example.org/"], says: "'ftp://example.org/' cannot be fetched: only http and https can")
+      ["pull", "device", "ftp://example.org/"], says: "'ftp://example.org/': not an http or https URL")
     let refused = try playground.packstore("pull", "device", "http://127.0.0.1:1/x", "--answer-limit", "1")
     #expect(refused.errors.contains("the connection failed (Connection refused) at http://127.0.0.1:1/x/root"))
   }

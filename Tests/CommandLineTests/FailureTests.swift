@@ -376,21 +376,21 @@ import Testing
       #expect(run.status == 1, "\(arguments): \(run.errors)")
       return run.errors
     }
-    let unwritable = "packstore: the directory 'store' of the store may not be written: Permission denied: see who"
+    let unwritable = "packstore: 'store': its directory cannot be written: Permission denied; check who"
     for command in ["pull store site", "add store folder --pack P", "remove store P"] {
       #expect(try run(command).hasPrefix(unwritable), "\(command)")
     }
     #expect(
       try run("add open/new private --pack P")
-        == "packstore: cannot read the folder 'private': Permission denied: let this user read it\n")
-    #expect(try run("add store/new folder --pack P").hasPrefix("packstore: cannot make the directory 'store/new': "))
+        == "packstore: 'private': cannot read the folder: Permission denied; let this user read it\n")
+    #expect(try run("add store/new folder --pack P").hasPrefix("packstore: 'store/new': cannot create the directory: "))
     #expect(
       try run("export store P -o store/P.pack --key open/key").hasPrefix(
-        "packstore: cannot write into the folder 'store': Permission denied: name a file in a folder"))
+        "packstore: 'store': cannot write into the folder: Permission denied; name a file in a folder"))
     #expect(playground.tree("open") == ["packstore"])
     let locked = try run("add open/new locked --pack P")
     #expect(locked.contains("'file' cannot be read: Permission denied\n"))
-    #expect(locked.hasSuffix("holds what cannot be stored: let this user read what is listed, or remove it\n"))
+    #expect(locked.hasSuffix("contains files that cannot be stored; let this user read what is listed, or remove it\n"))
   }
 
   #if os(Linux)

@@ -43,7 +43,8 @@ import Testing
     #expect(refused.status == 1)
     #expect(
       refused.errors.hasSuffix(
-        "packstore: 'P' is held at version 2 since a rollback: run 'packstore unpin store P' to let it move again\n"))
+        "packstore: pack 'P': held at version 2 since a rollback; run 'packstore unpin store P' to let it move again\n")
+    )
     #expect(try content() == "version 2")
     #expect(try playground.packstore("unpin", "store", "P").output == "P is neither held nor pinned\n")
     #expect(try playground.packstore("add", "store", "folder", "--pack", "P").status == 0)
@@ -113,10 +114,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (["rollback", "store", "Q"], "there is no pack 'Q'; packs: P"),
-    (["rollback", "store", "P@1"], "P@1 is not kept; kept: 2, 3"),
-    (["pin", "store", "P@9"], "P@9 is not kept; kept: 2, 3"),
-    (["unpin", "store", "Other"], "there is no pack 'Other'; packs: P"),
+    (["rollback", "store", "Q"], "pack 'Q': not in the store (packs: P)"),
+    (["rollback", "store", "P@1"], "version 'P@1': not kept (kept: 2, 3)"),
+    (["pin", "store", "P@9"], "version 'P@9': not kept (kept: 2, 3)"),
+    (["unpin", "store", "Other"], "pack 'Other': not in the store (packs: P)"),
   ])
   func whatIsNotThere(arguments: [String], message: String) throws {
     let run = try playground.packstore(arguments)

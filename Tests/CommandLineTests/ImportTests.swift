@@ -114,12 +114,13 @@ import Testing
         let words = ["import", "store", archive, "--pack", "P", "-q"] + mode
         let refused = try playground.packstore(words)
         #expect(
-          refused.status == 1 && refused.errors.contains("the archive '\(archive)' holds 1 file, and P@1 has 12: "),
+          refused.status == 1 && refused.errors.contains("'\(archive)': the archive contains 1 file, and P@1 has 12: "),
           "\(refused.errors)")
         let empty = try playground.packstore(words + ["--exclude", "*"])
         #expect(
           empty.status == 1
-            && empty.errors.contains("the archive '\(archive)' holds no files but what is left out: say --allow-empty"),
+            && empty.errors.contains(
+              "'\(archive)': the archive contains no files but what is left out; add --allow-empty"),
           "\(empty.errors)")
       }
     }
@@ -195,25 +196,25 @@ import Testing
     try playground.makeFolder("hostile")
     try playground.write("text", toRaw: Array("hostile/a".utf8) + [0xff])
     let table: [(arguments: [String], status: Int32, message: String)] = [
-      (["a.tar"], 2, "the archive 'a.tar' does not say which pack it is: name the pack with --pack"),
-      (["folder"], 2, "'folder' is a folder and does not say which pack it is"),
-      (["cut.tar", "--pack", "P"], 7, "a file is cut short in cut.tar: fetch or make the archive again"),
+      (["a.tar"], 2, "'a.tar': the archive does not name its pack; name the pack with --pack"),
+      (["folder"], 2, "'folder': a folder, which does not name its pack"),
+      (["cut.tar", "--pack", "P"], 7, "'cut.tar': a file is cut short; fetch or make the archive again"),
       (["pipe.tar", "--pack", "P"], 1, "the archive 'pipe.tar' holds 'pipe', a pipe"),
       (
         ["a.tar", "--pack", "P", "--limit", "100k"], 1,
-        "the archive 'a.tar' unpacks to more than 100000 bytes, which is the limit: allow more with --limit if you know where"
+        "'a.tar': unpacks to more than 100000 bytes, the limit; allow more with --limit if you know where"
       ),
       (
         ["a.tar", "--pack", "P", "--downgrade"], 2,
-        "--downgrade makes no sense for 'a.tar', which is not an archive of a pack"
+        "--downgrade: does not apply to 'a.tar', which is not an archive of a pack"
       ),
-      (["folder", "--pack", "P", "--limit", "100k"], 2, "--limit makes no sense for 'folder', a folder"),
+      (["folder", "--pack", "P", "--limit", "100k"], 2, "--limit: does not apply to 'folder', a folder"),
       (["none.tar", "--pack", "P"], 1, "cannot read the archive 'none.tar'"),
       (
         ["folder/text", "--pack", "P"], 1,
-        "'folder/text' is not an archive of any kind that is read: name an archive of"
+        "'folder/text': not an archive of a known kind; name an archive of"
       ),
-      (["hostile", "--pack", "P"], 1, "the folder 'hostile' holds what cannot be stored"),
+      (["hostile", "--pack", "P"], 1, "'hostile': the folder contains files that cannot be stored"),
     ]
     for row in table {
       let run = try importing(["store"] + row.arguments)

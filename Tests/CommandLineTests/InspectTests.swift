@@ -205,7 +205,7 @@ import Testing
     #expect(try playground.packstore("log", "store", "Level").lines.count == 2)
     let missing = try playground.packstore("log", "store", "Unknown")
     #expect(missing.status == 1)
-    #expect(missing.errors == "packstore: there is no pack 'Unknown'; packs: Level, Tutorial\n")
+    #expect(missing.errors == "packstore: pack 'Unknown': not in the store (packs: Level, Tutorial)\n")
   }
 
   @Test func logJSON() throws {
@@ -262,7 +262,7 @@ import Testing
     #expect(run.lines.last == "1 added, 0 removed, 0 changed, 0 moved, 4 unchanged; new: 1 B in 1 of 5 chunks")
     let missing = try playground.packstore("diff", "tutorial", "nowhere")
     #expect(missing.status == 1)
-    #expect(missing.errors == "packstore: cannot read the folder 'nowhere': No such file or directory\n")
+    #expect(missing.errors == "packstore: 'nowhere': cannot read the folder: No such file or directory\n")
   }
 
   @Test func diffJSON() throws {
@@ -319,11 +319,11 @@ import Testing
   @Test func diffOfWhatIsNotKept() throws {
     let version = try playground.packstore("diff", "store", "Tutorial@9", "Tutorial")
     #expect(version.status == 1)
-    #expect(version.errors == "packstore: Tutorial@9 is not kept; kept: 1, 2\n")
+    #expect(version.errors == "packstore: version 'Tutorial@9': not kept (kept: 1, 2)\n")
     let previous = try playground.packstore("diff", "store", "Level@previous", "Level")
     #expect(previous.errors == "packstore: no version before Level@1 is kept; kept: 1\n")
     let pack = try playground.packstore("diff", "store", "Unknown@1", "Level")
-    #expect(pack.errors == "packstore: there is no pack 'Unknown'; packs: Level, Tutorial\n")
+    #expect(pack.errors == "packstore: pack 'Unknown': not in the store (packs: Level, Tutorial)\n")
   }
 
   // MARK: - verify

@@ -44,7 +44,7 @@ import Testing
 
   @Test func mistakes() throws {
     let cases: [([String], String)] = [
-      (["inspect", "nowhere"], "there is no such directory"),
+      (["inspect", "nowhere"], "the directory does not exist"),
       (["inspect", "folder/a.txt"], "neither a store nor an archive"),
       (["inspect", "store", "Gaem"], "Game"), (["inspect", "store", "--from", "1"], "name the pack"),
       (["inspect", "store", "Game", "--delta"], "--from"), (["inspect", "store", "Game", "--from", "7"], "7"),

@@ -54,7 +54,7 @@ import Testing
     #expect(try pull().status == 0)
     #expect(try file() == "one")
     for (key, finding) in [
-      ("env:NONE", "there is no key in the variable 'NONE'"), ("-", "no secret key in file descriptor 0"),
+      ("env:NONE", "variable 'NONE': does not contain a key"), ("-", "'file descriptor 0': not a secret key"),
       ("fd:99", "cannot read the secret key"), ("fd:x", "names no open file"), ("fd:-1", "names no open file"),
     ] {
       for command in ["refresh site", "publish author other"] {
@@ -219,7 +219,7 @@ import Testing
     (["delegate", "root.key", "root.key"], 2, "holds a root key"),
     (["delegate", "none.key", "other.key"], 1, "none.key"), (["rotate", "release.key", "other.key"], 2, "release key"),
     (["rotate", "root.key", "release.key"], 1, "already"),
-    (["delegate", "root.key", "other.key", "--channel", "A"], 2, "invalid channel name 'A'"),
+    (["delegate", "root.key", "other.key", "--channel", "A"], 2, "invalid name of a channel"),
     (["delegate", "root.key", "other.key", "--channel", "a", "--all-channels"], 2, "exclude each other"),
     (["delegate", "root.key", "other.key", "--days", "0"], 2, "--days"),
   ])

@@ -127,7 +127,7 @@ import Testing
       (["ls", "P.delta"], "is a delta, which says only what is new"),
       (["ls", "folder/text"], "neither a store nor an archive of a pack"),
       (["cat", "https://example.invalid/packs", "text"], "is a URL, and content is read from stores"),
-      (["diff", "store", "folder"], "there are several packs in 'store': P, Q: say which: 'store#P'"),
+      (["diff", "store", "folder"], "'store': contains several packs (P, Q); name one, such as 'store#P'"),
       (["diff", "store#X", "folder"], "no pack 'X'"),
       (["inspect", "served", "P", "--from", "1", "--delta"], "a delta takes the content of both versions"),
       (["ls", "store", "--endpoint", "http://127.0.0.1:1"], "needs no options of object storage"),

@@ -78,10 +78,10 @@ import Testing
     #expect(run.status == 1)
     #expect(
       run.errors == """
-        M.json:2:11: error: there is no file 'Game/note' in the source root: did you mean 'Game/notes'?
+        M.json:2:11: error: there is no file 'Game/note' in the source root; did you mean 'Game/notes'?
         M.json:3:20: warning: '*.x' excludes nothing that is selected: see whether the pattern is right
         M.json:4:3: error: there is no key 'files' in a file selector: did you mean 'file' or 'fileSource'?
-        packstore: the manifest 'M.json' has 2 errors: mend what is listed
+        packstore: 'M.json': 2 errors in the manifest; correct the listed errors
 
         """)
     #expect(run.output.contains("Game/notes"), "what could be found is listed")
@@ -163,7 +163,7 @@ import Testing
     #expect(
       run.errors == """
         depot.vdf:5:3: error: a wildcard in a folder's name cannot be mapped: map each folder
-        packstore: the script 'depot.vdf' has 1 error: mend what is listed
+        packstore: 'depot.vdf': 1 error in the script; correct the listed errors
 
         """)
   }

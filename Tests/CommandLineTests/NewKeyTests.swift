@@ -27,7 +27,7 @@ import Testing
     #expect(run.status == 4, "\(run.errors)")
     #expect(
       run.errors == """
-        packstore: the key file 'sitee.key' does not exist: check the name given with --key; for a new publisher, add \
+        packstore: 'sitee.key': the key file does not exist; check the name given with --key; for a new publisher, add \
         --new-key or run 'packstore keygen sitee.key'
 
         """)
@@ -57,7 +57,7 @@ import Testing
     try playground.succeed("publish", "Store", "Site", "--key", "site.key", "--new-key")
     let key = try playground.read("site.key")
     let again = try playground.packstore("publish", "Store", "Other", "--key", "site.key", "--new-key")
-    #expect(again.status == 1 && again.errors.contains("the key file 'site.key' exists already: leave out --new-key"))
+    #expect(again.status == 1 && again.errors.contains("'site.key': the key file exists already; leave out --new-key"))
     for name in ["site.key", "other.key"] {
       let signed = try playground.packstore("publish", "Store", "Site", "--key", name, "--new-key")
       #expect(signed.status == 4 && signed.errors.contains("the site is signed already"), "\(signed.errors)")

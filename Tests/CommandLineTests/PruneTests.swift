@@ -63,7 +63,7 @@ import Testing
     try playground.succeed("remove", "store", "A", "B", "-q")
     let root = try playground.read("site/root")
     let refusal = """
-      packstore: the source lacks 2 packs of 3 that the channel 'live' offers: A, B: say --max-removed 100% if that is meant
+      packstore: 'site': the source lacks 2 packs of 3 that the channel 'live' offers: A, B; add --max-removed 100% if that is intended
 
       """
     for options in [["--dry-run"], [], ["--max-removed", "66%"]] {

@@ -81,7 +81,8 @@ import Testing
       (["game/text", "site"], 1, "is neither a manifest (.json) nor an archive of a pack"),
       (["half.pack", "site"], 7, "half.pack"),
       (["others.pack", "site"], 4, "signed by another publisher's key"),
-      (["M.pack", "site", "N"], 1, "has no pack 'N'"), (["M.pack", "site", "M@2"], 1, "no archive is M@2"),
+      (["M.pack", "site", "N"], 1, "pack 'N': not in the source"),
+      (["M.pack", "site", "M@2"], 1, "version 'M@2': no archive contains this version"),
       (["M.pack", "site", "--level", "3"], 2, "--level makes no sense for 'M.pack'"),
       (["M.pack", "site", "--version", "3"], 2, "--version makes no sense for 'M.pack'"),
       (["M.pack", "site", "--product", "x"], 2, "is of the product 'default'"),
@@ -122,7 +123,7 @@ import Testing
       #expect(run.status == 0, "\(arguments): \(run.errors)")
       let missing = try playground.packstore(arguments + ["--key", "none.key", "--dry-run"])
       #expect(
-        missing.status == 4 && missing.errors.contains("the key file 'none.key' does not exist"), "\(missing.errors)")
+        missing.status == 4 && missing.errors.contains("'none.key': the key file does not exist"), "\(missing.errors)")
     }
     #expect(try playground.tree("site") == tree && playground.read("site/root") == root)
     let unpublish = try playground.packstore("unpublish", "site", "M", "--key", "key", "--dry-run")

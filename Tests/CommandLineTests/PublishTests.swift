@@ -94,17 +94,17 @@ import Testing
   @Test func whatFails() throws {
     #expect(try playground.packstore("publish", "none", "site", "--key", "site.key").status == 1)
     let missing = try publish("Q")
-    #expect(missing.status == 1 && missing.errors == "packstore: there is no pack 'Q'; packs: P\n")
+    #expect(missing.status == 1 && missing.errors == "packstore: pack 'Q': not in the store (packs: P)\n")
     #expect(!playground.exists("site") && !playground.exists("site.key"), "a mistake makes nothing")
     _ = try publish()
     let other = try playground.packstore("publish", "store", "site", "--key", "other.key")
     #expect(
       other.status == 4
-        && other.errors.contains("the key file 'other.key' does not exist, and the site is signed already"))
+        && other.errors.contains("'other.key': the key file does not exist, and the site is signed already"))
     #expect(!playground.exists("other.key"))
     try playground.packstore("keygen", "other.key")
     let wrong = try playground.packstore("publish", "store", "site", "--key", "other.key")
-    #expect(wrong.status == 4 && wrong.errors.contains("the site 'site' is signed by another key, "))
+    #expect(wrong.status == 4 && wrong.errors.contains("'site': signed by another key, "))
     let itself = try playground.packstore("publish", "store", "store", "--key", "site.key")
     #expect(itself.status == 1 && itself.errors.contains("is a store of its own, and no site"), "\(itself.errors)")
     _ = try playground.shell("chmod 644 site.key")
@@ -112,7 +112,7 @@ import Testing
     #expect(open.status == 4)
     #expect(
       open.errors
-        == "packstore: others can read the file 'site.key' with the secret key: run 'chmod 600 site.key', and make a new key if they may have read it\n"
+        == "packstore: 'site.key': other users can read the file with the secret key; run 'chmod 600 site.key', and make a new key if they may have read it\n"
     )
   }
 

@@ -29,7 +29,7 @@ import Testing
     let run = try playground.packstore("publish", "Store", "Site", "--key", "short")
     #expect(
       run.status == 4
-        && run.errors.hasPrefix("packstore: the file 'short' has no secret key: its second line is missing: "))
+        && run.errors.hasPrefix("packstore: 'short': not a secret key, because its second line is missing; "))
     for command in [["delegate", "short", "new"], ["rotate", "short", "new"], ["keygen", "short"]] {
       let run = try playground.packstore(command)
       #expect(run.status == 4 && run.errors.contains("its second line is missing"), "\(command): \(run.errors)")
@@ -44,7 +44,7 @@ import Testing
     try playground.succeed("remove", "Empty", "X", "-q")
     for more in [[], ["--dry-run"], ["--no-offer"], ["--prune", "--max-removed", "100%"]] {
       let run = try playground.packstore(["publish", "Empty", "Site", "--key", "key"] + more)
-      #expect(run.status == 1 && run.errors.contains("the store 'Empty' has no packs"), "\(run.errors)")
+      #expect(run.status == 1 && run.errors.contains("'Empty': the store has no packs"), "\(run.errors)")
       #expect(!playground.exists("Site"))
     }
     try playground.succeed("publish", "Empty", "Site", "--key", "key", "--allow-empty", "-q")

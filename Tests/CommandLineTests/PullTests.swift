@@ -140,7 +140,7 @@ import Testing
       location /closed/ { return 403; }
       """)
     try refuses("\(server.url)/closed", saying: "403", status: 3)
-    try refuses("\(server.url)/nothing", saying: "there is no site", status: 3)
+    try refuses("\(server.url)/nothing", saying: "not a site", status: 3)
     try refuses("nowhere", saying: "no folder 'nowhere' exists", status: 3)
     try refuses("ftp://127.0.0.1/", saying: "only http and https", status: 2)
     try refuses("http://me:secret@127.0.0.1:1/", saying: "Connection refused", status: 3)
@@ -286,7 +286,7 @@ import Testing
       try playground.write(pack, to: "folder\(pack)/\(pack)")
       try publish("folder\(pack)", pack: pack)
     }
-    try refuses("web/site", "A", "C", saying: "the site has no pack 'C'")
+    try refuses("web/site", "A", "C", saying: "the pack 'C' is not offered")
     #expect(try pull("web/site", "B")["packs"] as! [NSDictionary] != [])
     #expect(try playground.packstore("ls", "store").lines == ["B"])
     #expect(try pull("web/site")["others"] as? [String] == ["A"])
@@ -349,7 +349,7 @@ import Testing
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 130)
-    #expect(text.hasSuffix("packstore: cancelled: run the same command to go on\n"))
+    #expect(text.hasSuffix("packstore: cancelled; run the same command to go on\n"))
     try server.openGate()
     let rest = try pack(pull("\(server.url)/site"))
     #expect(rest["resumed_bytes"] as! Int > 0)

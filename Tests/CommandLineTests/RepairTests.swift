@@ -46,11 +46,11 @@ import Testing
     #expect(run.status == 7)
     let lines = run.errors.split(separator: "\n").map(String.init)
     #expect(
-      lines[0].hasPrefix("packstore: Tutorial@2 Videos/intro.bin: checksum mismatch in segments/\(segment) at byte "))
+      lines[0].hasPrefix("packstore: Tutorial@2 Videos/intro.bin: segments/\(segment), byte "))
     #expect(lines.contains { $0.hasPrefix("packstore: Tutorial@1 Videos/intro.bin: checksum mismatch") })
     #expect(
       lines.last
-        == "packstore: the store 'store' is damaged: run 'packstore repair store', with '--from COPY' for each other store that may hold the same packs"
+        == "packstore: 'store': the store is damaged; run 'packstore repair store', with '--from COPY' for each other store that may hold the same packs"
     )
     #expect(run.output.hasPrefix("1 fault that hurts 2 assets in "))  // that of each version
     let json = try playground.packstore("verify", "store", "--json").json
@@ -67,7 +67,7 @@ import Testing
     }
     let run = try playground.packstore("verify", "store")
     #expect(run.status == 7)
-    #expect(run.errors.contains(": run 'packstore repair store'"))
+    #expect(run.errors.contains("; run 'packstore repair store'"))
     #expect(try playground.packstore("repair", "store", "--quiet").status == 0)
     #expect(try isIntact())
   }
@@ -93,7 +93,7 @@ import Testing
     #expect(run.status == 7)
     #expect(
       run.errors == "packstore: lost: Tutorial@1\npackstore: lost: Tutorial@2 Videos/intro.bin\n"
-        + "packstore: lost 1 asset, 1 older version: add the source again to get it back\n")
+        + "packstore: lost 1 asset, 1 older version; add the source again to get it back\n")
     #expect(try playground.packstore("ls", "store").output.contains("text"))
     #expect(try playground.packstore("cat", "store", "text").output == "two")
     #expect(try playground.packstore("log", "store").lines.last?.hasPrefix("Tutorial@3") == true)
@@ -154,7 +154,7 @@ import Testing
 
   @Test func noStore() throws {
     try playground.makeFolder("empty")
-    #expect(try playground.packstore("repair", "empty").errors == "packstore: 'empty' is not a store\n")
+    #expect(try playground.packstore("repair", "empty").errors == "packstore: 'empty': not a store\n")
     #expect(playground.tree("empty").isEmpty)
     let tree = playground.tree("store")
     for isDamaged in [false, true] {

@@ -43,7 +43,7 @@ import Testing
     #expect(run.status == 1, "\(run.errors)")
     #expect(
       run.errors.contains(
-        "P@2: the site offers other content under the number of a version in 'device'; not updated: ask the publisher for a"
+        "P@2: the site offers other content under the number of a version in 'device'; not updated; ask the publisher for a"
           + " higher version number, or run 'packstore remove device P' and 'packstore pull device "), "\(run.errors)")
     #expect(run.errors.contains("site P'"), "\(run.errors)")
     #expect(try content("P") == "P two" && content("Q") == "Q two")
@@ -61,7 +61,7 @@ import Testing
     let run = try playground.packstore("pull", "device", "site", "P")
     #expect(run.status == 1, "\(run.errors)")
     #expect(
-      run.errors.contains("the site offers other content or attributes as P@2 than this store has")
+      run.errors.contains("version 'P@2': the site offers other content or attributes than this store has")
         && run.errors.contains("or remove the pack and pull it again"), "\(run.errors)")
   }
 

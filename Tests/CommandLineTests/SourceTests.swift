@@ -59,7 +59,8 @@ import Testing
   @Test func emptyFolders() throws {
     let run = try add("--exclude", "*")
     #expect(
-      run.status == 1 && run.errors.contains("holds no files but what is left out: say --allow-empty"), "\(run.errors)")
+      run.status == 1 && run.errors.contains("contains no files but what is left out; add --allow-empty"),
+      "\(run.errors)")
     #expect(!playground.exists("store"))
     #expect(try add("--exclude", "*", "--allow-empty", "-q").status == 0)
   }

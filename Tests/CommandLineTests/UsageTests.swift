@@ -193,7 +193,7 @@ import Testing
     for command in [["cat", "store"], ["ls", "store"], ["extract", "store"]] {
       let run = try playground.packstore(command + [word])
       #expect(run.status == 2 && run.output.isEmpty, "\(command)")
-      #expect(run.errors == "packstore: there is no option '\(word)': a name that begins with '-' goes after '--'\n")
+      #expect(run.errors == "packstore: '\(word)': not an option; a name that begins with '-' goes after '--'\n")
     }
     #expect(try playground.packstore("cat", "nowhere", "--", word).status == 1, "a name")
   }

@@ -126,7 +126,7 @@ import Testing
     let error = await #expect(throws: PackStoreError.self) {
       try await target.apply(delta: FilePath(file), trusting: .anyone, options: Self.adopting)
     }
-    #expect(error?.code == .corrupt && error?.file == file)
+    #expect(error?.code == .corrupt && error?.subject?.name == file)
     #expect(error?.description.contains("publisher") == true, "a damaged delta is no damaged store")
   }
 

@@ -1,207 +1,207 @@
 /// What is said of each archive of `hostile/`, whose path stands as its name here.
 let hostileMessages: [String: String] = [
   "absolute.aar":
-    "refused: the archive 'absolute.aar' holds '/etc/passwd', whose name is absolute",
+    "refused: 'absolute.aar': contains '/etc/passwd', whose name is absolute",
   "absolute.tar":
-    "refused: the archive 'absolute.tar' holds '/etc/passwd', whose name is absolute",
+    "refused: 'absolute.tar': contains '/etc/passwd', whose name is absolute",
   "absolute.zip":
-    "refused: the archive 'absolute.zip' holds '/etc/passwd', whose name is absolute",
+    "refused: 'absolute.zip': contains '/etc/passwd', whose name is absolute",
   "backslash.zip":
-    "refused: the archive 'backslash.zip' holds 'a\\b', whose name has a backslash",
+    "refused: 'backslash.zip': contains 'a\\b', whose name has a backslash",
   "below-file.tar":
-    "refused: the archive 'below-file.tar' holds 'a/b', which lies below a file",
+    "refused: 'below-file.tar': contains 'a/b', which lies below a file",
   "below-link.tar":
-    "refused: the archive 'below-link.tar' holds 'a/b', which lies below a link",
+    "refused: 'below-link.tar': contains 'a/b', which lies below a link",
   "block-lz4.aar":
-    "corrupt: a compressed block is damaged in block-lz4.aar",
+    "corrupt: 'block-lz4.aar': a compressed block is damaged",
   "block-size.aar":
-    "refused: the archive 'block-size.aar' has a block of 1099511627776 bytes, and 16 MiB is the limit",
+    "refused: 'block-size.aar': has a block of 1099511627776 bytes, and 16 MiB is the limit",
   "block-zlib.aar":
-    "corrupt: a compressed block is damaged in block-zlib.aar",
+    "corrupt: 'block-zlib.aar': a compressed block is damaged",
   "block.aar":
-    "corrupt: a compressed block is damaged in block.aar",
+    "corrupt: 'block.aar': a compressed block is damaged",
   "block.tar":
-    "refused: the archive 'block.tar' holds 'bad', a device",
+    "refused: 'block.tar': contains 'bad', a device",
   "bomb-links.tar":
-    "refused: the archive 'bomb-links.tar' unpacks to more than 112640000 bytes, which is the limit",
+    "refused: 'bomb-links.tar': unpacks to more than 112640000 bytes, the limit",
   "bomb.aar":
-    "refused: the archive 'bomb.aar' unpacks to more than 67108864 bytes, which is the limit",
+    "refused: 'bomb.aar': unpacks to more than 67108864 bytes, the limit",
   "bomb.tar.gz":
-    "refused: the archive 'bomb.tar.gz' unpacks to more than 67108864 bytes, which is the limit",
+    "refused: 'bomb.tar.gz': unpacks to more than 67108864 bytes, the limit",
   "bomb.zip":
-    "refused: the archive 'bomb.zip' unpacks to more than 67108864 bytes, which is the limit",
+    "refused: 'bomb.zip': unpacks to more than 67108864 bytes, the limit",
   "bytes.zip":
-    "corrupt: the central directory does not agree with what stands before 'Level' in bytes.zip",
+    "corrupt: 'bytes.zip': the central directory does not agree with what stands before 'Level'",
   "bzip2.tar.bz2":
-    "refused: the archive 'bzip2.tar.bz2' is compressed with bzip2, which is not read",
+    "refused: 'bzip2.tar.bz2': is compressed with bzip2, which is not read",
   "bzip2.zip":
-    "refused: the archive 'bzip2.zip' holds 'b', compressed with bzip2, which is not read",
+    "refused: 'bzip2.zip': contains 'b', compressed with bzip2, which is not read",
   "count.zip":
-    "corrupt: the central directory is longer than its entries in count.zip",
+    "corrupt: 'count.zip': the central directory is longer than its entries",
   "crc.zip":
-    "corrupt: 'Level' has a wrong sum in crc.zip",
+    "corrupt: 'crc.zip': 'Level' has a wrong sum",
   "cut-block.aar":
-    "corrupt: a block is cut short in cut-block.aar",
+    "corrupt: 'cut-block.aar': a block is cut short",
   "cut.aar":
-    "corrupt: a file is cut short in cut.aar",
+    "corrupt: 'cut.aar': a file is cut short",
   "cut.tar":
-    "corrupt: a file is cut short in cut.tar",
+    "corrupt: 'cut.tar': a file is cut short",
   "cut.tar.gz":
-    "corrupt: compressed data is cut short in cut.tar.gz",
+    "corrupt: 'cut.tar.gz': compressed data is cut short",
   "cut.zip":
-    "corrupt: the end of the zip file is missing in cut.zip",
+    "corrupt: 'cut.zip': the end of the zip file is missing",
   "data-link.aar":
-    "refused: the archive 'data-link.aar' holds 'd', which is no file and has content",
+    "refused: 'data-link.aar': contains 'd', which is no file and has content",
   "deep.tar":
-    "refused: the archive 'deep.tar' holds 'd/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/…', which lies more than 2000 folders deep",
+    "refused: 'deep.tar': contains 'd/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/…', which lies more than 2000 folders deep",
   "device.aar":
-    "refused: the archive 'device.aar' holds 'd', a device",
+    "refused: 'device.aar': contains 'd', a device",
   "device.tar":
-    "refused: the archive 'device.tar' holds 'bad', a device",
+    "refused: 'device.tar': contains 'bad', a device",
   "dotdot-pax.tar":
-    "refused: the archive 'dotdot-pax.tar' holds '../b', whose name has a part '..'",
+    "refused: 'dotdot-pax.tar': contains '../b', whose name has a part '..'",
   "dotdot.aar":
-    "refused: the archive 'dotdot.aar' holds 'a/../../b', whose name has a part '..'",
+    "refused: 'dotdot.aar': contains 'a/../../b', whose name has a part '..'",
   "dotdot.tar":
-    "refused: the archive 'dotdot.tar' holds 'a/../../b', whose name has a part '..'",
+    "refused: 'dotdot.tar': contains 'a/../../b', whose name has a part '..'",
   "dotdot.zip":
-    "refused: the archive 'dotdot.zip' holds '../b', whose name has a part '..'",
+    "refused: 'dotdot.zip': contains '../b', whose name has a part '..'",
   "empty-block.aar":
-    "corrupt: an empty block is not the last one in empty-block.aar",
+    "corrupt: 'empty-block.aar': an empty block is not the last one",
   "empty-part.tar":
-    "refused: the archive 'empty-part.tar' holds 'a//b', whose name has an empty part",
+    "refused: 'empty-part.tar': contains 'a//b', whose name has an empty part",
   "empty-target.aar":
-    "refused: the archive 'empty-target.aar' holds 'd', a link whose target is empty, too long, or has a NUL",
+    "refused: 'empty-target.aar': contains 'd', a link whose target is empty, too long, or has a NUL",
   "encrypted.aar":
-    "refused: the archive 'encrypted.aar' is an encrypted Apple Archive, which is not read",
+    "refused: 'encrypted.aar': is an encrypted Apple Archive, which is not read",
   "encrypted.zip":
-    "refused: the archive 'encrypted.zip' holds 'Level', which is encrypted",
+    "refused: 'encrypted.zip': contains 'Level', which is encrypted",
   "far.zip":
-    "corrupt: 'Level' lies outside of the file's part for entries in far.zip",
+    "corrupt: 'far.zip': 'Level' lies outside of the file's part for entries",
   "field.aar":
-    "corrupt: the field 'PAT' of an entry is damaged in field.aar",
+    "corrupt: 'field.aar': the field 'PAT' of an entry is damaged",
   "file-over-folder.tar":
-    "refused: the archive 'file-over-folder.tar' holds 'a', below which other entries lie",
+    "refused: 'file-over-folder.tar': contains 'a', below which other entries lie",
   "folder-bytes.zip":
-    "refused: the archive 'folder-bytes.zip' holds 'p', a folder that has bytes",
+    "refused: 'folder-bytes.zip': contains 'p', a folder that has bytes",
   "global.tar":
-    "refused: the archive 'global.tar' has a global header that names or measures all entries, which is not read",
+    "refused: 'global.tar': has a global header that names or measures all entries, which is not read",
   "hard-link-later.tar":
-    "refused: the archive 'hard-link-later.tar' holds 'h', a hard link to 'z', which is no file before it",
+    "refused: 'hard-link-later.tar': contains 'h', a hard link to 'z', which is no file before it",
   "hard-link-out.tar":
-    "refused: the archive 'hard-link-out.tar' holds '../out', whose name has a part '..'",
+    "refused: 'hard-link-out.tar': contains '../out', whose name has a part '..'",
   "header.aar":
-    "corrupt: an entry's header is too short in header.aar",
+    "corrupt: 'header.aar': an entry's header is too short",
   "huge.tar":
-    "refused: the archive 'huge.tar' unpacks to more than 67108864 bytes, which is the limit",
+    "refused: 'huge.tar': unpacks to more than 67108864 bytes, the limit",
   "local.zip":
-    "corrupt: the central directory does not agree with what stands before 'Level' in local.zip",
+    "corrupt: 'local.zip': the central directory does not agree with what stands before 'Level'",
   "lone.tar":
-    "corrupt: other bytes follow the end mark in lone.tar",
+    "corrupt: 'lone.tar': other bytes follow the end mark",
   "long-header.tar":
-    "refused: the archive 'long-header.tar' has a name or header of 1048593 bytes, and 1 MiB is the limit",
+    "refused: 'long-header.tar': has a name or header of 1048593 bytes, and 1 MiB is the limit",
   "long-part.tar":
-    "refused: the archive 'long-part.tar' holds 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp…', whose name has a part of more than 255 bytes",
+    "refused: 'long-part.tar': contains 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp…', whose name has a part of more than 255 bytes",
   "longer.zip":
-    "corrupt: 'Level' does not have as many bytes as the central directory says in longer.zip",
+    "corrupt: 'longer.zip': 'Level' does not have as many bytes as the central directory says",
   "lzbitmap.aar":
-    "refused: the archive 'lzbitmap.aar' is compressed with LZBITMAP, which is not read",
+    "refused: 'lzbitmap.aar': is compressed with LZBITMAP, which is not read",
   "lzma.zip":
-    "refused: the archive 'lzma.zip' holds 'b', compressed with LZMA, which is not read",
+    "refused: 'lzma.zip': contains 'b', compressed with LZMA, which is not read",
   "magic.aar":
-    "corrupt: an entry does not begin as it should in magic.aar",
+    "corrupt: 'magic.aar': an entry does not begin as it should",
   "manifest.aar":
-    "corrupt: Manifest.json is no JSON with an assetPackID in manifest.aar",
+    "corrupt: 'manifest.aar': Manifest.json is no JSON with an assetPackID",
   "negative.tar":
-    "corrupt: a header has a wrong sum or number in negative.tar",
+    "corrupt: 'negative.tar': a header has a wrong sum or number",
   "no-data.aar":
-    "refused: the archive 'no-data.aar' holds 'd', a file without its content",
+    "refused: 'no-data.aar': contains 'd', a file without its content",
   "no-end.tar":
-    "corrupt: the archive, which does not have its end mark, is cut short in no-end.tar",
+    "corrupt: 'no-end.tar': the archive, which does not have its end mark, is cut short",
   "no-name.aar":
-    "refused: the archive 'no-name.aar' holds a file or link without a name",
+    "refused: 'no-name.aar': holds a file or link without a name",
   "no-target.aar":
-    "refused: the archive 'no-target.aar' holds 'd', a link without a target",
+    "refused: 'no-target.aar': contains 'd', a link without a target",
   "not-utf8.aar":
-    #"refused: the archive 'not-utf8.aar' holds 'z\xff', whose name is not UTF-8"#,
+    #"refused: 'not-utf8.aar': contains 'z\xff', whose name is not UTF-8"#,
   "not-utf8.tar":
-    #"refused: the archive 'not-utf8.tar' holds 'z\xff\xfezt', whose name is not UTF-8"#,
+    #"refused: 'not-utf8.tar': contains 'z\xff\xfezt', whose name is not UTF-8"#,
   "not-utf8.zip":
-    #"refused: the archive 'not-utf8.zip' holds 'z\xff\xfez', whose name is not UTF-8"#,
+    #"refused: 'not-utf8.zip': contains 'z\xff\xfez', whose name is not UTF-8"#,
   "nothing":
-    "wrong kind: 'nothing' is not an archive of any kind that is read",
+    "wrong kind: 'nothing': not an archive of a known kind",
   "nul.aar":
-    "refused: the archive 'nul.aar' holds 'a�b', whose name has a NUL",
+    "refused: 'nul.aar': contains 'a�b', whose name has a NUL",
   "overlap.zip":
-    "corrupt: entries overlap in overlap.zip",
+    "corrupt: 'overlap.zip': entries overlap",
   "parts.zip":
-    "refused: the archive 'parts.zip' is one part of a zip file, which is not read",
+    "refused: 'parts.zip': is one part of a zip file, which is not read",
   "patch.aar":
-    "refused: the archive 'patch.aar' is a patch or a list of files, which is not read",
+    "refused: 'patch.aar': is a patch or a list of files, which is not read",
   "pax.tar":
-    "corrupt: a pax header is damaged in pax.tar",
+    "corrupt: 'pax.tar': a pax header is damaged",
   "pipe.tar":
-    "refused: the archive 'pipe.tar' holds 'bad', a pipe",
+    "refused: 'pipe.tar': contains 'bad', a pipe",
   "pipe.zip":
-    "refused: the archive 'pipe.zip' holds 'p', a pipe",
+    "refused: 'pipe.zip': contains 'p', a pipe",
   "prefix.zip":
-    "refused: the archive 'prefix.zip' has 9 bytes before the zip file",
+    "refused: 'prefix.zip': has 9 bytes before the zip file",
   "seven.7z":
-    "refused: the archive 'seven.7z' is a 7z archive, which is not read",
+    "refused: 'seven.7z': is a 7z archive, which is not read",
   "shorter.zip":
-    "corrupt: 'Level' does not have as many bytes as the central directory says in shorter.zip",
+    "corrupt: 'shorter.zip': 'Level' does not have as many bytes as the central directory says",
   "socket.aar":
-    "refused: the archive 'socket.aar' holds 'd', a socket",
+    "refused: 'socket.aar': contains 'd', a socket",
   "sparse-pax.tar":
-    "corrupt: the map of the sparse file 's' is damaged in sparse-pax.tar",
+    "corrupt: 'sparse-pax.tar': the map of the sparse file 's' is damaged",
   "sparse-version.tar":
-    "refused: the archive 'sparse-version.tar' holds 's', a sparse file of an unknown version",
+    "refused: 'sparse-version.tar': contains 's', a sparse file of an unknown version",
   "sparse-overlap.tar":
-    "corrupt: the map of the sparse file 's' is damaged in sparse-overlap.tar",
+    "corrupt: 'sparse-overlap.tar': the map of the sparse file 's' is damaged",
   "sparse-long.tar":
-    "corrupt: the map of the sparse file 's' is damaged in sparse-long.tar",
+    "corrupt: 'sparse-long.tar': the map of the sparse file 's' is damaged",
   "sparse-bomb.tar":
-    "refused: the archive 'sparse-bomb.tar' unpacks to more than 67108864 bytes, which is the limit",
+    "refused: 'sparse-bomb.tar': unpacks to more than 67108864 bytes, the limit",
   "sparse-pieces.tar":
-    "refused: the archive 'sparse-pieces.tar' holds 's', a sparse file of more than 1000000 pieces",
+    "refused: 'sparse-pieces.tar': contains 's', a sparse file of more than 1000000 pieces",
   "sparse-end.tar":
-    "corrupt: the map of the sparse file 's' is damaged in sparse-end.tar",
+    "corrupt: 'sparse-end.tar': the map of the sparse file 's' is damaged",
   "stored-size.aar":
-    "refused: the archive 'stored-size.aar' has a block of 4611686018427387904 bytes, and 16 MiB is the limit",
+    "refused: 'stored-size.aar': has a block of 4611686018427387904 bytes, and 16 MiB is the limit",
   "sum.tar":
-    "corrupt: a header has a wrong sum or number in sum.tar",
+    "corrupt: 'sum.tar': a header has a wrong sum or number",
   "sum.tar.gz":
-    "corrupt: compressed data is damaged in sum.tar.gz",
+    "corrupt: 'sum.tar.gz': compressed data is damaged",
   "text.tar":
-    "wrong kind: 'text.tar' is not an archive of any kind that is read",
+    "wrong kind: 'text.tar': not an archive of a known kind",
   "trailing.tar":
-    "corrupt: other bytes follow the end mark in trailing.tar",
+    "corrupt: 'trailing.tar': other bytes follow the end mark",
   "trailing.tar.gz":
-    "corrupt: other bytes follow the compressed data in trailing.tar.gz",
+    "corrupt: 'trailing.tar.gz': other bytes follow the compressed data",
   "trailing.zip":
-    "refused: the archive 'trailing.zip' has 4 bytes after the end of the zip file",
+    "refused: 'trailing.zip': has 4 bytes after the end of the zip file",
   "twice.aar":
-    "refused: the archive 'twice.aar' holds 'empty', twice",
+    "refused: 'twice.aar': contains 'empty', twice",
   "twice.tar":
-    "refused: the archive 'twice.tar' holds 'a', twice",
+    "refused: 'twice.tar': contains 'a', twice",
   "twice.zip":
-    "refused: the archive 'twice.zip' holds 'aa', twice",
+    "refused: 'twice.zip': contains 'aa', twice",
   "two-fields.aar":
-    "refused: the archive 'two-fields.aar' has an entry with two fields 'PAT'",
+    "refused: 'two-fields.aar': has an entry with two fields 'PAT'",
   "unknown.aar":
-    "refused: the archive 'unknown.aar' is compressed with an unknown code, '?', which is not read",
+    "refused: 'unknown.aar': is compressed with an unknown code, '?', which is not read",
   "unknown.tar":
-    "refused: the archive 'unknown.tar' holds 'u', of kind 'Z', which is not read",
+    "refused: 'unknown.tar': contains 'u', of kind 'Z', which is not read",
   "volume.tar":
-    "refused: the archive 'volume.tar' is one of several volumes, which are not read",
+    "refused: 'volume.tar': is one of several volumes, which are not read",
   "whiteout.aar":
-    "refused: the archive 'whiteout.aar' holds 'd', a whiteout",
+    "refused: 'whiteout.aar': contains 'd', a whiteout",
   "window.tar.zst":
-    "refused: the archive 'window.tar.zst' needs more than 8 MiB of memory to decompress",
+    "refused: 'window.tar.zst': needs more than 8 MiB of memory to decompress",
   "wrong-field.aar":
-    "refused: the archive 'wrong-field.aar' has a field 'TYP' of another kind than it should be",
+    "refused: 'wrong-field.aar': has a field 'TYP' of another kind than it should be",
   "xz.aar":
-    "refused: the archive 'xz.aar' is compressed with LZMA, which is not read",
+    "refused: 'xz.aar': is compressed with LZMA, which is not read",
   "xz.tar.xz":
-    "refused: the archive 'xz.tar.xz' is compressed with xz, which is not read",
+    "refused: 'xz.tar.xz': is compressed with xz, which is not read",
 ]

@@ -43,7 +43,7 @@ import Testing
   private func expectRefusal(_ store: Store, above highest: UInt64) async throws {
     for isDryRun in [true, false] {
       let error = await #expect(throws: PackStoreError.self) { try await publish(store, isDryRun: isDryRun) }
-      #expect(error?.code == .exists && error?.pack == "P")
+      #expect(error?.code == .exists && error?.subject?.pack == "P")
       #expect(error?.specificRemedy?.contains("above \(highest)") == true, "\(error?.specificRemedy ?? "")")
     }
   }
@@ -125,6 +125,6 @@ import Testing
     try await withdraw()
     try Data("x".utf8).write(to: URL(fileURLWithPath: folder.path("site/numbers")))
     let error = await #expect(throws: PackStoreError.self) { try await publish(store("two")) }
-    #expect(error?.code == .corrupt && error?.file?.hasSuffix("numbers") == true)
+    #expect(error?.code == .corrupt && error?.subject?.name?.hasSuffix("numbers") == true)
   }
 }

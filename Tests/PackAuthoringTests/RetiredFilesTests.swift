@@ -33,7 +33,7 @@ import Testing
   ])
   func whatIsNoSuchFile(_ text: String) throws {
     let error = try #require(throws: PackStoreError.self) { _ = try Self.decode(text) }
-    #expect(error.code == .corrupt && error.file == "retired")
+    #expect(error.code == .corrupt && error.subject?.name == "retired")
   }
 
   @Test func otherFormats() throws {

@@ -225,7 +225,7 @@ import Testing
     try Data("packstore retired\n".utf8).write(to: URL(fileURLWithPath: folder.path("site/retired")))
     try await install(1)
     let error = #expect(throws: PackStoreError.self) { try publish(at: 2) }
-    #expect(error?.code == .corrupt && error?.file == folder.path("site/retired"))
+    #expect(error?.code == .corrupt && error?.subject?.name == folder.path("site/retired"))
     #expect(try ServedSite(folder, exactly: false).root == before)
   }
 

@@ -34,7 +34,7 @@
       let port = try await closedPort()
       let refused = try await failure(at: "http://127.0.0.1:\(port)/site?token=SECRET")
       #expect(
-        refused.hasPrefix("the connection failed (Connection refused) at http://127.0.0.1:\(port)/site/root?...:"))
+        refused.hasPrefix("'http://127.0.0.1:\(port)/site/root?...': the connection failed (Connection refused); "))
       let unknown = try await failure(at: "http://host.invalid/site")
       #expect(unknown.contains("no address of the host 'host.invalid' was found"))
       let plain = try await FaultServer([:], time: time)
@@ -52,7 +52,7 @@
       ] {
         let text = try await failure(at: url, environment: [variable: value])
         #expect(
-          text == "the proxy 127.0.0.1:\(port) (\(variable)) cannot be reached (Connection refused) at \(url)/root:"
+          text == "'\(url)/root': the proxy 127.0.0.1:\(port) (\(variable)) cannot be reached (Connection refused);"
             + " check the proxy, or exclude the host 'packs.example' with no_proxy")
       }
     }
@@ -68,7 +68,7 @@
         let text = try await failure(
           at: url, environment: [variable: "http://ann:SECRET@127.0.0.1:\(proxy.port)"], .denied)
         #expect(
-          text == "the proxy 127.0.0.1:\(proxy.port) (\(variable)) requires a name and a password (407) at \(url)/root:"
+          text == "'\(url)/root': the proxy 127.0.0.1:\(proxy.port) (\(variable)) requires a name and a password (407);"
             + " set \(variable)=http://NAME:PASSWORD@127.0.0.1:\(proxy.port), or exclude the host 'packs.example' with no_proxy"
         )
       }

@@ -5,15 +5,14 @@ import Testing
 
 /// What errors of a delivery say.
 @Suite struct DeliveryErrorTests {
-  /// Where the fault lies is said wherever it is known, and the place once.
+  /// The location comes first; the reason is not inspected.
   @Test(
     arguments: [
       ("it is cut short", nil, nil, "it is cut short"),
-      ("it is cut short", "/a", nil, "it is cut short at /a"),
-      ("it is cut short", "/a", 7, "it is cut short at /a, byte 7"),
-      ("'/a' is cut short", "/a", nil, "'/a' is cut short"),
-      ("'/a' is cut short", "/a", 7, "'/a' is cut short at byte 7"),
-      ("it is cut short", nil, 0, "it is cut short at byte 0"),
+      ("it is cut short", "/a", nil, "'/a': it is cut short"),
+      ("it is cut short", "/a", 7, "'/a', byte 7: it is cut short"),
+      ("the file '/a' is cut short", "/a", nil, "'/a': the file '/a' is cut short"),
+      ("it is cut short", nil, 0, "it is cut short"),
     ] as [(String, String?, UInt64?, String)])
   func finding(reason: String, location: String?, offset: UInt64?, finding: String) {
     #expect(DeliveryError(.corrupt, reason, at: location, offset: offset).finding == finding)

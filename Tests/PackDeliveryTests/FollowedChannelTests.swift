@@ -93,7 +93,7 @@ import PackFormats
       await #expect {
         try await store.pull(from: "\(path)/site", packs: ["P"], options: options())
       } throws: { error in
-        (error as? DeliveryError)?.reason == "a change to the channel 'beta' of the site has not ended"
+        (error as? DeliveryError)?.reason == "a change to the channel 'beta' is incomplete"
       }
       try await store.pull(from: "\(path)/site", options: options())
       #expect(try version(store) == 1)
@@ -118,7 +118,7 @@ import PackFormats
       await #expect {
         try await pull(beta, ["P"])
       } throws: { error in
-        (error as? DeliveryError)?.reason == "the channel 'live' of the site is followed, and not 'beta'"
+        (error as? DeliveryError)?.reason == "the store follows the channel 'live', not 'beta'"
       }
       #expect(try version(store) == 2)
       #expect(try await pull(beta) == 1, "the numbers of the channel before do not count")

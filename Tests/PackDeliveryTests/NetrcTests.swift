@@ -53,7 +53,7 @@ import Testing
         _ = try Netrc(text, file: "f")
         Issue.record("'\(text)' was read")
       } catch let error as DeliveryError {
-        #expect(error.reason.contains("line 2 of the file 'f'") && !error.description.contains("SECRET"))
+        #expect(error.location == "f" && error.reason.hasPrefix("line 2: ") && !error.description.contains("SECRET"))
       }
     }
   }
@@ -95,7 +95,7 @@ import Testing
       _ = try field(["PACKSTORE_TOKEN": "SE CRET"])
       Issue.record("a token with a blank was accepted")
     } catch let error as DeliveryError {
-      #expect(error.reason.hasPrefix("the variable PACKSTORE_TOKEN: a token is empty"))
+      #expect(error.reason.hasPrefix("the variable PACKSTORE_TOKEN: invalid token"))
     }
   }
 

@@ -44,7 +44,6 @@
 
     private func expectRefused(_ source: HTTPSource, asked server: FaultServer) async throws {
       let error = try await expectError(.badResponse) { try await source.readWhole("root", upTo: 10) }
-      #expect(error?.reason.contains("of a private network, which is refused") == true)
       #expect(error?.limit == .privateRedirects)
       #expect(server.requests.isEmpty, "nothing was asked there")
     }

@@ -32,7 +32,7 @@ import Testing
 
   @Test func errorsHaveNoSecrets() {
     let error = DeliveryError(.denied, "denied by 'https://u:SECRET@a/'", at: "https://a/root?token=SECRET")
-    #expect(error.description == "denied by 'https://...@a/' at https://a/root?...")
+    #expect(error.description == "'https://a/root?...': denied by 'https://...@a/'")
     #expect(error.location == "https://a/root?...")
   }
 
@@ -50,7 +50,7 @@ import Testing
     } catch let error as DeliveryError {
       #expect(
         error.description
-          == "no folder 'www.example.invalid/packs?...' exists: for a server, write https://www.example.invalid/packs?..."
+          == "'www.example.invalid/packs?...': the folder does not exist; for a server, write https://www.example.invalid/packs?..."
       )
       #expect(error.code == .noSite)
     }
@@ -59,7 +59,7 @@ import Testing
       _ = try await FolderSource(empty.path).readWhole("root", upTo: 10)
       Issue.record("a site was found")
     } catch let error as DeliveryError {
-      #expect(error.reason == "there is no site (no file 'root')" && error.remedy == nil)
+      #expect(error.isMissingRoot && error.remedy == nil)
     }
   }
 }

@@ -5,23 +5,77 @@ import Testing
 
 @Suite struct ErrorTests {
   @Test func corruption() {
-    var error = PackStoreError(.corrupt, "checksum mismatch", file: "segments/3f2a")
+    var error = PackStoreError(.corrupt, "checksum mismatch", about: .storeFile("segments/3f2a"))
     error.offset = 4096
+    error.asset = "music/theme"
     #expect(
-      "\(error)" == "checksum mismatch in segments/3f2a at byte 4096: call Store.verify, then Store.repair")
+      "\(error)"
+        == "segments/3f2a, byte 4096, asset 'music/theme': checksum mismatch; call Store.verify, then Store.repair")
   }
 
-  /// The core's texts do not change, so that the name of what they are about is put where it belongs.
+  struct Golden: Sendable {
+    var subject: PackStoreError.Subject?
+    var code = PackStoreError.Code.refused
+    var fault: String
+    var systemError: Errno?
+    var remedy: String?
+    var text: String
+  }
+
+  /// The form of all errors: `object: fault: system error; remedy`. Faults are not inspected.
   @Test(arguments: [
-    ("the folder holds what cannot be stored", "the folder 'x' holds what cannot be stored"),
-    ("another writer changed the pack meanwhile", "another writer changed the pack 'x' meanwhile"),
-    ("that version of the pack is not kept", "that version of the pack 'x' is not kept"),
-    ("not a store", "'x' is not a store"), ("cannot open", "cannot open 'x'"), ("no such asset", "no such asset 'x'"),
-    ("there is no folder 'x' here", "there is no folder 'x' here"),
-    ("there is a pipe in the place of the file", "there is a pipe in the place of the file 'x'"),
+    Golden(
+      subject: .folder("Assets"), fault: "contains files that cannot be stored", remedy: "rename them",
+      text: "'Assets': contains files that cannot be stored; rename them"),
+    Golden(
+      subject: .pack("Tutorial"), code: .conflict, fault: "changed by another writer since the transaction began",
+      text:
+        "pack 'Tutorial': changed by another writer since the transaction began; stage the change again, as Store.change does"
+    ),
+    Golden(
+      subject: .version("Tutorial", 3), code: .notFound, fault: "not kept (kept: 1, 2)",
+      text: "version 'Tutorial@3': not kept (kept: 1, 2)"),
+    Golden(subject: .store("Packs"), code: .notAStore, fault: "not a store", text: "'Packs': not a store"),
+    Golden(
+      subject: .store(nil), code: .readOnly, fault: "open for reading only",
+      text: "store: open for reading only; open the store for writing"),
+    Golden(
+      subject: .file("/etc/key"), code: .ioError, fault: "cannot open", systemError: .permissionDenied,
+      text: "'/etc/key': cannot open: Permission denied"),
+    Golden(subject: .path("a"), code: .notFound, fault: "no such asset", text: "'a': no such asset"),
+    Golden(
+      subject: .cacheFolder("/c"), code: .ioError, fault: "cannot be used", systemError: .readOnlyFileSystem,
+      text: "cache folder '/c': cannot be used: Read-only file system"),
+    Golden(
+      subject: .value("a b"), code: .invalidArgument, fault: "invalid name of a pack", remedy: "use letters",
+      text: "'a b': invalid name of a pack; use letters"),
+    Golden(
+      subject: .parameter("level"), code: .invalidArgument, fault: "99 is not in -7 to 22",
+      text: "level: 99 is not in -7 to 22"),
+    Golden(
+      subject: .channel(.live), code: .invalidArgument, fault: "this channel cannot be closed",
+      text: "channel 'live': this channel cannot be closed"),
+    Golden(
+      code: .stale, fault: "the file 'x' names the pack 'x'", text: "the file 'x' names the pack 'x'; try again later"),
   ])
-  func nameInItsPlace(reason: String, finding: String) {
-    #expect(PackStoreError(.refused, reason, file: "x").finding == finding)
+  func errorsHaveOneForm(_ golden: Golden) {
+    let error = PackStoreError(
+      golden.code, golden.fault, about: golden.subject, systemError: golden.systemError, remedy: golden.remedy)
+    #expect("\(error)" == golden.text)
+  }
+
+  /// Programs compare type and name.
+  @Test func subjectsAreDecodedAsTheyWere() throws {
+    let subjects: [PackStoreError.Subject] = [
+      .store(nil), .store("s"), .site("https://example.org"), .pack("P"), .version("P", 3), .path("a"), .folder("f"),
+      .file("f"), .storeFile("segments/1"), .cacheFolder("/c"), .delta("d"), .key("k"), .channel(.live),
+      .product("game"),
+      .pattern("*"), .value("v"), .parameter("level"),
+    ]
+    #expect(Set(subjects.map(\.type)).count == subjects.count - 1)
+    #expect(try JSONDecoder().decode([PackStoreError.Subject].self, from: JSONEncoder().encode(subjects)) == subjects)
+    let later = #"{"type":"planet","name":"Mars"}"#
+    #expect(try JSONDecoder().decode(PackStoreError.Subject.self, from: Data(later.utf8)) == .value("Mars"))
   }
 
   /// A status of the core that Swift does not know would end as one without a name.
@@ -50,11 +104,11 @@ import Testing
     }
     let store = try folder.store("store, asset y")
     let error = #expect(throws: PackStoreError.self) { try store.contents(of: path) }
-    let file = try #require(error?.file), offset = try #require(error?.offset)
+    let file = try #require(error?.subject?.name), offset = try #require(error?.offset)
     #expect(file.hasPrefix("segments/") && !file.contains(", asset ") && error?.asset == path)
-    #expect(error?.finding == "checksum mismatch in \(file) at byte \(offset), asset \(path)")
+    #expect(error?.finding == "\(file), byte \(offset), asset '\(path)': checksum mismatch")
     let other = PackStoreError(.ioError, "cannot open the folder", file: "/a, asset b")
-    #expect(other.asset == nil && other.finding == "cannot open the folder '/a, asset b'")
+    #expect(other.asset == nil && other.finding == "'/a, asset b': cannot open the folder")
   }
 
   /// What version 0.1.0 encoded, which had no suggestions; and all that this one encodes.
@@ -62,6 +116,8 @@ import Testing
     let old = #"{"code":101,"reason":"no such asset","file":"a","notices":[]}"#
     let decoded = try JSONDecoder().decode(PackStoreError.self, from: Data(old.utf8))
     #expect(decoded == PackStoreError(.notFound, "no such asset", file: "a"))
+    let named = #"{"code":101,"reason":"no pack","pack":"P","notices":[],"suggestions":["Q"],"topic":"lostRoot"}"#
+    #expect(try JSONDecoder().decode(PackStoreError.self, from: Data(named.utf8)).subject == .pack("P"))
     var full = PackStoreError(.corrupt, "checksum mismatch", file: "segments/1", systemError: .ioError)
     full.asset = "a"
     full.offset = 4
@@ -71,8 +127,7 @@ import Testing
     let notice = #"{"kind":"unreadable","path":"l","systemError":13}"#
     full.notices = [try JSONDecoder().decode(Store.InstallNotice.self, from: Data(notice.utf8))]
     full.specificRemedy = "do something"
-    full.topic = .lostRoot
-    full.pack = "P"
+    full.detail = .lostRoot
     full.suggestions = ["Q"]
     for case (let label?, let value) in Mirror(reflecting: full).children {
       #expect("\(value)" != "nil" && "\(value)" != "[]", "the test sets \(label), too")
@@ -84,7 +139,7 @@ import Testing
   @Test func fullDisk() {
     var error = PackStoreError(.noSpace, "cannot write", file: "segments/1", systemError: .noSpace)
     error.neededByteCount = 1_048_576
-    #expect("\(error)" == "cannot write 'segments/1': No space left on device: make room for 1.0 MB")
+    #expect("\(error)" == "'segments/1': cannot write: No space left on device; make room for 1.0 MB")
   }
 
   /// What people can do something about is the store's disk, and not a file of the core's.
@@ -94,7 +149,7 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store("Packs")
     let expected =
-      "there is no room on the disk of the store '\(store.path)': No space left on device: make room for 1.0 MB there"
+      "'\(store.path)': no room on its disk: No space left on device; make room for 1.0 MB there"
     let transaction = try store.makeTransaction()
     #expect("\(transaction.explain(error, of: "P"))" == expected)
     #expect { try naming(store.path) { throw error } } throws: { "\($0)" == expected }
@@ -103,14 +158,14 @@ import Testing
   @Test func anotherWriter() {
     var error = PackStoreError(.busy, "another writer holds the lock")
     error.holder = 4711
-    #expect("\(error)" == "another writer holds the lock: wait for process 4711")
+    #expect("\(error)" == "another writer holds the lock; wait for process 4711")
   }
 
   @Test func missingAsset() throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
     #expect { try store.contents(of: "Videos/None.m4v") } throws: {
-      ($0 as? PackStoreError)?.code == .notFound && "\($0)".contains("'Videos/None.m4v'")
+      ($0 as? PackStoreError)?.detail == .noAsset && ($0 as? PackStoreError)?.subject == .path("Videos/None.m4v")
     }
   }
 
@@ -118,14 +173,14 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store()
     #expect { try store.contents(of: "a", pack: "Tutorial") } throws: {
-      "\($0)" == "there is no pack 'Tutorial'; packs: none"
+      "\($0)" == "pack 'Tutorial': not in the store (packs: none)"
     }
   }
 
   @Test func missingStore() {
     let folder = TemporaryFolder()
     #expect { try Store(at: FilePath(folder.path("none")), options: .existing) } throws: {
-      ($0 as? PackStoreError)?.code == .notAStore && "\($0)".contains("none")
+      ($0 as? PackStoreError)?.detail == .noDirectory && ($0 as? PackStoreError)?.subject == .store(folder.path("none"))
     }
     #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
   }
@@ -174,7 +229,7 @@ import Testing
     let folder = TemporaryFolder()
     let store = try folder.store()
     await #expect { try await store.install(folder: FilePath(folder.path("none")), as: "P") } throws: {
-      ($0 as? PackStoreError)?.code == .notFound && "\($0)".contains("none")
+      ($0 as? PackStoreError)?.detail == .noFolder && ($0 as? PackStoreError)?.subject == .folder(folder.path("none"))
     }
   }
 

@@ -39,7 +39,7 @@ import Testing
       Issue.record("a held pack moved")
     } catch let error as PackStoreError {
       #expect(error.code == .held)
-      #expect(error.file == "P")
+      #expect(error.subject?.name == "P")
     }
   }
 
@@ -79,17 +79,19 @@ import Testing
     let store = try await Self.store(in: folder, versions: 1...2)
     func refusal(_ body: @Sendable (inout Transaction) throws -> Void) async throws -> PackStoreError {
       let error = await #expect(throws: PackStoreError.self) { try await store.write { try body(&$0) } }
-      #expect(error?.code == .notFound && error?.pack == "P" && error?.suggestions == ["P@1", "P@2"])
+      #expect(error?.code == .notFound && error?.subject?.pack == "P" && error?.suggestions == ["P@1", "P@2"])
       return try #require(error)
     }
-    #expect(try await refusal { _ = try $0.rollBack("P", toVersion: 7) }.finding == "P@7 is not kept; kept: 1, 2")
+    #expect(
+      try await refusal { _ = try $0.rollBack("P", toVersion: 7) }.finding == "version 'P@7': not kept (kept: 1, 2)")
     try await store.write { try $0.remove("P", keepsHistory: true) }
-    #expect(try await refusal { _ = try $0.rollBack("P", toVersion: 7) }.finding == "P@7 is not kept; kept: 1, 2")
-    #expect(try await refusal { try $0.pin("P", version: 7) }.finding == "P@7 is not kept; kept: 1, 2")
+    #expect(
+      try await refusal { _ = try $0.rollBack("P", toVersion: 7) }.finding == "version 'P@7': not kept (kept: 1, 2)")
+    #expect(try await refusal { try $0.pin("P", version: 7) }.finding == "version 'P@7': not kept (kept: 1, 2)")
     let removed = try await refusal { try $0.setPriority(1, of: "P") }
-    #expect(removed.finding == "the pack 'P' was removed; kept: 1, 2")
+    #expect(removed.finding == "pack 'P': removed (kept: 1, 2)")
     let other = await #expect(throws: PackStoreError.self) { try await store.write { _ = try $0.rollBack("PP") } }
-    #expect(other?.finding == "there is no pack 'PP'; packs: P")
+    #expect(other?.finding == "pack 'PP': not in the store (packs: P)")
     try await store.write { _ = try $0.rollBack("P", toVersion: 1) }
     #expect(try store.contents(of: "a") == Data("1".utf8))
   }

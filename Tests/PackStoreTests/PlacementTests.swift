@@ -139,7 +139,8 @@ import Testing
       }
     }
     #expect(
-      unusable?.code == .ioError && unusable?.file?.hasPrefix(folder.path("file/cache")) == true, "\(unusable as Any)")
+      unusable?.code == .ioError && unusable?.subject?.name?.hasPrefix(folder.path("file/cache")) == true,
+      "\(unusable as Any)")
     let relative = await #expect(throws: PackStoreError.self) {
       try await store.change { try $0.setCacheFolder("cache") }
     }

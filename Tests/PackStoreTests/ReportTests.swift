@@ -144,11 +144,11 @@ import Testing
     let fault = try #require(result.faults.first)
     #expect(fault.code == .corrupt && fault.file?.hasPrefix("segments/") == true && fault.offset != nil)
     #expect(fault.pack == "P" && fault.version == 1 && fault.asset == "a")
-    #expect(fault.description.hasPrefix("P@1 a: checksum mismatch in segments/"))
+    #expect(fault.description.hasPrefix("P@1 a: segments/") && fault.reason == "checksum mismatch")
     #expect(result.faultCount == 1 && result.hurtAssetCount == 1)
-    #expect { try store.contents(of: "a") } throws: { error in
-      "\(error)".contains("at byte") && "\(error)".hasSuffix("call Store.verify, then Store.repair")
-    }
+    let unread = #expect(throws: PackStoreError.self) { try store.contents(of: "a") }
+    #expect(unread?.subject == fault.file.map(PackStoreError.Subject.storeFile) && unread?.offset == fault.offset)
+    #expect(unread?.remedy == "call Store.verify, then Store.repair")
     #expect(
       result.faults.allSatisfy { !$0.description.contains("Store.verify") }, "who verifies need not be told to")
     let target = folder.path("target")
@@ -205,7 +205,7 @@ import Testing
     for options in [Store.Options.createIfMissing, .existing, .readOnly] {
       let error = #expect(throws: PackStoreError.self) { try Store(at: path, options: options) }
       #expect(error?.code == .corrupt, "\(String(describing: error))")
-      #expect(error?.finding.contains(part.name(inStore: path.string)) == true, "\(String(describing: error))")
+      #expect(error.map(part.explains) == true, "\(String(describing: error))")
     }
     #expect(try FileManager.default.subpathsOfDirectory(atPath: path.string).sorted() == before)
     #expect(try await Store.repair(at: path).isWhole)
@@ -236,10 +236,14 @@ import Testing
     }
 
     /// What the error names.
-    func name(inStore store: String) -> String {
-      switch self {
-      case .noIndex, .emptyIndex, .noRuns, .noGenerations: "the file 'index/"
-      case .noControl, .emptyControl, .otherControl: "'\(store)' was a store, but its control file"
+    /// Whether the error names the lost part.
+    func explains(_ error: PackStoreError) -> Bool {
+      switch (self, error.subject) {
+      case (.noIndex, .storeFile(let name)), (.emptyIndex, .storeFile(let name)), (.noRuns, .storeFile(let name)),
+        (.noGenerations, .storeFile(let name)):
+        name.hasPrefix("index/")
+      case (.noControl, .store), (.emptyControl, .store), (.otherControl, .store): error.detail == .badControlFile
+      default: false
       }
     }
   }

@@ -20,17 +20,18 @@ import Testing
     let store = try await makeStore(playground)
     #expect(
       await sentence(of: .invalidArgument) { _ = try PackID(validating: "no/name") }
-        == "no pack can have the name 'no/name': take 1 to 128 letters, digits, '-', '_' and '.', beginning with neither '-' nor '.'"
+        == "'no/name': invalid name of a pack; use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter, a digit or '_'"
     )
     #expect(
       await sentence(of: .notFound) { _ = try store.contents(of: "a", pack: "Bass") }
-        == "there is no pack 'Bass': did you mean 'Base'?")
+        == "pack 'Bass': not in the store; did you mean 'Base'?")
     #expect(await sentence(of: .notFound) { _ = try await store.read("none") }?.contains("'none'") == true)
     #expect(
-      await sentence(of: .notFound) { try await store.pin("Base", version: 99) } == "Base@99 is not kept; kept: 2, 3")
+      await sentence(of: .notFound) { try await store.pin("Base", version: 99) }
+        == "version 'Base@99': not kept (kept: 2, 3)")
     #expect(
       await sentence(of: .notFound) { try await store.rollBack("Base", toVersion: 99) }
-        == "Base@99 is not kept; kept: 2, 3")
+        == "version 'Base@99': not kept (kept: 2, 3)")
     #expect(await sentence(of: .invalidArgument) { _ = try await store.read("a", range: 50..<101) } != nil)
   }
 

@@ -20,7 +20,8 @@ void pks__row_budget_add(pks__row_budget *budget, uint64_t rows) { budget->count
 pks_status pks__row_budget_check(const pks__row_budget *budget, const char *pack, pks_error *error) {
   uint64_t limit = pks__row_budget_limit(budget);
   if (budget->count <= limit) { return PKS_OK; }
-  (void)pks__fail(error, PKS_TOO_MANY_ROWS, "the pack has more chunks and extents than allowed", pack, PKS_NO_OFFSET);
+  (void)pks__fail_about(
+    error, PKS_TOO_MANY_ROWS, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "has more chunks and extents than allowed");
   if (error) {
     error->needed = budget->count;
     error->limit = limit;

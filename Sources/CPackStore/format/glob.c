@@ -175,14 +175,14 @@ bool pks_glob_matches(const char *pattern, const char *path, size_t path_length)
 
 const char *pks_glob_fault(const char *pattern) {
   size_t length = pattern ? strlen(pattern) : 0;
-  if (length == 0 || length > PKS__GLOB_MAX) { return "a pattern has 1 to 1024 bytes"; }
-  if (!pks__is_utf8(pattern, length)) { return "a pattern is UTF-8"; }
+  if (length == 0 || length > PKS__GLOB_MAX) { return "the length is not in 1 to 1024 bytes"; }
+  if (!pks__is_utf8(pattern, length)) { return "not UTF-8"; }
   for (const char *at = pattern, *end = pattern + length; at < end; at++) {
     if (*at == '\\') {
-      if (++at == end) { return "a pattern does not end in a backslash: write two to mean the character"; }
+      if (++at == end) { return "ends in a backslash; write two for the character"; }
     } else if (*at == '[') {
       at = class_end(at + 1 + (at[1] == '!'), end);
-      if (!at) { return "a pattern has a '[' without a ']': put a backslash before it to mean the character"; }
+      if (!at) { return "a '[' lacks its ']'; write a backslash before it for the character"; }
     }
   }
   return NULL;

@@ -198,9 +198,9 @@ static pks_status open_cache(pks_store *store, const pks_options *options, pks_e
 /// Returns the fault of the options for SHA-256, or NULL if they are valid.
 static const char *hash_fault_of(const pks_options *options) {
   if (!options->sha256_many) { return NULL; }
-  if (!options->sha256) { return "'pks_options.sha256_many' is set without 'sha256': set both"; }
+  if (!options->sha256) { return "'pks_options.sha256_many' is set without 'sha256'; set both"; }
   if (pks__hash_functions_agree(options->sha256, options->sha256_many)) { return NULL; }
-  return "'pks_options.sha256_many' computes other digests than 'sha256': correct it, or set it to NULL";
+  return "'pks_options.sha256_many' computes other digests than 'sha256'; correct it, or set it to NULL";
 }
 
 /// Returns the fault of the options, or NULL if they are valid.

@@ -8,8 +8,8 @@
 #include "platform/scratch.h"
 #include "store/store_files.h"
 
-#define NO_CONTROL_TEXT "a store without its control file"
-#define BAD_CONTROL_TEXT "a store whose control file has other content"
+#define NO_CONTROL_TEXT "the store's control file is missing"
+#define BAD_CONTROL_TEXT "the store's control file has other content"
 
 static bool is_own_name(const char *name, size_t length) {
   static const char *const names[] = {PKS__LOCK_FILE,       PKS__READERS_FILE,  PKS__CONTROL_FILE,  PKS__INDEX_FOLDER,

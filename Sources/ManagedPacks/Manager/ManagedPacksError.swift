@@ -41,7 +41,7 @@ public struct ManagedPacksError: Error, Hashable, Sendable {
 }
 
 extension ManagedPacksError: CustomStringConvertible, LocalizedError {
-  public var description: String { "\(reason): \(remedy)" }
+  public var description: String { "\(reason); \(remedy)" }
   public var errorDescription: String? { description }
   public var failureReason: String? { reason }
   public var recoverySuggestion: String? { remedy }

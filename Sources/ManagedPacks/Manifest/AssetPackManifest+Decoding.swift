@@ -22,19 +22,19 @@ extension AssetPackManifest {
     _ = try PackID(validating: appGroupID)
     let document = JSONReader.read(bytes)
     func corrupt(_ reason: String) -> PackStoreError {
-      PackStoreError(.corrupt, "the download manifest '\(name)' \(reason)", file: name)
+      PackStoreError(.corrupt, reason, file: name)
     }
     guard bytes.count <= Self.byteCountLimit, document.faults.isEmpty, let root = document.root else {
-      throw corrupt("is no JSON")
+      throw corrupt("not JSON")
     }
-    guard let items = root.member("assetPacks")?.array else { throw corrupt("has no list assetPacks") }
+    guard let items = root.member("assetPacks")?.array else { throw corrupt("lacks the list 'assetPacks'") }
     var packs: [String: AssetPack] = [:]
     for (index, item) in items.enumerated() {
       guard let pack = AssetPack(item, in: document) else {
-        throw corrupt("has an entry \(index) that is no asset pack")
+        throw corrupt("entry \(index) is not an asset pack")
       }
       guard packs.updateValue(pack, forKey: pack.id) == nil else {
-        throw corrupt("has the asset pack '\(pack.id)' twice")
+        throw corrupt("contains the asset pack '\(pack.id)' twice")
       }
     }
     self.init(appGroupID: appGroupID, assetPacks: Set(packs.values))

@@ -139,7 +139,7 @@ package final class GroupCopy: Sendable {
       do {
         return try linkFile(from, to: to)
       } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
-        throw PackStoreError(.notFound, "the file is gone", file: from.text)
+        throw PackStoreError(.notFound, "no longer exists", file: from.text)
       } catch {
         // Another file system, or one without links: the file is copied below.
       }

@@ -55,17 +55,16 @@ public struct DownloadManifest: Sendable {
     let bytes = try InputFile(path).contents(limit: Self.byteCountLimit)
     let document = JSONReader.read(bytes)
     if let fault = document.faults.first {
-      throw PackStoreError(
-        .refused, "\(fault.position.line):\(fault.position.column): \(fault.finding)", file: path.string)
+      throw PackStoreError(.refused, fault.finding, file: "\(path):\(fault.position.line):\(fault.position.column)")
     }
     guard let members = document.root?.object, let list = members.first(where: { $0.name == "assetPacks" })?.value.array
     else {
-      throw PackStoreError(.refused, "it is no download manifest: it has no list 'assetPacks'", file: path.string)
+      throw PackStoreError(.refused, "not a download manifest: the list 'assetPacks' is missing", file: path.string)
     }
     otherMembers = members.filter { $0.name != "assetPacks" }.map { ($0.name, Self.text($0.value, document)) }
     entries = try list.map { try Self.entry($0, document, path) }
     guard Set(entries.map { ExactText($0.id) }).count == entries.count else {
-      throw PackStoreError(.refused, "a pack is in the manifest twice", file: path.string)
+      throw PackStoreError(.refused, "contains a pack twice", file: path.string)
     }
   }
 
@@ -80,7 +79,7 @@ public struct DownloadManifest: Sendable {
     else {
       let place = value.position
       throw PackStoreError(
-        .refused, "\(place.line):\(place.column): a pack needs id, version, url and downloadSize", file: path.string)
+        .refused, "a pack lacks id, version, url or downloadSize", file: "\(path):\(place.line):\(place.column)")
     }
     return Entry(
       id: id, version: version, byteCount: byteCount, url: url,
@@ -138,7 +137,7 @@ public struct DownloadManifest: Sendable {
       return change(.leftOut)
     }
     guard let url = baseURL?.url(of: pack.id) ?? before?.url else {
-      throw PackStoreError(.invalidArgument, "where '\(pack.id)' is on the server is not said")
+      throw PackStoreError(.invalidArgument, "the URL of the pack on the server is missing", about: .value(pack.id))
     }
     if let before { try Self.check(number, pack, after: before) }
     let next = Self.entry(of: pack, version: number, url: url)
@@ -163,8 +162,8 @@ public struct DownloadManifest: Sendable {
     guard number < before.version || (number == before.version && pack.byteCount != before.byteCount) else { return }
     throw PackStoreError(
       .invalidArgument,
-      "'\(pack.id)' is in the manifest at version \(before.version), and \(number) is not above: devices would not fetch it"
-    )
+      "version \(number) is not above the manifest's version \(before.version), so devices would not fetch it",
+      about: .value(pack.id))
   }
 
   // MARK: - As text

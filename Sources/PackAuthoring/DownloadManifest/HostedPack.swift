@@ -53,8 +53,7 @@ public struct HostedPack: Sendable {
     let folder = try makeTemporaryFolder(in: temporaryFolder)
     defer { removeTree(folder) }
     guard let manifest = try archive.unpackForInstall(into: folder).manifest else {
-      throw PackStoreError(
-        .refused, "the archive is no asset pack: it does not say which pack it is", file: path.string)
+      throw PackStoreError(.refused, "not an asset pack: the archive does not name its pack", file: path.string)
     }
     return manifest
   }
@@ -70,6 +69,6 @@ extension SiteFiles {
       let bytes = try read(.sheet(sheet.digest), limit: Int(sheet.byteCount))
       if let attributes = try sheet.open(bytes).attributes(digest) { return attributes }
     }
-    throw PackStoreError(.corrupt, "the attributes of the version are not in it", file: name(of: .root(root.channel)))
+    throw PackStoreError(.corrupt, "lacks the attributes of the version", file: name(of: .root(root.channel)))
   }
 }

@@ -53,7 +53,8 @@ public final class AppleArchiveWriter {
   /// Adds a symbolic link. Its target is not looked at.
   public func addLink(_ path: String, to target: String) throws {
     guard (1...EntryPath.byteLimit).contains(target.utf8.count) else {
-      throw PackStoreError(.invalidArgument, "a link's target has 1 to \(EntryPath.byteLimit) bytes", file: path)
+      throw PackStoreError(
+        .invalidArgument, "the link's target does not have 1 to \(EntryPath.byteLimit) bytes", about: .path(path))
     }
     try add(fields("L", path, mode: 0o755) + text("LNK", target))
   }
@@ -69,7 +70,7 @@ public final class AppleArchiveWriter {
     while done < byteCount {
       try Task.checkCancellation()
       let bytes = try source.bytes(at: done, upTo: Int(min(byteCount - done, UInt64(Self.blockByteCount))))
-      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: path) }
+      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "truncated while it was read", file: path) }
       try append(bytes)
       done += UInt64(bytes.count)
     }

@@ -14,21 +14,19 @@ struct ArchiveFaults: Sendable {
 
   /// A file that does not begin as any archive does.
   var noArchive: PackStoreError {
-    var error = PackStoreError(.wrongKind, "not an archive of any kind that is read", file: file)
+    var error = PackStoreError(.wrongKind, "not an archive of a known kind", file: file)
     error.specificRemedy = "name an archive of a pack, a tar or zip file, or an Apple Archive"
     return error
   }
 
-  /// What is not read, or cannot be stored. `finding` goes on after "the archive 'Assets.zip' ".
-  func refused(_ finding: String, remedy: String? = nil) -> PackStoreError {
-    var error = PackStoreError(.refused, "the archive \(finding)", file: file)
-    error.specificRemedy = remedy
-    return error
+  /// What is not read, or cannot be stored. `finding` follows "'Assets.zip': ".
+  func refused(_ finding: String, detail: PackStoreError.Detail? = nil, remedy: String? = nil) -> PackStoreError {
+    PackStoreError(.refused, finding, file: file, detail: detail, remedy: remedy)
   }
 
   /// An entry that cannot be stored.
   func refused(_ path: [UInt8], _ finding: String, remedy: String? = nil) -> PackStoreError {
-    refused("holds '\(shown(path))', \(finding)", remedy: remedy)
+    refused("contains '\(shown(path))', \(finding)", remedy: remedy)
   }
 }
 

@@ -1,6 +1,6 @@
 /// How much an archive may unpack to: what keeps a small file from filling a disk.
 package struct ByteBudget {
-  /// What the error says when it is used up, and no other error.
+  /// The remedy of an error with the detail `byteLimit`.
   package static let remedy = "allow more if you know where the archive comes from"
 
   let limit: UInt64
@@ -17,7 +17,7 @@ package struct ByteBudget {
   mutating func take(_ count: UInt64) throws {
     guard count <= left else {
       throw faults.refused(
-        "unpacks to more than \(limit) bytes, which is the limit", remedy: Self.remedy)
+        "unpacks to more than \(limit) bytes, the limit", detail: .byteLimit, remedy: Self.remedy)
     }
     left -= count
   }

@@ -87,6 +87,7 @@ final class DecodedStream: ByteStream {
     case PKA_WINDOW:
       throw faults.refused(
         "needs more than \(window >> 20) MiB of memory to decompress",
+        detail: window < PKA_WINDOW_MOST ? .byteLimit : nil,
         remedy: window < PKA_WINDOW_MOST ? ByteBudget.remedy : "compress it again without --long")
     case PKA_NO_MEMORY: throw Self.noMemory
     default: throw faults.damaged("compressed data is damaged")

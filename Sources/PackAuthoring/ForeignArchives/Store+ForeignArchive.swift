@@ -76,13 +76,13 @@ extension ForeignArchive {
   public func packName(_ manifest: AssetPackManifest?, chosen: PackID? = nil) throws -> PackID {
     if let chosen { return chosen }
     guard let manifest else {
-      var error = PackStoreError(.invalidArgument, "the archive does not say which pack it is", file: name)
+      var error = PackStoreError(.invalidArgument, "the archive does not name its pack", file: name)
       error.specificRemedy = "name the pack"
       throw error
     }
     guard let pack = try? PackID(validating: manifest.assetPackID) else {
       var error = PackStoreError(
-        .invalidArgument, "the archive is of the pack '\(shown(manifest.assetPackID.utf8))', which is no name here",
+        .invalidArgument, "the archive belongs to the pack '\(shown(manifest.assetPackID.utf8))', an invalid name here",
         file: name)
       error.specificRemedy = "name the pack"
       throw error

@@ -22,7 +22,7 @@ extension Inspection {
     usage =
       try pack.map { id in
         guard let usage = statistics.packs[id] else {
-          throw PackStoreError(.notFound, "no such pack", file: id.name)
+          throw PackStoreError(.notFound, "not in the store", about: .pack(id), detail: .noPack)
         }
         return usage
       } ?? statistics.all
@@ -49,7 +49,8 @@ extension Inspection.Change {
   ) throws {
     guard let to = snapshot.pack(from.pack)?.version else {
       throw PackStoreError(
-        .notFound, "the pack was removed, and shows no version to compare with", file: from.pack.name)
+        .notFound, "removed, so it has no current version to compare with", about: .pack(from.pack),
+        detail: .packRemoved)
     }
     var rows: [Snapshot.Difference] = []
     totals = try snapshot.compare(from, with: to) { rows.append($0) }

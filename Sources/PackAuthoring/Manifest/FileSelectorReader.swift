@@ -73,7 +73,7 @@ struct FileSelectorReader {
         add(member.name == "filePattern" ? .filePattern : .fileExclusion, text, nil, member, nil, index, pattern)
       } catch {
         let error = error as? PackStoreError
-        problems.error(member.value.position, error?.reason ?? "it is no pattern", remedy: error?.specificRemedy)
+        problems.error(member.value.position, error?.finding ?? "it is no pattern", remedy: error?.specificRemedy)
       }
     }
   }
@@ -178,7 +178,7 @@ struct FileSelectorReader {
   private func requireRelative(_ pattern: String) throws {
     guard let odd = pattern.pathParts.first(where: { $0 == "." || $0 == ".." }) else { return }
     var error = PackStoreError(
-      .invalidArgument, "the pattern '\(pattern.prefix(200))' has the part '\(odd)', which no path has")
+      .invalidArgument, "the part '\(odd)' matches no path", about: .pattern("\(pattern.prefix(200))"))
     error.specificRemedy = "write it from the source root down"
     throw error
   }

@@ -60,7 +60,7 @@ extension Manifest {
   public static func evaluate(contentsOf path: FilePath, currentFolder: FilePath = ".") throws -> ManifestEvaluation {
     let file = try InputFile(path)
     guard try file.byteCount <= UInt64(byteCountLimit) else {
-      throw PackStoreError(.refused, "more than 16 MiB are in the manifest", file: path.string)
+      throw PackStoreError(.refused, "has more than 16 MiB", file: path.string)
     }
     let reading = ManifestReader.read(try file.contents(limit: byteCountLimit))
     let root = reading.sourceRoot.map { path.removingLastComponent().appending($0) } ?? currentFolder

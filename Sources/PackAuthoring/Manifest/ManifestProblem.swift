@@ -27,9 +27,9 @@ public struct ManifestProblem: Hashable, Codable, Sendable {
 }
 
 extension ManifestProblem: CustomStringConvertible {
-  /// `3:14: error: there is no platform 'iPadOS': did you mean 'iOS'?`
+  /// `3:14: error: there is no platform 'iPadOS'; did you mean 'iOS'?`
   public var description: String {
-    "\(line):\(column): \(severity.rawValue): \(message)" + (remedy.map { ": \($0)" } ?? "")
+    "\(line):\(column): \(severity.rawValue): \(message)" + (remedy.map { "; \($0)" } ?? "")
   }
 }
 

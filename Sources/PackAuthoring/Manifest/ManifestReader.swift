@@ -109,7 +109,7 @@ struct ManifestReader {
 
   private mutating func report(_ error: any Error, _ value: JSONValue) {
     let error = error as? PackStoreError
-    reading.problems.error(value.position, error?.reason ?? "it cannot be used", remedy: error?.specificRemedy)
+    reading.problems.error(value.position, error?.finding ?? "it cannot be used", remedy: error?.specificRemedy)
   }
 
   /// The value's content if it is of the right type.
@@ -163,7 +163,7 @@ struct ManifestReader {
     } catch {
       let error = error as? PackStoreError
       reading.problems.error(
-        value.position, "no pack can have the name '\(name.prefix(200))'", remedy: error?.specificRemedy)
+        value.position, "'\(name.prefix(200))': invalid name of a pack", remedy: error?.specificRemedy)
     }
   }
 

@@ -74,28 +74,31 @@ struct Packaging {
   private static func check(_ file: FilePath, _ options: Manifest.PackageOptions) throws {
     try requireName(file)
     guard file.extension == "pack" else {
-      throw PackStoreError(.invalidArgument, "the name of the archive does not end in '.pack'", file: file.string)
+      throw PackStoreError(.invalidArgument, "the name of an archive must end in '.pack'", file: file.string)
     }
     let (date, overflows) = options.date.multipliedReportingOverflow(by: 1_000_000_000)
     guard !overflows, date >= 0, date <= nanosecondsSince1970().addingClamped(SiteRoot.clockTolerance) else {
-      throw PackStoreError(.invalidArgument, "the date \(options.date) is in the future, or before 1970")
+      throw PackStoreError(.invalidArgument, "not between 1970 and now", about: .value("\(options.date)"))
     }
     if let level = options.level, !Store.CompressionLevel.exists(level) {
-      throw PackStoreError(.invalidArgument, "the level is \(level), but goes \(Store.CompressionLevel.range)")
+      throw PackStoreError(
+        .invalidArgument, "\(level) is not in \(Store.CompressionLevel.range)", about: .parameter("level"))
     }
   }
 
   private static func check(_ number: UInt64, _ product: Store.Product, after previous: PreviousVersion?) throws {
     guard 1...PackVersion.lastNumber ~= number else {
-      throw PackStoreError(.invalidArgument, "version numbers go from 1 to \(PackVersion.lastNumber)")
+      throw PackStoreError(
+        .invalidArgument, "\(number) is not in 1 to \(PackVersion.lastNumber)", about: .parameter("version"))
     }
     guard let previous else { return }
     guard number > previous.version.number else {
       throw PackStoreError(
-        .invalidArgument, "version \(number) does not come after version \(previous.version.number), the previous one")
+        .invalidArgument, "\(number) is not above the previous version, \(previous.version.number)",
+        about: .parameter("version"))
     }
     guard product == previous.product else {
-      throw PackStoreError(.invalidArgument, "the previous version is of the product '\(previous.product)'")
+      throw PackStoreError(.invalidArgument, "the previous version belongs to the product '\(previous.product)'")
     }
   }
 
@@ -105,10 +108,10 @@ struct Packaging {
     guard let known else { return }
     if let highest = known.highest(of: pack), number <= highest {
       throw PackStoreError(
-        .invalidArgument, "version \(number) does not come after version \(highest), the site's highest")
+        .invalidArgument, "\(number) is not above the site's highest version, \(highest)", about: .parameter("version"))
     }
     guard product == known.product else {
-      throw PackStoreError(.invalidArgument, "the site is of the product '\(known.product)'")
+      throw PackStoreError(.invalidArgument, "the site belongs to the product '\(known.product)'")
     }
   }
 

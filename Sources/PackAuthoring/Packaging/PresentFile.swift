@@ -52,7 +52,7 @@ enum PresentFile {
   func requireNone(at path: FilePath) throws {
     guard case .archive(_, let manifest, _) = self else { return }
     var error = Self.exists(
-      "'\(path)' is \(manifest.pack)@\(manifest.number) already, with other content or attributes", path)
+      "contains \(manifest.pack)@\(manifest.number) with other content or attributes", path)
     error.specificRemedy = "give the new content a higher number, or another file"
     throw error
   }

@@ -23,7 +23,7 @@ struct PreviousVersion {
     guard signed.authority?.firstKey == key.firstKey else {
       let signer = signed.rootKey.map { "by another publisher's key, \($0)" } ?? "by no key"
       var error = PackStoreError(.untrusted, "the previous version is signed \(signer)", file: path.string)
-      error.specificRemedy = "use the key that signed it: clients of that version would refuse any other"
+      error.specificRemedy = "use the key that signed it, because clients of that version refuse any other"
       throw error
     }
     guard let named = signed.root.packs.first(where: { $0.id == pack }), let version = named.offers.first else {
@@ -53,7 +53,7 @@ struct PreviousVersion {
       found?.attributesDigest == manifest.attributes
     else {
       throw PackStoreError(
-        .corrupt, "the previous version is damaged: its segments do not hold it whole",
+        .corrupt, "the segments of the previous version do not contain all of it",
         file: files.name(of: .version(version.manifest)))
     }
     try adopt(in: store)
@@ -79,7 +79,7 @@ struct PreviousVersion {
     for segment in segments {
       guard let before = known[segment.id], before != segment else { continue }
       throw PackStoreError(
-        .corrupt, "a segment of the previous version is not what its publisher signed",
+        .corrupt, "a segment of the previous version has other content than its publisher signed",
         file: files.name(of: .segment(segment.id)))
     }
   }

@@ -38,7 +38,7 @@ enum SiteFiles {
   func read(_ path: SitePath, limit: Int) throws -> [UInt8] {
     let (file, offset, byteCount) = try locate(path)
     guard byteCount <= UInt64(limit) else {
-      throw PackStoreError(.corrupt, "the file is too long", file: name(of: path))
+      throw PackStoreError(.corrupt, "is too long", file: name(of: path))
     }
     return try file.bytes(at: offset, upTo: Int(byteCount))
   }
@@ -49,11 +49,11 @@ enum SiteFiles {
   func read(_ path: SitePath, at offset: UInt64, byteCount: Int) throws -> [UInt8] {
     let (file, begin, found) = try locate(path)
     guard offset <= found, UInt64(byteCount) <= found - offset else {
-      throw PackStoreError(.corrupt, "the file is shorter than the site says", file: name(of: path))
+      throw PackStoreError(.corrupt, "is shorter than the site records", file: name(of: path))
     }
     let bytes = try file.bytes(at: begin.addingClamped(offset), upTo: byteCount)
     guard bytes.count == byteCount else {
-      throw PackStoreError(.sourceChanged, "the file shrank", file: name(of: path))
+      throw PackStoreError(.sourceChanged, "truncated while it was read", file: name(of: path))
     }
     return bytes
   }
@@ -62,7 +62,7 @@ enum SiteFiles {
   func copy(_ path: SitePath, byteCount: UInt64, to place: FilePlace) throws {
     let (file, offset, found) = try locate(path)
     guard found == byteCount else {
-      throw PackStoreError(.corrupt, "the file is not as long as the site says", file: name(of: path))
+      throw PackStoreError(.corrupt, "has another length than the site records", file: name(of: path))
     }
     let output = try NewFile(place)
     var done: UInt64 = 0
@@ -70,7 +70,9 @@ enum SiteFiles {
       try Task.checkCancellation()
       let bytes = try file.bytes(
         at: offset.addingClamped(done), upTo: Int(min(byteCount - done, UInt64(Self.bufferByteCount))))
-      guard !bytes.isEmpty else { throw PackStoreError(.sourceChanged, "the file shrank", file: name(of: path)) }
+      guard !bytes.isEmpty else {
+        throw PackStoreError(.sourceChanged, "truncated while it was read", file: name(of: path))
+      }
       try output.write(bytes)
       done += UInt64(bytes.count)
     }
@@ -83,7 +85,7 @@ enum SiteFiles {
       return (file, 0, try file.byteCount)
     case .archive(let file, let index):
       guard let member = index.members[path] else {
-        throw PackStoreError(.corrupt, "the archive has no such file", file: name(of: path))
+        throw PackStoreError(.corrupt, "missing in the archive", file: name(of: path))
       }
       return (file, member.offset, member.byteCount)
     }

@@ -48,7 +48,7 @@ public struct ArchivedPacks: Sendable {
       let entry = Entry(archive)
       if let first = entries.first, first.product != entry.product {
         throw PackStoreError(
-          .invalidArgument, "'\(first.path)' is of the product '\(first.product)', and '\(path)' of '\(entry.product)'",
+          .invalidArgument, "belongs to the product '\(entry.product)', but '\(first.path)' to '\(first.product)'",
           file: path.string)
       }
       guard let same = entries.first(where: { $0.pack == entry.pack && $0.number == entry.number }) else {
@@ -57,10 +57,11 @@ public struct ArchivedPacks: Sendable {
       }
       guard entry.hasContent(of: same) else {
         throw PackStoreError(
-          .exists, "'\(same.path)' and '\(path)' are both \(entry.pack)@\(entry.number), and differ", file: path.string)
+          .exists, "contains \(entry.pack)@\(entry.number) with other content than '\(same.path)'",
+          about: .file(path.string), detail: .otherContent)
       }
     }
-    guard !entries.isEmpty else { throw PackStoreError(.invalidArgument, "no archive is named") }
+    guard !entries.isEmpty else { throw PackStoreError(.invalidArgument, "no archives given") }
     self.entries = entries.sorted { ($0.pack, $0.number) < ($1.pack, $1.number) }
     self.key = key
   }

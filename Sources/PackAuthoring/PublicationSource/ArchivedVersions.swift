@@ -38,10 +38,9 @@ struct ArchivedVersions: PublicationSource {
     }
     guard let number = wanted.version else { return highest }
     guard let entry = ofPack.first(where: { $0.number == number }) else {
-      var error = PackStoreError(
-        .notFound, "no archive is \(wanted.pack)@\(number); there are: \(listed(ofPack.map { "\($0.number)" }))")
-      error.pack = wanted.pack
-      throw error
+      throw PackStoreError(
+        .notFound, "no archive contains this version (available: \(listed(ofPack.map { "\($0.number)" })))",
+        about: .version(wanted.pack, number), detail: .noVersion)
     }
     return entry
   }
@@ -79,7 +78,7 @@ struct ArchivedVersions: PublicationSource {
   ) throws -> Store.InstallResult {
     let archive = try SignedArchive(at: entry.path)
     guard archive.signed.digest == entry.digest else {
-      throw PackStoreError(.sourceChanged, "the archive is another one than before", file: entry.path.string)
+      throw PackStoreError(.sourceChanged, "replaced since it was opened", file: entry.path.string)
     }
     let result = try take(archive, in: &transaction)
     let priority = archive.pack.priority
@@ -116,9 +115,9 @@ struct ArchivedVersions: PublicationSource {
     let path: SitePath = want.isTable ? .frames(segment) : .segment(segment)
     let bytes = try archive.files.read(path, at: want.offset, byteCount: want.byteCount)
     guard case .mismatch(var error, _) = try bytes.withUnsafeBytes(delivery.give) else { return }
-    error.file = archive.files.name(of: path)
+    error.subject = .file(archive.files.name(of: path))
     error.offset = want.offset
-    error.specificRemedy = "the archive is damaged: fetch it again, or make it again"
+    error.specificRemedy = "fetch the archive again, or make it again"
     throw error
   }
 }

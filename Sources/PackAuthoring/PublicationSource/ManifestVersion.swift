@@ -21,7 +21,8 @@ struct ManifestVersion: PublicationSource {
   ) throws {
     let (manifest, _) = try evaluation.requireSelection()
     guard 1...PackVersion.lastNumber ~= number ?? 1 else {
-      throw PackStoreError(.invalidArgument, "version numbers go from 1 to \(PackVersion.lastNumber)")
+      throw PackStoreError(
+        .invalidArgument, "\(number ?? 0) is not in 1 to \(PackVersion.lastNumber)", about: .parameter("version"))
     }
     self.evaluation = evaluation
     pack = manifest.assetPackID
@@ -40,7 +41,7 @@ struct ManifestVersion: PublicationSource {
       guard wanted.pack == pack else { throw PackStoreError.noPack(wanted.pack, among: [pack], of: "the manifest") }
       guard wanted.version == nil else {
         var error = PackStoreError(
-          .invalidArgument, "a manifest has no versions, of which '\(pack)@\(wanted.version ?? 0)' could be one")
+          .invalidArgument, "a manifest does not have numbered versions", about: .version(pack, wanted.version ?? 0))
         error.specificRemedy = "name the pack alone; the number of its next version is a choice of its own"
         throw error
       }
@@ -81,7 +82,8 @@ struct ManifestVersion: PublicationSource {
     let selected = try install(nil, in: &trial).version
     guard selected.catalog == present.catalog, selected.attributesDigest == present.attributesDigest else {
       var error = PackStoreError(
-        .exists, "\(present) is on the site already, with other content or attributes", file: site.path.string)
+        .exists, "on the site already, with other content or attributes", about: .version(present.pack, present.number),
+        detail: .otherContent)
       error.specificRemedy = "give the new content a higher number"
       throw error
     }

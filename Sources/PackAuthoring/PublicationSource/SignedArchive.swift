@@ -25,7 +25,7 @@ struct SignedArchive {
     let files = try SiteFiles(at: path)
     let signed = try files.readRoot(of: .live)
     guard signed.root.packs.count == 1, let pack = signed.root.packs.first, let offer = pack.offers.first else {
-      throw PackStoreError(.corrupt, "the archive holds more than one pack, or none", file: path.string)
+      throw PackStoreError(.corrupt, "does not contain exactly one pack", file: path.string)
     }
     let manifest = try offer.openManifest(
       try files.read(.version(offer.manifest), limit: VersionManifest.byteCountLimit), of: pack.id)
@@ -46,21 +46,21 @@ struct SignedArchive {
   /// - Parameter now: nanoseconds since 1970.
   /// - Throws: `untrusted`.
   func requirePublisher(_ key: SiteKey, at now: Int64) throws {
-    guard let authority = signed.authority else { throw refusal("the archive is not signed", Self.importRemedy) }
+    guard let authority = signed.authority else { throw refusal("not signed", Self.importRemedy) }
     guard authority.firstKey == key.firstKey else {
-      throw refusal("the archive is signed by another publisher's key, \(authority.rootKey)", Self.importRemedy)
+      throw refusal("signed by another publisher's key, \(authority.rootKey)", Self.importRemedy)
     }
     let isOfOldRootKey = !authority.rootKeys.contains(key.rootKey)
     guard !isOfOldRootKey, !isReplaced(by: key.delegation) else { throw replacedSigner }
     if let end = authority.delegation.endsAt, end <= now {
-      throw refusal("the key that signed the archive could sign until \(Self.date(end))", Self.packageRemedy)
+      throw refusal("signed by a key that expired at \(Self.date(end))", Self.packageRemedy)
     }
     if let end = signed.root.expiresAt, end <= now {
-      throw refusal("the archive expired on \(Self.date(end))", Self.packageRemedy)
+      throw refusal("expired at \(Self.date(end))", Self.packageRemedy)
     }
     guard signed.root.madeAt <= now.addingClamped(SiteRoot.clockTolerance) else {
       throw refusal(
-        "the archive says that it was made on \(Self.date(signed.root.madeAt)), more than a day from now", nil)
+        "dated \(Self.date(signed.root.madeAt)), more than a day from now", nil)
     }
   }
 
@@ -87,7 +87,7 @@ struct SignedArchive {
   private static let packageRemedy = "make the archive again, or fetch it again from its publisher"
 
   private var replacedSigner: PackStoreError {
-    refusal("the archive is signed by a key that its publisher has replaced since", Self.packageRemedy)
+    refusal("signed by a key that its publisher replaced since", Self.packageRemedy)
   }
 
   private func refusal(_ reason: String, _ remedy: String?) -> PackStoreError {

@@ -17,7 +17,7 @@ struct StoreVersions: PublicationSource {
     options = publication.options
     progress = publication.progress
     guard source.id != site.id else {
-      throw PackStoreError(.invalidArgument, "the store cannot be published to itself", file: source.path.string)
+      throw PackStoreError(.invalidArgument, "cannot be published to itself", about: .store(source.path.string))
     }
     snapshot = try source.makeSnapshot()
     packs = Set(snapshot.packs.map(\.id))

@@ -43,7 +43,7 @@ public struct DepotConversion: Sendable {
   public init(contentsOf path: FilePath, options: Options = .init()) throws {
     let file = try InputFile(path)
     guard try file.byteCount <= UInt64(Self.byteCountLimit) else {
-      throw PackStoreError(.refused, "more than 1 MiB are in the script", file: path.string)
+      throw PackStoreError(.refused, "has more than 1 MiB", file: path.string)
     }
     self.init(try file.contents(limit: Self.byteCountLimit), options: options)
   }

@@ -69,7 +69,7 @@ private struct NetrcReader {
 
   /// Nothing of the line is shown: it may be a password.
   private func fault(_ reason: String) -> DeliveryError {
-    var error = DeliveryError(.invalidLocation, "line \(line) of the file '\(file)': \(reason)", at: file)
+    var error = DeliveryError(.invalidLocation, "line \(line): \(reason)", at: file)
     error.specificRemedy = "correct the file, or name another one in NETRC"
     return error
   }

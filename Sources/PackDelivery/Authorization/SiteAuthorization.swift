@@ -33,7 +33,7 @@ public struct SiteAuthorization: Sendable {
   /// - Throws: `invalidLocation` for a token that is empty or has characters that no header field may have.
   public init(bearerToken token: String) throws {
     guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw DeliveryError(.invalidLocation, "a token is empty, or has blanks or characters that are not of ASCII")
+      throw DeliveryError(.invalidLocation, "invalid token; use ASCII characters without blanks")
     }
     self.init([Field(name: "Authorization", value: "Bearer \(token)")])
   }
@@ -115,7 +115,7 @@ extension SiteAuthorization {
     try self.init(
       headers: lines.map { line in
         guard let colon = line.firstIndex(of: ":") else {
-          throw DeliveryError(.invalidLocation, "a header field has no colon; write 'Name: value'")
+          throw DeliveryError(.invalidLocation, "a header field lacks its colon; write 'Name: value'")
         }
         return (String(line[..<colon]), String(line[line.index(after: colon)...].trimming(" \t")))
       })

@@ -65,7 +65,7 @@ package struct SiteAuthorizations: Sendable {
   }
 
   private static var tooManyServers: DeliveryError {
-    var error = DeliveryError(.invalidLocation, "a token goes to one server, and the sites are on several")
+    var error = DeliveryError(.invalidLocation, "one token for sites on several servers")
     error.specificRemedy = "name the servers in ~/.netrc"
     return error
   }

@@ -29,7 +29,7 @@ package struct DeviceFile: Sendable {
     let place = try place()
     if let device = try read(at: place) { return device }
     let lock = try FileLock(
-      lockOfStore: store, "\(Self.name).lock", waits: true, reason: "another process is drawing the device's id")
+      lockOfStore: store, "\(Self.name).lock", waits: true, reason: "another process is generating the device's id")
     defer { withExtendedLifetime(lock) {} }
     // Another process may have drawn it meanwhile.
     if let device = try read(at: place) { return device }

@@ -112,7 +112,7 @@ package final class Fetcher {
 
   func tooMuchMetadata(_ want: Want) -> DeliveryError {
     DeliveryError(
-      .badResponse, "the version takes more than \(formatBytes(metadataByteLimit)) of metadata",
+      .badResponse, "the version needs more than \(formatBytes(metadataByteLimit)) of metadata",
       at: source.place(of: file(of: want).path), limit: .metadata)
   }
 
@@ -240,7 +240,7 @@ package final class Fetcher {
       throw DeliveryError(
         .corrupt,
         isFinal
-          ? "what was published makes no sense (\(error.reason))" : "other bytes came than were published, twice,",
+          ? "the published data is inconsistent (\(error.finding))" : "received other bytes than were published, twice",
         at: source.place(of: file(of: want).path), offset: want.offset)
     }
     try didGive()

@@ -123,7 +123,7 @@ package func standardFileTransport(environment: [String: String]) -> any FileTra
   private struct NoFileTransport: FileTransport {
     func fetch(_ request: FileRequest, to sink: any FileSink) async throws {
       throw FileFault(
-        DeliveryError(.noHTTP, "this build of PackStore fetches nothing by HTTP", at: withoutSecrets(request.url)),
+        DeliveryError(.noHTTP, "this build of PackStore has no HTTP", at: withoutSecrets(request.url)),
         isTemporary: false)
     }
   }

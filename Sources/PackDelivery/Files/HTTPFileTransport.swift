@@ -52,7 +52,7 @@
       case let refusal as RefusedAddress:
         return fault(
           .badResponse,
-          "a public server leads to \(refusal.address), an address of a private network, which is refused",
+          "a public server redirects to the private address \(refusal.address), which is refused",
           isTemporary: false)
       case let refusal as ProxyFault: return FileFault(refusal.error(at: place), isTemporary: refusal.isTemporary)
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
@@ -122,7 +122,7 @@
       var way = Redirections(from: start, mayBePrivate: true, limit: redirectLimit)
       while true {
         guard way.url.isSafe else {
-          throw DeliveryError(.badResponse, "only https is fetched, and http from this machine alone", at: way.url.text)
+          throw DeliveryError(.badResponse, "not https, and not http from this machine", at: way.url.text)
         }
         let host = way.url.plainHost
         try ofSink { try sink.permit(host: host) }
@@ -174,19 +174,19 @@
 
     private func partialAnswer(_ response: HTTPClientResponse, _ url: SiteURL) throws -> FileAnswer {
       guard let range = ContentRange(response.header("Content-Range")) else {
-        throw bad(url, "it did not say which range it sent")
+        throw bad(url, "the answer does not name its range")
       }
       if range.range.lowerBound == 0, range.total == range.range.upperBound {
         return FileAnswer(headers: response.headers)
       }
       guard offset > 0, range.range.lowerBound == UInt64(offset),
         range.total ?? range.range.upperBound == range.range.upperBound
-      else { throw bad(url, "asked for bytes \(offset)-, got \(range.range.httpText)") }
+      else { throw bad(url, "requested bytes \(offset)-, got \(range.range.httpText)") }
       // Servers that do not know If-Range ignore it.
       if let tag = Validator(response.headers), tag.isTag, tag.value != request.validator,
         request.validator?.hasPrefix("\"") == true
       {
-        throw bad(url, "it sent a part of another state of the file")
+        throw bad(url, "the range belongs to another state of the file")
       }
       return FileAnswer(
         offset: offset, byteCount: Int(clamping: range.range.upperBound), validator: request.validator)
@@ -196,14 +196,15 @@
       _ response: HTTPClientResponse, _ answer: FileAnswer, _ url: SiteURL, _ pulse: Pulse
     ) async throws {
       guard response.headers.isIdentity else {
-        throw DeliveryError(.badResponse, "the server sends it in another encoding than it is stored", at: url.text)
+        throw DeliveryError(
+          .badResponse, "the server sends the file in another encoding than it is stored", at: url.text)
       }
       try ofSink { try sink.begin(answer) }
       var missing = answer.byteCount.map { $0 - answer.offset }
       for try await buffer in response.body {
         pulse.beat(buffer.readableBytes)
         if let left = missing {
-          guard buffer.readableBytes <= left else { throw bad(url, "it sent more than it said") }
+          guard buffer.readableBytes <= left else { throw bad(url, "the answer is longer than announced") }
           missing = left - buffer.readableBytes
         }
         try ofSink { try buffer.withUnsafeReadableBytes { try sink.take($0) } }
@@ -216,7 +217,7 @@
 
     private func bad(_ url: SiteURL, _ what: String) -> FileFault {
       FileFault(
-        DeliveryError(.badResponse, "the server gave no proper answer: \(what)", at: url.text), isTemporary: true)
+        DeliveryError(.badResponse, "invalid answer of the server (\(what))", at: url.text), isTemporary: true)
     }
 
     private func refusal(_ response: HTTPClientResponse, _ url: SiteURL) -> FileFault {

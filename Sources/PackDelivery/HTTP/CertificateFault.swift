@@ -12,7 +12,7 @@
       case NIOSSLError.handshakeFailed(let cause) where "\(cause)".contains("CERTIFICATE_VERIFY_FAILED"):
         reason = "the server's certificate is not trusted"
       case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-        reason = "the server's certificate is one for another name"
+        reason = "the server's certificate is for another name"
       default: return nil
       }
     }
@@ -20,7 +20,7 @@
     func error(at place: String) -> DeliveryError {
       var error = DeliveryError(.unreachable, reason, at: place)
       error.specificRemedy =
-        "see whether the address and the clock are right; if they are, trust its authority ('--ca FILE', SSL_CERT_FILE, or the system)"
+        "check the address and the clock; if they are right, trust its authority ('--ca FILE', SSL_CERT_FILE, or the system)"
       return error
     }
   }

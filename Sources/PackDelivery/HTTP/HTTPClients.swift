@@ -53,14 +53,14 @@
       do {
         return .certificates(try NIOSSLCertificate.fromPEMFile(file))
       } catch {
-        throw DeliveryError(.ioError, "the certificates to trust (--ca, or SSL_CERT_FILE) are no file in PEM", at: file)
+        throw DeliveryError(.ioError, "the file of certificates to trust (--ca, or SSL_CERT_FILE) is not PEM", at: file)
       }
     }
 
     private static func roots(inPEM text: String) throws -> NIOSSLTrustRoots {
       let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
       guard let certificates, !certificates.isEmpty else {
-        throw DeliveryError(.ioError, "the authority to trust is no certificate in PEM")
+        throw DeliveryError(.ioError, "the authority to trust is not a certificate in PEM")
       }
       return .certificates(certificates)
     }
@@ -141,7 +141,7 @@
         if let client = state.clients[way] { return client }
         if case .site(let authority) = way, state.sides[authority] == nil {
           guard state.sides.count < Self.sideLimit else {
-            throw DeliveryError(.badResponse, "the site's servers redirect to too many others", at: authority)
+            throw DeliveryError(.badResponse, "the site's servers redirect to too many other servers", at: authority)
           }
           state.sides[authority] = ServerSide(options)
         }

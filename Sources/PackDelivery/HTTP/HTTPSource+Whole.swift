@@ -96,7 +96,7 @@
     }
 
     private var isEmpty: DeliveryError {
-      DeliveryError(.noSite, "the file '\(path)' is empty", at: source.location)
+      DeliveryError(.noSite, "not a site (the file '\(path)' is empty)", at: source.location)
     }
 
     // MARK: - Receiving
@@ -116,25 +116,25 @@
         source.knowledge.withLock { if !$0.refusesRanges { $0.hasRanges = true } }
         try await receive(response, skipping: answer.skippedCount, expecting: UInt64(answer.given.count))
       case .notFound, .gone:
-        throw DeliveryError(.noSite, "there is no site (no file '\(path)')", at: source.location)
+        throw DeliveryError(noRoot: path, at: source.location)
       case .rangeNotSatisfiable where !bytes.isEmpty:
-        throw source.bad(path, "the file is shorter than the server said before")
+        throw source.bad(path, "shorter than the server reported before")
       default: throw source.refusal(response, path)
       }
     }
 
     private mutating func rangeAnswer(_ response: HTTPClientResponse) throws -> RangeAnswer {
       guard let given = ContentRange(response.header("Content-Range")) else {
-        throw source.bad(path, "it did not say which range it sent")
+        throw source.bad(path, "the answer does not name its range")
       }
       let begin = UInt64(bytes.count)
       let requested = begin..<max(total ?? UInt64(limit), begin + 1)
       guard let answer = RangeAnswer(given, to: requested) else {
-        throw source.bad(path, "asked for bytes \(requested.httpText), got \(given.range.httpText)")
+        throw source.bad(path, "requested bytes \(requested.httpText), got \(given.range.httpText)")
       }
       let isSame = validator.map { !$0.isTag || $0 == Validator(response.headers) } ?? true
       guard bytes.isEmpty || (answer.total == total && isSame) else {
-        throw source.bad(path, "the file changed while it was read")
+        throw source.bad(path, "changed while it was read")
       }
       guard max(answer.total ?? 0, given.range.upperBound) <= UInt64(limit) else { throw tooLong }
       validator = Validator(response.headers)
@@ -160,7 +160,7 @@
     }
 
     private var tooLong: DeliveryError {
-      DeliveryError(.badResponse, "the file is longer than \(formatBytes(limit))", at: source.place(of: path))
+      DeliveryError(.badResponse, "longer than \(formatBytes(limit))", at: source.place(of: path))
     }
   }
 #endif

@@ -205,7 +205,7 @@
         pulse.beat(bytes.readableBytes)
         buffer.wireByteCount += bytes.readableBytes
         guard bytes.readableBytes <= expected else {
-          throw DeliveryError(.badResponse, "the server sent more than it was asked for", at: place(of: file.path))
+          throw DeliveryError(.badResponse, "the server sent more than requested", at: place(of: file.path))
         }
         expected -= bytes.readableBytes
         bytes.withUnsafeReadableBytes { bytes in
@@ -230,22 +230,24 @@
       case .partialContent: break
       case .ok:
         // If-Range failed, or there are no ranges. The tag tells which.
-        if let known, Validator(response.headers) != known { throw changed(file, "the file changed") }
+        if let known, Validator(response.headers) != known { throw changed(file, "changed since it was opened") }
         try checkLength(response, file)
         knowledge.withLock { $0.hasRanges = false }
         throw SourceFault.noRanges
       default: throw fileRefusal(response, file)
       }
       guard let given = ContentRange(response.header("Content-Range")) else {
-        throw bad(file.path, "it did not say which range it sent")
+        throw bad(file.path, "the answer does not name its range")
       }
-      if let total = given.total, total != file.byteCount { throw changed(file, "the file has another length") }
+      if let total = given.total, total != file.byteCount {
+        throw changed(file, "has another length than the site records")
+      }
       guard let answer = RangeAnswer(given, to: range) else {
-        throw bad(file.path, "asked for bytes \(range.httpText), got \(given.range.httpText)")
+        throw bad(file.path, "requested bytes \(range.httpText), got \(given.range.httpText)")
       }
       // Servers that do not know If-Range ignore it.
       if let known, known.isTag, let tag = Validator(response.headers), tag.isTag, tag != known {
-        throw changed(file, "the file changed")
+        throw changed(file, "changed since it was opened")
       }
       return answer
     }
@@ -276,12 +278,12 @@
       if isUnsatisfied, let length = ContentRange.lengthOfUnsatisfied(response.header("Content-Range")),
         length != file.byteCount
       {
-        return changed(file, "the file has another length")
+        return changed(file, "has another length than the site records")
       }
       buffer.requestCount += 1
       let whole = try await get(file.path, fields: fields, with: clients, pulse)
       if isUnsatisfied, whole.status == .rangeNotSatisfiable {
-        return changed(file, "the file is shorter than the site says")
+        return changed(file, "shorter than the site records")
       }
       try checkWhole(whole, file)
       knowledge.withLock { $0.didRefuseRanges() }
@@ -295,7 +297,7 @@
       case .partialContent:
         guard let given = ContentRange(response.header("Content-Range")) else { throw fileRefusal(response, file) }
         guard given.range == 0..<file.byteCount else {
-          throw bad(file.path, "asked for the whole file, got bytes \(given.range.httpText)")
+          throw bad(file.path, "requested the whole file, got bytes \(given.range.httpText)")
         }
       default: throw fileRefusal(response, file)
       }
@@ -304,7 +306,7 @@
 
     private func checkLength(_ response: HTTPClientResponse, _ file: SiteFile) throws {
       if let length = response.headers.contentLength, length != file.byteCount {
-        throw changed(file, "the file has another length")
+        throw changed(file, "has another length than the site records")
       }
     }
 
@@ -386,7 +388,7 @@
         }
         guard response.headers.isIdentity else {
           throw DeliveryError(
-            .badResponse, "the server sends it in another encoding than it is stored", at: way.url.text)
+            .badResponse, "the server sends the file in another encoding than it is stored", at: way.url.text)
         }
         return Answer(response: response, url: way.url, wasRedirected: way.count > 0, issue: issue)
       }
@@ -450,7 +452,7 @@
     /// The server breaks a rule, or the connection broke: worth another attempt.
     func bad(_ path: String, _ what: String) -> TransientFault {
       TransientFault(
-        error: DeliveryError(.badResponse, "the server gave no proper answer: \(what)", at: place(of: path)))
+        error: DeliveryError(.badResponse, "invalid answer of the server (\(what))", at: place(of: path)))
     }
 
     func changed(_ file: SiteFile, _ what: String) -> SourceFault {
@@ -477,8 +479,8 @@
     /// The same for a file that a signed root leads to.
     func fileRefusal(_ response: HTTPClientResponse, _ file: SiteFile) -> any Error {
       switch response.status {
-      case .notFound, .gone: changed(file, "there is no such file")
-      case .preconditionFailed: changed(file, "the file changed")
+      case .notFound, .gone: changed(file, "does not exist")
+      case .preconditionFailed: changed(file, "changed since it was opened")
       default: refusal(response, file.path)
       }
     }
@@ -493,12 +495,12 @@
       case let refusal as RefusedAddress:
         throw DeliveryError(
           .badResponse,
-          "a public server leads to \(refusal.address), an address of a private network, which is refused",
+          "a public server redirects to the private address \(refusal.address), which is refused",
           at: place(of: path), limit: .privateRedirects)
       // Also when it comes with the answer before this one, whose connection was kept: which of the two requests sees it
       // first is chance.
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
-        return bad(path, "it is not HTTP (\(ConnectionFault(malformed)))")
+        return bad(path, "not HTTP: \(ConnectionFault(malformed))")
       case let fault as ProxyFault:
         guard fault.isTemporary else { throw fault.error(at: place(of: path)) }
         return TransientFault(error: fault.error(at: place(of: path)))
@@ -514,13 +516,13 @@
       func error(_ reason: String, _ limit: DeliveryError.Limit? = nil) -> DeliveryError {
         DeliveryError(.unreachable, reason, at: place(of: path), limit: limit)
       }
-      let slow = "less than \(formatBytes(limits.minimumByteRate)) a second came for \(limits.slowLimit)"
+      let slow = "received less than \(formatBytes(limits.minimumByteRate)) a second for \(limits.slowLimit)"
       switch fault {
-      case .stalled: return TransientFault(error: error("no byte came for \(options.stallLimit)"))
-      case .unanswered: return TransientFault(error: error("no answer came for \(limits.answerLimit)", .answer))
+      case .stalled: return TransientFault(error: error("received no byte for \(options.stallLimit)"))
+      case .unanswered: return TransientFault(error: error("received no answer for \(limits.answerLimit)", .answer))
       case .slow: return TransientFault(error: error(slow, .rate))
       case .slowAgain: throw error(slow + ", twice", .rate)
-      case .overdue: throw error("the file did not come within \(limits.rootLimit)", .root)
+      case .overdue: throw error("not received within \(limits.rootLimit)", .root)
       }
     }
   }

@@ -58,10 +58,10 @@
     private static func parse(_ text: String) throws -> ProxyServer {
       let pattern =
         /(?:(?<scheme>[a-zA-Z0-9]+):\/\/)?(?:(?<user>[^@]*)@)?(?<host>\[[0-9a-fA-F:.]+\]|[^:\/@\[\]]+)(?::(?<port>[0-9]+))?\/?/
-      guard let match = text.wholeMatch(of: pattern) else { throw refusal("is no URL") }
+      guard let match = text.wholeMatch(of: pattern) else { throw refusal("is not a URL") }
       let host = String(match.host).trimmingBrackets
       let port = match.port.map { Int($0) ?? 0 }
-      if let port, !(1...65_535).contains(port) { throw refusal("has no valid port") }
+      if let port, !(1...65_535).contains(port) { throw refusal("has an invalid port") }
       switch match.scheme?.lowercased() ?? "http" {
       case "http":
         let parts = match.user?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []
@@ -69,12 +69,12 @@
           kind: .http, host: host, port: port ?? 80, user: parts.first.map(percentDecoded),
           password: parts.count > 1 ? percentDecoded(parts[1]) : "")
       case "socks5", "socks5h": return ProxyServer(kind: .socks, host: host, port: port ?? 1080)
-      default: throw refusal("is of a kind that is not known")
+      default: throw refusal("has an unknown scheme")
       }
     }
 
     private static func refusal(_ why: String) -> DeliveryError {
-      DeliveryError(.invalidLocation, "the proxy that the environment names \(why)")
+      DeliveryError(.invalidLocation, "the proxy in the environment \(why)")
     }
   }
 

@@ -25,7 +25,7 @@
           .badResponse, "the server redirects more than \(limit) times", at: url.text, limit: .redirects)
       }
       guard let target = response.headers.first(name: "Location") else {
-        throw DeliveryError(.badResponse, "the server redirects without saying where", at: url.text)
+        throw DeliveryError(.badResponse, "the server redirects without a location", at: url.text)
       }
       count += 1
       mayBePrivate = mayBePrivate && clients.isPrivate(url)

@@ -12,28 +12,28 @@
     package init(_ text: String) throws {
       let shown = withoutSecrets(text)
       guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
-        throw DeliveryError(.invalidLocation, "'\(shown)' is not a URL", at: shown)
+        throw DeliveryError(.invalidLocation, "not a URL", at: shown)
       }
       guard scheme == "http" || scheme == "https" else {
-        throw DeliveryError(.invalidLocation, "'\(shown)' cannot be fetched: only http and https can", at: shown)
+        throw DeliveryError(.invalidLocation, "not an http or https URL", at: shown)
       }
       guard url.user == nil, url.password == nil else {
         throw DeliveryError(
-          .invalidLocation, "a URL with a user's name or password is refused",
+          .invalidLocation, "the URL contains a user's name or password",
           at: shown)
       }
       guard let host = url.host, !host.isEmpty else {
-        throw DeliveryError(.invalidLocation, "the URL '\(shown)' has no host", at: shown)
+        throw DeliveryError(.invalidLocation, "the URL lacks a host", at: shown)
       }
       guard host.utf8.allSatisfy(Self.mayBeInHost), Self.isAddress(host) || !Self.hasBracket(text) else {
         throw DeliveryError(
-          .invalidLocation, "the URL '\(shown)' has a host with characters that no host has", at: shown)
+          .invalidLocation, "the URL's host contains invalid characters", at: shown)
       }
       // The network library traps on a port that does not fit 16 bits, or takes another one; and a port of many digits
       // is none to `URL`.
       guard url.port.map({ (1...65_535).contains($0) }) ?? !Self.namesPort(text) else {
         throw DeliveryError(
-          .invalidLocation, "the URL '\(shown)' has a port that is not between 1 and 65535", at: shown)
+          .invalidLocation, "the URL's port is not in 1 to 65535", at: shown)
       }
       self.text = String(text.prefix { $0 != "#" })
       self.scheme = scheme
@@ -122,7 +122,7 @@
     /// - Throws: `badResponse` when it leads nowhere or to a place that is less safe.
     func redirected(to location: String) throws -> SiteURL {
       guard let base = URL(string: text), let target = URL(string: location, relativeTo: base)?.absoluteURL else {
-        throw DeliveryError(.badResponse, "the server redirects to what is no URL", at: text)
+        throw DeliveryError(.badResponse, "the server redirects to an invalid URL", at: text)
       }
       let url: SiteURL
       do {

@@ -59,8 +59,7 @@ final class Puller {
   func run() async throws -> Store.PullResult {
     // The commit would be refused. To say it first leaves no trace of another site in the folder.
     guard try isPlan || !store.makeSnapshot().isSite else {
-      throw PackStoreError(
-        .isSite, "the store is a site's, and only publications change it", file: store.path.string)
+      throw PackStoreError(.isSite, "a site's store, which only publications change", about: .store(store.path.string))
     }
     try chooseChannel()
     var result = try await pullFromRoot()
@@ -103,9 +102,9 @@ final class Puller {
     var error = DeliveryError(
       .invalidLocation,
       channel == followed
-        ? "a change to the channel '\(channel)' of the site has not ended"
-        : "the channel '\(followed)' of the site is followed, and not '\(channel)'", at: source.location)
-    error.specificRemedy = "name no packs to follow another channel: it changes for all of them"
+        ? "a change to the channel '\(channel)' is incomplete"
+        : "the store follows the channel '\(followed)', not '\(channel)'", at: source.location)
+    error.specificRemedy = "name no packs to change the channel, because it changes for all packs"
     throw error
   }
 
@@ -192,7 +191,8 @@ final class Puller {
       } catch is VersionIsBusy {
         guard options.waitsForWriters else {
           throw PackStoreError(
-            .busy, "another process is pulling the same version into the store", file: store.path.string)
+            .busy, "another process is fetching the same version", about: .store(store.path.string), detail: .otherFetch
+          )
         }
         show(.wait)
         LockWait.note()
@@ -353,7 +353,7 @@ final class Puller {
     if let before, before.origin != provenance.origin, !provenance.adopts {
       guard packs == nil, !source.isArchive else {
         throw transaction.explain(
-          PackStoreError(.otherOrigin, "the pack is of another origin", file: pack.name), of: pack)
+          PackStoreError(.otherOrigin, "belongs to another origin", about: .pack(pack)), of: pack)
       }
       pulled.outcome = .otherOrigin
       return pulled
@@ -411,10 +411,9 @@ final class Puller {
 
   private static func reusedNumberError(_ pack: PackID, _ number: UInt64, _ cause: PackStoreError) -> PackStoreError {
     var error = cause
-    error.reason = "the site offers other content or attributes as \(pack)@\(number) than this store has"
+    error.reason = "the site offers other content or attributes than this store has"
     error.specificRemedy = "ask the publisher for a higher version number, or remove the pack and pull it again"
-    error.pack = pack
-    error.file = nil
+    error.subject = .version(pack, number)
     return error
   }
 
@@ -426,7 +425,7 @@ final class Puller {
     let now = try self.version(of: pack)
     guard now?.number != current?.number || now?.catalog != current?.catalog else { return }
     deliveries.removeLast().close(discarding: version.describes(now))
-    throw PackStoreError(.conflict, "another process brought a version of '\(pack)' meanwhile", file: pack.name)
+    throw PackStoreError(.conflict, "changed by another process since the pull began", about: .pack(pack))
   }
 
   private func open(

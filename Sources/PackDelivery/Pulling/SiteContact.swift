@@ -99,8 +99,8 @@ extension SiteSource {
   ) async throws -> WholeFile? {
     do {
       return try await readWhole(rootPath(of: channel), upTo: SiteRoot.byteCountLimit, unless: known, counting: tally)
-    } catch var error as DeliveryError where error.code == .noSite && channel != .live && !isArchive {
-      error.reason = error.reason.replacing("there is no site", with: "there is no channel '\(channel)'")
+    } catch var error as DeliveryError where error.isMissingRoot && channel != .live && !isArchive {
+      error.reason = "does not have the channel '\(channel)'"
       throw error
     }
   }
@@ -143,8 +143,8 @@ extension SiteSource {
       return try SignedSiteRoot(decoding: bytes, file: path)
     } catch let error as PackStoreError {
       guard !Self.isMarkup(bytes) else {
-        var refusal = DeliveryError(.badResponse, "a web page came in place of a site's root", at: place(of: path))
-        refusal.specificRemedy = "see whether the address is right, and whether the network wants a login first"
+        var refusal = DeliveryError(.badResponse, "received a web page instead of a site's root", at: place(of: path))
+        refusal.specificRemedy = "check the address, and whether the network requires a login"
         throw refusal
       }
       throw DeliveryError(error, at: place(of: path))
@@ -180,8 +180,8 @@ extension DeliveryError {
   init(noPack pack: PackID, in root: SiteRoot, at location: String) {
     let names = root.packs.map(\.id.name)
     let nearest = nearestNames(to: pack.name, among: names)
-    let offered = nearest.isEmpty ? "; packs: \(listed(names))" : ""
-    self.init(.noPack, "the site has no pack '\(pack)'\(offered)", at: location)
+    let offered = nearest.isEmpty ? " (packs: \(listed(names)))" : ""
+    self.init(.noPack, "the pack '\(pack)' is not offered\(offered)", at: location)
     self.pack = pack
     suggestions = nearest
   }

@@ -121,7 +121,8 @@ final class SiteReader {
     for digest in wanted {
       let found = try root.sheets.lazy.compactMap { try self.sheets[$0.digest]?.sheet.attributes(digest) }.first
       guard let found else {
-        throw DeliveryError(.corrupt, "the attributes of a version are on no sheet of the site", at: source.location)
+        throw DeliveryError(
+          .corrupt, "the attributes of a version are missing on the site's sheets", at: source.location)
       }
       attributes[digest] = found
     }

@@ -78,7 +78,7 @@ private func path(ofFileURL text: String) throws -> String {
   guard let url = URL(string: text), url.isFileURL, url.host ?? "" == "" || url.host == "localhost", !url.path.isEmpty
   else {
     let shown = withoutSecrets(text)
-    throw DeliveryError(.invalidLocation, "'\(shown)' is not the URL of a folder on this machine", at: shown)
+    throw DeliveryError(.invalidLocation, "not the URL of a folder on this machine", at: shown)
   }
   return url.path
 }
@@ -115,6 +115,6 @@ package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     return try HTTPSource(site, options: http)
   #else
     let shown = withoutSecrets(site)
-    throw DeliveryError(.noHTTP, "this program was built without HTTP and cannot fetch '\(shown)'", at: shown)
+    throw DeliveryError(.noHTTP, "this program was built without HTTP", at: shown)
   #endif
 }

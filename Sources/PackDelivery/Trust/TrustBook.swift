@@ -259,7 +259,7 @@ package struct TrustBook: Hashable, Sendable {
     }
     guard signer.serial > known.serial || root.sequence > known.sequence || root.digest == known.digest else {
       throw DeliveryError(
-        .forkedRoot, "the site shows two different roots with the number \(root.sequence)", at: place.name)
+        .forkedRoot, "two different roots have the sequence number \(root.sequence)", at: place.name)
     }
     try checkTime(root, at: place, policy, now: now)
     places[key] = Place(root, signer, madeAt: max(known.madeAt, root.madeAt))
@@ -278,7 +278,7 @@ package struct TrustBook: Hashable, Sendable {
     guard known.values.allSatisfy({ signer.rootKeys.contains($0.rootKey) }), !isReplaced(signer, channel, by: known)
     else {
       var error = DeliveryError(
-        .otherKey, "it is signed by a key that its publisher has replaced since", at: location)
+        .otherKey, "signed by a key that its publisher replaced since", at: location)
       error.specificRemedy = "get it once more from its publisher"
       throw error
     }
@@ -301,7 +301,7 @@ package struct TrustBook: Hashable, Sendable {
   private func checkKey(_ signer: RootClaims.Signer, at place: RootPlace, _ policy: TrustPolicy) throws {
     guard let key = policy.key, !signer.rootKeys.contains(key) else { return }
     throw DeliveryError(
-      .otherKey, "\(place.noun) is signed by another key, \(signer.rootKey), than the one that was named",
+      .otherKey, "signed by \(signer.rootKey), not by the given key",
       at: place.name)
   }
 
@@ -314,9 +314,9 @@ package struct TrustBook: Hashable, Sendable {
     guard !isSameKey || root.product != known.product else { return }
     let (what, before) =
       isSameKey
-      ? ("of another product, '\(root.product)',", "'\(known.product)'")
-      : ("signed by another key, \(signer.rootKey),", "\(known.rootKey)")
-    var error = DeliveryError(.otherKey, "the site is \(what) than \(before), which is trusted", at: name)
+      ? ("belongs to the product '\(root.product)'", "'\(known.product)'")
+      : ("signed by another key, \(signer.rootKey)", "\(known.rootKey)")
+    var error = DeliveryError(.otherKey, "\(what), not \(before), which is trusted", at: name)
     error.trustedOrigin = known.origin
     throw error
   }
@@ -325,7 +325,7 @@ package struct TrustBook: Hashable, Sendable {
   private func checkChannel(_ root: RootClaims, at place: RootPlace) throws {
     guard let wanted = place.key?.channel, root.channel != wanted else { return }
     throw DeliveryError(
-      .otherChannel, "the site shows the root of the channel '\(root.channel)' in place of '\(wanted)'", at: place.name)
+      .otherChannel, "the root belongs to the channel '\(root.channel)', not to '\(wanted)'", at: place.name)
   }
 
   private func checkTime(
@@ -335,17 +335,17 @@ package struct TrustBook: Hashable, Sendable {
       throw DeliveryError(.expired, "the root expired on \(dateText(end))", at: place.name)
     }
     if let end = root.signer?.endsAt, end <= now {
-      throw DeliveryError(.expired, "the key that signed the root counted until \(dateText(end))", at: place.name)
+      throw DeliveryError(.expired, "the key that signed the root expired on \(dateText(end))", at: place.name)
     }
     let (age, overflows) = now.subtractingReportingOverflow(root.madeAt)
     guard overflows ? root.madeAt < 0 : age >= -SiteRoot.clockTolerance else {
       throw DeliveryError(
-        .fromTheFuture, "the root says that it was made more than a day from now, on \(dateText(root.madeAt))",
+        .fromTheFuture, "the root is dated more than a day from now, \(dateText(root.madeAt))",
         at: place.name)
     }
     if let limit = policy.maximumAge, overflows || age > limit {
       throw DeliveryError(
-        .tooOld, "the root was made on \(dateText(root.madeAt)), longer ago than is allowed,",
+        .tooOld, "the root of \(dateText(root.madeAt)) is older than allowed",
         at: place.name)
     }
   }
@@ -354,15 +354,15 @@ package struct TrustBook: Hashable, Sendable {
     let known = places.first { $0.key.location == place.key?.location }?.value
     guard policy.key == nil, known == nil else {
       var error = DeliveryError(
-        .otherKey, "\(place.noun) is not signed, although a key is trusted for it", at: place.name)
+        .otherKey, "not signed, although a key is trusted for it", at: place.name)
       error.trustedOrigin = known?.origin
       throw error
     }
     guard place.mayBeUnsigned else {
-      throw DeliveryError(.badSignature, "the site is not signed, as only folders and archives may be,", at: place.name)
+      throw DeliveryError(.badSignature, "not signed, which only folders and archives may be", at: place.name)
     }
     guard policy.allowsUnsigned else {
-      throw DeliveryError(.notSigned, "\(place.noun) is not signed", at: place.name)
+      throw DeliveryError(.notSigned, "not signed", at: place.name)
     }
   }
 

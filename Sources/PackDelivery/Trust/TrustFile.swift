@@ -21,10 +21,10 @@ package struct TrustFile: Sendable {
     }
     let text = String(validating: bytes, as: UTF8.self)
     if let text, TrustBook.isOtherDraft(text) {
-      throw refusal(.otherDraft, "the file of trusted keys was written in another draft of the format")
+      throw refusal(.otherDraft, "written in another draft of the format")
     }
     guard let text, let book = TrustBook(text: text) else {
-      throw refusal(.corrupt, "the file of trusted keys is damaged")
+      throw refusal(.corrupt, "damaged")
     }
     return book
   }
@@ -62,7 +62,7 @@ package struct TrustFile: Sendable {
   func withLock<Result>(waits: Bool, _ body: (TrustBook) throws -> Result) throws -> Result {
     let lock = try FileLock(
       lockOfStore: store, Self.lockName, waits: waits,
-      reason: "another process is changing what the store '\(store)' trusts")
+      reason: "another process is changing the trusted keys")
     defer { withExtendedLifetime(lock) {} }
     return try body(try read())
   }

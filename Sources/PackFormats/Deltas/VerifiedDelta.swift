@@ -27,7 +27,7 @@ public struct VerifiedDelta: Sendable {
     }
     let trailer = try file.trailer(upTo: DeltaSignature.byteCountLimit + 1)
     guard let signature = DeltaSignature(trailer, of: file.info.headerDigest) else {
-      throw Self.untrusted("the signature of the delta is wrong", file, "download it again from its publisher")
+      throw Self.untrusted("invalid signature", file, "download it again from its publisher")
     }
     self.signature = signature
   }
@@ -50,7 +50,7 @@ public struct VerifiedDelta: Sendable {
   /// - Throws: `untrusted` if the delta is not from a trusted publisher, or if the signing key has expired.
   fileprivate func check(_ trust: Trust) throws {
     if let end = authority?.delegation.endsAt, Double(end) <= Date().timeIntervalSince1970 * 1e9 {
-      throw Self.untrusted("the key that signed the delta has expired", file, "download it again from its publisher")
+      throw Self.untrusted("signed by an expired key", file, "download it again from its publisher")
     }
     switch trust {
     case .anyone: return
@@ -59,7 +59,7 @@ public struct VerifiedDelta: Sendable {
     default: break
     }
     guard let signer else {
-      throw Self.untrusted("the delta is unsigned", file, "get a signed delta from its publisher")
+      throw Self.untrusted("not signed", file, "get a signed delta from its publisher")
     }
     throw Self.untrusted(
       "the delta is signed by another key, \(signer)", file, "ask the publisher whether the key belongs to them")

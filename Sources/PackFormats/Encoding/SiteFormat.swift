@@ -12,9 +12,8 @@ package enum SiteFormat {
   package static func check(_ format: UInt32, file: String?) throws {
     guard format != current else { return }
     guard format & 0xffff <= current & 0xffff else {
-      throw PackStoreError(.newerFormat, "the file was written by a later version of PackStore", file: file)
+      throw PackStoreError(.newerFormat, "written by a later version of PackStore", file: file)
     }
-    throw PackStoreError(
-      .otherDraft, "the file is in another draft of the format, which this version does not read", file: file)
+    throw PackStoreError(.otherDraft, "written in another draft of the format", file: file)
   }
 }

@@ -13,14 +13,14 @@
       /// - Throws: `invalidArgument` if the seed has another length.
       init(seed: [UInt8]) throws {
         guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed) else {
-          throw PackStoreError(.invalidArgument, "invalid secret key: use \(Ed25519.seedByteCount) bytes")
+          throw PackStoreError(.invalidArgument, "the secret key does not have \(Ed25519.seedByteCount) bytes")
         }
         (self.seed, self.publicKey, self.key) = (seed, [UInt8](key.publicKey.rawRepresentation), key)
       }
 
       func signature(of message: [UInt8]) throws -> [UInt8] {
         do { return try [UInt8](key.signature(for: message)) } catch {
-          throw PackStoreError(.outOfMemory, "cannot sign: CryptoKit failed")
+          throw PackStoreError(.outOfMemory, "cannot sign; CryptoKit failed")
         }
       }
     }

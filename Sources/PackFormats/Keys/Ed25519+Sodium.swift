@@ -14,7 +14,7 @@
       /// - Throws: `invalidArgument` if the seed has another length.
       init(seed: [UInt8]) throws {
         guard seed.count == Ed25519.seedByteCount else {
-          throw PackStoreError(.invalidArgument, "invalid secret key: use \(Ed25519.seedByteCount) bytes")
+          throw PackStoreError(.invalidArgument, "the secret key does not have \(Ed25519.seedByteCount) bytes")
         }
         Ed25519.prepare
         var publicKey = [UInt8](repeating: 0, count: Ed25519.publicKeyByteCount)

@@ -43,7 +43,7 @@ package struct KeyDelegation: Hashable, Sendable {
     let channels = Set(channels).sorted()
     guard channels.count <= Self.channelLimit else {
       throw PackStoreError(
-        .invalidArgument, "too many channels for a key: list at most \(Self.channelLimit), or none for all")
+        .invalidArgument, "too many channels for a key; list at most \(Self.channelLimit), or none for all")
     }
     self.serial = serial
     self.madeAt = madeAt
@@ -87,8 +87,7 @@ package struct KeyDelegation: Hashable, Sendable {
     self.channels = channels
     signature = Array(try reader.take(SiteKey.signatureByteCount))
     guard rootKey.verifies(signature, of: message) else {
-      throw PackStoreError(
-        .untrusted, "the file has a key delegation with an invalid signature", file: reader.file)
+      throw PackStoreError(.untrusted, "a key delegation has an invalid signature", file: reader.file)
     }
   }
 

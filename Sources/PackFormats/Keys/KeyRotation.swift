@@ -27,7 +27,7 @@ package struct KeyRotation: Hashable, Sendable {
     let message = Self.message(old, new)
     let first = try reader.take(SiteKey.signatureByteCount), second = try reader.take(SiteKey.signatureByteCount)
     guard old.verifies(first, of: message), new.verifies(second, of: message) else {
-      throw PackStoreError(.untrusted, "the file has a key rotation with an invalid signature", file: reader.file)
+      throw PackStoreError(.untrusted, "a key rotation has an invalid signature", file: reader.file)
     }
     self.old = old
     self.new = new

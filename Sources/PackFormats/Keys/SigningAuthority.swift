@@ -33,7 +33,7 @@ package struct SigningAuthority: Hashable, Sendable {
   /// - Throws: `invalidArgument` if the last rotation does not end at the delegation's root key, or if the rotations are too many.
   package init(rotations: [KeyRotation], delegation: KeyDelegation) throws {
     guard rotations.count <= Self.rotationLimit else {
-      throw PackStoreError(.invalidArgument, "too many key rotations: at most \(Self.rotationLimit) are possible")
+      throw PackStoreError(.invalidArgument, "more than \(Self.rotationLimit) key rotations")
     }
     guard Self.leads(rotations, to: delegation.rootKey) else {
       throw PackStoreError(.invalidArgument, "the delegation is not signed by the last root key of the rotations")

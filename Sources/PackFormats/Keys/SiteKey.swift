@@ -77,7 +77,7 @@ public struct SiteKey: Sendable {
     by root: SiteKey, serial: UInt64, madeAt: Int64, endsAt: Int64?, product: Store.Product, channels: [SiteChannel]
   ) throws -> SiteKey {
     guard root.delegation == nil else {
-      throw PackStoreError(.invalidArgument, "a release key cannot delegate: use the root key \(root.rootKey)")
+      throw PackStoreError(.invalidArgument, "a release key cannot delegate; use the root key \(root.rootKey)")
     }
     var key = self
     key.rotations = root.rotations
@@ -102,11 +102,10 @@ public struct SiteKey: Sendable {
   /// - Throws: `invalidArgument` if one of the keys is a release key, or if the rotations would be too many.
   package func following(_ root: SiteKey) throws -> SiteKey {
     guard root.delegation == nil, delegation == nil else {
-      throw PackStoreError(.invalidArgument, "cannot replace a root key: one of the keys is a release key")
+      throw PackStoreError(.invalidArgument, "a release key cannot replace a root key or be replaced by one")
     }
     guard root.rotations.count < SigningAuthority.rotationLimit else {
-      throw PackStoreError(
-        .invalidArgument, "too many key rotations: at most \(SigningAuthority.rotationLimit) are possible")
+      throw PackStoreError(.invalidArgument, "more than \(SigningAuthority.rotationLimit) key rotations")
     }
     var key = self
     key.rotations = root.rotations + [try KeyRotation(from: root, to: self)]

@@ -44,7 +44,8 @@ extension VersionManifest {
     }
     encodeChangeLists(to: &writer)
     guard writer.bytes.count <= Self.byteCountLimit else {
-      throw PackStoreError(.invalidArgument, "the version has too many segments for a site", file: "\(pack)@\(number)")
+      throw PackStoreError(
+        .invalidArgument, "has too many segments for a site", about: .version(pack, number), detail: .limit)
     }
     return writer.bytes
   }

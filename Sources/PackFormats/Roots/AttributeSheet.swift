@@ -41,7 +41,7 @@ package struct AttributeSheet: Sendable {
       writer.append(text)
     }
     guard Self.byteCounts ~= writer.bytes.count, texts.count <= Self.countLimit else {
-      throw PackStoreError(.invalidArgument, "too many versions with attributes for a site")
+      throw PackStoreError(.invalidArgument, "too many versions with attributes for a site", detail: .limit)
     }
     return writer.bytes
   }

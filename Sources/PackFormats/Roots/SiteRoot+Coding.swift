@@ -70,7 +70,7 @@ extension SiteRoot {
     for pack in packs { pack.encode(to: &writer) }
     guard packs.count <= Self.packLimit, sheets.count <= Self.sheetLimit, packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
-    else { throw PackStoreError(.invalidArgument, "too many packs or versions for a site") }
+    else { throw PackStoreError(.invalidArgument, "too many packs or versions for a site", detail: .limit) }
     writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
     return writer.bytes
   }

@@ -218,7 +218,7 @@ package struct SignedSiteImage: Sendable {
     let signature = try key.signature(of: Self.subject + message)
     bytes = message + Array("signature \(Data(signature).base64EncodedString())\n".utf8)
     guard bytes.count <= Self.byteCountLimit else {
-      throw PackStoreError(.invalidArgument, "the site has more files than an image of it has room for")
+      throw PackStoreError(.invalidArgument, "the site has too many files for an image", detail: .limit)
     }
     self.image = image
     digest = Digest256(hashing: bytes)
@@ -229,7 +229,7 @@ package struct SignedSiteImage: Sendable {
   /// - Throws: `untrusted` for a wrong signature; `corrupt`, `otherDraft`, `newerFormat`.
   package init(decoding bytes: [UInt8], file: String) throws {
     guard bytes.count <= Self.byteCountLimit else {
-      throw PackStoreError(.corrupt, "the image is too long", file: file)
+      throw PackStoreError(.corrupt, "is too long", file: file)
     }
     var lines = TextLines(bytes, file: file)
     try lines.title("packstore image")
@@ -250,7 +250,7 @@ package struct SignedSiteImage: Sendable {
     let signature = try lines.base64("signature") { $0 }
     try lines.end()
     guard authority.releaseKey.verifies(signature, of: message) else {
-      throw PackStoreError(.untrusted, "the image of the site has a wrong signature", file: file)
+      throw PackStoreError(.untrusted, "the image of the site has an invalid signature", file: file)
     }
     self.bytes = bytes
     digest = Digest256(hashing: bytes)
@@ -267,15 +267,15 @@ package struct SignedSiteImage: Sendable {
   /// - Throws: `untrusted`.
   package func requireFollowed(by next: SigningAuthority, _ subject: String, at location: String) throws {
     func refusal(_ reason: String) -> PackStoreError {
-      var error = PackStoreError(.untrusted, reason, file: location)
-      error.specificRemedy = "use the key that signed the site: its clients would refuse any other"
+      var error = PackStoreError(.untrusted, reason, about: .site(location))
+      error.specificRemedy = "use the key that signed the site, because clients refuse any other"
       return error
     }
     guard next.firstKey == authority.firstKey, next.rootKeys.contains(authority.rootKey) else {
-      throw refusal("the site is signed by another key than \(subject), \(authority.rootKey)")
+      throw refusal("signed by another key than \(subject), \(authority.rootKey)")
     }
     guard next.delegation.serial >= authority.delegation.serial else {
-      throw refusal("\(subject) was replaced: a later one has signed the site")
+      throw refusal("signed by a later key than \(subject)")
     }
   }
 }

@@ -76,6 +76,6 @@ struct TextLines {
   }
 
   func damage(isNext: Bool = false) -> PackStoreError {
-    PackStoreError(.corrupt, "line \(lineNumber + (isNext ? 1 : 0)) is not as a publisher writes it", file: file)
+    PackStoreError(.corrupt, "line \(lineNumber + (isNext ? 1 : 0)) differs from the format", file: file)
   }
 }

@@ -35,7 +35,7 @@ extension Ledger {
   }
 
   private static func tooLong() -> PackStoreError {
-    var error = PackStoreError(.invalidArgument, "the ledger has no room for so many files")
+    var error = PackStoreError(.invalidArgument, "too many files for a ledger", detail: .limit)
     error.specificRemedy =
       "publish fewer packs at a time; if the ledger lists objects that no publisher stored, restore an earlier version of it"
     return error

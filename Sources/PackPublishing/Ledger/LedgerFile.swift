@@ -90,7 +90,7 @@ struct LedgerFile: Sendable {
       guard remembered == nil else { continue }
       try await clock.sleep(
         try tries.delay(
-          after: DeliveryError(.siteChanged, "other publishers change the ledger all the time", at: place)))
+          after: DeliveryError(.siteChanged, "changed again and again by other publishers", at: place)))
     }
   }
 }

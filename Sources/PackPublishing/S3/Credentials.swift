@@ -77,7 +77,7 @@ package struct StorageProfile: Sendable {
     let sections = try config.flatMap(read).map(INIFile.init)?.sections
     let second = sections?["profile \(profile)"] ?? (profile == "default" ? sections?["default"] : nil)
     guard !isChosen || first != nil || second != nil else {
-      var error = DeliveryError(.invalidLocation, "there is no profile '\(profile)'")
+      var error = DeliveryError(.invalidLocation, "the profile '\(profile)' does not exist")
       error.specificRemedy = "set AWS_PROFILE to one that is in ~/.aws/credentials or ~/.aws/config"
       throw error
     }
@@ -97,13 +97,13 @@ package struct StorageProfile: Sendable {
   package func requireCredentials() throws -> Credentials {
     if let credentials {
       guard credentials.areText else {
-        var error = DeliveryError(.denied, "the credentials for object storage have characters that none have")
+        var error = DeliveryError(.denied, "the credentials for object storage contain invalid characters")
         error.specificRemedy = "see whether the variables or the file that have them were cut or joined"
         throw error
       }
       return credentials
     }
-    var error = DeliveryError(.denied, "there are no credentials for object storage")
+    var error = DeliveryError(.denied, "credentials for object storage are missing")
     error.specificRemedy =
       "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to the profile '\(name)' of ~/.aws/credentials; what"
       + " another program keeps (SSO, roles of machines), 'aws configure export-credentials --format env' prints"

@@ -21,7 +21,7 @@
       guard waited >= Self.window else { return }
       guard Double(byteCount) >= Double(Self.minimumByteRate) * (waited / .seconds(1)) else {
         let rate = formatBytes(Self.minimumByteRate)
-        throw DeliveryError(.unreachable, "less than \(rate) a second came from the storage", at: place)
+        throw DeliveryError(.unreachable, "received less than \(rate) a second from the storage", at: place)
       }
       byteCount = 0
       waited = .zero

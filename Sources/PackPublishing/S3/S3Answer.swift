@@ -34,7 +34,7 @@ enum S3Answer {
     switch (status, code) {
     case (200..<300, _): self = .done
     case (404, "NoSuchBucket"):
-      self = .failed(error(.noSite, "there is no such bucket (\(shown))", "make it, or see whether its name is right"))
+      self = .failed(error(.noSite, "the bucket does not exist (\(shown))", "create it, or check its name"))
     case (404, _): self = .missing
     case (412, _), (304, _): self = .refused
     case (403, "RequestTimeTooSkewed"), (403, "RequestInTheFuture"), (403, "RequestExpired"):
@@ -42,21 +42,21 @@ enum S3Answer {
         error(.denied, "the storage refuses requests of this time (\(shown))", "set this machine's clock right"))
     case (400, "ExpiredToken"), (403, "ExpiredToken"), (400, "TokenRefreshRequired"), (403, "ExpiredTokenException"):
       self = .failed(
-        error(.denied, "the credentials have expired (\(shown))", "get new ones, and run the command again: it goes on")
+        error(.denied, "the credentials have expired (\(shown))", "get new ones, and run the command again to continue")
       )
     case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"),
       (_, "AuthorizationHeaderMalformed"):
       self = .failed(
         region.map { error(.denied, "the bucket is in the region \($0) (\(shown))", "use --region \($0)") }
           ?? error(
-            .denied, "the storage does not know these credentials (\(shown))",
+            .denied, "the storage does not accept these credentials (\(shown))",
             "check access key, secret, session token and region"))
     case (401, _), (403, _):
       self = .failed(
         error(
           .denied, "the credentials do not allow it (\(shown))",
-          "allow them to get, put and delete objects below the site's prefix and the ledger's, and to list the bucket:"
-            + " to others Amazon does not say that an object is not there"))
+          "allow them to get, put and delete objects below the site's prefix and the ledger's, and to list the bucket;"
+            + " otherwise Amazon does not report that an object is missing"))
     case (300..<400, _):
       self = .failed(
         error(

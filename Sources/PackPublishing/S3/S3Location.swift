@@ -20,17 +20,17 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: `invalidLocation`.
   public init(_ text: String) throws {
     func refusal(_ reason: String) -> DeliveryError {
-      DeliveryError(.invalidLocation, "'\(text)' is no place in object storage: \(reason)", at: text)
+      DeliveryError(.invalidLocation, "not a place in object storage, because \(reason)", at: text)
     }
     guard Self.names(text) else { throw refusal("it does not begin with s3://") }
     let rest = text.dropFirst(Self.scheme.count)
     let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
     let bucket = parts.first ?? ""
     guard bucket.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]/) != nil else {
-      throw refusal("no bucket can have the name '\(bucket)'")
+      throw refusal("'\(bucket)' is not a name of a bucket")
     }
     let names = parts.dropFirst().filter { !$0.isEmpty }
-    guard !names.contains("."), !names.contains("..") else { throw refusal("'.' and '..' mean nothing there") }
+    guard !names.contains("."), !names.contains("..") else { throw refusal("it contains '.' or '..'") }
     guard rest.utf8.count <= Self.keyByteLimit, rest.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
       throw refusal("its prefix is too long, or has characters that keys cannot have")
     }
@@ -51,7 +51,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
   public func publisherLocation() throws -> S3Location {
     guard !prefix.isEmpty else {
       var error = DeliveryError(
-        .invalidLocation, "the site is all of the bucket, and nothing private may lie there", at: description)
+        .invalidLocation, "the site is the whole bucket, which leaves no place for private files", at: description)
       error.specificRemedy = "publish below a prefix, such as \(self)/packs, or name a place for the ledger"
       throw error
     }

@@ -50,7 +50,7 @@ import PackFormats
     package init(_ shared: S3Location, hidden: S3Location, _ options: Options) throws {
       guard !shared.contains(hidden) else {
         var error = DeliveryError(
-          .invalidLocation, "the publishers' files would lie below the public prefix", at: hidden.description)
+          .invalidLocation, "the publishers' files would be below the public prefix", at: hidden.description)
         error.specificRemedy = "name a place for the ledger that is not below \(shared)"
         throw error
       }
@@ -81,7 +81,7 @@ import PackFormats
     package func now() async throws -> Int64 {
       if !clock.isKnown { _ = try await examine(.ledger) }
       guard clock.isKnown else {
-        var error = DeliveryError(.badResponse, "the storage's answers have no date", at: location)
+        var error = DeliveryError(.badResponse, "the storage's answers lack a date", at: location)
         error.specificRemedy = "see what it can do with 'packstore check-bucket'"
         throw error
       }
@@ -238,8 +238,7 @@ import PackFormats
       let status = response.status.code
       if S3Answer.isFull(status: status, code: code) {
         let shown = "\(status)" + (code.map { " \($0)" } ?? "")
-        var error = PackStoreError(
-          .noSpace, "the storage's quota is used up (\(shown)) at '\(location)'", file: location)
+        var error = PackStoreError(.noSpace, "the storage's quota is used up (\(shown))", about: .site(location))
         error.specificRemedy = "raise the quota, or remove objects from the storage"
         throw Final(error: error)
       }
@@ -253,7 +252,8 @@ import PackFormats
     private static func tag(_ response: HTTPClientResponse, at location: String) throws -> ObjectTag {
       guard let tag = response.headers.first(name: "etag").flatMap(ObjectTag.init) else {
         throw Final(
-          error: DeliveryError(.badResponse, "the storage says no ETag, by which writes are told apart", at: location))
+          error: DeliveryError(
+            .badResponse, "the storage's answer lacks an ETag, which distinguishes writes", at: location))
       }
       return tag
     }
@@ -286,8 +286,7 @@ import PackFormats
         try await receive(response, key) { piece in
           guard bytes.count + piece.readableBytes <= limit else {
             throw Final(
-              error: DeliveryError(
-                .badResponse, "the object has more than \(formatBytes(limit))", at: "\(location)/\(key)"))
+              error: DeliveryError(.badResponse, "has more than \(formatBytes(limit))", at: "\(location)/\(key)"))
           }
           bytes.append(contentsOf: piece.readableBytesView)
         }
@@ -300,7 +299,8 @@ import PackFormats
     package func examine(_ key: ObjectKey) async throws -> ObjectFacts? {
       try await perform(Request(method: .HEAD, key: key, headers: [("x-amz-checksum-mode", "ENABLED")])) { response in
         guard let length = response.headers.first(name: "content-length").flatMap({ UInt64($0) }) else {
-          throw Final(error: DeliveryError(.badResponse, "the storage says no length", at: "\(location)/\(key)"))
+          throw Final(
+            error: DeliveryError(.badResponse, "the storage's answer lacks a length", at: "\(location)/\(key)"))
         }
         return ObjectFacts(byteCount: length, digest: Self.digest(response), tag: try Self.tag(response, at: location))
       } otherwise: { _ in
@@ -317,7 +317,7 @@ import PackFormats
         try await receive(response, key) { piece in
           guard UInt64(piece.readableBytes) <= rest else {
             throw Final(
-              error: DeliveryError(.corrupt, "the object is longer than its image says", at: "\(location)/\(key)"))
+              error: DeliveryError(.corrupt, "longer than its image records", at: "\(location)/\(key)"))
           }
           rest -= UInt64(piece.readableBytes)
           try piece.withUnsafeReadableBytes(body)
@@ -338,7 +338,7 @@ import PackFormats
           else {
             throw Final(
               error: DeliveryError(
-                .badResponse, "the storage sent another range than it was asked for", at: "\(location)/\(key)"))
+                .badResponse, "the storage sent another range than requested", at: "\(location)/\(key)"))
           }
           bytes.append(contentsOf: piece.readableBytesView)
         }
@@ -353,7 +353,7 @@ import PackFormats
     ) async throws -> WriteOutcome {
       guard body.byteCount <= Self.objectByteLimit else {
         var error = DeliveryError(
-          .denied, "the file is longer than the 5 GB that one object may be written with", at: "\(key)")
+          .denied, "longer than 5 GB, the limit of one object", at: "\(key)")
         error.specificRemedy = "publish to a folder, and copy it to the bucket"
         throw error
       }
@@ -379,7 +379,7 @@ import PackFormats
 
     /// A new object finds nothing in its place, and a server that says so has no such bucket.
     private func noPlace(_ key: ObjectKey) -> DeliveryError {
-      var error = DeliveryError(.badResponse, "there is no place for objects (404)", at: "\(location): \(key)")
+      var error = DeliveryError(.badResponse, "not a place for objects (404)", at: "\(location): \(key)")
       error.specificRemedy = "see whether bucket, --endpoint and --virtual-host are right"
       return error
     }
@@ -448,7 +448,7 @@ import PackFormats
         let count = Int(Swift.min(byteCount - offset, UInt64(S3Storage.pieceByteCount)))
         let bytes = try file.bytes(at: offset, upTo: count)
         guard bytes.count == count else {
-          throw PackStoreError(.sourceChanged, "the file shrank", file: file.place.text)
+          throw PackStoreError(.sourceChanged, "truncated while it was read", file: file.place.text)
         }
         offset += UInt64(count)
         return ByteBuffer(bytes: bytes)
@@ -467,13 +467,13 @@ import PackFormats
     /// - Throws: `invalidLocation`.
     init(_ url: String?, region: String, usesVirtualHost: Bool?) throws {
       guard region.wholeMatch(of: /[A-Za-z0-9-]{1,64}/) != nil else {
-        throw DeliveryError(.invalidLocation, "'\(region)' is no region")
+        throw DeliveryError(.invalidLocation, "'\(region)' is not a region")
       }
       let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
       base = try SiteURL(url ?? "https://s3.\(region).\(domain)")
       self.usesVirtualHost = usesVirtualHost ?? (url == nil)
       guard base.target.isEmpty || base.target == "/" else {
-        throw DeliveryError(.invalidLocation, "an endpoint is a server, without a path", at: base.text)
+        throw DeliveryError(.invalidLocation, "the endpoint has a path; name a server alone", at: base.text)
       }
     }
 

@@ -61,12 +61,14 @@ public final class ContinuedSite: SiteHost {
   /// - Throws: `exists` when the folder for the new files holds anything; `invalidArgument` for `.` and `..`.
   public func requireEmpty() throws {
     guard folder.lastComponent?.kind == .regular else {
-      var error = PackStoreError(.invalidArgument, "the folder for the new files has no name", file: folder.string)
-      error.specificRemedy = "name one that is not there yet: it comes into being by being renamed"
+      var error = PackStoreError(
+        .invalidArgument, "the folder for the new files does not have a name", about: .folder(folder.string))
+      error.specificRemedy = "name a folder that does not exist yet"
       throw error
     }
     guard try !pathExists(folder) || namesInFolder(folder).isEmpty else {
-      var error = PackStoreError(.exists, "the folder for the new files is not empty", file: folder.string)
+      var error = PackStoreError(
+        .exists, "the folder for the new files is not empty", about: .folder(folder.string), detail: .fileExists)
       error.specificRemedy = "name another one, or remove what is in it once it was copied"
       throw error
     }
@@ -88,7 +90,8 @@ public final class ContinuedSite: SiteHost {
   public func read<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result {
     guard let copy = state.withLock({ $0.copy }) else {
       throw PackStoreError(
-        .invalidArgument, "the key says whose site it is: there is no reading before", file: location)
+        .invalidArgument, "the source is read with the publisher's key, so it cannot be read without it",
+        about: .site(location))
     }
     return try await body(try Site(servedCopyAt: copy))
   }

@@ -25,7 +25,7 @@ package struct FrameRows {
   /// - Throws: `corrupt` when the table is not one of the segment.
   package init(_ bytes: [UInt8], of segment: VersionManifest.Segment, file: String) throws {
     func damage() -> PackStoreError {
-      PackStoreError(.corrupt, "the frame table is not that of the segment", file: file)
+      PackStoreError(.corrupt, "the frame table belongs to another segment", file: file)
     }
     func number(at offset: Int, _ count: Int) -> UInt64 { Self.number(bytes, at: offset, count) }
     guard bytes.count >= Self.rowsBegin, bytes.starts(with: Array("PKSFRAM0".utf8)),

@@ -64,7 +64,8 @@ public struct ServedCheck: Sendable {
 
   private func conflict(_ channel: SiteChannel) -> PackStoreError {
     var error = PackStoreError(
-      .conflict, "the root of '\(channel)' is no longer the one that the publication went on from", file: site.location)
+      .conflict, "the root of the channel '\(channel)' changed since the publication began", about: .site(site.location)
+    )
     error.specificRemedy =
       "another job has published meanwhile: leave the roots there as they are, and publish again into an empty folder"
     return error

@@ -77,15 +77,15 @@ package struct ServedSite: Sendable {
   ) throws {
     guard let authority = signed.authority, authority.firstKey == key.firstKey else {
       let signer = signed.rootKey.map { "by another key, \($0)" } ?? "by no key"
-      var error = PackStoreError(.untrusted, "the served root is signed \(signer)", file: path)
-      error.specificRemedy = "use the key that signed the site: its clients would refuse any other"
+      var error = PackStoreError(.untrusted, "signed \(signer)", file: path)
+      error.specificRemedy = "use the key that signed the site, because clients refuse any other"
       throw error
     }
     if let trusted, !authority.rootKeys.contains(trusted) {
-      throw PackStoreError(.untrusted, "the served root is not by the key that is trusted, \(trusted)", file: path)
+      throw PackStoreError(.untrusted, "not signed by the trusted key, \(trusted)", file: path)
     }
     guard signed.root.channel == channel else {
-      throw PackStoreError(.corrupt, "the root is of the channel '\(signed.root.channel)'", file: path)
+      throw PackStoreError(.corrupt, "the root belongs to the channel '\(signed.root.channel)'", file: path)
     }
   }
 
@@ -98,9 +98,9 @@ package struct ServedSite: Sendable {
     guard abs(lead) > Self.clockTolerance else { return }
     var error = PackStoreError(
       .invalidArgument,
-      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") that of the server",
-      file: source.location)
-    error.specificRemedy = "set it right: roots are dated by it, and clients judge them by their dates"
+      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") the server's clock",
+      about: .site(source.location))
+    error.specificRemedy = "set the clock right, because clients judge roots by their dates"
     throw error
   }
 
@@ -159,7 +159,7 @@ package struct ServedSite: Sendable {
         guard known == nil || known?.manifest == offer.manifest else {
           throw PackStoreError(
             .corrupt, "channels of the site offer different versions '\(pack.id)@\(offer.number)'",
-            file: source.location)
+            about: .site(source.location))
         }
         if known == nil { offers[pack.id, default: []].append(offer) }
       }
@@ -230,12 +230,12 @@ package struct ServedSite: Sendable {
     for row in rows.rows {
       let bytes = try file.bytes(at: row.offset, upTo: Int(row.byteCount))
       guard Digest256(hashing: bytes) == row.digest else {
-        throw PackStoreError(.corrupt, "a frame of the segment is not what its publisher signed", file: name)
+        throw PackStoreError(.corrupt, "a frame of the segment has other content than its publisher signed", file: name)
       }
     }
     let tail = try InputFile("tables/\(segment.id)", in: folder).contents(limit: Int(Self.tableByteCountLimit))
     guard try file.bytes(at: segment.byteCount - UInt64(tail.count), upTo: tail.count) == tail else {
-      throw PackStoreError(.corrupt, "the table of the segment is not what it was", file: name)
+      throw PackStoreError(.corrupt, "the table of the segment changed", file: name)
     }
   }
 
@@ -253,7 +253,8 @@ package struct ServedSite: Sendable {
       try writeFile(path.description, in: folder, bytes)
       return bytes
     }
-    throw DeliveryError(.corrupt, "the file is not what the site's root says", at: source.place(of: path.description))
+    throw DeliveryError(
+      .corrupt, "has other content than the site's root records", at: source.place(of: path.description))
   }
 
   private func writeFile(_ name: String, in folder: FilePath, _ bytes: [UInt8]) throws {

@@ -20,7 +20,7 @@ package final class StorageSource: SiteSource {
   ) async throws -> WholeFile? {
     tally.beginRequest()
     guard let object = try await storage.read(ObjectKey(space: .shared, path: path), limit: limit) else {
-      throw DeliveryError(.noSite, "there is no site (no file '\(path)')", at: location)
+      throw DeliveryError(noRoot: path, at: location)
     }
     tally.receive(object.bytes.count)
     return WholeFile(bytes: object.bytes)
@@ -33,7 +33,7 @@ package final class StorageSource: SiteSource {
     let key = ObjectKey(space: .shared, path: file.path)
     let bytes = try await storage.read(key, in: offset..<offset.addingClamped(UInt64(buffer.count)))
     guard let bytes, bytes.count == buffer.count else {
-      let reason = bytes == nil ? "there is no such file" : "the file is shorter than the site says"
+      let reason = bytes == nil ? "does not exist" : "shorter than the site records"
       throw SourceFault.siteChanged(DeliveryError(.siteChanged, reason, at: place(of: file.path)))
     }
     bytes.withUnsafeBytes { buffer.append($0) }

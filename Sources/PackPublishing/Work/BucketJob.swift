@@ -80,7 +80,7 @@ struct BucketJob: Sendable {
         // Another publisher went on meanwhile, and deleted what the ledger named that was read.
         try await ledgerFile.clock.sleep(
           try tries.delay(
-            after: DeliveryError(.siteChanged, "what the ledger names is not there", at: storage.location)))
+            after: DeliveryError(.siteChanged, "an object that the ledger names does not exist", at: storage.location)))
       }
     }
   }
@@ -149,7 +149,8 @@ struct BucketJob: Sendable {
     }
     guard Digest256(hashing: object.bytes) == digest else {
       throw PackStoreError(
-        .corrupt, "the object is not what a publisher stored", file: "\(storage.location): \(ObjectKey.blob(digest))")
+        .corrupt, "the object has other content than its publisher stored",
+        file: "\(storage.location): \(ObjectKey.blob(digest))")
     }
     return object.bytes
   }
@@ -304,7 +305,7 @@ struct BucketJob: Sendable {
       condition = .matching(found.tag)
     }
     throw DeliveryError(
-      .siteChanged, "the object is replaced again and again by something else", at: "\(storage.location): \(key)")
+      .siteChanged, "replaced again and again by another object", at: "\(storage.location): \(key)")
   }
 
   static let putLimit = 8

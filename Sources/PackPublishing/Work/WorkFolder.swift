@@ -37,7 +37,8 @@ struct WorkFolder: Sendable {
     try makeFolder(self.path)
     try makeFolder(self.path.appending(Self.tablesName))
     lock = try FileLock(
-      FilePlace("lock", in: self.path), waits: waits, reason: "another process works in the folder '\(self.path)'")
+      FilePlace("lock", in: self.path), waits: waits, reason: "another process uses the work folder",
+      about: .folder(self.path.string))
   }
 
   /// The copy, as a site of which what an image has need not be here.
@@ -216,7 +217,7 @@ struct WorkFolder: Sendable {
       written.byteCount == file.byteCount
     else {
       let name = SiteImage.key(path, file).map { "\(storage.location): \($0)" } ?? storage.location
-      var error = PackStoreError(.corrupt, "the object is not what the publisher of the site stored", file: name)
+      var error = PackStoreError(.corrupt, "the object has other content than the site's publisher stored", file: name)
       error.specificRemedy = "restore it from another version of the bucket, or from a mirror of the site"
       throw error
     }

@@ -169,7 +169,7 @@ import PackFormats
 
     private static func text(_ error: any Error) -> String {
       guard let error = error as? PackStoreError else { return "\(error)" }
-      return [error.reason, error.specificRemedy].compactMap { $0 }.joined(separator: ": ")
+      return [error.reason, error.specificRemedy].compactMap { $0 }.joined(separator: "; ")
     }
 
     private func take(_ source: ServedSource, _ state: FileState, at index: Int) async throws {
@@ -184,7 +184,7 @@ import PackFormats
           try await publish(.archives(try ArchivedPacks(ofAnyPublisher: source.path, signedBy: key)))
         }
         guard try source.state() == state else {
-          throw PackStoreError(.sourceChanged, "the archive is being written", file: source.path.string)
+          throw PackStoreError(.sourceChanged, "changed while it was read", file: source.path.string)
         }
       }
       let isFirst = known.withLock { known in
@@ -208,7 +208,7 @@ import PackFormats
         offset += UInt64(bytes.count)
       }
       guard try file.state == state else {
-        throw PackStoreError(.sourceChanged, "the archive is being written", file: path.string)
+        throw PackStoreError(.sourceChanged, "changed while it was read", file: path.string)
       }
       return HostedArchive(path: path, state: state, digest: digest.finish(), pack: pack)
     }
@@ -229,8 +229,9 @@ import PackFormats
     /// Devices identify a version by its number and may have the earlier content: other content with the same number is refused.
     private static func takenNumber(_ error: PackStoreError) -> PackStoreError {
       var refusal = error
-      // Includes the name of the pack.
+      // The log shows the fault alone.
       refusal.reason = error.finding
+      refusal.subject = nil
       refusal.specificRemedy = "give the new content a higher number"
       return refusal
     }

@@ -30,7 +30,7 @@
 
     private func check() throws {
       guard let state, try file.state != state else { return }
-      throw PackStoreError(.sourceChanged, "the file is another one than before", file: file.place.text)
+      throw PackStoreError(.sourceChanged, "replaced since it was opened", file: file.place.text)
     }
 
     /// Reads a piece into the buffer. A mapping is not used: another process could truncate the file while TLS reads it.
@@ -42,7 +42,7 @@
         try file.read(at: range.lowerBound, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]))
       }
       guard read == count else {
-        throw PackStoreError(.sourceChanged, "the file shrank", file: file.place.text)
+        throw PackStoreError(.sourceChanged, "truncated while it was read", file: file.place.text)
       }
       try check()
     }

@@ -28,18 +28,18 @@ import PackFormats
       if isFolder(path) {
         kind = Site.exists(at: path) ? .site : .store
         guard kind == .site || pathExists(path.appending("CONTROL")) else {
-          var error = PackStoreError(.notAStore, "the folder is neither a store nor a site", file: path.string)
+          var error = PackStoreError(.notAStore, "neither a store nor a site", about: .folder(path.string))
           error.specificRemedy = "name a store, a site, or an archive that 'packstore package' made"
           throw error
         }
         return
       }
       switch PackFileKind(path) {
-      case nil: throw PackStoreError(.notFound, "there is no such archive, store or site", file: path.string)
+      case nil: throw PackStoreError(.notFound, "not an archive, a store or a site", file: path.string)
       case .archive: kind = .archive
       case .other: kind = .assetPack
       case .delta:
-        var error = PackStoreError(.wrongKind, "the file is a delta, and no archive", file: path.string)
+        var error = PackStoreError(.wrongKind, "a delta, not an archive", file: path.string)
         error.specificRemedy = "deltas are a part of a site: name the site"
         throw error
       }

@@ -70,7 +70,7 @@
         return nil
       }
       guard try !keyFile.isOpenToOthers else {
-        var error = PackStoreError(.untrusted, "others can read the authority's key", file: keyFile.place.text)
+        var error = PackStoreError(.untrusted, "other users can read the authority's key", file: keyFile.place.text)
         error.specificRemedy =
           "remove it, have no device trust '\(folder.appending(certificateName))' any more, and start again"
         throw error
@@ -91,7 +91,7 @@
         throw error
       } catch {
         throw PackStoreError(
-          .corrupt, "the authority of the server is damaged: remove the file, and have another one trusted",
+          .corrupt, "the authority of the server is damaged; remove the file, and trust the new authority",
           file: keyFile.place.text)
       }
     }

@@ -50,15 +50,15 @@
       let chain: [NIOSSLCertificate]
       do { chain = try NIOSSLCertificate.fromPEMBytes(certificateBytes) } catch { chain = [] }
       guard let first = chain.first else {
-        throw PackStoreError(.corrupt, "there is no certificate as PEM", file: certificate.string)
+        throw PackStoreError(.corrupt, "does not contain a certificate as PEM", file: certificate.string)
       }
       guard let privateKey = try? NIOSSLPrivateKey(bytes: keyBytes, format: .pem) else {
-        throw PackStoreError(.corrupt, "there is no private key as PEM", file: key.string)
+        throw PackStoreError(.corrupt, "does not contain a private key as PEM", file: key.string)
       }
       configuration = Self.configuration(chain.map { .certificate($0) }, .privateKey(privateKey))
       do { _ = try NIOSSLContext(configuration: configuration) } catch {
         throw PackStoreError(
-          .invalidArgument, "the key is not that of the certificate '\(certificate)'", file: key.string)
+          .invalidArgument, "the key does not belong to the certificate '\(certificate)'", file: key.string)
       }
       let leaf = try? Certificate(derEncoded: try first.toDERBytes())
       let alternatives = try? leaf?.extensions.subjectAlternativeNames

@@ -15,7 +15,7 @@ public struct AppVersion: Hashable, Sendable {
   /// - Throws: `invalidArgument` for what is no version.
   public init(_ text: some StringProtocol) throws {
     guard let parts = Self.parts(of: text) else {
-      var error = PackStoreError(.invalidArgument, "'\(text.prefix(100))' is no version of an app")
+      var error = PackStoreError(.invalidArgument, "invalid version of an app", about: .value("\(text.prefix(100))"))
       error.specificRemedy = "write 1 to 8 numbers of at most 9 digits with dots between them, such as 2.0.1"
       throw error
     }
@@ -74,7 +74,7 @@ public struct AppVersionRange: Hashable, Sendable {
   /// - Throws: `invalidArgument` for a range that holds no version.
   public init(_ range: Range<AppVersion>) throws {
     guard !range.isEmpty else {
-      throw PackStoreError(.invalidArgument, "the range of versions '\(range)' is empty")
+      throw PackStoreError(.invalidArgument, "empty range of app versions", about: .value("\(range)"))
     }
     (lowerBound, upperBound) = (range.lowerBound, range.upperBound)
   }
@@ -84,7 +84,7 @@ public struct AppVersionRange: Hashable, Sendable {
   /// - Throws: `invalidArgument` for a range that holds no version.
   public init(_ range: PartialRangeUpTo<AppVersion>) throws {
     guard try range.upperBound > AppVersion("0") else {
-      throw PackStoreError(.invalidArgument, "the range of versions '..<\(range.upperBound)' is empty")
+      throw PackStoreError(.invalidArgument, "empty range of app versions", about: .value("..<\(range.upperBound)"))
     }
     (lowerBound, upperBound) = (nil, range.upperBound)
   }
@@ -96,19 +96,19 @@ public struct AppVersionRange: Hashable, Sendable {
       try self.init(..<AppVersion(text.dropFirst(3)))
     } else if let below = text.firstRange(of: "..<") {
       let first = try AppVersion(text[..<below.lowerBound]), upper = try AppVersion(text[below.upperBound...])
-      guard first < upper else { throw Self.error("the range of versions '\(text)' is empty") }
+      guard first < upper else { throw Self.error("empty range of app versions", text) }
       try self.init(first..<upper)
     } else if text.hasSuffix("...") {
       self.init(try AppVersion(text.dropLast(3))...)
     } else {
-      throw Self.error("'\(text.prefix(100))' is no range of versions")
+      throw Self.error("invalid range of app versions", text)
     }
   }
 
-  private static func error(_ reason: String) -> PackStoreError {
-    var error = PackStoreError(.invalidArgument, reason)
-    error.specificRemedy = "write '2.0..<3', '2.0...' or '..<3', the lower version first"
-    return error
+  private static func error(_ reason: String, _ text: String) -> PackStoreError {
+    PackStoreError(
+      .invalidArgument, reason, about: .value("\(text.prefix(100))"),
+      remedy: "write '2.0..<3', '2.0...' or '..<3', the lower version first")
   }
 
   /// The range with these bounds; nil without any.
@@ -120,7 +120,7 @@ public struct AppVersionRange: Hashable, Sendable {
     case (let lower?, nil): self.init(lower...)
     case (nil, let upper?): try self.init(..<upper)
     case (let lower?, let upper?):
-      guard lower < upper else { throw Self.error("the range of versions '\(lower)..<\(upper)' is empty") }
+      guard lower < upper else { throw Self.error("empty range of app versions", "\(lower)..<\(upper)") }
       try self.init(lower..<upper)
     }
   }

@@ -35,7 +35,7 @@ extension Attributes {
       self = attributes
     } catch let fault as TextFault {
       let place = "\(file):\(fault.position.line):\(fault.position.column)"
-      var error = PackStoreError(.invalidArgument, "\(place): \(fault.finding)")
+      var error = PackStoreError(.invalidArgument, fault.finding, file: place)
       error.specificRemedy = fault.remedy ?? "correct the file"
       throw error
     }
@@ -159,7 +159,7 @@ private struct AttributesDecoder {
     do {
       return try body()
     } catch let error as PackStoreError where error.code == .invalidArgument {
-      throw TextFault(value.position, error.reason, remedy: error.specificRemedy)
+      throw TextFault(value.position, error.finding, remedy: error.specificRemedy)
     }
   }
 }

@@ -104,8 +104,8 @@ public struct Attributes: Sendable {
         + unknownMembers.map { ($0.name, Array($0.json.utf8)) })
     digest = Digest256(hashing: canonicalBytes)
     guard canonicalBytes.count <= Self.byteCountLimit else {
-      var error = PackStoreError(.invalidArgument, "the attributes take \(canonicalBytes.count) bytes")
-      error.specificRemedy = "at most \(Self.byteCountLimit) can be stored: shorten the user info"
+      var error = PackStoreError(.invalidArgument, "the attributes have \(canonicalBytes.count) bytes", detail: .limit)
+      error.specificRemedy = "at most \(Self.byteCountLimit) can be stored; shorten the user info"
       throw error
     }
   }

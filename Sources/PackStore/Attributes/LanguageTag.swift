@@ -11,7 +11,8 @@ public struct LanguageTag: Hashable, Sendable {
   public init(_ text: some StringProtocol) throws {
     guard text.utf8.count <= Self.byteCountLimit, let subtags = Self.subtags(of: text), Self.isWellFormed(subtags)
     else {
-      var error = PackStoreError(.invalidArgument, "'\(text.prefix(Self.byteCountLimit))' is no language tag")
+      var error = PackStoreError(
+        .invalidArgument, "invalid language tag", about: .value("\(text.prefix(Self.byteCountLimit))"))
       error.specificRemedy = "write it as BCP 47 has it, such as en, pt-BR or zh-Hant"
       throw error
     }

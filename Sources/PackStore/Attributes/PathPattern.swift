@@ -7,8 +7,8 @@ package struct PathPattern: Hashable, Sendable {
   /// - Throws: `invalidArgument` for what is no pattern.
   package init(_ text: String) throws {
     // A zero would end the pattern for the core.
-    let fault = text.utf8.contains(0) ? "a pattern has no zero" : pks_glob_fault(text).map { String(cString: $0) }
-    if let fault { throw PackStoreError(.invalidArgument, fault) }
+    let fault = text.utf8.contains(0) ? "contains a NUL" : pks_glob_fault(text).map { String(cString: $0) }
+    if let fault { throw PackStoreError(.invalidArgument, fault, about: .pattern(text)) }
     self.text = text
   }
 

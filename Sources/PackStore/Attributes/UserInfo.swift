@@ -10,7 +10,7 @@ public struct UserInfo: Sendable {
   public init(json: some Collection<UInt8>) throws {
     let document = JSONReader.read(Array(json))
     if let fault = document.faults.first { throw Self.error(fault) }
-    guard let root = document.root else { throw PackStoreError(.invalidArgument, "the user info is no JSON") }
+    guard let root = document.root else { throw PackStoreError(.invalidArgument, "the user info is not JSON") }
     try self.init(root, in: document)
   }
 
@@ -28,7 +28,7 @@ public struct UserInfo: Sendable {
 
   private static func error(_ fault: TextFault) -> PackStoreError {
     let place = "line \(fault.position.line), column \(fault.position.column)"
-    var error = PackStoreError(.invalidArgument, "the user info is no JSON: \(place): \(fault.finding)")
+    var error = PackStoreError(.invalidArgument, fault.finding, about: .parameter("user info, \(place)"))
     error.specificRemedy = fault.remedy
     return error
   }

@@ -16,7 +16,8 @@ public struct VersionLabel: Hashable, Sendable {
       self.text = String(text)
       return
     }
-    var error = PackStoreError(.invalidArgument, "'\(text.prefix(Self.byteCountLimit))' is no label: \(fault)")
+    var error = PackStoreError(
+      .invalidArgument, "invalid label, because \(fault)", about: .value("\(text.prefix(Self.byteCountLimit))"))
     error.specificRemedy = "write 1 to 64 letters, digits, '.', '_', '+' and '-', such as 1.4.2 or build-2071"
     throw error
   }
@@ -28,7 +29,7 @@ public struct VersionLabel: Hashable, Sendable {
     }
     guard bytes.allSatisfy(isAllowed) else { return "it has other characters" }
     if bytes.allSatisfy({ 0x30...0x39 ~= $0 }) { return "it would be the number of a version" }
-    return reservedWords.contains(String(text)) ? "the word stands for a version already" : nil
+    return reservedWords.contains(String(text)) ? "the word means a version already" : nil
   }
 
   private static func isAllowed(_ byte: UInt8) -> Bool {

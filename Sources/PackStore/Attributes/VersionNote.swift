@@ -12,7 +12,7 @@ public struct VersionNote: Hashable, Sendable {
       self.text = String(text)
       return
     }
-    var error = PackStoreError(.invalidArgument, "that is no note: \(fault)")
+    var error = PackStoreError(.invalidArgument, "invalid note, because \(fault)")
     error.specificRemedy = "write one line of at most \(Self.byteCountLimit) bytes, such as 'git 3fa9c'"
     throw error
   }

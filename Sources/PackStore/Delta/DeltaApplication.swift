@@ -19,8 +19,7 @@ extension Transaction {
     _ delta: DeltaFile, options: Store.ApplyOptions = .init(), progress: ((Store.InstallProgress) -> Void)? = nil
   ) throws -> Store.InstallResult {
     guard !delta.isFollowedBySignature else {
-      var error = PackStoreError(
-        .untrusted, "the delta has a signature that was not verified", file: delta.path.string)
+      var error = PackStoreError(.untrusted, "the signature was not verified", about: .delta(delta.path.string))
       error.specificRemedy = "open it as a VerifiedDelta of PackFormats"
       throw error
     }

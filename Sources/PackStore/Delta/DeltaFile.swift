@@ -23,7 +23,7 @@ public final class DeltaFile: Sendable {
     self.path = path
     let end = try file.bytes(at: UInt64(clamping: info.byteCount - 1), upTo: 2)
     guard !end.isEmpty else {
-      throw Self.explain(PackStoreError(.corrupt, "the delta ends too early", file: path.string), path)
+      throw Self.explain(PackStoreError(.corrupt, "ends too early", about: .delta(path.string)), path)
     }
     isFollowedBySignature = end.count > 1
   }
@@ -39,7 +39,9 @@ public final class DeltaFile: Sendable {
   func explain(_ error: any Error) -> any Error { Self.explain(error, path) }
 
   private static func explain(_ error: any Error, _ path: FilePath) -> any Error {
-    guard var error = error as? PackStoreError, error.code == .corrupt, error.file == path.string else { return error }
+    guard var error = error as? PackStoreError, error.code == .corrupt, error.subject == .delta(path.string) else {
+      return error
+    }
     error.specificRemedy = "download it again from its publisher"
     return error
   }

@@ -19,15 +19,16 @@ package final class FileLock: Sendable {
   ///
   /// - Parameters:
   ///   - waits: whether to wait, or to fail with `busy`.
-  ///   - reason: what to say then.
+  ///   - reason: the fault then.
+  ///   - subject: the object that the lock protects; `nil` if `reason` names it.
   /// - Throws: `busy`; `CancellationError` when the surrounding task is while this waits; `wrongKind` for what is no
   ///   file; `ioError`.
-  package init(_ place: FilePlace, waits: Bool, reason: String) throws {
+  package init(_ place: FilePlace, waits: Bool, reason: String, about subject: PackStoreError.Subject? = nil) throws {
     number = try openLockFile(place)
     var sleep = Self.shortestSleep
     // The system can tell when a lock is free, but not that the task was cancelled meanwhile.
     while try !Self.take(number, place) {
-      guard waits else { throw PackStoreError(.busy, reason) }
+      guard waits else { throw PackStoreError(.busy, reason, about: subject, detail: .otherWriter) }
       guard LockWait.goesOn() else { throw CancellationError() }
       usleep(sleep)
       sleep = min(sleep * 2, Self.longestSleep)

@@ -77,7 +77,7 @@ package final class InputFile: Sendable {
     let room = Int(clamping: min(try byteCount, UInt64(limit)) + 1)
     var bytes = try bytes(upTo: room)
     if bytes.count == room, room <= limit { bytes += try self.bytes(at: UInt64(room), upTo: limit + 1 - room) }
-    guard bytes.count <= limit else { throw PackStoreError(.corrupt, "the file is too long", file: place.text) }
+    guard bytes.count <= limit else { throw PackStoreError(.corrupt, "is too long", file: place.text) }
     return bytes
   }
 }

@@ -255,17 +255,17 @@ private func requireRegular(_ descriptor: CInt, _ place: FilePlace) throws {
   case S_IFSOCK: kind = "a socket"
   default: kind = "a device"
   }
-  throw PackStoreError(.wrongKind, "there is \(kind) in the place of the file", file: place.text)
+  throw PackStoreError(.wrongKind, "\(kind), not a file", file: place.text)
 }
 
 private func explainOpening(_ error: any Error, _ place: FilePlace) -> any Error {
   switch (error as? PackStoreError)?.systemError {
-  case .noSuchFileOrDirectory: PackStoreError(.notFound, "there is no file", file: place.text)
+  case .noSuchFileOrDirectory: PackStoreError(.notFound, "does not exist", about: .file(place.text), detail: .noFile)
   case .tooManySymbolicLinkLevels:
-    PackStoreError(.wrongKind, "there is a symbolic link in the place of the file", file: place.text)
-  case .isDirectory: PackStoreError(.wrongKind, "there is a folder in the place of the file", file: place.text)
+    PackStoreError(.wrongKind, "a symbolic link, not a file", file: place.text)
+  case .isDirectory: PackStoreError(.wrongKind, "a folder, not a file", file: place.text)
   case .noSuchAddressOrDevice:
-    PackStoreError(.wrongKind, "there is a pipe, a socket or a device in the place of the file", file: place.text)
+    PackStoreError(.wrongKind, "a pipe, a socket or a device, not a file", file: place.text)
   default: error
   }
 }

@@ -93,9 +93,8 @@ final class TwinNames: Sendable {
     let (one, other) = (String(decoding: path, as: UTF8.self), String(decoding: parent + twin, as: UTF8.self))
     let isForm = one == other
     var error = PackStoreError(
-      .exists,
-      "'\(isForm ? one.withVisibleForm : one)' and '\(isForm ? other.withVisibleForm : other)' are one name on this disk"
-    )
+      .exists, "the same name on this disk as '\(isForm ? other.withVisibleForm : other)'",
+      about: .path(isForm ? one.withVisibleForm : one))
     error.specificRemedy = "extract to another disk, or rename one"
     throw error
   }

@@ -15,7 +15,8 @@ public struct SiteChannel: Hashable, Comparable, Sendable {
     let isLetter: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2d }
     guard 1...Self.byteCountLimit ~= name.utf8.count, name.utf8.allSatisfy(isLetter) else {
       throw PackStoreError(
-        .invalidArgument, "invalid channel name '\(name)': use 1 to 64 of the characters a-z, 0-9 and '-'")
+        .invalidArgument, "invalid name of a channel", about: .value(String(name)),
+        remedy: "use 1 to 64 of the characters a-z, 0-9 and '-'")
     }
     self.name = String(name)
   }

@@ -206,10 +206,10 @@ package final class IgnoreWalk {
     do {
       let file = try InputFile(name, in: folder)
       guard try file.byteCount <= UInt64(IgnoreRules.listByteLimit) else {
-        throw PackStoreError(.refused, "a list of patterns has more than 1 MiB", file: file.place.text)
+        throw PackStoreError(.refused, "the list of patterns has more than 1 MiB", file: file.place.text)
       }
       guard let text = String(validating: try file.contents(limit: IgnoreRules.listByteLimit), as: UTF8.self) else {
-        throw PackStoreError(.refused, "a list of patterns is not UTF-8", file: file.place.text)
+        throw PackStoreError(.refused, "the list of patterns is not UTF-8", file: file.place.text)
       }
       return IgnoreList(text: text)
     } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {

@@ -68,7 +68,7 @@ package struct InstallLog: Sendable {
   private func lock(waits: Bool) throws -> FileLock {
     try FileLock(
       FilePlace(Self.lockName, in: store), waits: waits,
-      reason: "another process is changing what the store '\(store)' knows of its versions")
+      reason: "another process is changing the notes on its versions", about: .store(store.string))
   }
 
   private func write(_ installations: [Installation.Key: Installation]) throws {

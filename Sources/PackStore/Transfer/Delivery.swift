@@ -179,7 +179,7 @@ package final class Delivery {
 
   /// Returns the core's delivery, unless the delivery is closed.
   private func open() throws -> OpaquePointer {
-    guard let pointer else { throw PackStoreError(.invalidArgument, "the delivery is closed", file: pack.name) }
+    guard let pointer else { throw PackStoreError(.invalidArgument, "the delivery is closed", about: .pack(pack)) }
     return pointer
   }
 }

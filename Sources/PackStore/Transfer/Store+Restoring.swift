@@ -49,7 +49,7 @@ extension Store {
       }
     }
     guard !totals.has_lost, totals.version_count == UInt64(versions.count) else {
-      throw PackStoreError(.corrupt, "segments lack data that the manifests refer to", file: path.string)
+      throw PackStoreError(.corrupt, "segments lack data that the manifests refer to", about: .store(path.string))
     }
   }
 

@@ -52,7 +52,7 @@ import Testing
     ) { store, _ in
       let late = try store.begin()
       defer { late.abort() }
-      try late.remove("p")
+      try late.pin("p", 1)
       try store.commit { try $0.remove("p") }
       _ = try late.commit()
     },

@@ -58,7 +58,7 @@ extension Core {
       let disk = Disk()
       let refusal = try #require(throws: Failure.self) { _ = try Store(disk, create: true, hashing: hashing) }
       #expect(refusal.status == PKS_INVALID_ARGUMENT)
-      #expect(refusal.text.hasPrefix("'pks_options.sha256_many' computes other digests than 'sha256':"))
+      #expect(refusal.text.hasPrefix("'pks_options.sha256_many' computes other digests than 'sha256';"))
       #expect(!disk.exists("/store"), "nothing was made")
       try Store(disk, create: true).commit { _ in }
       #expect(try status { try disk.repair(hashing: hashing) } == PKS_INVALID_ARGUMENT)
@@ -67,7 +67,7 @@ extension Core {
     @Test func batchFunctionAloneIsRefused() throws {
       let disk = Disk(), alone = Hashing(testDescription: "", one: nil, many: sha256Many)
       let refusal = try #require(throws: Failure.self) { _ = try Store(disk, create: true, hashing: alone) }
-      #expect(refusal.status == PKS_INVALID_ARGUMENT && refusal.text.contains("without 'sha256': set both"))
+      #expect(refusal.status == PKS_INVALID_ARGUMENT && refusal.text.contains("without 'sha256'; set both"))
     }
 
     // MARK: Same results
@@ -222,7 +222,8 @@ extension Core {
       let site = try Site(damaged.disk), store = try Store(disk, create: true, hashing: hashing)
       let transaction = try store.begin(), delivery = try #require(try Delivery(site, into: transaction))
       let refusal = try #require(throws: Failure.self) { try delivery.run() }
-      #expect(refusal.status == PKS_CORRUPT && refusal.text == "a frame of the site lacks the chunk that the catalog names")
+      #expect(
+        refusal.status == PKS_CORRUPT && refusal.text == "a frame of the site lacks the chunk that the catalog names")
       #expect(refusal.file == damaged.segment && refusal.offset == damaged.offset)
       delivery.close(discard: true)
       transaction.abort()

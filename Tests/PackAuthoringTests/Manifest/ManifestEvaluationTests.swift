@@ -86,96 +86,96 @@ import Testing
     #expect(
       evaluation.problems.map(\.description)
         == marked.descriptions([
-          #"warning: Apple's packager does not take '.' as a directory: write { "filePattern": "**" } if it is to read the manifest, too"#
+          #"warning: Apple's packager does not take '.' as a directory; write { "filePattern": "**" } if it is to read the manifest, too"#
         ]))
   }
 
   @Test(arguments: [
     (
       #"{"file":§"Videos/Intro.m4v"}"#,
-      ["error: there is no file 'Videos/Intro.m4v' in the source root 'ROOT': did you mean 'Videos/Outro.m4v'?"]
+      ["error: there is no file 'Videos/Intro.m4v' in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
     ),
     (
       #"{"file":§"Videos/Outr.m4v"}"#,
-      ["error: there is no file 'Videos/Outr.m4v' in the source root 'ROOT': did you mean 'Videos/Outro.m4v'?"]
+      ["error: there is no file 'Videos/Outr.m4v' in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
     ),
     (
       #"{"file":§"videos/Outro.m4v"}"#,
-      ["error: there is no folder 'videos' in the source root 'ROOT': did you mean 'Videos/Outro.m4v'?"]
+      ["error: there is no folder 'videos' in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
     ),
     (
       #"{"directory":§"Texture"}"#,
-      ["error: there is no folder 'Texture' in the source root 'ROOT': did you mean 'Textures'?"]
+      ["error: there is no folder 'Texture' in the source root 'ROOT'; did you mean 'Textures'?"]
     ),
     (
       #"{"file":§"Videos\\Outro.m4v"}"#,
-      [#"error: there is no file 'Videos\Outro.m4v' in the source root 'ROOT': write '/' between the names of a path"#]
+      [#"error: there is no file 'Videos\Outro.m4v' in the source root 'ROOT'; write '/' between the names of a path"#]
     ),
-    (#"{"file":§"Videos"}"#, ["error: 'Videos' is a folder: select it as a directory"]),
-    (#"{"directory":§"notes.txt"}"#, ["error: 'notes.txt' is a file: select it as a file"]),
-    (#"{"file":§"notes.txt/a"}"#, ["error: 'notes.txt' is no folder: see what lies there"]),
-    (#"{"filePattern":§"*.jpg"}"#, ["error: the pattern '*.jpg' matches no file: change the selector, or take it out"]),
+    (#"{"file":§"Videos"}"#, ["error: 'Videos' is a folder; select it as a directory"]),
+    (#"{"directory":§"notes.txt"}"#, ["error: 'notes.txt' is a file; select it as a file"]),
+    (#"{"file":§"notes.txt/a"}"#, ["error: 'notes.txt' is no folder; see what lies there"]),
+    (#"{"filePattern":§"*.jpg"}"#, ["error: the pattern '*.jpg' matches no file; change the selector, or take it out"]),
     (
       #"{"filePattern":§"Nowhere/*"}"#,
-      ["error: the pattern 'Nowhere/*' matches no file: change the selector, or take it out"]
+      ["error: the pattern 'Nowhere/*' matches no file; change the selector, or take it out"]
     ),
     (
       #"{"filePattern":§"Levels/*"}"#,
-      ["error: the pattern 'Levels/*' matches no file: change the selector, or take it out"]
+      ["error: the pattern 'Levels/*' matches no file; change the selector, or take it out"]
     ),
     (
       #"{"filePattern":§"*.psd"},{"fileExclusion":"*.psd"}"#,
-      ["error: the pattern '*.psd' matches no file that is not excluded: change the selector, or take it out"]
+      ["error: the pattern '*.psd' matches no file that is not excluded; change the selector, or take it out"]
     ),
     (
       #"{"file":§"notes.txt"},{"fileExclusion":"notes*"}"#,
-      ["error: an exclusion takes 'notes.txt' out: change the selector, or take it out"]
+      ["error: an exclusion takes 'notes.txt' out; change the selector, or take it out"]
     ),
     (
       #"{"directory":§"Videos"},{"fileExclusion":"Videos/**"}"#,
-      ["error: the folder 'Videos' holds no file that is not excluded: change the selector, or take it out"]
+      ["error: the folder 'Videos' holds no file that is not excluded; change the selector, or take it out"]
     ),
     (
       #"{"file":"notes.txt"},{"fileExclusion":§"*.tmp"}"#,
-      ["warning: '*.tmp' excludes nothing that is selected: see whether the pattern is right"]
+      ["warning: '*.tmp' excludes nothing that is selected; see whether the pattern is right"]
     ),
     (
       #"{"directory":"Levels"},{"fileExclusion":§"Levels/2/secret"}"#,
       [
-        "warning: 'Levels/2/secret' excludes nothing that is selected: write 'Levels/2/secret/**' for what is in a folder"
+        "warning: 'Levels/2/secret' excludes nothing that is selected; write 'Levels/2/secret/**' for what is in a folder"
       ]
     ),
     (
       #"{"file":"notes.txt"},{"fileSource":"Levels/1/mesh","fileDestination":§"notes.txt"}"#,
       [
-        "error: 'notes.txt' would come from 'Levels/1/mesh' and from 'notes.txt': change one of the destinations; the other selector is in line 1"
+        "error: 'notes.txt' would come from 'Levels/1/mesh' and from 'notes.txt'; change one of the destinations; the other selector is in line 1"
       ]
     ),
     (
       #"{"directorySource":"Levels/1","directoryDestination":"L"},{"directorySource":"Levels/2","directoryDestination":§"L"}"#,
       [
-        "error: 'L/mesh' would come from 'Levels/2/mesh' and from 'Levels/1/mesh': change one of the destinations; the other selector is in line 1"
+        "error: 'L/mesh' would come from 'Levels/2/mesh' and from 'Levels/1/mesh'; change one of the destinations; the other selector is in line 1"
       ]
     ),
     (
       #"{"fileSource":"notes.txt","fileDestination":"a"},{"fileSource":"Levels/1/mesh","fileDestination":§"a/b"}"#,
-      ["error: 'a' would be a file and a folder, of 'a/b': change a destination"]
+      ["error: 'a' would be a file and a folder, of 'a/b'; change a destination"]
     ),
     (
       #"{"fileSource":"notes.txt","fileDestination":"a"},{"fileSource":"Levels/1/mesh","fileDestination":§"A"}"#
         .replacing("§", with: "").replacing("\"a\"", with: "§\"a\""),
-      ["warning: 'A' and 'a' differ by case only: rename one: some disks take them for the same"]
+      ["warning: 'A' and 'a' differ by case only; rename one: some disks take them for the same"]
     ),
     (
       #"{"fileSource":"notes.txt","fileDestination":"\u00e9/x"},{"fileSource":"Levels/1/mesh","fileDestination":"e\u0301/y"}"#
         .replacing(#""\u00e9"#, with: #"§"\u00e9"#),
       [
-        #"warning: 'e\u0301' and '\u00e9' differ by Unicode normal form only: rename one: some disks take them for the same"#
+        #"warning: 'e\u0301' and '\u00e9' differ by Unicode normal form only; rename one: some disks take them for the same"#
       ]
     ),
     (
       #"{"fileSource":"notes.txt","fileDestination":"STRASSE"},{"fileSource":"Levels/1/mesh","fileDestination":§"stra\u00dfe"}"#,
-      ["warning: 'STRASSE' and 'stra\u{df}e' differ by case only: rename one: some disks take them for the same"]
+      ["warning: 'STRASSE' and 'stra\u{df}e' differ by case only; rename one: some disks take them for the same"]
     ),
   ])
   func whatIsWrongIsReported(_ selectors: String, _ expected: [String]) throws {
@@ -193,7 +193,7 @@ import Testing
     #expect(
       evaluation.problems.map(\.description)
         == marked.descriptions([
-          "error: 'A' and 'a' differ by case only: rename one: Apple's disks may take them for the same"
+          "error: 'A' and 'a' differ by case only; rename one: Apple's disks may take them for the same"
         ]))
   }
 
@@ -229,7 +229,7 @@ import Testing
       let (evaluation, marked) = try evaluate(selector)
       #expect(
         evaluation.problems.map(\.description)
-          == marked.descriptions(["error: \(message): exclude it, or put a file in its place"]))
+          == marked.descriptions(["error: \(message); exclude it, or put a file in its place"]))
       #expect(!evaluation.entries.contains { $0.source == "Videos/odd" })
     }
     #expect(try !evaluate(#"{"directory":"Videos"},{"fileExclusion":"odd"}"#).evaluation.hasErrors)

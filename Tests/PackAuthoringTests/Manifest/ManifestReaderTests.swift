@@ -46,12 +46,12 @@ import Testing
     #expect(
       problems(marked.text)
         == marked.descriptions([
-          "error: no pack can have the name 'a b': take 1 to 128 letters, digits, '-', '_' and '.', beginning with neither '-' nor '.'",
-          "error: there is no download policy 'sometimes': take essential, prefetch or onDemand",
-          "error: '/a' is an absolute path: write it relative to the source root",
-          "error: there is no key 'files' in a file selector: did you mean 'file' or 'fileSource'?",
-          "error: there is no platform 'watchOS': watches take no packs: take it out",
-          "error: there is no key 'colour' here: take it out",
+          "error: 'a b': invalid name of a pack; use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter, a digit or '_'",
+          "error: there is no download policy 'sometimes'; take essential, prefetch or onDemand",
+          "error: '/a' is an absolute path; write it relative to the source root",
+          "error: there is no key 'files' in a file selector; did you mean 'file' or 'fileSource'?",
+          "error: there is no platform 'watchOS'; watches take no packs: take it out",
+          "error: there is no key 'colour' here; take it out",
         ]))
   }
 
@@ -92,7 +92,7 @@ import Testing
     let text = manifest(#""userInfo":""# + String(repeating: "a", count: 70_000) + "\"")
     #expect(
       problems(text) == [
-        "1:1: error: the attributes take 70015 bytes: at most 65536 can be stored: shorten the user info"
+        "1:1: error: the attributes have 70015 bytes; at most 65536 can be stored; shorten the user info"
       ])
   }
 
@@ -101,7 +101,7 @@ import Testing
     let text = Array("{\"a\":".utf8) + [UInt8](repeating: UInt8(ascii: "["), count: 10_000_000)
     #expect(
       ManifestReader.read(text).problems.sorted.map(\.description) == [
-        "1:69: error: values are nested more than 64 deep: nest them less"
+        "1:69: error: values are nested more than 64 deep; nest them less"
       ])
   }
 
@@ -109,7 +109,7 @@ import Testing
     let selectors = Array(repeating: #"{"file":"/a"}"#, count: 2_500).joined(separator: ",\n")
     let found = problems(manifest("\"fileSelectors\":[\(selectors)]"))
     #expect(found.count == 1_001)
-    #expect(found.last == "1000:9: error: there are 1500 more problems: mend those that are listed first")
+    #expect(found.last == "1000:9: error: there are 1500 more problems; mend those that are listed first")
   }
 
   // MARK: - Manifests of others
@@ -145,7 +145,7 @@ import Testing
     #expect(
       problems(marked.text)
         == marked.descriptions([
-          "error: '[Asset-Pack ID]' is to be filled in: write your own assetPackID in its place",
+          "error: '[Asset-Pack ID]' is to be filled in; write your own assetPackID in its place",
           "error: '[Path to File]' \(path)", "error: '[Path to Directory]' \(path)",
         ]))
   }

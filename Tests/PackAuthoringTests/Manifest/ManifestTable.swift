@@ -7,7 +7,7 @@ enum ManifestTable {
     + roots + languages + extras + selectors + paths
 
   private static let levelError =
-    "error: 'level' must be an integer from 1 to 22, or from -1 to -7: 1 is fast, 22 is small, -7 is fast to read"
+    "error: 'level' must be an integer from 1 to 22, or from -1 to -7; 1 is fast, 22 is small, -7 is fast to read"
 
   static let accepted = [
     "", #""assetPackID":"Tutorial""#, #""assetPackID":"level-1""#, #""assetPackID":"9""#,
@@ -32,85 +32,85 @@ enum ManifestTable {
     (#""assetPackID":§1"#, ["error: 'assetPackID' must be a string, not a number"]),
     (#""assetPackID":§null"#, ["error: 'assetPackID' must be a string, not null"]),
     (#""assetPackID":§["P"]"#, ["error: 'assetPackID' must be a string, not a list"]),
-    (#""assetPackID":§"""#, ["error: no pack can have the name '': \(name)"]),
-    (#""assetPackID":§"a/b""#, ["error: no pack can have the name 'a/b': \(name)"]),
-    (#""assetPackID":§"a b""#, ["error: no pack can have the name 'a b': \(name)"]),
-    (#""assetPackID":§"-a""#, ["error: no pack can have the name '-a': \(name)"]),
-    (#""assetPackID":§".a""#, ["error: no pack can have the name '.a': \(name)"]),
-    (#""assetPackID":§"é""#, ["error: no pack can have the name 'é': \(name)"]),
-    (#""assetPackID":§"a\u0000""#, ["error: no pack can have the name 'a\0': \(name)"]),
+    (#""assetPackID":§"""#, ["error: '': invalid name of a pack; \(name)"]),
+    (#""assetPackID":§"a/b""#, ["error: 'a/b': invalid name of a pack; \(name)"]),
+    (#""assetPackID":§"a b""#, ["error: 'a b': invalid name of a pack; \(name)"]),
+    (#""assetPackID":§"-a""#, ["error: '-a': invalid name of a pack; \(name)"]),
+    (#""assetPackID":§".a""#, ["error: '.a': invalid name of a pack; \(name)"]),
+    (#""assetPackID":§"é""#, ["error: 'é': invalid name of a pack; \(name)"]),
+    (#""assetPackID":§"a\u0000""#, ["error: 'a\0': invalid name of a pack; \(name)"]),
     (
       "\"assetPackID\":§\"" + String(repeating: "a", count: 129) + "\"",
-      ["error: no pack can have the name '" + String(repeating: "a", count: 129) + "': \(name)"]
+      ["error: '" + String(repeating: "a", count: 129) + "': invalid name of a pack; \(name)"]
     ),
     (
       #""assetPackID":§"a_b""#,
       [
-        "warning: App Store Connect takes no '_' and no '.' in the name of a pack: take letters, digits and hyphens if the pack goes there"
+        "warning: App Store Connect takes no '_' and no '.' in the name of a pack; take letters, digits and hyphens if the pack goes there"
       ]
     ),
     (
       #""assetPackID":§"a.b""#,
       [
-        "warning: App Store Connect takes no '_' and no '.' in the name of a pack: take letters, digits and hyphens if the pack goes there"
+        "warning: App Store Connect takes no '_' and no '.' in the name of a pack; take letters, digits and hyphens if the pack goes there"
       ]
     ),
     (
       #""assetPackID":§"[Asset-Pack ID]""#,
-      ["error: '[Asset-Pack ID]' is to be filled in: write your own assetPackID in its place"]
+      ["error: '[Asset-Pack ID]' is to be filled in; write your own assetPackID in its place"]
     ),
     (
       #""assetPackID":"P",§"assetPackID":"Q""#,
-      ["error: 'assetPackID' is there twice: first in line 1, column 2: keep one of them"]
+      ["error: 'assetPackID' is there twice: first in line 1, column 2; keep one of them"]
     ),
     (
       #"§"assetPackId":"P","assetPackID":"P""#,
-      ["error: there is no key 'assetPackId' here: did you mean 'assetPackID'?"]
+      ["error: there is no key 'assetPackId' here; did you mean 'assetPackID'?"]
     ),
-    (#"§"name":"P""#, ["error: there is no key 'name' here: take it out"]),
-    (#"§"":1"#, ["error: there is no key '' here: take it out"]),
+    (#"§"name":"P""#, ["error: there is no key 'name' here; take it out"]),
+    (#"§"":1"#, ["error: there is no key '' here; take it out"]),
   ]
-  private static let name = "take 1 to 128 letters, digits, '-', '_' and '.', beginning with neither '-' nor '.'"
+  private static let name = "use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter, a digit or '_'"
 
   private static let events = #"write { "installationEventTypes": [ "firstInstallation", "subsequentUpdate" ] }"#
   private static let policies: [(String, [String])] = [
     (
       #""downloadPolicy":§"onDemand""#,
       [
-        #"error: 'downloadPolicy' must be an object, not a string: write { "onDemand": {} }, or another policy in the place of onDemand"#
+        #"error: 'downloadPolicy' must be an object, not a string; write { "onDemand": {} }, or another policy in the place of onDemand"#
       ]
     ),
     (
       #""downloadPolicy":§[]"#,
       [
-        #"error: 'downloadPolicy' must be an object, not a list: write { "onDemand": {} }, or another policy in the place of onDemand"#
+        #"error: 'downloadPolicy' must be an object, not a list; write { "onDemand": {} }, or another policy in the place of onDemand"#
       ]
     ),
-    (#""downloadPolicy":§{}"#, ["error: 'downloadPolicy' names no policy: take essential, prefetch or onDemand"]),
+    (#""downloadPolicy":§{}"#, ["error: 'downloadPolicy' names no policy; take essential, prefetch or onDemand"]),
     (
-      #""downloadPolicy":{§"ondemand":{}}"#, ["error: there is no download policy 'ondemand': did you mean 'onDemand'?"]
+      #""downloadPolicy":{§"ondemand":{}}"#, ["error: there is no download policy 'ondemand'; did you mean 'onDemand'?"]
     ),
     (
       #""downloadPolicy":{§"Essential":{}}"#,
-      ["error: there is no download policy 'Essential': did you mean 'essential'?"]
+      ["error: there is no download policy 'Essential'; did you mean 'essential'?"]
     ),
     (
       #""downloadPolicy":{§"eager":{}}"#,
-      ["error: there is no download policy 'eager': take essential, prefetch or onDemand"]
+      ["error: there is no download policy 'eager'; take essential, prefetch or onDemand"]
     ),
-    (#""downloadPolicy":{"onDemand":§null}"#, ["error: 'onDemand' must be an empty object, not null: write {}"]),
-    (#""downloadPolicy":{"onDemand":§true}"#, ["error: 'onDemand' must be an empty object, not a boolean: write {}"]),
+    (#""downloadPolicy":{"onDemand":§null}"#, ["error: 'onDemand' must be an empty object, not null; write {}"]),
+    (#""downloadPolicy":{"onDemand":§true}"#, ["error: 'onDemand' must be an empty object, not a boolean; write {}"]),
     (
       #""downloadPolicy":{"onDemand":{§"installationEventTypes":[]}}"#,
-      ["error: 'onDemand' must be an empty object: take 'installationEventTypes' out, or take another policy"]
+      ["error: 'onDemand' must be an empty object; take 'installationEventTypes' out, or take another policy"]
     ),
     (
       #""downloadPolicy":{"onDemand":{},§"prefetch":{}}"#,
-      ["error: there can be only one download policy: keep one of them"]
+      ["error: there can be only one download policy; keep one of them"]
     ),
     (
       #""downloadPolicy":{"onDemand":{},§"onDemand":{}}"#,
-      ["error: 'onDemand' is there twice: first in line 1, column 20: keep one of them"]
+      ["error: 'onDemand' is there twice: first in line 1, column 20; keep one of them"]
     ),
     (#""downloadPolicy":{"essential":§{}}"#, ["error: 'essential' has no 'installationEventTypes': \(events)"]),
     (#""downloadPolicy":{"essential":§null}"#, ["error: 'essential' must be an object, not null: \(events)"]),
@@ -124,15 +124,15 @@ enum ManifestTable {
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":§[]}}"#,
-      ["error: 'installationEventTypes' names no event: name firstInstallation or subsequentUpdate, or take onDemand"]
+      ["error: 'installationEventTypes' names no event; name firstInstallation or subsequentUpdate, or take onDemand"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":[§"firstInstall"]}}"#,
-      ["error: there is no installation event 'firstInstall': did you mean 'firstInstallation'?"]
+      ["error: there is no installation event 'firstInstall'; did you mean 'firstInstallation'?"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":[§"never"]}}"#,
-      ["error: there is no installation event 'never': take firstInstallation or subsequentUpdate"]
+      ["error: there is no installation event 'never'; take firstInstallation or subsequentUpdate"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":[§1,"subsequentUpdate"]}}"#,
@@ -140,125 +140,125 @@ enum ManifestTable {
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":["subsequentUpdate",§"subsequentUpdate"]}}"#,
-      ["warning: 'subsequentUpdate' is in 'installationEventTypes' twice: keep one of them"]
+      ["warning: 'subsequentUpdate' is in 'installationEventTypes' twice; keep one of them"]
     ),
     (
       #""downloadPolicy":{"prefetch":§{§"installationEventType":["subsequentUpdate"]}}"#,
       [
         "error: 'prefetch' has no 'installationEventTypes': \(events)",
-        "error: there is no key 'installationEventType' in 'prefetch': did you mean 'installationEventTypes'?",
+        "error: there is no key 'installationEventType' in 'prefetch'; did you mean 'installationEventTypes'?",
       ]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":["subsequentUpdate"],§"more":1}}"#,
-      ["error: there is no key 'more' in 'prefetch': take it out"]
+      ["error: there is no key 'more' in 'prefetch'; take it out"]
     ),
     (
       #"§"installationEventTypes":[]"#,
-      [#"error: there is no key 'installationEventTypes' here: put it into the object of "downloadPolicy""#]
+      [#"error: there is no key 'installationEventTypes' here; put it into the object of "downloadPolicy""#]
     ),
-    (#"§"essential":{}"#, [#"error: there is no key 'essential' here: put it into the object of "downloadPolicy""#]),
-    (#"§"onDemand":{}"#, [#"error: there is no key 'onDemand' here: put it into the object of "downloadPolicy""#]),
+    (#"§"essential":{}"#, [#"error: there is no key 'essential' here; put it into the object of "downloadPolicy""#]),
+    (#"§"onDemand":{}"#, [#"error: there is no key 'onDemand' here; put it into the object of "downloadPolicy""#]),
   ]
 
   private static let platforms: [(String, [String])] = [
     (#""platforms":§"iOS""#, ["error: 'platforms' must be a list, not a string"]),
     (#""platforms":§null"#, ["error: 'platforms' must be a list, not null"]),
-    (#""platforms":[§"watchOS"]"#, ["error: there is no platform 'watchOS': watches take no packs: take it out"]),
-    (#""platforms":[§"iPadOS"]"#, ["error: there is no platform 'iPadOS': iPads count as iOS"]),
-    (#""platforms":["iOS",§"ios"]"#, ["error: there is no platform 'ios': did you mean 'iOS'?"]),
-    (#""platforms":[§"MacOS"]"#, ["error: there is no platform 'MacOS': did you mean 'macOS'?"]),
+    (#""platforms":[§"watchOS"]"#, ["error: there is no platform 'watchOS'; watches take no packs: take it out"]),
+    (#""platforms":[§"iPadOS"]"#, ["error: there is no platform 'iPadOS'; iPads count as iOS"]),
+    (#""platforms":["iOS",§"ios"]"#, ["error: there is no platform 'ios'; did you mean 'iOS'?"]),
+    (#""platforms":[§"MacOS"]"#, ["error: there is no platform 'MacOS'; did you mean 'macOS'?"]),
     (
       #""platforms":[§"xrOS"]"#,
-      ["error: there is no platform 'xrOS': take iOS, macOS, tvOS or visionOS, or none of them for all"]
+      ["error: there is no platform 'xrOS'; take iOS, macOS, tvOS or visionOS, or none of them for all"]
     ),
     (
       #""platforms":[§"Linux"]"#,
-      ["error: there is no platform 'Linux': take iOS, macOS, tvOS or visionOS, or none of them for all"]
+      ["error: there is no platform 'Linux'; take iOS, macOS, tvOS or visionOS, or none of them for all"]
     ),
     (
       #""platforms":[§"Windows",§"Android"]"#,
       [
-        "error: there is no platform 'Windows': take iOS, macOS, tvOS or visionOS, or none of them for all",
-        "error: there is no platform 'Android': take iOS, macOS, tvOS or visionOS, or none of them for all",
+        "error: there is no platform 'Windows'; take iOS, macOS, tvOS or visionOS, or none of them for all",
+        "error: there is no platform 'Android'; take iOS, macOS, tvOS or visionOS, or none of them for all",
       ]
     ),
     (#""platforms":[§1]"#, ["error: 'an entry of platforms' must be a string, not a number"]),
-    (#""platforms":["tvOS",§"tvOS"]"#, ["warning: 'tvOS' is in 'platforms' twice: keep one of them"]),
+    (#""platforms":["tvOS",§"tvOS"]"#, ["warning: 'tvOS' is in 'platforms' twice; keep one of them"]),
     (
       #""platforms":[],§"platforms":[]"#,
-      ["error: 'platforms' is there twice: first in line 1, column 2: keep one of them"]
+      ["error: 'platforms' is there twice: first in line 1, column 2; keep one of them"]
     ),
-    (#"§"platform":"iOS""#, ["error: there is no key 'platform' here: did you mean 'platforms'?"]),
+    (#"§"platform":"iOS""#, ["error: there is no key 'platform' here; did you mean 'platforms'?"]),
   ]
 
   private static let roots: [(String, [String])] = [
     (#""sourceRoot":§1"#, ["error: 'sourceRoot' must be a string, not a number"]),
-    (#""sourceRoot":§"""#, ["error: 'sourceRoot' is empty: write it relative to the folder of the manifest"]),
+    (#""sourceRoot":§"""#, ["error: 'sourceRoot' is empty; write it relative to the folder of the manifest"]),
     (
       #""sourceRoot":§"/Assets""#,
-      ["error: 'sourceRoot' is an absolute path: write it relative to the folder of the manifest"]
+      ["error: 'sourceRoot' is an absolute path; write it relative to the folder of the manifest"]
     ),
     (
       #""sourceRoot":§"C:\\Assets""#,
-      ["error: 'sourceRoot' is an absolute path: write it relative to the folder of the manifest"]
+      ["error: 'sourceRoot' is an absolute path; write it relative to the folder of the manifest"]
     ),
     (
       #""sourceRoot":§"a\u0000b""#,
-      ["error: 'sourceRoot' holds a zero: write it relative to the folder of the manifest"]
+      ["error: 'sourceRoot' holds a zero; write it relative to the folder of the manifest"]
     ),
     (
       #""sourceRoot":§"[Path to Source Root]""#,
-      ["error: '[Path to Source Root]' is to be filled in: write your own sourceRoot in its place"]
+      ["error: '[Path to Source Root]' is to be filled in; write your own sourceRoot in its place"]
     ),
-    (#"§"sourceroot":".""#, ["error: there is no key 'sourceroot' here: did you mean 'sourceRoot'?"]),
+    (#"§"sourceroot":".""#, ["error: there is no key 'sourceroot' here; did you mean 'sourceRoot'?"]),
   ]
 
   private static let languages: [(String, [String])] = [
     (#""language":§1"#, ["error: 'language' must be a string, not a number"]),
-    (#""language":§"""#, ["error: '' is no language tag: write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]),
+    (#""language":§"""#, ["error: '': invalid language tag; write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]),
     (
       #""language":§"en_US""#,
-      ["error: 'en_US' is no language tag: write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]
+      ["error: 'en_US': invalid language tag; write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]
     ),
     (
       #""language":§"English language""#,
-      ["error: 'English language' is no language tag: write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]
+      ["error: 'English language': invalid language tag; write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]
     ),
-    (#""userInfo":{"a":1,§"a":2}"#, ["error: 'a' is there twice: first in line 1, column 14: keep one of them"]),
-    (#"§"userinfo":1"#, ["error: there is no key 'userinfo' here: did you mean 'userInfo'?"]),
+    (#""userInfo":{"a":1,§"a":2}"#, ["error: 'a' is there twice: first in line 1, column 14; keep one of them"]),
+    (#"§"userinfo":1"#, ["error: there is no key 'userinfo' here; did you mean 'userInfo'?"]),
   ]
 
   private static let extras: [(String, [String])] = [
     (#""packstore":§1"#, ["error: 'packstore' must be an object, not a number"]),
     (#""packstore":§null"#, ["error: 'packstore' must be an object, not null"]),
     (
-      #"§"placement":"purgeable""#, [#"error: there is no key 'placement' here: put it into the object of "packstore""#]
+      #"§"placement":"purgeable""#, [#"error: there is no key 'placement' here; put it into the object of "packstore""#]
     ),
-    (#"§"priority":1"#, [#"error: there is no key 'priority' here: put it into the object of "packstore""#]),
-    (#"§"map":[]"#, [#"error: there is no key 'map' here: put it into the object of "packstore""#]),
-    (#"§"level":1"#, [#"error: there is no key 'level' here: put it into the object of "packstore""#]),
-    (#"§"layout":1"#, [#"error: there is no key 'layout' here: put it into the object of "packstore""#]),
-    (#"§"appVersions":1"#, [#"error: there is no key 'appVersions' here: put it into the object of "packstore""#]),
-    (#"§"packStore":{}"#, ["error: there is no key 'packStore' here: did you mean 'packstore'?"]),
+    (#"§"priority":1"#, [#"error: there is no key 'priority' here; put it into the object of "packstore""#]),
+    (#"§"map":[]"#, [#"error: there is no key 'map' here; put it into the object of "packstore""#]),
+    (#"§"level":1"#, [#"error: there is no key 'level' here; put it into the object of "packstore""#]),
+    (#"§"layout":1"#, [#"error: there is no key 'layout' here; put it into the object of "packstore""#]),
+    (#"§"appVersions":1"#, [#"error: there is no key 'appVersions' here; put it into the object of "packstore""#]),
+    (#"§"packStore":{}"#, ["error: there is no key 'packStore' here; did you mean 'packstore'?"]),
     (
       #""packstore":{§"placment":"durable"}"#,
-      ["error: there is no key 'placment' in 'packstore': did you mean 'placement'?"]
+      ["error: there is no key 'placment' in 'packstore'; did you mean 'placement'?"]
     ),
-    (#""packstore":{§"colour":1}"#, ["error: there is no key 'colour' in 'packstore': take it out"]),
+    (#""packstore":{§"colour":1}"#, ["error: there is no key 'colour' in 'packstore'; take it out"]),
     (
       #""packstore":{§"platforms":[]}"#,
-      ["error: there is no key 'platforms' in 'packstore': put it beside 'packstore', not into it"]
+      ["error: there is no key 'platforms' in 'packstore'; put it beside 'packstore', not into it"]
     ),
     (
       #""packstore":{§"userInfo":1}"#,
-      ["error: there is no key 'userInfo' in 'packstore': put it beside 'packstore', not into it"]
+      ["error: there is no key 'userInfo' in 'packstore'; put it beside 'packstore', not into it"]
     ),
     (#""packstore":{"placement":§1}"#, ["error: 'placement' must be a string, not a number"]),
-    (#""packstore":{"placement":§"Durable"}"#, ["error: there is no placement 'Durable': did you mean 'durable'?"]),
-    (#""packstore":{"placement":§"cache"}"#, ["error: there is no placement 'cache': take durable or purgeable"]),
-    (#""packstore":{"layout":§"seq"}"#, ["error: there is no layout 'seq': did you mean 'sequential'?"]),
-    (#""packstore":{"layout":§"tape"}"#, ["error: there is no layout 'tape': take random or sequential or compact"]),
+    (#""packstore":{"placement":§"Durable"}"#, ["error: there is no placement 'Durable'; did you mean 'durable'?"]),
+    (#""packstore":{"placement":§"cache"}"#, ["error: there is no placement 'cache'; take durable or purgeable"]),
+    (#""packstore":{"layout":§"seq"}"#, ["error: there is no layout 'seq'; did you mean 'sequential'?"]),
+    (#""packstore":{"layout":§"tape"}"#, ["error: there is no layout 'tape'; take random or sequential or compact"]),
     (#""packstore":{"layout":§null}"#, ["error: 'layout' must be a string, not null"]),
     (
       #""packstore":{"priority":§"1"}"#,
@@ -279,30 +279,30 @@ enum ManifestTable {
     (#""packstore":{"level":§1e1}"#, [levelError]),
     (#""packstore":{"map":§"*.mesh"}"#, ["error: 'map' must be a list, not a string"]),
     (#""packstore":{"map":[§1]}"#, ["error: 'an entry of map' must be a string, not a number"]),
-    (#""packstore":{"map":[§""]}"#, ["error: a pattern has 1 to 1024 bytes"]),
+    (#""packstore":{"map":[§""]}"#, ["error: pattern '': the length is not in 1 to 1024 bytes"]),
     (
       #""packstore":{"map":[§"[a"]}"#,
-      ["error: a pattern has a '[' without a ']': put a backslash before it to mean the character"]
+      ["error: pattern 'a[': a '[' lacks its ']'; write a backslash before it for the character"]
     ),
-    (#""packstore":{"map":["a",§"a"]}"#, ["warning: 'a' is in 'map' twice: keep one of them"]),
+    (#""packstore":{"map":["a",§"a"]}"#, ["warning: 'a' is in 'map' twice; keep one of them"]),
     (#""packstore":{"appVersions":§2}"#, ["error: 'appVersions' must be a string, not a number"]),
     (
       #""packstore":{"appVersions":§"2"}"#,
-      ["error: '2' is no range of versions: write '2.0..<3', '2.0...' or '..<3', the lower version first"]
+      ["error: '2': invalid range of app versions; write '2.0..<3', '2.0...' or '..<3', the lower version first"]
     ),
     (
       #""packstore":{"appVersions":§"3..<2"}"#,
-      ["error: the range of versions '3..<2' is empty: write '2.0..<3', '2.0...' or '..<3', the lower version first"]
+      ["error: '3..<2': empty range of app versions; write '2.0..<3', '2.0...' or '..<3', the lower version first"]
     ),
     (
       #""packstore":{"appVersions":§"2.x..."}"#,
       [
-        "error: '2.x' is no version of an app: write 1 to 8 numbers of at most 9 digits with dots between them, such as 2.0.1"
+        "error: '2.x': invalid version of an app; write 1 to 8 numbers of at most 9 digits with dots between them, such as 2.0.1"
       ]
     ),
     (
       #""packstore":{"level":1,§"level":2}"#,
-      ["error: 'level' is there twice: first in line 1, column 15: keep one of them"]
+      ["error: 'level' is there twice: first in line 1, column 15; keep one of them"]
     ),
   ]
 
@@ -311,55 +311,55 @@ enum ManifestTable {
     (#""fileSelectors":§"a""#, ["error: 'fileSelectors' must be a list, not a string"]),
     (
       #""fileSelectors":§[]"#,
-      [#"error: 'fileSelectors' is empty: add a selector, such as { "directory": "Textures" }"#]
+      [#"error: 'fileSelectors' is empty; add a selector, such as { "directory": "Textures" }"#]
     ),
     (
       #""fileSelectors":[§"a"]"#,
-      [#"error: a file selector must be an object, not a string: write { "file": "a" }, or { "directory": "a" }"#]
+      [#"error: a file selector must be an object, not a string; write { "file": "a" }, or { "directory": "a" }"#]
     ),
     (#""fileSelectors":[§null]"#, ["error: a file selector must be an object, not null"]),
-    (#""fileSelectors":[§{}]"#, ["error: a file selector is empty: name a file or a directory in it"]),
-    (#""fileSelectors":[{§"folder":"a"}]"#, ["error: there is no key 'folder' in a file selector: take it out"]),
+    (#""fileSelectors":[§{}]"#, ["error: a file selector is empty; name a file or a directory in it"]),
+    (#""fileSelectors":[{§"folder":"a"}]"#, ["error: there is no key 'folder' in a file selector; take it out"]),
     (
       #""fileSelectors":[{§"File":"a"}]"#,
-      ["error: there is no key 'File' in a file selector: did you mean 'file', 'fileDestination' or 'fileExclusion'?"]
+      ["error: there is no key 'File' in a file selector; did you mean 'file', 'fileDestination' or 'fileExclusion'?"]
     ),
     (
       #""fileSelectors":[{§"directorySorce":"a","directoryDestination":"b"}]"#.replacing("[{§", with: "[§{§"),
       [
-        "error: 'directoryDestination' needs 'directorySource': add 'directorySource' to the same selector",
-        "error: there is no key 'directorySorce' in a file selector: did you mean 'directorySource'?",
+        "error: 'directoryDestination' needs 'directorySource'; add 'directorySource' to the same selector",
+        "error: there is no key 'directorySorce' in a file selector; did you mean 'directorySource'?",
       ]
     ),
     (
       #""fileSelectors":[{"file":"a",§"directory":"b"}]"#,
-      ["error: a file selector has 'file' and 'directory': make them two selectors"]
+      ["error: a file selector has 'file' and 'directory'; make them two selectors"]
     ),
     (
       #""fileSelectors":[{"file":"a",§"fileDestination":"b"}]"#,
-      ["error: a file selector has 'file' and 'fileDestination': make them two selectors"]
+      ["error: a file selector has 'file' and 'fileDestination'; make them two selectors"]
     ),
     (
       #""fileSelectors":[{"file":"a",§"platforms":[]}]"#,
-      ["error: there is no key 'platforms' in a file selector: take it out"]
+      ["error: there is no key 'platforms' in a file selector; take it out"]
     ),
     (
       #""fileSelectors":[§{"fileSource":"a"}]"#,
-      ["error: 'fileSource' needs 'fileDestination': add 'fileDestination' to the same selector"]
+      ["error: 'fileSource' needs 'fileDestination'; add 'fileDestination' to the same selector"]
     ),
     (
       #""fileSelectors":[§{"fileDestination":"a"}]"#,
-      ["error: 'fileDestination' needs 'fileSource': add 'fileSource' to the same selector"]
+      ["error: 'fileDestination' needs 'fileSource'; add 'fileSource' to the same selector"]
     ),
     (
       #""fileSelectors":[§{"directorySource":"a"}]"#,
-      ["error: 'directorySource' needs 'directoryDestination': add 'directoryDestination' to the same selector"]
+      ["error: 'directorySource' needs 'directoryDestination'; add 'directoryDestination' to the same selector"]
     ),
     (
       #""fileSelectors":[§{"fileSource":"a",§"directoryDestination":"b"}]"#,
       [
-        "error: 'fileSource' needs 'fileDestination': add 'fileDestination' to the same selector",
-        "error: a file selector has 'fileSource' and 'directoryDestination': make them two selectors",
+        "error: 'fileSource' needs 'fileDestination'; add 'fileDestination' to the same selector",
+        "error: a file selector has 'fileSource' and 'directoryDestination'; make them two selectors",
       ]
     ),
     (#""fileSelectors":[{"file":§1}]"#, ["error: 'file' must be a string, not a number"]),
@@ -370,109 +370,109 @@ enum ManifestTable {
     ),
     (
       #""fileSelectors":[{"file":"a","file":"b"}]"#.replacing(#","file""#, with: #",§"file""#),
-      ["error: 'file' is there twice: first in line 1, column 20: keep one of them"]
+      ["error: 'file' is there twice: first in line 1, column 20; keep one of them"]
     ),
     (
       #""fileSelectors":[{"file":§"[Path to File]"},{"directory":§"[Path to Directory]"}]"#,
       [
-        "error: '[Path to File]' is to be filled in: write your own path in its place, or take the selector out",
-        "error: '[Path to Directory]' is to be filled in: write your own path in its place, or take the selector out",
+        "error: '[Path to File]' is to be filled in; write your own path in its place, or take the selector out",
+        "error: '[Path to Directory]' is to be filled in; write your own path in its place, or take the selector out",
       ]
     ),
     (
       #""fileSelectors":§[{"fileExclusion":"*.psd"}]"#,
-      ["error: 'fileSelectors' only excludes files: add a selector of what is to be in the pack"]
+      ["error: 'fileSelectors' only excludes files; add a selector of what is to be in the pack"]
     ),
-    (#""fileSelectors":[{"filePattern":§""}]"#, ["error: a pattern has 1 to 1024 bytes"]),
+    (#""fileSelectors":[{"filePattern":§""}]"#, ["error: pattern '': the length is not in 1 to 1024 bytes"]),
     (
       #""fileSelectors":[{"filePattern":§"a["}]"#,
-      ["error: a pattern has a '[' without a ']': put a backslash before it to mean the character"]
+      ["error: pattern 'a[': a '[' lacks its ']'; write a backslash before it for the character"]
     ),
     (
       #""fileSelectors":[{"filePattern":§"a\\"}]"#,
-      ["error: a pattern does not end in a backslash: write two to mean the character"]
+      ["error: pattern 'a\\': ends in a backslash; write two for the character"]
     ),
-    (#""fileSelectors":[{"fileExclusion":§"a\u0000"},{"file":"a"}]"#, ["error: a pattern has no zero"]),
+    (#""fileSelectors":[{"fileExclusion":§"a\u0000"},{"file":"a"}]"#, ["error: pattern 'a\0': contains a NUL"]),
     (
       #""fileSelectors":[{"filePattern":§"../*.png"}]"#,
-      ["error: the pattern '../*.png' has the part '..', which no path has: write it from the source root down"]
+      ["error: pattern '../*.png': the part '..' matches no path; write it from the source root down"]
     ),
     (
       #""fileSelectors":[{"filePattern":§"./*.png"}]"#,
-      ["error: the pattern './*.png' has the part '.', which no path has: write it from the source root down"]
+      ["error: pattern './*.png': the part '.' matches no path; write it from the source root down"]
     ),
-    (#"§"file":"a""#, [#"error: there is no key 'file' here: put it into an object of the list "fileSelectors""#]),
+    (#"§"file":"a""#, [#"error: there is no key 'file' here; put it into an object of the list "fileSelectors""#]),
     (
       #"§"directory":"a""#,
-      [#"error: there is no key 'directory' here: put it into an object of the list "fileSelectors""#]
+      [#"error: there is no key 'directory' here; put it into an object of the list "fileSelectors""#]
     ),
-    (#"§"fileSelector":[]"#, ["error: there is no key 'fileSelector' here: did you mean 'fileSelectors'?"]),
+    (#"§"fileSelector":[]"#, ["error: there is no key 'fileSelector' here; did you mean 'fileSelectors'?"]),
   ]
 
   private static func longPath(_ count: Int) -> String { String(repeating: "a/", count: count - 1) + "a" }
   private static let rootRemedy = "write the path from the source root down; 'sourceRoot' can lead anywhere"
   private static let paths: [(String, [String])] = [
-    (#""fileSelectors":[{"file":§""}]"#, ["error: the path of 'file' is empty: name a file"]),
+    (#""fileSelectors":[{"file":§""}]"#, ["error: the path of 'file' is empty; name a file"]),
     (
       #""fileSelectors":[{"directory":§""}]"#,
-      ["error: the path of 'directory' is empty: write '.' for the source root"]
+      ["error: the path of 'directory' is empty; write '.' for the source root"]
     ),
     (
       #""fileSelectors":[{"directorySource":"a","directoryDestination":§""}]"#,
-      ["error: the path of 'directoryDestination' is empty: write '.' for the root of the pack"]
+      ["error: the path of 'directoryDestination' is empty; write '.' for the root of the pack"]
     ),
     (
       #""fileSelectors":[{"file":§"/etc/passwd"}]"#,
-      ["error: '/etc/passwd' is an absolute path: write it relative to the source root"]
+      ["error: '/etc/passwd' is an absolute path; write it relative to the source root"]
     ),
     (
       #""fileSelectors":[{"file":§"C:\\a"}]"#,
-      [#"error: 'C:\a' is an absolute path: write it relative to the source root"#]
+      [#"error: 'C:\a' is an absolute path; write it relative to the source root"#]
     ),
     (
       #""fileSelectors":[{"file":§"\\\\server\\a"}]"#,
-      [#"error: '\\server\a' is an absolute path: write it relative to the source root"#]
+      [#"error: '\\server\a' is an absolute path; write it relative to the source root"#]
     ),
     (
       #""fileSelectors":[{"fileSource":"a","fileDestination":§"/b"}]"#,
-      ["error: '/b' is an absolute path: write it relative to the root of the pack"]
+      ["error: '/b' is an absolute path; write it relative to the root of the pack"]
     ),
-    (#""fileSelectors":[{"file":§"../a"}]"#, ["error: '../a' has the part '..': \(rootRemedy)"]),
-    (#""fileSelectors":[{"file":§"a/../b"}]"#, ["error: 'a/../b' has the part '..': \(rootRemedy)"]),
-    (#""fileSelectors":[{"directory":§".."}]"#, ["error: '..' has the part '..': \(rootRemedy)"]),
-    (#""fileSelectors":[{"directory":§"a/../"}]"#, ["error: 'a/../' has the part '..': \(rootRemedy)"]),
-    ("\"fileSelectors\":[{\"file\":§\"../\u{301}a\"}]", ["error: '../\u{301}a' has the part '..': \(rootRemedy)"]),
+    (#""fileSelectors":[{"file":§"../a"}]"#, ["error: '../a' has the part '..'; \(rootRemedy)"]),
+    (#""fileSelectors":[{"file":§"a/../b"}]"#, ["error: 'a/../b' has the part '..'; \(rootRemedy)"]),
+    (#""fileSelectors":[{"directory":§".."}]"#, ["error: '..' has the part '..'; \(rootRemedy)"]),
+    (#""fileSelectors":[{"directory":§"a/../"}]"#, ["error: 'a/../' has the part '..'; \(rootRemedy)"]),
+    ("\"fileSelectors\":[{\"file\":§\"../\u{301}a\"}]", ["error: '../\u{301}a' has the part '..'; \(rootRemedy)"]),
     (
       #""fileSelectors":[{"fileSource":"a","fileDestination":§"../b"}]"#,
-      ["error: '../b' has the part '..': write the path from the root of the pack down; 'sourceRoot' can lead anywhere"]
+      ["error: '../b' has the part '..'; write the path from the root of the pack down; 'sourceRoot' can lead anywhere"]
     ),
     (
       #""fileSelectors":[{"directorySource":§"../s","directoryDestination":"b"}]"#,
-      ["error: '../s' has the part '..': \(rootRemedy)"]
+      ["error: '../s' has the part '..'; \(rootRemedy)"]
     ),
-    (#""fileSelectors":[{"file":§"./a"}]"#, ["error: './a' has the part '.': did you mean 'a'?"]),
-    (#""fileSelectors":[{"file":§"a//b"}]"#, ["error: 'a//b' has a part without a name: did you mean 'a/b'?"]),
-    (#""fileSelectors":[{"file":§"a/"}]"#, ["error: 'a/' has a part without a name: did you mean 'a'?"]),
+    (#""fileSelectors":[{"file":§"./a"}]"#, ["error: './a' has the part '.'; did you mean 'a'?"]),
+    (#""fileSelectors":[{"file":§"a//b"}]"#, ["error: 'a//b' has a part without a name; did you mean 'a/b'?"]),
+    (#""fileSelectors":[{"file":§"a/"}]"#, ["error: 'a/' has a part without a name; did you mean 'a'?"]),
     (#""fileSelectors":[{"file":§"."}]"#, ["error: '.' has the part '.'"]),
     (
       #""fileSelectors":[{"directory":§"."}]"#,
       [
-        #"warning: Apple's packager does not take '.' as a directory: write { "filePattern": "**" } if it is to read the manifest, too"#
+        #"warning: Apple's packager does not take '.' as a directory; write { "filePattern": "**" } if it is to read the manifest, too"#
       ]
     ),
-    (#""fileSelectors":[{"directory":§"a//"}]"#, ["error: 'a//' has a part without a name: did you mean 'a'?"]),
-    (#""fileSelectors":[{"file":§"a\u0000b"}]"#, ["error: a path holds a zero: shorten it"]),
+    (#""fileSelectors":[{"directory":§"a//"}]"#, ["error: 'a//' has a part without a name; did you mean 'a'?"]),
+    (#""fileSelectors":[{"file":§"a\u0000b"}]"#, ["error: a path holds a zero; shorten it"]),
     (
       "\"fileSelectors\":[{\"file\":§\"" + String(repeating: "a", count: 256) + "\"}]",
-      ["error: a name in a path takes more than 255 bytes: shorten it"]
+      ["error: a name in a path takes more than 255 bytes; shorten it"]
     ),
     (
       "\"fileSelectors\":[{\"file\":§\"" + longPath(2_001) + "\"}]",
-      ["error: a path has more than 2000 parts: shorten it"]
+      ["error: a path has more than 2000 parts; shorten it"]
     ),
     (
       "\"fileSelectors\":[{\"file\":§\"" + longPath(2_049) + "\"}]",
-      ["error: a path takes more than 4095 bytes: shorten it"]
+      ["error: a path takes more than 4095 bytes; shorten it"]
     ),
     ("\"fileSelectors\":[{\"file\":\"" + longPath(2_000) + "\"}]", []),
   ]
@@ -480,8 +480,8 @@ enum ManifestTable {
   /// Whole texts.
   static let texts: [(text: String, problems: [String])] = [
     ("§", ["error: there is no JSON in the text"]), ("// nothing\n§", ["error: there is no JSON in the text"]),
-    ("§[]", ["error: a manifest must be an object, not a list: 'packstore template' prints one"]),
-    ("§null", ["error: a manifest must be an object, not null: 'packstore template' prints one"]),
+    ("§[]", ["error: a manifest must be an object, not a list; 'packstore template' prints one"]),
+    ("§null", ["error: a manifest must be an object, not null; 'packstore template' prints one"]),
     (
       "§§§{}",
       [
@@ -501,11 +501,11 @@ enum ManifestTable {
     ),
     (
       #"{"assetPackID":"P","fileSelectors":[{"file":"a"},§]}"#,
-      ["error: a value is expected after a comma, not ']': take the comma out"]
+      ["error: a value is expected after a comma, not ']'; take the comma out"]
     ),
-    (#"{"assetPackID":§'P'}"#, ["error: a value is expected, not ''': write strings in double quotes"]),
+    (#"{"assetPackID":§'P'}"#, ["error: a value is expected, not '''; write strings in double quotes"]),
     (#"{§assetPackID:"P"}"#, ["error: a name in double quotes is expected, not 'a'"]),
-    ("{§/* a */}", ["error: a single '/' begins no comment: begin each of its lines with '//'"]),
+    ("{§/* a */}", ["error: a single '/' begins no comment; begin each of its lines with '//'"]),
     ("{} §{}", ["error: there is more after the end of the JSON: '{'"]),
     (
       "\u{feff}// mark\r\n{\"assetPackID\":\"P\",\"downloadPolicy\":{\"onDemand\":{}},\"fileSelectors\":[{\"file\":\"a\"}]}",
@@ -514,7 +514,7 @@ enum ManifestTable {
     (
       "{\"assetPackID\":\"P\",//\r\"downloadPolicy\":{\"onDemand\":{}},\"platforms\":[§\"é\"],\r\n\"fileSelectors\":[{\"file\":§1}]}",
       [
-        "error: there is no platform 'é': take iOS, macOS, tvOS or visionOS, or none of them for all",
+        "error: there is no platform 'é'; take iOS, macOS, tvOS or visionOS, or none of them for all",
         "error: 'file' must be a string, not a number",
       ]
     ),

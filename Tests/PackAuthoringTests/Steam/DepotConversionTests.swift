@@ -99,8 +99,8 @@ import Testing
         #""AppBuild" { "Depots" { §"7" { } } }"#,
         ["error: there is no 'FileMapping' in the script: map the files that are to be in the pack"]
       ),
-      (#"§"Depot" { }"#, [#"error: 'Depot' is no depot build script: it begins with "DepotBuild""#]),
-      (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is no depot build script: it begins with "DepotBuild""#]),
+      (#"§"Depot" { }"#, [#"error: 'Depot' is no depot build script; it begins with "DepotBuild""#]),
+      (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is no depot build script; it begins with "DepotBuild""#]),
       (
         #"§"DepotBuild" { "DepotID" "1" }"#,
         ["error: there is no 'FileMapping' in the script: map the files that are to be in the pack"]
@@ -122,15 +122,15 @@ import Testing
       (#""DepotBuild" { } §"More" { }"#, ["error: there is more after the end of the script: 'More'"]),
       (
         "\"DepotBuild\" { \"DepotID\" §\"1\n\" }",
-        ["error: a text is not closed in its line: put a double quote at its end"]
+        ["error: a text is not closed in its line; put a double quote at its end"]
       ),
-      (#""DepotBuild" { "DepotID" §"1 }"#, ["error: a text is not closed in its line: put a double quote at its end"]),
+      (#""DepotBuild" { "DepotID" §"1 }"#, ["error: a text is not closed in its line; put a double quote at its end"]),
       (
         #""DepotBuild" { "DepotID" "1" §[$WIN32] }"#,
-        ["error: conditions in brackets are not read: take it out, or take its entry out"]
+        ["error: conditions in brackets are not read; take it out, or take its entry out"]
       ),
-      ("§#include \"other.vdf\"", ["error: other scripts are not read in: put what they say in its place"]),
-      ("\"é\" §\u{0}", ["error: 'é' is no depot build script: it begins with \"DepotBuild\""]),
+      ("§#include \"other.vdf\"", ["error: other scripts are not read in; put what they say in its place"]),
+      ("\"é\" §\u{0}", ["error: 'é' is no depot build script; it begins with \"DepotBuild\""]),
       (
         String(repeating: "a{", count: 15) + "a§{" + String(repeating: "a{", count: 100_000),
         ["error: blocks are nested more than 16 deep"]
@@ -145,48 +145,48 @@ import Testing
   @Test(arguments: [
     (
       #"§"DepotIDs" "1" "FileMapping" { "LocalPath" "a" }"#,
-      ["error: there is no key 'DepotIDs' in a depot build script: did you mean 'DepotID'?"]
+      ["error: there is no key 'DepotIDs' in a depot build script; did you mean 'DepotID'?"]
     ),
     (#""FileMapping" §"*""#, ["error: 'FileMapping' must be a block, not a text"]),
-    (#"§"FileMapping" { }"#, ["error: a 'FileMapping' has no 'LocalPath': add one"]),
+    (#"§"FileMapping" { }"#, ["error: a 'FileMapping' has no 'LocalPath'; add one"]),
     (
       #""FileMapping" { §"LocalPaths" "*" "LocalPath" "a" }"#,
-      ["error: there is no key 'LocalPaths' in a 'FileMapping': did you mean 'LocalPath'?"]
+      ["error: there is no key 'LocalPaths' in a 'FileMapping'; did you mean 'LocalPath'?"]
     ),
-    (#""FileMapping" { "LocalPath" "a" §"localpath" "b" }"#, ["error: 'localpath' is there twice: keep one of them"]),
+    (#""FileMapping" { "LocalPath" "a" §"localpath" "b" }"#, ["error: 'localpath' is there twice; keep one of them"]),
     (
       #""FileMapping" { "LocalPath" §{ } }"#.replacing("§", with: "§").replacing(
         #""FileMapping" {"#, with: #"§"FileMapping" {"#),
-      ["error: a 'FileMapping' has no 'LocalPath': add one", "error: 'LocalPath' must be a text, not a block"]
+      ["error: a 'FileMapping' has no 'LocalPath'; add one", "error: 'LocalPath' must be a text, not a block"]
     ),
     (#""FileMapping" { "LocalPath" "*" "Recursive" §"yes" }"#, ["error: 'Recursive' must be 0 or 1"]),
     (
       #""FileMapping" { "LocalPath" §"C:\a\*" }"#,
-      [#"error: 'C:\a\*' is an absolute path: write it relative to 'ContentRoot'"#]
+      [#"error: 'C:\a\*' is an absolute path; write it relative to 'ContentRoot'"#]
     ),
     (
       #""FileMapping" { "LocalPath" §"..\a" }"#,
-      [#"error: '..\a' has the part '..': write it relative to 'ContentRoot'"#]
+      [#"error: '..\a' has the part '..'; write it relative to 'ContentRoot'"#]
     ),
     (
       #""FileMapping" { "LocalPath" "a" "DepotPath" §"../b" }"#,
-      ["error: '../b' has the part '..': write it relative to 'ContentRoot'"]
+      ["error: '../b' has the part '..'; write it relative to 'ContentRoot'"]
     ),
     (
       #"§"FileMapping" { "LocalPath" "a*/b" }"#,
-      ["error: a wildcard in a folder's name cannot be mapped: map each folder"]
+      ["error: a wildcard in a folder's name cannot be mapped; map each folder"]
     ),
     (
       #"§"FileMapping" { "LocalPath" "*.txt" "DepotPath" "docs" "Recursive" "1" }"#,
       [
-        "error: files that match a wildcard cannot be put elsewhere by a manifest: map the whole folder, or file by file"
+        "error: files that match a wildcard cannot be put elsewhere by a manifest; map the whole folder, or file by file"
       ]
     ),
     (
       #"§"FileMapping" { "LocalPath" "a" "DepotPath" "b" }"#,
-      ["warning: 'b' is taken for the file's path in the pack: end 'DepotPath' with a slash if it is a folder"]
+      ["warning: 'b' is taken for the file's path in the pack; end 'DepotPath' with a slash if it is a folder"]
     ),
-    (#""FileMapping" { "LocalPath" "a" } "FileExclusion" §"" "#, ["error: 'FileExclusion' names nothing: take it out"]),
+    (#""FileMapping" { "LocalPath" "a" } "FileExclusion" §"" "#, ["error: 'FileExclusion' names nothing; take it out"]),
     (
       #""FileMapping" { "LocalPath" "a" } "FileExclusion" §{ }"#, ["error: 'FileExclusion' must be a text, not a block"]
     ),
@@ -268,6 +268,6 @@ import Testing
     let marked = MarkedText(#""DepotBuild" { "DepotID" §"x1" "FileMapping" { "LocalPath" "a" } }"#)
     #expect(
       convert(marked.text).problems.map(\.description)
-        == marked.descriptions(["error: 'x1' is no number of a depot: write its digits"]))
+        == marked.descriptions(["error: 'x1' is no number of a depot; write its digits"]))
   }
 }

@@ -1,0 +1,95 @@
+import CPackStore
+
+extension PackStoreError {
+  /// The kind of an error, grouped by whose fault it is: 100 the caller's, 200 the machine's, 300 the file's.
+  public struct Code: RawRepresentable, Hashable, Codable, Sendable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    init(_ status: pks_status) { rawValue = UInt32(status.rawValue) }
+
+    /// A parameter makes no sense.
+    public static let invalidArgument = Self(PKS_INVALID_ARGUMENT)
+    /// No such asset, folder, pack or version.
+    public static let notFound = Self(PKS_NOT_FOUND)
+    /// The directory exists and holds something else, or there is none.
+    public static let notAStore = Self(PKS_NOT_A_STORE)
+    /// A link or folder where a file is needed, or the reverse.
+    public static let wrongKind = Self(PKS_WRONG_KIND)
+    /// The store was opened for reading only.
+    public static let readOnly = Self(PKS_READ_ONLY)
+    /// Another writer holds the lock and the caller would not wait.
+    public static let busy = Self(PKS_BUSY)
+    /// The folder holds what cannot be stored; ``PackStoreError/notices`` lists it.
+    public static let refused = Self(PKS_REFUSED)
+    /// A file of the folder shrank, grew or vanished while it was read.
+    public static let sourceChanged = Self(PKS_SOURCE_CHANGED)
+    /// What is to be made is there already: a pack version with other content, or a file where an asset is extracted.
+    public static let exists = Self(PKS_EXISTS)
+    /// The asset cannot be borrowed: it is compressed or lies in pieces.
+    public static let notContiguous = Self(PKS_NOT_CONTIGUOUS)
+    /// Another writer changed the same pack meanwhile: stage it again.
+    public static let conflict = Self(PKS_CONFLICT)
+    /// The pack is held at its current version since a rollback.
+    public static let held = Self(PKS_HELD)
+    /// This process was forked after the store was opened.
+    public static let forked = Self(PKS_FORKED)
+    /// Paths of the pack were chosen to make look-ups slow: it was not added.
+    public static let hostileNames = Self(PKS_HOSTILE_NAMES)
+    /// A version has more chunks and extents than allowed: few bytes of metadata can describe billions of them.
+    public static let tooManyRows = Self(PKS_TOO_MANY_ROWS)
+
+    /// The pack is of another origin than what is to change it.
+    public static let otherOrigin = Self(PKS_OTHER_ORIGIN)
+    /// A lower version than was accepted before, or one that its publisher took back.
+    public static let downgrade = Self(PKS_DOWNGRADE)
+    /// A root that is older than what was accepted before: no alarm, and nothing to do.
+    public static let stale = Self(PKS_STALE)
+    /// The store is a site's: only publications change it.
+    public static let isSite = Self(PKS_IS_SITE)
+
+    /// There is no memory left.
+    public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
+    /// A system call failed; ``PackStoreError/systemError`` says why.
+    public static let ioError = Self(PKS_IO_ERROR)
+    /// The disk is full.
+    public static let noSpace = Self(PKS_NO_SPACE)
+
+    /// Bytes on disk are not what was written.
+    public static let corrupt = Self(PKS_CORRUPT)
+    /// Written by a later version of this library.
+    public static let newerFormat = Self(PKS_NEWER_FORMAT)
+    /// Written in another draft of format 0. Nothing is damaged; the version of PackStore that wrote it reads it.
+    public static let otherDraft = Self(PKS_OTHER_DRAFT)
+    /// Data that may vanish is gone: ``PackStoreError/missingByteCount``. Other assets are not concerned.
+    public static let purged = Self(PKS_PURGED)
+    /// What came from a site or an archive is not signed, not by a key that is trusted, expired, or older than what was
+    /// seen before; or a secret key is open to others.
+    public static let untrusted = Self(PKS_UNTRUSTED)
+  }
+}
+
+extension PackStoreError.Code {
+  /// The codes of this version of the library as an enumeration, for a `switch` that the compiler checks. A later core
+  /// may report others.
+  package enum Known: UInt32, CaseIterable, Sendable {
+    case invalidArgument = 100
+    case notFound, notAStore, wrongKind, readOnly
+    case busy = 106
+    case refused, sourceChanged, exists, notContiguous, conflict, held, forked, hostileNames, isSite, tooManyRows
+    case otherOrigin = 120
+    case downgrade, stale
+    case outOfMemory = 200
+    case ioError, noSpace
+    case corrupt = 300
+    case newerFormat, purged, untrusted, otherDraft
+  }
+
+  package var known: Known? { Known(rawValue: rawValue) }
+}
+
+extension PackStoreError.Code: CustomStringConvertible {
+  /// A short name, such as `corrupt`.
+  public var description: String { String(cString: pks_status_name(pks_status(rawValue: rawValue))) }
+}
