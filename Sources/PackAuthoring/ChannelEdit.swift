@@ -46,12 +46,21 @@ struct ChannelEdit {
         case .asBefore: try before.map(\.appVersions) ?? snapshot.attributes(of: kept).appVersions
         }
       let offer = ChannelPlan.Offer(number: version, share: share.tenThousandths, appVersions: range)
+      if !options.takesBack, let higher = change[channel]?.plan.higherOffer(than: offer, of: pack) {
+        throw stepsBack(pack, version, from: higher.number)
+      }
       try change.edit(channel) { plan in
         try plan.offer(offer, of: pack) { try snapshot.platforms(of: pack, $0) }
       }
     }
     result.updates = updates
     return result
+  }
+
+  private func stepsBack(_ pack: PackID, _ version: UInt64, from higher: UInt64) -> PackStoreError {
+    PackStoreError(
+      .invalidArgument, "\(pack)@\(version) is lower than version \(higher), which the channel '\(channel)' offers",
+      about: .pack(pack), detail: .stepBack, remedy: "to take version \(higher) back from devices, set the option takesBack")
   }
 
   func demote(_ pack: PackID, _ version: UInt64) throws -> Site.ChannelResult {

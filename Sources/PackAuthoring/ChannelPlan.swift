@@ -51,6 +51,13 @@ struct ChannelPlan: Hashable {
     offers(of: pack).map(\.withoutContent) == other.offers(of: pack).map(\.withoutContent)
   }
 
+  /// A higher version that is offered to devices that a new offer is for as well.
+  func higherOffer(than offer: Offer, of pack: PackID) -> Offer? {
+    offers(of: pack).first { other in
+      other.number > offer.number && AppVersionRange.overlap(other.appVersions, offer.appVersions)
+    }
+  }
+
   // MARK: - Changes
 
   /// Offers a version.

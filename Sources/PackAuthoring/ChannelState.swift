@@ -21,8 +21,11 @@ struct ChannelState {
   /// The key may sign it. Others stay as they are.
   let isOwn: Bool
 
-  /// The number of the root, if it was signed under the serial of the key: a number dies with the key that gave it.
+  /// The sequence number of the root; `nil` if the key revokes the delegation that signed the root.
   private var countedSequence: UInt64?
+
+  /// Whether the key revokes the delegation that signed the root: then the root's epochs and highest numbers do not count.
+  private(set) var isRevoked = false
 
   /// The key signs by another word than that by which the root is signed: that is news to clients.
   private(set) var hasNewAuthority = false
@@ -43,7 +46,8 @@ struct ChannelState {
     guard let signed, let key, isOwn else { return }
     let next = try key.authority(for: signed.root.product)
     hasNewAuthority = !(signed.authority?.saysTheSame(as: next) ?? false)
-    countedSequence = signed.authority?.delegation.serial == next.delegation.serial ? signed.root.sequence : nil
+    isRevoked = signed.authority.map { $0.delegation.serial < next.delegation.revokedBelow } ?? false
+    countedSequence = isRevoked ? nil : signed.root.sequence
   }
 
   /// Whether it is to be as a root says.
@@ -60,6 +64,7 @@ struct ChannelState {
     root = next
     countedSequence = next.sequence
     hasNewAuthority = false
+    isRevoked = false
     self.byteCount = byteCount
     self.files = files
   }

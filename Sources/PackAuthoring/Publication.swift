@@ -225,7 +225,8 @@ struct Publication {
     let extra = extraPacks(beside: source, in: change)
     let pruned = try packsToPrune(among: extra, in: change)
     var transaction = try change.makeTransaction()
-    let staged = try source.stage(restoring: change.missing, in: &transaction)
+    let staged = try source.stage(
+      restoring: change.missing, above: change.highestNumbers, in: &transaction)
     try checkNumbers(of: staged)
     let kept = try KeptVersions(of: staged.packs, in: transaction)
     offer(staged.published.map(\.version), among: kept, in: &change)
@@ -298,7 +299,8 @@ struct Publication {
   /// Brings what is wanted to the site's store, and before it what the store has lost.
   private func stage(_ source: any PublicationSource, in change: inout SiteChange) throws -> StagedVersions {
     var transaction = try change.makeTransaction()
-    let staged = try source.stage(restoring: change.missing, in: &transaction)
+    let staged = try source.stage(
+      restoring: change.missing, above: change.highestNumbers, in: &transaction)
     try checkNumbers(of: staged)
     try change.commit(transaction)
     return staged

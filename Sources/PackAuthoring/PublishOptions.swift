@@ -76,6 +76,9 @@ extension Site {
     /// With ``prunes``: the largest share of the channel's packs that may go, in percent; more is `refused`.
     public var prunedPercentLimit = 50
 
+    /// Allows a promotion of a lower version than the channel offers to the same apps, which takes the higher one back from devices.
+    public var takesBack = false
+
     /// Waits while another process publishes to the site; otherwise that is `busy`.
     public var waitsForOthers = true
 

@@ -59,7 +59,7 @@ extension Site {
         error.specificRemedy = "use the key that signed the site last, or delegate to this one again"
         throw error
       }
-      let renewed = change.renewedRoots
+      let renewed = try change.renewedRoots()
       if !isDryRun { try change.renew() }
       return RefreshResult(
         channels: renewed.map {

@@ -193,6 +193,13 @@ struct SiteChange {
     files.values.clampedSum().addingClamped(channels.values.map(\.byteCount).clampedSum())
   }
 
+  /// The highest number that any channel ever offered of each pack.
+  var highestNumbers: [PackID: UInt64] {
+    roots.values.reduce(into: [:]) { all, root in
+      all.merge(root.highest.mapValues(\.number)) { max($0, $1) }
+    }
+  }
+
   /// Whether some channel is to offer a version, also one that the key may not sign.
   func offers(_ number: UInt64, of pack: PackID) -> Bool {
     channels.values.contains { $0.plan.offers(number, of: pack) }
@@ -376,20 +383,24 @@ struct SiteChange {
     return last > now.addingClamped(SiteRoot.clockTolerance) ? now : max(now, last)
   }
 
-  /// The roots of all channels that the key may sign, with new dates and numbers, and their ends put off.
-  var renewedRoots: [SiteRoot] {
-    channelStates.filter(\.isOwn).compactMap { state in
+  /// Returns the roots of all channels that the key may sign, with new dates, sequence numbers and expiry times.
+  func renewedRoots() throws -> [SiteRoot] {
+    let snapshot = try store.makeSnapshot()
+    return try channelStates.filter(\.isOwn).compactMap { state in
       guard var next = state.root else { return nil }
       next.sequence = state.nextSequence(at: madeAt(state))
       next.expiresAfter = expiresAfter(state)
       next.madeAt = madeAt(state)
+      if state.isRevoked {
+        (next.packs, next.highest) = try epochs(of: state, next.sequence, in: snapshot).stamp(next.packs)
+      }
       return next
     }
   }
 
   /// Signs them.
   mutating func renew() throws {
-    for next in renewedRoots { try write(next, files: channels[next.channel]?.files ?? [:]) }
+    for next in try renewedRoots() { try write(next, files: channels[next.channel]?.files ?? [:]) }
   }
 
   /// Writes roots that describe a generation of the store, unless there are such, and retires what they lead to no more.
@@ -412,7 +423,9 @@ struct SiteChange {
     known = description.known
     newFileByteCount = newFileByteCount.addingClamped(description.newByteCount)
     try folder.syncNames()
-    for (channel, contents) in contents { try update(channel, contents, description.files, renews: renews) }
+    for (channel, contents) in contents {
+      try update(channel, contents, description.files, in: snapshot, renews: renews)
+    }
     try keep(description.files)
   }
 
@@ -421,12 +434,13 @@ struct SiteChange {
 
   /// Replaces the root of a channel, unless it says this already.
   private mutating func update(
-    _ channel: SiteChannel, _ contents: SiteDescription.Contents, _ kept: [SitePath: UInt64], renews: Bool
+    _ channel: SiteChannel, _ contents: SiteDescription.Contents, _ kept: [SitePath: UInt64], in snapshot: Snapshot,
+    renews: Bool
   ) throws {
     guard let state = channels[channel] else { return }
     let renews = renews && channel == target
     let root = state.root
-    let next = makeRoot(of: state, contents, renews: renews || root == nil)
+    let next = try makeRoot(of: state, contents, in: snapshot, renews: renews || root == nil)
     let isDue = renews && next.expiresAfter != nil && root?.madeAt != next.madeAt
     let isAhead = (root?.madeAt ?? 0) > next.madeAt
     // A new word of the root key is news to clients, though nothing else is.
@@ -441,15 +455,26 @@ struct SiteChange {
 
   /// - Parameter renews: with the expiry and the language of the options.
   private func makeRoot(
-    of state: ChannelState, _ contents: SiteDescription.Contents, renews: Bool
-  ) -> SiteRoot {
-    let madeAt = madeAt(state)
+    of state: ChannelState, _ contents: SiteDescription.Contents, in snapshot: Snapshot, renews: Bool
+  ) throws -> SiteRoot {
+    let madeAt = madeAt(state), sequence = state.nextSequence(at: madeAt)
+    let (packs, highest) = try epochs(of: state, sequence, in: snapshot).stamp(contents.packs)
     return SiteRoot(
-      sequence: state.nextSequence(at: madeAt), madeAt: madeAt,
+      sequence: sequence, madeAt: madeAt,
       expiresAfter: renews ? expiresAfter(state) : state.root?.expiresAfter, site: siteID, product: product,
       channel: state.channel, isClosed: state.isClosed,
       primaryLanguage: (renews ? options.primaryLanguage : nil) ?? (state.root ?? model)?.primaryLanguage,
-      sheets: contents.sheets, packs: contents.packs)
+      sheets: contents.sheets, packs: packs, highest: highest)
+  }
+
+  private func epochs(of state: ChannelState, _ sequence: UInt64, in snapshot: Snapshot) throws -> OfferEpochs {
+    let isUnknown = state.isRevoked || (state.root == nil && isMadeAgain(state))
+    let known = isUnknown ? snapshot.packs.map { ($0.id, $0.highestVersion) } : []
+    return OfferEpochs(
+      current: state.isRevoked ? nil : state.root, known: Dictionary(uniqueKeysWithValues: known), sequence: sequence
+    ) { pack, number in
+      snapshot.version(number, of: pack).flatMap { version in try? snapshot.attributes(of: version).platforms }
+    }
   }
 
   private var product: Store.Product {
@@ -552,7 +577,7 @@ struct SiteChange {
   /// site which has none has lost it.
   private mutating func writeFirstRoot() throws {
     for state in channelStates where state.isOwn {
-      try write(makeRoot(of: state, .init(), renews: true), files: [:])
+      try write(makeRoot(of: state, .init(), in: store.makeSnapshot(), renews: true), files: [:])
     }
   }
 

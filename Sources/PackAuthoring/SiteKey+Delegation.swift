@@ -13,12 +13,18 @@ extension SiteKey {
     /// For how long it may sign from now on; nil: without end.
     public var validity: Duration?
 
+    /// Whether the root key revokes all its earlier delegations, because a release key was stolen: then versions that clients
+    /// accepted under earlier delegations, and the numbers that the thief used, bind no client.
+    public var revokesEarlier: Bool
+
     public init(
-      product: Store.Product? = nil, channels: [SiteChannel]? = nil, validity: Duration? = standardValidity
+      product: Store.Product? = nil, channels: [SiteChannel]? = nil, validity: Duration? = standardValidity,
+      revokesEarlier: Bool = false
     ) {
       self.product = product
       self.channels = channels
       self.validity = validity
+      self.revokesEarlier = revokesEarlier
     }
 
     /// 400 days: a year, and time to remember.
@@ -86,14 +92,15 @@ extension SiteKey {
     guard serial <= PackVersion.lastNumber else {
       throw PackStoreError(.invalidArgument, "the root key has used up its serial numbers", file: rootFile.string)
     }
+    let revoked = [before?.revokedBelow, root.revokedBelow].compactMap { $0 }.max() ?? 0
     let next = try key.delegated(
-      by: root, serial: serial, madeAt: now,
+      by: root, serial: serial, revokedBelow: options.revokesEarlier ? serial : revoked, madeAt: now,
       endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
       product: options.product ?? before?.product ?? .standard, channels: options.channels ?? before?.channels ?? [])
     guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
     var isNoted = false
     if !isDryRun {
-      isNoted = try note(delegation.serial, of: root, in: rootFile)
+      isNoted = try note(delegation, of: root, in: rootFile)
       // A file that came meanwhile is another's.
       try isNew ? next.write(to: file) : next.replace(file)
     }
@@ -103,12 +110,12 @@ extension SiteKey {
       endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)), isNoted: isNoted)
   }
 
-  /// Notes a serial before anything is signed under it: one that is then not used does no harm.
+  /// Records a delegation's serials before anything is signed under it. A recorded serial that is not used does no harm.
   ///
   /// - Returns: false where the file cannot be written, such as on read-only media.
-  private static func note(_ serial: UInt64, of root: SiteKey, in file: FilePath) throws -> Bool {
+  private static func note(_ delegation: KeyDelegation, of root: SiteKey, in file: FilePath) throws -> Bool {
     do {
-      try root.noting(serial).replace(file)
+      try root.noting(delegation.serial, revokedBelow: delegation.revokedBelow).replace(file)
       return true
     } catch let error as PackStoreError {
       guard let cause = error.systemError,

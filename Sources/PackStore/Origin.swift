@@ -106,8 +106,16 @@ package struct Provenance: Hashable, Sendable {
   package var statement: Statement
   /// The serial of the delegation that authorizes the signature; 0 if the file is unsigned.
   package var serial: UInt64
-  /// The sequence number of the file. Under one serial, a publisher only raises it.
+  /// Serials below this one are revoked: versions that were accepted under them bind the store no longer. 0 if none is.
+  package var revokedBelow: UInt64 = 0
+  /// The sequence number of the file. A publisher only raises it.
   package var sequence: UInt64
+  /// The epoch of a root's offer; 0 for other files.
+  package var epoch: UInt64 = 0
+  /// The highest number that the root's channel ever offered of the pack; 0 for other files.
+  package var highest: UInt64 = 0
+  /// A number that the root offers with the installed catalog, but not to the client's app version or platform; `nil` if none.
+  package var excluded: UInt64?
   /// Whether to adopt the pack if it has another origin.
   package var adopts = false
   /// Whether to accept a version below the last accepted one.
@@ -139,7 +147,11 @@ package struct Provenance: Hashable, Sendable {
       case .own: PKS_STATEMENT_NONE
       }
     provenance.serial = serial
+    provenance.revoked_below = revokedBelow
     provenance.sequence = sequence
+    provenance.epoch = epoch
+    provenance.highest = highest
+    provenance.excluded = excluded ?? 0
     provenance.adopt = adopts
     provenance.downgrade = allowsDowngrade
     return provenance

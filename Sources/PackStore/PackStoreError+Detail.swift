@@ -76,6 +76,8 @@ extension PackStoreError {
     public static let withdrawn = Self(rawValue: "withdrawn")
     /// With `downgrade`: the root is signed by a key that its publisher replaced.
     public static let replacedKey = Self(rawValue: "replaced_key")
+    /// With `downgrade`: the root repeats a state from before the publisher took something back.
+    public static let olderState = Self(rawValue: "older_state")
 
     /// With `ioError`: the file system has no locks, which writers need.
     public static let noLocks = Self(rawValue: "no_locks")
@@ -86,6 +88,8 @@ extension PackStoreError {
     package static let damagedRoot = Self(rawValue: "damaged_root")
     /// With `invalidArgument`: a site's root is lost, and with it the product and the expiry.
     package static let lostRoot = Self(rawValue: "lost_root")
+    /// With `invalidArgument`: a version is lower than a version that the channel offers.
+    package static let stepBack = Self(rawValue: "step_back")
   }
 }
 

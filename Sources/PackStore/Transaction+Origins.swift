@@ -34,6 +34,15 @@ extension Transaction {
     try check { pks_txn_restart_origin(pointer, &core, $0) }
   }
 
+  /// Checks whether a signed file may make a version the current one of a pack, before anything of it is transferred. If the version
+  /// is current already and the file's epoch is above the recorded one, stages that the epoch is recorded.
+  ///
+  /// - Throws: `otherOrigin`, `downgrade`, `stale`.
+  package borrowing func accept(_ version: UInt64, of pack: PackID, by provenance: Provenance) throws {
+    var core = provenance.core
+    try check { pks_txn_accept_offer(pointer, pack.name, version, &core, $0) }
+  }
+
   /// Stages that an origin is forgotten, with the versions that were accepted last from it.
   ///
   /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one,

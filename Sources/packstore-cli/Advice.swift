@@ -26,6 +26,7 @@ extension PackStoreError {
     case .lostRoot:
       "state the product and the expiry again, with '--product NAME' and '--expires DAYS' or '--no-expires' of"
         + " 'packstore publish' or 'packstore repair'"
+    case .stepBack: "add '--back' to take the higher version back from devices"
     default: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
     }
   }

@@ -9,11 +9,13 @@ struct Delegate: ParsableCommand {
     discussion: """
       Clients identify a publisher by the root key. It authorizes a release key for a product, for channels, and \
       until a date, so that the root key need not be on the machine that publishes. Run the command again to extend \
-      that date, and with a new file to replace a lost or stolen release key: clients refuse the old key as soon as \
-      they have seen a root signed by the new one.
+      that date, and with a new file to replace a lost release key: clients refuse the old key as soon as they have \
+      seen a root signed by the new one. If the old key was stolen, add '--revoke': then clients also ignore the \
+      version numbers that it signed.
 
         packstore keygen root.key
         packstore delegate root.key release.key
+        packstore delegate root.key new.key --revoke
         packstore publish Packs public/packs --key release.key
 
       A new release key is for all channels and the product 'default', unless options name others. Later, omitted \
@@ -44,6 +46,9 @@ struct Delegate: ParsableCommand {
   @Flag(help: "Make the key valid without end.")
   var noEnd = false
 
+  @Flag(help: "Revoke all earlier authorizations of the root key, because a release key was stolen.")
+  var revoke = false
+
   @Flag(help: "Report the authorization without writing it.")
   var dryRun = false
 
@@ -62,7 +67,7 @@ struct Delegate: ParsableCommand {
     try clock.require(quiet: report.quiet)
     let options = SiteKey.DelegationOptions(
       product: product.product, channels: allChannels ? [] : channels.isEmpty ? nil : channels,
-      validity: noEnd ? nil : .seconds(days * 86_400))
+      validity: noEnd ? nil : .seconds(days * 86_400), revokesEarlier: revoke)
     let result = try namingKeyFaults {
       try SiteKey.delegate(to: FilePath(releaseKey), by: FilePath(rootKey), options: options, isDryRun: dryRun)
     }

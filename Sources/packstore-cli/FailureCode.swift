@@ -59,6 +59,8 @@ enum FailureCode: String, CaseIterable, Encodable {
   case fromTheFuture = "from_the_future"
   case tooOld = "too_old"
   case expired
+  /// The publisher of a site signed an older state again.
+  case publisherOutOfDate = "publisher_out_of_date"
   /// The secret key that has to sign is not there.
   case noKey = "no_key"
 }
@@ -68,7 +70,7 @@ extension FailureCode {
   var canRetry: Bool {
     switch self {
     case .busy, .conflict, .sourceChanged, .stale, .outOfMemory, .unreachable, .badResponse, .siteChanged, .siteCorrupt,
-      .tooOld, .cancelled:
+      .tooOld, .publisherOutOfDate, .cancelled:
       true
     case .failed, .usage, .invalidArgument, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .exists,
       .notContiguous, .held, .forked, .hostileNames, .tooManyRows, .isSite, .otherOrigin, .downgrade, .ioError,

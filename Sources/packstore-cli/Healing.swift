@@ -96,6 +96,7 @@ struct Healing {
       var options = Store.PullOptions(waitsForWriters: waits)
       options.authorization = try authorizations.authorization(for: place)
       options.wantedVersion = .init(number: version.number, isHeld: holds)
+      options.allowsDowngrade = true  // the user chose the version
       let result = try await store.pull(from: place, packs: [version.pack], options: options) {
         bar.update(Progress($0))
       }
@@ -123,6 +124,7 @@ private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, 
   case .stale: reason = "what the site says is older than what was pulled before, and nothing was fetched"
   case .held: reason = "the site has other content as \(version), and the pack is held"
   case .reusedNumber: reason = "the site has other content as \(version)"
+  case .publisherOutOfDate: reason = "the site's publisher signed an older state again, and nothing was fetched"
   default: reason = "\(result.channel.map { "the channel '\($0)'" } ?? "the archive") has no pack '\(version.pack)'"
   }
   var error = DeliveryError(.noPack, reason, at: place)

@@ -24,7 +24,7 @@ extension FailureCode {
     switch self {
     case .failed, .notFound, .notAStore, .wrongKind, .readOnly, .refused, .sourceChanged, .exists, .notContiguous,
       .held, .forked, .hostileNames, .tooManyRows, .isSite, .outOfMemory, .ioError, .newerFormat, .otherDraft, .inUse,
-      .noPack, .closedChannel, .noHTTP:
+      .noPack, .closedChannel, .noHTTP, .publisherOutOfDate:
       .failed
     case .usage, .invalidArgument, .invalidLocation: .usage
     case .noSite, .unreachable, .denied, .badResponse, .siteChanged: .network

@@ -11,15 +11,16 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       The site must already have the version, published to another channel or with 'packstore publish --no-offer'. \
       Signs one small file and copies nothing. A channel that does not exist is created.
 
-      Without '--share', the version is for all devices and replaces the offers to the same app versions; promoting \
-      an older version takes a newer one back. With '--share', other devices keep their current offer. Increasing the \
-      share only adds devices; 0% halts a release, and devices that have the version keep it. Replaced offers do not \
-      return automatically; promote that version first.
+      Without '--share', the version is for all devices and replaces the offers to the same app versions. A version \
+      lower than one that the channel offers to the same apps takes the higher one back from devices, and requires \
+      '--back'. With '--share', other devices keep their current offer. Increasing the share only adds devices; 0% \
+      halts a release, and devices that have the version keep it. Replaced offers do not return automatically; \
+      promote that version first.
 
         packstore promote public/packs Tutorial@4 --channel beta
         packstore promote public/packs Tutorial@4 --share 5%
         packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
-        packstore promote public/packs Tutorial@3
+        packstore promote public/packs Tutorial@3 --back
       """
   )
 
@@ -45,6 +46,9 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     transform: parseShare)
   var share = DeviceShare.all
 
+  @Flag(help: "Allow a lower version than the channel offers: it takes the higher one back from devices.")
+  var back = false
+
   @OptionGroup var edit: ChannelEditOptions
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -56,8 +60,11 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func run() async throws {
     let channel = try editedChannel(channel, or: to, "--to")
     let pack = target.version.pack, appVersions = appVersions ?? .asBefore, share = share
+    let takesBack = back
     try await edit.run(on: target, report) { site, number, key, options, isDryRun in
-      try await site.promote(
+      var options = options
+      options.takesBack = takesBack
+      return try await site.promote(
         pack, version: number, to: channel, appVersions: appVersions, share: share, signedBy: key, options: options,
         isDryRun: isDryRun)
     }

@@ -177,7 +177,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.lines(result.lines(duration, isDryRun: dryRun))
     }
     try output.flush()
-    if let failure = result.reusedNumberFailure(store: store.store, site: site) { throw failure }
+    if let failure = result.skippedPackFailure(store: store.store, site: site) { throw failure }
     let strangers = result.packs.filter { $0.outcome == .otherOrigin }.map(\.pack)
     if let first = strangers.first {
       let names = strangers.map { "'\($0)'" }.joined(separator: ", ")

@@ -5,7 +5,7 @@ extension Store.PullResult.Pack {
   /// What became of it, for people; nothing where a warning says so.
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
-    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber: return []
+    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate: return []
     case .unchanged: return ["\(pack) is at version \(from ?? 0) already"]
     case .updated, .healed: break
     }
@@ -76,12 +76,25 @@ extension Store.PullResult {
 }
 
 extension Store.PullResult {
-  /// The failure to report after the other packs were updated; `nil` if no version number was reused.
+  /// The failure to report after the other packs were updated; `nil` if no pack was skipped because of its publisher.
   ///
   /// - Parameters:
   ///   - store: the name of the store.
   ///   - site: the location of the site.
-  func reusedNumberFailure(store: String, site: String) -> Failure? {
+  func skippedPackFailure(store: String, site: String) -> Failure? {
+    reusedNumberFailure(store: store, site: site) ?? outOfDateFailure(store: store)
+  }
+
+  private func outOfDateFailure(store: String) -> Failure? {
+    let skipped = packs.filter { $0.outcome == .publisherOutOfDate }
+    guard let first = skipped.first else { return nil }
+    let names = skipped.map { "\($0.pack)@\($0.to ?? 0)" }.joined(separator: ", ")
+    return Failure(
+      .publisherOutOfDate, "\(names): the publisher signed an older state than '\(escaped(store))' has; not updated",
+      remedy: "ask the publisher to publish again from the newest state of the site", pack: first.pack)
+  }
+
+  private func reusedNumberFailure(store: String, site: String) -> Failure? {
     let refused = packs.filter { $0.outcome == .reusedNumber }
     guard let first = refused.first else { return nil }
     let names = refused.map { "\($0.pack)@\($0.to ?? 0)" }.joined(separator: ", ")
@@ -103,7 +116,7 @@ extension Store.PullResult.Pack {
     case .absent: "the site has no pack \(pack) any more; it was left as it is: 'packstore remove' frees it"
     case .purged:
       "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was left as it is: name it, or say '--refetch'"
-    case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber: nil
+    case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber, .publisherOutOfDate: nil
     }
   }
 }
@@ -115,6 +128,7 @@ extension Store.PullResult.Pack.Outcome {
     case .otherOrigin: "other_origin"
     case .notOffered: "not_offered"
     case .reusedNumber: "reused_number"
+    case .publisherOutOfDate: "publisher_out_of_date"
     default: rawValue
     }
   }

@@ -65,7 +65,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     if let first = failures.first { throw first.error }
     for update in updated {
-      let failure = update.result.reusedNumberFailure(store: self.store.store, site: update.site.location)
+      let failure = update.result.skippedPackFailure(store: self.store.store, site: update.site.location)
       if let failure { throw failure }
     }
   }

@@ -171,7 +171,10 @@ import Testing
     try publish(1)
     try publish(2)
     #expect(try pull("a") == 2)
-    try change("promote", 1)
+    let refused = try playground.packstore("promote", "site", "P@1", "--key", "site.key")
+    #expect(refused.status == 2 && refused.errors.contains("--back"), "\(refused.errors)")
+    #expect(try offers() == ["2 100%"])
+    try change("promote", 1, "--back")
     #expect(try pull("a") == 1 && offers() == ["1 100%"])
     try change("promote", 2)
     #expect(try pull("a") == 2)
@@ -194,7 +197,7 @@ import Testing
     // The same version on both: what was accepted on the one does not count on the other.
     try change("promote", 3)
     #expect(try pull("a", "--channel", "live") == 3)
-    try change("promote", 2)
+    try change("promote", 2, "--back")
     #expect(try pull("a") == 2)
   }
 

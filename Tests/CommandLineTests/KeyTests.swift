@@ -81,7 +81,7 @@ import Testing
     #expect(try pull().status == 0)
     #expect(try file() == "stolen")
 
-    try playground.succeed("delegate", "root.key", "new.key")
+    try playground.succeed("delegate", "root.key", "new.key", "--revoke")
     _ = try playground.shell("mv site stolen && mv good site")
     try add("two")
     try publish(key: "new.key")

@@ -21,7 +21,7 @@ import Testing
     try playground.succeed("add", "store", "other", "--pack", "Q", "-q")
     try playground.succeed("publish", "store", "site", "P@1", "Q", "--key", "key", "-q")
     try playground.succeed("publish", "store", "site", "P@2", "--key", "key", "-q")
-    try playground.succeed("promote", "site", "P@1", "--key", "key", "-q")
+    try playground.succeed("promote", "site", "P@1", "--back", "--key", "key", "-q")
     try playground.succeed("promote", "site", "P@2", "--share", "50%", "--key", "key", "-q")
     try playground.succeed("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
     try playground.succeed("delta", "store", "P@1", "P@2", "-o", "P.delta", "--key", "key", "-q")

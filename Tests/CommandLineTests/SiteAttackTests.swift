@@ -74,6 +74,7 @@ import Testing
   private func serveForged(by key: String = "release.key", _ change: (inout SiteRoot) -> Void) throws {
     var root = try SignedSiteRoot(decoding: playground.read("web/site/root"), file: "root").root
     change(&root)
+    root.highest.merge(SiteRoot.highest(of: root.packs)) { .init(number: max($0.number, $1.number), epoch: $0.epoch) }
     try playground.write(root.encode(signedBy: secret(key)), to: "web/site/root")
   }
 
@@ -84,7 +85,7 @@ import Testing
     try #require(word.count == other.count)
     let place = try #require(bytes.indices.last { bytes[$0...].starts(with: word) })
     bytes.replaceSubrange(place..<(place + word.count), with: other)
-    try playground.write(bytes + secret(key).signature(of: Array(bytes)), to: "web/site/root")
+    try playground.write(bytes + secret(key).signature(of: Array(bytes), as: .root), to: "web/site/root")
   }
 
   private func secret(_ name: String) throws -> SiteKey {

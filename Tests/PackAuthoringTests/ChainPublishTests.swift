@@ -30,6 +30,7 @@ import PackFormats
     options.level = 1
     options.gracePeriod = .zero
     options.deltaOptions.level = 1
+    options.takesBack = true
     adjust(&options)
     return options
   }

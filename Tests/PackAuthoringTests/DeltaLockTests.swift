@@ -21,6 +21,7 @@ import Testing
   private static func options(_ deltaCount: Int, grace: Duration = .seconds(86_400)) -> Site.PublishOptions {
     var options = Site.PublishOptions(level: 1, deltaCount: deltaCount, gracePeriod: grace, waitsForOthers: false)
     options.deltaOptions.level = Store.DeltaOptions.fastLevel
+    options.takesBack = true
     return options
   }
 

@@ -317,7 +317,11 @@ import PackFormats
     let names = { Set(FileManager.default.enumerator(atPath: folder.path("site"))?.compactMap { $0 as? String } ?? []) }
     let before = (names(), folder.files("site"))
     let site = try Site(existingAt: FilePath(folder.path("site")))
-    #expect(try await site.promote("P", version: 1, to: .live, signedBy: key, isDryRun: true).offers["P"]?.count == 1)
+    var takingBack = Site.PublishOptions()
+    takingBack.takesBack = true
+    let promoted = try await site.promote(
+      "P", version: 1, to: .live, signedBy: key, options: takingBack, isDryRun: true)
+    #expect(promoted.offers["P"]?.count == 1)
     let beta = try SiteChannel("beta")
     #expect(try await site.promote("P", version: 1, to: beta, signedBy: key, isDryRun: true).isNew)
     let unpublished = try await site.unpublish(["Q"], signedBy: key, isDryRun: true)

@@ -33,13 +33,19 @@ import Testing
     return try kept
   }
 
+  private static let takingBack = {
+    var options = Site.PublishOptions()
+    options.takesBack = true
+    return options
+  }()
+
   private var kept: [UInt64] { get throws { try site.store.makeSnapshot().versions(of: "P").map(\.number).sorted() } }
 
   @Test func buildsDoNotDisplaceThePreviousVersion() async throws {
     try await publish(count: 2)
     #expect(try await publish(nil, count: 3) == [1, 2, 3, 4, 5])
     #expect(try await publish(nil, count: 2) == [1, 2, 5, 6, 7], "builds that were never offered are limited as well")
-    try await site.promote("P", version: 1, to: .live, signedBy: key)
+    try await site.promote("P", version: 1, to: .live, signedBy: key, options: Self.takingBack)
   }
 
   @Test func offeredVersionsAreCounted() async throws {
@@ -58,7 +64,7 @@ import Testing
   /// Version 3 was taken back: devices have it, and deltas lead from there.
   @Test func withdrawnVersionStays() async throws {
     try await publish(count: 3)
-    try await site.promote("P", version: 2, to: .live, signedBy: key)
+    try await site.promote("P", version: 2, to: .live, signedBy: key, options: Self.takingBack)
     #expect(try await publish(nil, count: 3).starts(with: [1, 2, 3]))
     #expect(try await publish(nil, keep: 2, count: 3).starts(with: [2, 3]))
   }

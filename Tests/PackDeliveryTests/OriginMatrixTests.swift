@@ -12,7 +12,7 @@ import PackFormats
   @Suite struct OriginMatrixTests {
     /// Who speaks. The device has version 3 of the pack, and 1 before it.
     enum Speaker: String, CaseIterable {
-      case newer, same, older, withdrawal, otherKey, otherProduct, unsigned, toUnknown, toLocal
+      case newer, same, older, withdrawal, outOfDate, otherKey, otherProduct, unsigned, toUnknown, toLocal
     }
 
     enum Way: String, CaseIterable { case http, folder, archive, delta, add, copy, rollback, repair }
@@ -86,7 +86,10 @@ import PackFormats
       try await speak("older", 2, author, key)
       try await speak("same", 3, author, key)
       try await speak("newer", 4, author, key)
+      try await Site(at: FilePath(path("withdrawal"))).publish(
+        [.init(Self.pack, version: 3)], from: author, signedBy: key, options: options())
       try await speak("withdrawal", 2, author, key)
+      try await speak("outOfDate", 2, author, key)
       try await speak("otherKey", 4, author, stranger)
       try await speak("otherProduct", 4, author, key, product: "other")
       try await speak("unsigned", 4, author, key, signsDelta: false)
@@ -107,7 +110,7 @@ import PackFormats
         options.version = version
         try await local.install(folder: FilePath(path("source")), as: Self.pack, options: options)
       }
-      for name in ["older", "same", "newer", "withdrawal", "otherKey", "otherProduct", "unsigned"] {
+      for name in ["older", "same", "newer", "withdrawal", "outOfDate", "otherKey", "otherProduct", "unsigned"] {
         try await Store(at: FilePath(path("heard-\(name)"))).pull(from: path(name), options: pulling())
       }
     }
@@ -166,11 +169,11 @@ import PackFormats
         defer { Task { await server.close() } }
         // No unsigned site is taken from a server.
         let result = try await store.pull(from: server.url, packs: [Self.pack], options: pulling(adopts: adopts))
-        return result.packs[0].outcome == .stale ? "stale" : "ok"
+        return Self.word(result.packs[0].outcome)
       case .folder, .archive:
         let source = way == .folder ? path(words) : path("\(words).pack")
         let result = try await store.pull(from: source, packs: [Self.pack], options: pulling(adopts: adopts))
-        return result.packs[0].outcome == .stale ? "stale" : "ok"
+        return Self.word(result.packs[0].outcome)
       case .delta:
         var options = Store.ApplyOptions()
         options.adopts = adopts
@@ -197,6 +200,14 @@ import PackFormats
       return "ok"
     }
 
+    private static func word(_ outcome: Store.PullResult.Pack.Outcome) -> String {
+      switch outcome {
+      case .stale: "stale"
+      case .publisherOutOfDate: "out of date"
+      default: "ok"
+      }
+    }
+
     private func files(of site: String) throws -> [String: [UInt8]] {
       var files: [String: [UInt8]] = [:]
       for name in try FileManager.default.subpathsOfDirectory(atPath: path(site)) {
@@ -214,6 +225,7 @@ import PackFormats
       .same: ["=", "=", "=", "=", other, "=", "1", "="],
       .older: ["stale", "stale", low, low, other, low, "1", "="],
       .withdrawal: ["2", "2", low, low, other, low, "1", "="],
+      .outOfDate: ["out of date", "out of date", low, low, other, low, "1", "="],
       .otherKey: [other, other, other, other, other, other, "1", "="],
       .otherProduct: [other, other, other, other, other, other, "1", "="],
       .unsigned: ["badSignature", other, other, other, other, other, "1", "="],

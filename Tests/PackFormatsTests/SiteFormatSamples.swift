@@ -34,7 +34,7 @@ enum SiteFormatSamples {
             .init(
               from: catalog(23), to: catalog(22), header: digest(24), headerByteCount: 500, byteCount: 1 << 33)
           ]),
-      ])
+      ], highest: ["A": .init(number: 1, epoch: 0), "B": .init(number: 4, epoch: 6)])
   }
 
   /// Of version 3 it says something in each field.
@@ -42,6 +42,7 @@ enum SiteFormatSamples {
     var offer = SiteRoot.Offer(
       number: number, catalog: catalog(byte), manifest: digest(byte + 100), manifestByteCount: 1_000)
     guard number == 3 else { return offer }
+    offer.epoch = 5
     offer.attributes = digest(32)
     offer.downloadByteCount = 1 << 34
     offer.share = 500

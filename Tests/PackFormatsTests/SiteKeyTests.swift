@@ -38,12 +38,12 @@ import Testing
 
   @Test func signs() throws {
     let key = SiteKey()
-    let signature = try key.signature(of: [1, 2, 3])
+    let signature = try key.signature(of: [1, 2, 3], as: .root)
     #expect(signature.count == 64)
-    #expect(key.publicKey.verifies(signature, of: [1, 2, 3]))
-    #expect(!key.publicKey.verifies(signature, of: [1, 2, 4]))
-    #expect(!key.publicKey.verifies(signature.dropLast(), of: [1, 2, 3]))
-    #expect(!SiteKey().publicKey.verifies(signature, of: [1, 2, 3]))
+    #expect(key.publicKey.verifies(signature, of: [1, 2, 3], as: .root))
+    #expect(!key.publicKey.verifies(signature, of: [1, 2, 4], as: .root))
+    #expect(!key.publicKey.verifies(signature.dropLast(), of: [1, 2, 3], as: .root))
+    #expect(!SiteKey().publicKey.verifies(signature, of: [1, 2, 3], as: .root))
   }
 
   // MARK: - Root keys and release keys
@@ -79,6 +79,13 @@ import Testing
     let root = SiteKey().noting(7).noting(5)
     #expect(root.highestSerial == 7 && root.fileText.hasSuffix("=\nserial 7\n"))
     #expect(SiteKey(fileText: root.fileText)?.highestSerial == 7)
+    let revoking = root.noting(9, revokedBelow: 9).noting(10)
+    #expect(revoking.fileText.hasSuffix("=\nserial 10\nrevoked 9\n"))
+    #expect(SiteKey(fileText: revoking.fileText)?.revokedBelow == 9)
+    #expect(try SiteKey().following(revoking).revokedBelow == 9)
+    for text in ["revoked 11\n", "revoked 0\n", "revoked 09\n", "revoked 9\nrevoked 9\n", "serial 9\n"] {
+      #expect(SiteKey(fileText: revoking.fileText.replacing("revoked 9\n", with: text)) == nil, "\(text)")
+    }
     let next = try SiteKey().following(root)
     let read = try #require(SiteKey(fileText: next.fileText))
     #expect(read.highestSerial == 7 && read.fileText == next.fileText, "clients count on, whatever root key it is")

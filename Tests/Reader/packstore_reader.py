@@ -51,6 +51,7 @@ def demand(condition, place, what):
 # --- 1, 3: notation, sums -------------------------------------------------------------------------------------------
 
 FORMAT = 1  # version 1, no features
+EPOCHS = 1 << 16  # a feature of generations: floors have an epoch and a number that was taken back
 WRITERS = 24  # features from this bit on concern writers
 
 
@@ -977,7 +978,7 @@ Version = collections.namedtuple("Version", "number catalog layout attributes co
 Pack = collections.namedtuple("Pack", "number priority origin held removed purgeable highest name versions")
 
 Origin = collections.namedtuple("Origin", "number kind key product")
-Floor = collections.namedtuple("Floor", "origin lowered version sequence serial pack")
+Floor = collections.namedtuple("Floor", "origin lowered version sequence serial pack epoch taken_back")
 
 
 class Generation:
@@ -995,7 +996,9 @@ class Generation:
         demand(len(data) >= 204 and sum64(data[:-8]) == le(data, len(data) - 8, 8), place, "sum")
         reader = Bytes(data[:-8], place)
         demand(reader.take(8) == b"PKSGENR0", place, "magic")
-        check_format(reader.uint(4) & (1 << WRITERS) - 1, place)
+        format_ = reader.uint(4) & (1 << WRITERS) - 1
+        check_format(format_ & ~EPOCHS, place)
+        self.has_epochs = bool(format_ & EPOCHS)
         self.flags, self.lineage = reader.uint(2), reader.uint(2)
         self.number, self.predecessor = reader.uint(8), reader.uint(8)
         self.store_id, self.boot_id, self.path_key = reader.take(16), reader.take(16), reader.take(32)
@@ -1040,7 +1043,9 @@ class Generation:
         demand(len({origin[1:] for origin in origins}) == len(origins), place, "an origin is listed twice")
         demand(all(number < next_origin for number in self.origin_rank), place, "number of an origin")
         demand(0 in self.origin_rank, place, "no local origin")
-        floors = [self.read_floor(reader, place) for _ in range(self.count(reader, 37))]
+        least = 53 if self.has_epochs else 37
+        floors = [self.read_floor(reader, place) for _ in range(self.count(reader, least))]
+        demand(not self.has_epochs or any(floor.epoch or floor.taken_back for floor in floors), place, "feature")
         demand(len(floors) <= 1 << 20, place, "number of floors")
         keys = [(floor.origin, floor.pack) for floor in floors]
         demand(all(a < b for a, b in zip(keys, keys[1:])), place, "order of floors")
@@ -1057,14 +1062,15 @@ class Generation:
         demand(is_named if kind in (1, 2) else not product, place, "product of an origin")
         return Origin(number, kind, key, product)
 
-    @staticmethod
-    def read_floor(reader, place):
+    def read_floor(self, reader, place):
         origin, flags = reader.uint(4), reader.uint(4)
         version, sequence, serial, length = reader.uint(8), reader.uint(8), reader.uint(8), reader.uint(4)
         demand(not flags & ~1 and version > 0 and length <= 128, place, "floor")
         pack = reader.take(length)
         demand(re.fullmatch(rb"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", pack), place, "pack of a floor")
-        return Floor(origin, bool(flags), version, sequence, serial, pack)
+        epoch, taken_back = (reader.uint(8), reader.uint(8)) if self.has_epochs else (0, 0)
+        demand(taken_back < 1 << 53, place, "number of a floor that was taken back")
+        return Floor(origin, bool(flags), version, sequence, serial, pack, epoch, taken_back)
 
     def read_run(self, reader):
         name, length, sum_ = reader.uint(8), reader.uint(8), reader.uint(8)

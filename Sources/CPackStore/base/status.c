@@ -191,6 +191,7 @@ const char *pks_detail_name(pks_detail detail) {
     case PKS_DETAIL_HIGHER_ACCEPTED: return "higher_accepted";
     case PKS_DETAIL_WITHDRAWN: return "withdrawn";
     case PKS_DETAIL_REPLACED_KEY: return "replaced_key";
+    case PKS_DETAIL_OLDER_STATE: return "older_state";
     case PKS_DETAIL_NO_LOCKS: return "no_locks";
     case PKS_DETAIL_CACHE_BUDGET: return "cache_budget";
     case PKS_DETAIL_BAD_CONTROL_FILE: return "bad_control_file";

@@ -28,6 +28,9 @@ static pks_status check_binding(
 static const char *downgrade_text(pks_detail detail) {
   if (detail == PKS_DETAIL_WITHDRAWN) { return "the publisher withdrew this version"; }
   if (detail == PKS_DETAIL_REPLACED_KEY) { return "the root is signed by a key that its publisher replaced"; }
+  if (detail == PKS_DETAIL_OLDER_STATE) {
+    return "the publisher signed an older state again, from before it took something back";
+  }
   return "a higher version was accepted before";
 }
 
@@ -43,40 +46,69 @@ static pks_status fail_floor(
   return pks__fail_about(error, PKS_DOWNGRADE, detail, PKS_SUBJECT_PACK, pack, downgrade_text(detail));
 }
 
+/// Begins the floor again.
 static void set_floor(const pks_provenance *by, const char *pack, uint64_t version, pks__verdict *out) {
-  out->sets_floor = true;
-  out->floor = (pks__floor){.version = version, .sequence = by->sequence, .serial = by->serial};
+  out->sets_floor = out->raises_epoch = true;
+  out->floor = (pks__floor){
+    .version = version,
+    .sequence = by->sequence,
+    .serial = by->serial,
+    .epoch = by->epoch,
+    .taken_back = by->statement == PKS_STATEMENT_COPY ? by->highest : 0,
+  };
   (void)snprintf(out->floor.pack, sizeof out->floor.pack, "%s", pack);
+}
+
+/// Why the statement may not raise the floor to `version`; NONE if it may.
+static pks_detail raise_fault(const pks_provenance *by, const pks__floor *floor, uint64_t version) {
+  bool is_root = by->statement == PKS_STATEMENT_ROOT;
+  bool is_older = by->serial == floor->serial && by->sequence <= floor->sequence;
+  // A store of an earlier library did not record the number.
+  bool lacks_number = floor->lowered && floor->taken_back == 0;
+  bool was_taken_back = lacks_number ? is_older : !is_root && version <= floor->taken_back;
+  return version > floor->version && was_taken_back ? PKS_DETAIL_WITHDRAWN : PKS_DETAIL_NONE;
+}
+
+/// Raises or lowers the floor to `version`.
+static void move_floor(const pks_provenance *by, const pks__floor *floor, uint64_t version, pks__verdict *out) {
+  bool is_newer = by->serial > floor->serial || by->sequence > floor->sequence;
+  out->sets_floor = true;
+  out->raises_epoch = by->epoch > floor->epoch;
+  out->floor.version = version;
+  if (is_newer) { out->floor.sequence = by->sequence; }
+  out->floor.serial = by->serial;
+  if (out->raises_epoch) { out->floor.epoch = by->epoch; }
+  if (version < floor->version) { out->floor.taken_back = by->highest; }
+  if (version != floor->version) { out->floor.lowered = version < floor->version; }
 }
 
 /// The rules of the header's table.
 static pks_status check_floor(
-  const pks_provenance *by, const pks__floor *floor, const char *pack, uint64_t version, pks__verdict *out,
-  pks_error *error
+  const pks_provenance *by, const pks__floor *floor, const char *pack, uint64_t version, bool is_current,
+  pks__verdict *out, pks_error *error
 ) {
-  if (by->serial > floor->serial) {
+  bool is_root = by->statement == PKS_STATEMENT_ROOT;
+  bool takes_back = is_root && by->epoch > floor->epoch && by->highest >= floor->version;
+  pks_detail detail = PKS_DETAIL_NONE;
+  if (floor->serial < by->revoked_below) {
     set_floor(by, pack, version, out);
     return PKS_OK;
   }
-  if (by->serial < floor->serial) {
-    return by->downgrade ? PKS_OK : fail_floor(by, floor, PKS_DETAIL_REPLACED_KEY, pack, error);
-  }
-  bool is_newer = by->sequence > floor->sequence;
-  pks_detail detail = PKS_DETAIL_NONE;
   out->floor = *floor;
-  if (version > floor->version) {
-    out->sets_floor = !floor->lowered || is_newer;
-    if (!out->sets_floor) { detail = PKS_DETAIL_WITHDRAWN; }
-    out->floor.lowered = false;
-  } else if (version < floor->version) {
-    out->sets_floor = is_newer && by->statement == PKS_STATEMENT_ROOT;
-    if (!out->sets_floor) { detail = PKS_DETAIL_HIGHER_ACCEPTED; }
-    out->floor.lowered = true;
+  if (by->serial < floor->serial) {
+    detail = PKS_DETAIL_REPLACED_KEY;
+  } else if (is_root && by->epoch < floor->epoch) {
+    detail = PKS_DETAIL_OLDER_STATE;
+  } else if (version >= floor->version) {
+    detail = raise_fault(by, floor, version);
+    if (detail == PKS_DETAIL_NONE) { move_floor(by, floor, version, out); }
+  } else if (takes_back) {
+    move_floor(by, floor, version, out);
+  } else if (is_current || (is_root && by->excluded == floor->version)) {
+    return PKS_OK;
   } else {
-    out->sets_floor = is_newer;
+    detail = PKS_DETAIL_HIGHER_ACCEPTED;
   }
-  out->floor.version = version;
-  if (is_newer) { out->floor.sequence = by->sequence; }
   return detail == PKS_DETAIL_NONE || by->downgrade ? PKS_OK : fail_floor(by, floor, detail, pack, error);
 }
 
@@ -92,7 +124,11 @@ pks_status pks__provenance_judge(
   if (status || version == 0 || !has_floors) { return status; }
   uint32_t number = pks__origins_find(&in->origins, &origin);
   const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(&in->origins, number, pack);
-  if (floor && !out->adopts) { return check_floor(by, floor, pack, version, out, error); }
+  if (floor && !out->adopts) {
+    const pks__version *current = pks__generation_current(in, pack);
+    bool is_current = current && current->number == version;
+    return check_floor(by, floor, pack, version, is_current, out, error);
+  }
   set_floor(by, pack, version, out);
   return PKS_OK;
 }
@@ -104,9 +140,9 @@ bool pks__provenance_is_unstated(
   if (read_origin(by, pack, &origin, NULL)) { return false; }
   uint32_t number = pks__origins_find(&in->origins, &origin);
   const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(&in->origins, number, pack);
-  if (!floor || by->serial > floor->serial) { return floor != NULL; }
+  if (!floor || floor->serial < by->revoked_below) { return floor != NULL; }
   // A lowered floor is below versions that were stated.
-  return !floor->lowered && version > floor->version;
+  return !floor->lowered && version > floor->version && version > floor->taken_back;
 }
 
 pks_status pks__provenance_settle(
@@ -140,5 +176,7 @@ void pks__provenance_of_copy(const pks__generation *source, const char *pack, ui
   const pks__floor *floor = pks__origins_floor(&source->origins, state->origin, pack);
   if (!floor) { return; }
   out->serial = floor->serial;
+  out->epoch = floor->epoch;
+  out->highest = floor->taken_back;
   if (floor->version == version) { out->sequence = floor->sequence; }
 }

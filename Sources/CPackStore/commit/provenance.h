@@ -4,18 +4,26 @@
 /// the serial S of a delegation.
 ///   - Binding: a pack of origin A, current or removed with its history kept, is changed by A alone, unless the statement
 ///     adopts. Nothing is of the unknown origin but what is there already: such a pack is always adopted.
-///   - Floor: (serial F, version f, sequence s, lowered) of the origin and the pack's name.
-///       S < F                          refused: the key that signed was replaced.
-///       S > F                          taken; the floor is (S, v, q). What was accepted under F may have been a thief's,
-///                                      and so may other content under the number v: it gives way.
-///     and with S = F
-///       v > f, not lowered, or q > s   taken; the floor is (v, max(q, s)).
-///       v > f, lowered, and q <= s     refused: a newer statement took v back.
-///       v = f                          taken. Other content under a number that is kept is refused elsewhere (EXISTS).
-///       v < f, a root, and q > s       taken: a withdrawal; the floor is (v, q, lowered).
-///       v < f otherwise                refused.
-///     What is refused is STALE for a root with S < F, or q <= s, else DOWNGRADE. `downgrade` takes it all the same, and the
-///     floor stays.
+///   - Floor: (serial F, version f, sequence s, epoch k, taken back W) of the origin and the pack's name. A root offers
+///     version v in epoch e, and H is the highest number that its channel ever offered of the pack. V is `revoked_below`.
+///       F < V                            accepted; the floor begins again. A thief may have published under F, so kept
+///                                        content of the same number gives way.
+///       S < F                            refused: the key that signed was replaced.
+///     otherwise, for a root
+///       e < k                            refused: an older state was signed again.
+///       v >= f                           accepted; the floor is (v, e). Other content under a kept number is refused
+///                                        elsewhere (EXISTS).
+///       v < f, e > k and H >= f          accepted: a withdrawal; the floor is (v, e), and W = H.
+///       v < f, v is current              accepted; the floor stays.
+///       v < f, f is `excluded`           accepted; the floor stays.
+///       v < f otherwise                  refused.
+///     and for any other statement
+///       v > f and v <= W                 refused: the publisher took v back.
+///       v >= f otherwise                 accepted; the floor is v.
+///       v < f                            refused, unless v is current.
+///     A floor of an earlier library may be lowered without W: then v > f with S = F and q <= s is refused.
+///     The error is STALE for a root with S < F, or S = F and q <= s, else DOWNGRADE. `downgrade` accepts the statement, and
+///     the floor stays.
 ///   - Adoption begins the floor again, and the pack: kept versions and taken numbers were another origin's.
 /// The local origin has no floors: its numbers are chosen here.
 ///
@@ -27,8 +35,9 @@
 
 /// What a statement does, once it is allowed.
 typedef struct pks__verdict {
-  bool adopts;      ///< the pack changes its origin
-  bool sets_floor;  ///< to `floor`, but for the number of the origin
+  bool adopts;        ///< the pack changes its origin
+  bool sets_floor;    ///< to `floor`, except its origin number
+  bool raises_epoch;  ///< the floor begins, or its epoch rises
   pks__floor floor;
 } pks__verdict;
 

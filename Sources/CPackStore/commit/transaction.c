@@ -261,6 +261,20 @@ pks_status pks__txn_stage_adoption(pks_txn *txn, const char *pack, const pks_pro
   return pks__txn_stage_named(txn, &change, pack, error);
 }
 
+pks_status pks_txn_accept_offer(
+  pks_txn *txn, const char *pack, uint64_t version, const pks_provenance *by, pks_error *error
+) {
+  pks__verdict verdict;
+  const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status) { status = pks__provenance_judge(by, pack, version, generation, &verdict, error); }
+  if (status || verdict.adopts || !verdict.sets_floor || !verdict.raises_epoch) { return status; }
+  const pks__version *current = pks__generation_current(generation, pack);
+  if (!current || current->number != version) { return PKS_OK; }
+  pks__staged_op change = {.kind = PKS__CHANGE_ADOPT, .provenance = *by};
+  return pks__txn_stage_named(txn, &change, pack, error);
+}
+
 // MARK: - Adding a folder
 
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {

@@ -166,6 +166,7 @@ typedef enum pks_detail {
   PKS_DETAIL_HIGHER_ACCEPTED = 80,  ///< a higher version was accepted before
   PKS_DETAIL_WITHDRAWN = 81,        ///< the publisher withdrew this version
   PKS_DETAIL_REPLACED_KEY = 82,     ///< the root is signed by a key that its publisher replaced
+  PKS_DETAIL_OLDER_STATE = 83,      ///< the root repeats a state from before the publisher took something back
 
   // PKS_IO_ERROR, PKS_NO_SPACE
   PKS_DETAIL_NO_LOCKS = 90,      ///< the file system has no locks

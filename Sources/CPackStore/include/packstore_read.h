@@ -147,17 +147,25 @@ typedef enum pks_statement {
 } pks_statement;
 
 /// By whose word a pack is at a version. The caller checked signatures; the core keeps packs apart by it: a pack is
-/// changed by its own origin alone, and never brought below the version that was last accepted from it, but by a newer
-/// root. Zeroed, it is the caller's own word, which is not numbered.
+/// changed by its own origin alone, and brought below the version that was last accepted from it only by a root whose
+/// publisher took that version back. Zeroed, it is the caller's own word, which is not numbered.
 typedef struct pks_provenance {
   pks_origin origin;
   pks_statement statement;
-  /// of the delegation under which the statement was signed, from 1 to 2^53 - 1; 0 where there is none. A publisher raises
-  /// it to revoke a key: then all that was accepted under lower ones counts no more
+  /// The serial of the delegation under which the statement was signed, from 1 to 2^53 - 1; 0: none.
   uint64_t serial;
-  uint64_t sequence;  ///< of the statement: its publisher only raises it under one serial
-  bool adopt;         ///< takes the pack over if it is of another origin; its history and its numbers begin again then
-  bool downgrade;     ///< takes a lower version too; what was accepted stays on record, so that an update goes up again
+  /// Serials below this one were revoked: floors under them do not count. At most `serial`; 0: none.
+  uint64_t revoked_below;
+  uint64_t sequence;  ///< the statement's number, which its publisher only raises
+  /// The epoch of a root's offer. A publisher raises it when it takes something away; 0 for other statements.
+  uint64_t epoch;
+  /// The highest number that the root's channel ever offered of the pack. Of a copy: the highest number that its source
+  /// recorded as taken back; 0 for other statements.
+  uint64_t highest;
+  /// A number that the root offers with the installed catalog, but not to this app version or platform; 0: none.
+  uint64_t excluded;
+  bool adopt;      ///< takes the pack over if it is of another origin; its history and its numbers begin again then
+  bool downgrade;  ///< accepts a lower version; the floor stays, so that an update goes up again
 } pks_provenance;
 
 // MARK: - Snapshots and packs

@@ -368,6 +368,13 @@ PKS_MUST_CHECK pks_status pks_txn_order_origins(
 /// its numbers are. The packs stay. For a user who follows another channel of the origin. NOT_FOUND when it is not listed.
 PKS_MUST_CHECK pks_status pks_txn_restart_origin(pks_txn *txn, const pks_origin *origin, pks_error *PKS_NULLABLE error);
 
+/// Checks whether a statement may make `version` the current one of the pack, before anything of it is transferred. If the
+/// version is current already, and the statement's epoch is above the one on record, stages that the epoch is recorded.
+/// Errors: OTHER_ORIGIN, DOWNGRADE, STALE, INVALID_ARGUMENT, as `pks_provenance` describes.
+PKS_MUST_CHECK pks_status pks_txn_accept_offer(
+  pks_txn *txn, const char *pack, uint64_t version, const pks_provenance *by, pks_error *PKS_NULLABLE error
+);
+
 /// Stages that an origin is forgotten, with the versions that were last accepted from it. Errors: NOT_FOUND,
 /// INVALID_ARGUMENT (the local one, or a pack of it is here, or the history of one).
 PKS_MUST_CHECK pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *PKS_NULLABLE error);

@@ -395,7 +395,8 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
   pks__byte_writer pen = {.out = out, .error = error};
   uint64_t begin = out->length;
   pks__write_bytes(&pen, MAGIC, 8);
-  pks__write_32(&pen, PKS__FORMAT);
+  bool has_epochs = pks__origins_have_epochs(&generation->origins);
+  pks__write_32(&pen, PKS__FORMAT | (has_epochs ? PKS__FEATURE_EPOCHS : 0));
   pks__write_32(&pen, stored_flags(generation) | (uint32_t)generation->lineage << 16);
   pks__write_64(&pen, generation->number);
   pks__write_64(&pen, generation->predecessor);
@@ -406,7 +407,7 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
   pks__write_64(&pen, generation->base.generation);
   pks__write_64(&pen, generation->cache_budget);
   pks__write_text(&pen, generation->cache_folder ? generation->cache_folder : "");
-  pks__origins_write(&pen, &generation->origins);
+  pks__origins_write(&pen, &generation->origins, has_epochs);
   pks__write_32(&pen, generation->next_pack_number);
   pks__write_32(&pen, generation->run_count);
   for (uint32_t i = 0; i < generation->run_count; i++) { write_run(&pen, &generation->runs[i]); }
@@ -583,7 +584,8 @@ pks_status pks__generation_decode(
   }
   pks__reader reader = pks__reader_make((const uint8_t *)bytes + 8, length - 16);
   uint32_t format = pks__read32(&reader), for_all = format & ~(UINT32_MAX << PKS__FORMAT_WRITER_SHIFT);
-  pks_status status = pks__check_format(for_all, name, 8, error);
+  bool has_epochs = for_all & PKS__FEATURE_EPOCHS;
+  pks_status status = pks__check_format(for_all & ~(uint32_t)PKS__FEATURE_EPOCHS, name, 8, error);
   if (status) { return status; }
   uint32_t flags = pks__read32(&reader);
   pks__generation generation = {
@@ -606,7 +608,7 @@ pks_status pks__generation_decode(
     reader.failed = reader.failed || generation.base.store_id[i];
   }
   bool had_memory = read_cache_folder(&reader, &generation), differ = false;
-  had_memory = had_memory && pks__origins_read(&reader, &generation.origins);
+  had_memory = had_memory && pks__origins_read(&reader, has_epochs, &generation.origins);
   generation.next_pack_number = pks__read32(&reader);
   had_memory = had_memory && read_lists(&reader, &generation);
   if (had_memory && !reader.failed) { had_memory = check_packs(&generation, &differ, error) == PKS_OK; }

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 
 enum { FLOOR_FLAG_LOWERED = 1 };
-enum { ORIGIN_SIZE = 44, FLOOR_SIZE = 37 };  ///< the least that each takes in a file
+enum { ORIGIN_SIZE = 44, FLOOR_SIZE = 37, FLOOR_EPOCH_SIZE = 16 };  ///< the least that each takes in a file
 
 _Static_assert((int)PKS__PRODUCT_MAX + 1 == (int)PKS_PRODUCT_SIZE, "names of products have one length");
 
@@ -226,23 +226,33 @@ static void write_origin(pks__byte_writer *pen, const pks__origin *origin) {
   pks__write_text(pen, origin->product);
 }
 
-static void write_floor(pks__byte_writer *pen, const pks__floor *floor) {
+static void write_floor(pks__byte_writer *pen, const pks__floor *floor, bool has_epochs) {
   pks__write_32(pen, floor->origin);
   pks__write_32(pen, floor->lowered ? FLOOR_FLAG_LOWERED : 0);
   pks__write_64(pen, floor->version);
   pks__write_64(pen, floor->sequence);
   pks__write_64(pen, floor->serial);
   pks__write_text(pen, floor->pack);
+  if (!has_epochs) { return; }
+  pks__write_64(pen, floor->epoch);
+  pks__write_64(pen, floor->taken_back);
 }
 
-void pks__origins_write(pks__byte_writer *pen, const pks__origin_table *table) {
+bool pks__origins_have_epochs(const pks__origin_table *table) {
+  for (uint32_t i = 0; i < table->floor_count; i++) {
+    if (table->floors[i].epoch > 0 || table->floors[i].taken_back > 0) { return true; }
+  }
+  return false;
+}
+
+void pks__origins_write(pks__byte_writer *pen, const pks__origin_table *table, bool has_epochs) {
   uint32_t count;
   const pks__origin *origins = listed(table, &count);
   pks__write_32(pen, table->next_number > 0 ? table->next_number : 1);
   pks__write_32(pen, count);
   for (uint32_t i = 0; i < count; i++) { write_origin(pen, &origins[i]); }
   pks__write_32(pen, table->floor_count);
-  for (uint32_t i = 0; i < table->floor_count; i++) { write_floor(pen, &table->floors[i]); }
+  for (uint32_t i = 0; i < table->floor_count; i++) { write_floor(pen, &table->floors[i], has_epochs); }
 }
 
 /// Reads a text of at most `limit` bytes into `out`, which has room for a zero after it. A text with a zero in it fails.
@@ -282,12 +292,17 @@ static void read_origin(pks__reader *reader, pks__origin_table *table) {
   table->origins[table->count++] = origin;
 }
 
-static void read_floor(pks__reader *reader, pks__origin_table *table) {
+static void read_floor(pks__reader *reader, bool has_epochs, pks__origin_table *table) {
   pks__floor floor = {.origin = pks__read32(reader), .lowered = pks__read32(reader) & FLOOR_FLAG_LOWERED};
   floor.version = pks__read64(reader);
   floor.sequence = pks__read64(reader);
   floor.serial = pks__read64(reader);
   read_text(reader, PKS__PACK_NAME_MAX, floor.pack);
+  if (has_epochs) {
+    floor.epoch = pks__read64(reader);
+    floor.taken_back = pks__read64(reader);
+  }
+  if (floor.taken_back > PKS__VERSION_MAX) { reader->failed = true; }
   if (reader->failed) { return; }
   const pks__floor *before = table->floor_count > 0 ? &table->floors[table->floor_count - 1] : NULL;
   bool in_order = !before || compare_floor(before, floor.origin, floor.pack) < 0;
@@ -300,7 +315,7 @@ static void read_floor(pks__reader *reader, pks__origin_table *table) {
   table->floors[table->floor_count++] = floor;
 }
 
-bool pks__origins_read(pks__reader *reader, pks__origin_table *out) {
+bool pks__origins_read(pks__reader *reader, bool has_epochs, pks__origin_table *out) {
   *out = (pks__origin_table){.next_number = pks__read32(reader)};
   uint32_t count = read_count(reader, ORIGIN_SIZE, PKS__ORIGINS_MAX);
   out->origins = pks__allocate_zeroed((size_t)count + 1, sizeof *out->origins);
@@ -309,9 +324,10 @@ bool pks__origins_read(pks__reader *reader, pks__origin_table *out) {
   // A table without the local origin, or that never gave a number, says nothing that can be relied on.
   if (out->next_number == 0 || pks__origins_rank(out, PKS__ORIGIN_LOCAL) == UINT32_MAX) { reader->failed = true; }
   if (count == 0) { reader->failed = true; }
-  uint32_t floors = read_count(reader, FLOOR_SIZE, PKS__FLOORS_MAX);
+  uint32_t floors = read_count(reader, FLOOR_SIZE + (has_epochs ? FLOOR_EPOCH_SIZE : 0), PKS__FLOORS_MAX);
   out->floors = pks__allocate_zeroed((size_t)floors + 1, sizeof *out->floors);
   if (!out->floors) { return false; }
-  for (uint32_t i = 0; i < floors && !reader->failed; i++) { read_floor(reader, out); }
+  for (uint32_t i = 0; i < floors && !reader->failed; i++) { read_floor(reader, has_epochs, out); }
+  if (has_epochs && !pks__origins_have_epochs(out)) { reader->failed = true; }  // the feature is not needed
   return true;
 }

@@ -36,10 +36,12 @@ typedef struct pks__origin {
 typedef struct pks__floor {
   uint32_t origin;  ///< number
   char pack[PKS__PACK_NAME_MAX + 1];
-  uint64_t version;   ///< accepted last, but for what the user asked for by hand
-  uint64_t sequence;  ///< of the statement that brought `version`
-  uint64_t serial;    ///< of the delegation under which `sequence` counts; 0: there is none
-  bool lowered;       ///< that statement took a higher version back
+  uint64_t version;     ///< accepted last, except versions that the user chose
+  uint64_t sequence;    ///< the number of the statement that brought `version`
+  uint64_t serial;      ///< the serial of the statement's delegation; 0: not signed
+  bool lowered;         ///< that statement took a higher version back
+  uint64_t epoch;       ///< highest epoch of an accepted offer; 0: none had one
+  uint64_t taken_back;  ///< highest number that the publisher took back; 0: none is known
 } pks__floor;
 
 typedef struct pks__origin_table {
@@ -80,9 +82,13 @@ pks_status pks__origins_set_floor(pks__origin_table *table, const pks__floor *fl
 /// Drops all floors of an origin.
 void pks__origins_remove_floors(pks__origin_table *table, uint32_t number);
 
+/// Whether a floor has an epoch or a number that was taken back: then the generation needs PKS__FEATURE_EPOCHS.
+bool pks__origins_have_epochs(const pks__origin_table *table);
 /// Writes the table: le32 the next number, the origins with their count, the floors with theirs.
-void pks__origins_write(pks__byte_writer *pen, const pks__origin_table *table);
+///
+/// `has_epochs`: floors are written with the fields of PKS__FEATURE_EPOCHS.
+void pks__origins_write(pks__byte_writer *pen, const pks__origin_table *table, bool has_epochs);
 /// Reads it. False when memory is short; bad bytes set `reader->failed`. To be freed in any case.
-bool pks__origins_read(pks__reader *reader, pks__origin_table *out);
+bool pks__origins_read(pks__reader *reader, bool has_epochs, pks__origin_table *out);
 
 #endif

@@ -307,6 +307,10 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
     throw ManagedPacksError(
       .staleSite, "the site of the asset pack '\(pack.id)' is older than what was seen there before",
       remedy: "try again later; what is here stays")
+  case .publisherOutOfDate:
+    throw ManagedPacksError(
+      .staleSite, "the publisher of the asset pack '\(pack.id)' signed an older state of the site again",
+      remedy: "ask the publisher to publish again from the newest state of the site")
   case .reusedNumber:
     throw ManagedPacksError(
       .notOffered,

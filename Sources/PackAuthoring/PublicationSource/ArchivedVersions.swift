@@ -59,7 +59,8 @@ struct ArchivedVersions: PublicationSource {
 
   /// What the site has lost is restored where it is published, as all else of it.
   func stage(
-    restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
+    restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
+    in transaction: inout Transaction
   ) throws -> StagedVersions {
     var staged = StagedVersions()
     for entry in entries {

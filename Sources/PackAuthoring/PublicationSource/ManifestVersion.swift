@@ -49,10 +49,12 @@ struct ManifestVersion: PublicationSource {
   }
 
   func stage(
-    restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
+    restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
+    in transaction: inout Transaction
   ) throws -> StagedVersions {
     // Numbers of versions that the site lost or dropped are used as well.
-    let lost = missing.filter { $0.pack == pack }.map(\.number).reduce(try folder.readNumbers().highest(of: pack), max)
+    let dropped = max(try folder.readNumbers().highest(of: pack), numbers[pack] ?? 0)
+    let lost = missing.filter { $0.pack == pack }.map(\.number).reduce(dropped, max)
     let highest = transaction.packs.first { $0.id == pack }?.highestVersion ?? 0
     let number = number ?? (lost > highest ? lost.addingClamped(1) : nil)
     do {

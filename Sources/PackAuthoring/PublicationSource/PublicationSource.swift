@@ -26,9 +26,11 @@ protocol PublicationSource {
   /// Stages the versions that are to be published, in the order in which the result names them, and before them those of
   /// `missing` that the source has.
   ///
-  /// - Parameter missing: versions that the site had and has lost.
+  /// - Parameters:
+  ///   - missing: versions that the site had and has lost.
+  ///   - numbers: the highest numbers that channels ever offered. A new number is above them.
   func stage(
-    restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
+    restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64], in transaction: inout Transaction
   ) throws -> StagedVersions
 
   /// Lets go of what staging has opened, after the commit or in place of it.

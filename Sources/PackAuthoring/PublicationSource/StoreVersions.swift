@@ -39,7 +39,8 @@ struct StoreVersions: PublicationSource {
 
   /// What the site has lost is copied from the oldest version on, so that versions are current in the order in which they were.
   func stage(
-    restoring missing: [SiteChange.MissingVersion], in transaction: inout Transaction
+    restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
+    in transaction: inout Transaction
   ) throws -> StagedVersions {
     var staged = StagedVersions()
     for lost in missing.reversed() {

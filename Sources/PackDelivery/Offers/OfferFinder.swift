@@ -33,6 +33,15 @@ struct OfferFinder {
     }
     return (nil, refusals)
   }
+
+  /// Whether the root offers an installed version, and only the client's app version or platform excludes it.
+  func excludes(_ installed: PackVersion, in entry: SiteRoot.Pack) -> Bool {
+    guard let offer = entry.offers.first(where: { $0.describes(installed) }) else { return false }
+    let terms = OfferTerms(platforms: attributes(offer)?.platforms ?? [], appVersions: offer.appVersions)
+    let version = OfferedVersion(pack: entry.id, number: offer.number, product: product, firstKey: firstKey)
+    let obstacle = terms.obstacle(to: client, version, isCurrent: true) { nil }
+    return obstacle == .platform || obstacle == .appVersion
+  }
 }
 
 extension SiteRoot.Offer {

@@ -112,6 +112,9 @@ extension Store.PullResult {
       case notOffered
       /// The pack is of another origin, and was left alone.
       case otherOrigin
+      /// The site's publisher signed an older state again: a version, or an epoch, below the accepted one. The pack was not changed.
+      /// A publication from the newest state of the site resolves this.
+      case publisherOutOfDate
       /// What the site says is older than what was taken before; the pack was left alone.
       case stale
       /// The site offers other content under the number of a version that the store keeps; the pack was not changed. A higher

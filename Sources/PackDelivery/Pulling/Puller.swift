@@ -180,6 +180,7 @@ final class Puller {
       origin, source.isArchive ? .archive : .root, serial: root.authority?.delegation.serial ?? 0,
       sequence: root.root.sequence, adopts: isNamed && options.adopts,
       allowsDowngrade: isNamed && options.allowsDowngrade)
+    provenance.revokedBelow = root.authority?.delegation.revokedBelow ?? 0
     try await readAttributes(of: chosen, in: root.root)
     if !isPlan { try reader.remember(root, waits: options.waitsForWriters) }
     var conflictCount = 0
@@ -265,6 +266,40 @@ final class Puller {
     return try finder.find(in: entry, current: current) { try DeviceFile(inStore: store.path).readOrMake() }.offer
   }
 
+  /// The provenance of an offer: by which rules the store accepts it.
+  ///
+  /// - Parameter installed: the pack's current version of the root's origin; `nil` if the store has none.
+  private func provenance(
+    of offer: SiteRoot.Offer, _ chosen: ChosenPack, installed: PackVersion?
+  ) -> Provenance {
+    guard !source.isArchive else { return provenance }
+    var offered = provenance
+    offered.epoch = offer.epoch
+    offered.highest = chosen.root.highest[chosen.pack]?.number ?? 0
+    guard let entry = chosen.entry, let installed else { return offered }
+    let finder = OfferFinder(
+      client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)
+    if finder.excludes(installed, in: entry) { offered.excluded = installed.number }
+    return offered
+  }
+
+  /// Checks whether the store may accept an offer of a root, and stages its epoch if nothing else is new.
+  ///
+  /// - Returns: the outcome of a pack that is skipped; `nil` if the offer is acceptable.
+  private func refusal(
+    of offer: SiteRoot.Offer, of pack: PackID, by provenance: Provenance, in transaction: borrowing Transaction
+  ) throws -> Store.PullResult.Pack.Outcome? {
+    guard !source.isArchive else { return nil }
+    do {
+      try transaction.accept(offer.number, of: pack, by: provenance)
+      return nil
+    } catch let error as PackStoreError where error.code == .stale {
+      return .stale
+    } catch let error as PackStoreError where error.code == .downgrade {
+      return .publisherOutOfDate
+    }
+  }
+
   private func version(of pack: PackID) throws -> PackVersion? {
     try store.read { snapshot in snapshot.pack(pack)?.version }
   }
@@ -342,6 +377,14 @@ final class Puller {
     }
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
     let isCurrent = version.describes(current) && isOwn
+    let isHeld = before?.isHeld == true || options.heldPacks.contains(pack)
+    let provenance = provenance(of: version, chosen, installed: isOwn ? current : nil)
+    if before == nil || isOwn, !isHeld,
+      let refusal = try refusal(of: version, of: pack, by: provenance, in: transaction)
+    {
+      pulled.outcome = refusal
+      return pulled
+    }
     let availability = try availability(of: before), isWhole = availability?.isWhole ?? true
     pulled.missingByteCount = availability?.missingByteCount ?? 0
     if isCurrent, isWhole { return pulled }
@@ -358,7 +401,7 @@ final class Puller {
       pulled.outcome = .otherOrigin
       return pulled
     }
-    if before?.isHeld == true || options.heldPacks.contains(pack), !isCurrent {
+    if isHeld, !isCurrent {
       pulled.outcome = .held
       return pulled
     }
@@ -369,9 +412,12 @@ final class Puller {
     while true {
       let opened: Delivery?
       do {
-        opened = try open(manifest, priority: entry.priority, placement, in: transaction)
+        opened = try open(manifest, priority: entry.priority, placement, by: provenance, in: transaction)
       } catch let error as PackStoreError where error.code == .stale {
         pulled.outcome = .stale
+        return pulled
+      } catch let error as PackStoreError where error.code == .downgrade && !source.isArchive {
+        pulled.outcome = .publisherOutOfDate
         return pulled
       } catch let error as PackStoreError where error.code == .otherOrigin && packs == nil && !source.isArchive {
         pulled.outcome = .otherOrigin
@@ -429,7 +475,8 @@ final class Puller {
   }
 
   private func open(
-    _ manifest: VersionManifest, priority: Int32, _ placement: Placement?, in transaction: borrowing Transaction
+    _ manifest: VersionManifest, priority: Int32, _ placement: Placement?, by provenance: Provenance,
+    in transaction: borrowing Transaction
   ) throws -> Delivery? {
     do {
       return try Delivery.open(

@@ -5,7 +5,6 @@ import PackStore
 /// A delta on a site has no signature, because the signed root contains the SHA-256 of its header.
 package struct DeltaSignature: Hashable, Sendable {
   private static let magic = Array("PKSSIGN0".utf8)
-  private static let signedMagic = Array("packstore delta\0".utf8)
 
   /// An upper bound for the size of a signature in a file.
   package static let byteCountLimit =
@@ -21,7 +20,7 @@ package struct DeltaSignature: Hashable, Sendable {
   package init(of header: Digest256, by key: SiteKey, product: Store.Product, sequence: UInt64) throws {
     authority = try key.authority(for: product)
     self.sequence = sequence
-    signature = try key.signature(of: Self.message(header, sequence, authority))
+    signature = try key.signature(of: Self.message(header, sequence, authority), as: .delta)
   }
 
   /// Decodes and verifies the bytes after a delta; `nil` if they are not a valid signature of the delta with this header.
@@ -31,7 +30,7 @@ package struct DeltaSignature: Hashable, Sendable {
       let byteCount = try? reader.integer(UInt32.self), Int(byteCount) == bytes.count,
       let sequence = try? reader.integer(UInt64.self), let authority = try? Self.authority(from: &reader),
       reader.remaining == SiteKey.signatureByteCount, let signature = try? reader.take(SiteKey.signatureByteCount),
-      authority.releaseKey.verifies(signature, of: Self.message(header, sequence, authority))
+      authority.releaseKey.verifies(signature, of: Self.message(header, sequence, authority), as: .delta)
     else { return nil }
     self.sequence = sequence
     self.authority = authority
@@ -60,6 +59,6 @@ package struct DeltaSignature: Hashable, Sendable {
   }
 
   private static func message(_ header: Digest256, _ sequence: UInt64, _ authority: SigningAuthority) -> [UInt8] {
-    signedMagic + header.bytes + fields(sequence, authority)
+    header.bytes + fields(sequence, authority)
   }
 }

@@ -1,10 +1,14 @@
 import PackStore
 
-/// A root key's signed permission for a release key to sign for a product. A publisher revokes a release key with a delegation of a
-/// higher serial.
+/// A root key's signed permission for a release key to sign for a product. Clients refuse files that are signed under a lower serial
+/// than they have seen. A delegation may also revoke lower serials: then versions that clients accepted under them bind no longer.
 package struct KeyDelegation: Hashable, Sendable {
   /// The serial number, which rises with each delegation of the product.
   package let serial: UInt64
+
+  /// Serials below this one are revoked: versions that clients accepted under them bind no longer. 0 if none is; at most
+  /// ``serial``.
+  package let revokedBelow: UInt64
 
   /// The date of the delegation, in nanoseconds since 1970.
   package let madeAt: Int64
@@ -28,7 +32,7 @@ package struct KeyDelegation: Hashable, Sendable {
   package static let channelLimit = 64
 
   /// The offset of the root key in an encoded delegation, in bytes.
-  package static let rootKeyOffset = 24
+  package static let rootKeyOffset = 32
 
   /// The serial of a root key that signs for itself: the lowest serial, so that any other delegation revokes it.
   package static let ownSerial: UInt64 = 1
@@ -37,15 +41,17 @@ package struct KeyDelegation: Hashable, Sendable {
   ///
   /// - Throws: `invalidArgument` if the channels are too many.
   package init(
-    to releaseKey: SitePublicKey, by root: SiteKey, serial: UInt64, madeAt: Int64, endsAt: Int64?,
-    product: Store.Product, channels: [SiteChannel]
+    to releaseKey: SitePublicKey, by root: SiteKey, serial: UInt64, revokedBelow: UInt64 = 0, madeAt: Int64,
+    endsAt: Int64?, product: Store.Product, channels: [SiteChannel]
   ) throws {
     let channels = Set(channels).sorted()
     guard channels.count <= Self.channelLimit else {
       throw PackStoreError(
         .invalidArgument, "too many channels for a key; list at most \(Self.channelLimit), or none for all")
     }
+    precondition(revokedBelow <= serial)
     self.serial = serial
+    self.revokedBelow = revokedBelow
     self.madeAt = madeAt
     self.endsAt = endsAt
     self.rootKey = root.publicKey
@@ -53,7 +59,8 @@ package struct KeyDelegation: Hashable, Sendable {
     self.product = product
     self.channels = channels
     signature = try root.signature(
-      of: Self.message(serial, madeAt, endsAt, root.publicKey, releaseKey, product, channels))
+      of: Self.message(serial, revokedBelow, madeAt, endsAt, root.publicKey, releaseKey, product, channels),
+      as: .delegation)
   }
 
   package func allows(_ channel: SiteChannel) -> Bool { channels.isEmpty || channels.contains(channel) }
@@ -69,9 +76,11 @@ package struct KeyDelegation: Hashable, Sendable {
   package init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     serial = try reader.integer()
+    revokedBelow = try reader.integer()
     madeAt = try reader.integer()
     let end: Int64 = try reader.integer()
-    guard 1...PackVersion.lastNumber ~= serial, end >= 0, let rootKey = SitePublicKey(try reader.take(32)),
+    guard 1...PackVersion.lastNumber ~= serial, revokedBelow <= serial, end >= 0,
+      let rootKey = SitePublicKey(try reader.take(32)),
       let releaseKey = SitePublicKey(try reader.take(32))
     else { throw reader.corrupt("invalid key delegation", at: begin) }
     endsAt = end == 0 ? nil : end
@@ -86,31 +95,27 @@ package struct KeyDelegation: Hashable, Sendable {
     }
     self.channels = channels
     signature = Array(try reader.take(SiteKey.signatureByteCount))
-    guard rootKey.verifies(signature, of: message) else {
+    guard rootKey.verifies(signature, of: message, as: .delegation) else {
       throw PackStoreError(.untrusted, "a key delegation has an invalid signature", file: reader.file)
     }
   }
 
   package func encode(to writer: inout ByteWriter) {
-    writer.append(Self.fields(serial, madeAt, endsAt, rootKey, releaseKey, product, channels))
+    writer.append(message)
     writer.append(signature)
   }
 
-  private var message: [UInt8] { Self.message(serial, madeAt, endsAt, rootKey, releaseKey, product, channels) }
-
-  private static func message(
-    _ serial: UInt64, _ madeAt: Int64, _ endsAt: Int64?, _ rootKey: SitePublicKey, _ releaseKey: SitePublicKey,
-    _ product: Store.Product, _ channels: [SiteChannel]
-  ) -> [UInt8] {
-    Array("packstore delegation\0".utf8) + fields(serial, madeAt, endsAt, rootKey, releaseKey, product, channels)
+  private var message: [UInt8] {
+    Self.message(serial, revokedBelow, madeAt, endsAt, rootKey, releaseKey, product, channels)
   }
 
-  private static func fields(
-    _ serial: UInt64, _ madeAt: Int64, _ endsAt: Int64?, _ rootKey: SitePublicKey, _ releaseKey: SitePublicKey,
-    _ product: Store.Product, _ channels: [SiteChannel]
+  private static func message(
+    _ serial: UInt64, _ revokedBelow: UInt64, _ madeAt: Int64, _ endsAt: Int64?, _ rootKey: SitePublicKey,
+    _ releaseKey: SitePublicKey, _ product: Store.Product, _ channels: [SiteChannel]
   ) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(serial)
+    writer.append(revokedBelow)
     writer.append(madeAt)
     writer.append(endsAt ?? 0)
     writer.append(rootKey.bytes)

@@ -13,7 +13,7 @@ package struct KeyRotation: Hashable, Sendable {
     self.old = old.publicKey
     self.new = new.publicKey
     let message = Self.message(self.old, self.new)
-    signatures = try old.signature(of: message) + new.signature(of: message)
+    signatures = try old.signature(of: message, as: .rotation) + new.signature(of: message, as: .rotation)
   }
 
   /// Decodes a rotation and verifies both signatures.
@@ -26,7 +26,7 @@ package struct KeyRotation: Hashable, Sendable {
     else { throw reader.corrupt("invalid key rotation", at: begin) }
     let message = Self.message(old, new)
     let first = try reader.take(SiteKey.signatureByteCount), second = try reader.take(SiteKey.signatureByteCount)
-    guard old.verifies(first, of: message), new.verifies(second, of: message) else {
+    guard old.verifies(first, of: message, as: .rotation), new.verifies(second, of: message, as: .rotation) else {
       throw PackStoreError(.untrusted, "a key rotation has an invalid signature", file: reader.file)
     }
     self.old = old
@@ -41,6 +41,6 @@ package struct KeyRotation: Hashable, Sendable {
   }
 
   private static func message(_ old: SitePublicKey, _ new: SitePublicKey) -> [UInt8] {
-    Array("packstore rotation\0".utf8) + old.bytes + new.bytes
+    old.bytes + new.bytes
   }
 }

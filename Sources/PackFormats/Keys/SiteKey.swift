@@ -23,6 +23,9 @@ public struct SiteKey: Sendable {
   /// The highest serial that this root key or an earlier one assigned to a release key; `nil` if none is known.
   package private(set) var highestSerial: UInt64?
 
+  /// The serial below which this root key or an earlier one revoked all delegations; `nil` if none is known.
+  package private(set) var revokedBelow: UInt64?
+
   /// Generates a root key from the system's random numbers.
   public init() {
     var generator = SystemRandomNumberGenerator()
@@ -74,7 +77,8 @@ public struct SiteKey: Sendable {
   ///
   /// - Throws: `invalidArgument` if `root` is itself a release key.
   package func delegated(
-    by root: SiteKey, serial: UInt64, madeAt: Int64, endsAt: Int64?, product: Store.Product, channels: [SiteChannel]
+    by root: SiteKey, serial: UInt64, revokedBelow: UInt64 = 0, madeAt: Int64, endsAt: Int64?, product: Store.Product,
+    channels: [SiteChannel]
   ) throws -> SiteKey {
     guard root.delegation == nil else {
       throw PackStoreError(.invalidArgument, "a release key cannot delegate; use the root key \(root.rootKey)")
@@ -82,18 +86,21 @@ public struct SiteKey: Sendable {
     var key = self
     key.rotations = root.rotations
     key.highestSerial = nil
+    key.revokedBelow = nil
     key.delegation = try KeyDelegation(
-      to: publicKey, by: root, serial: serial, madeAt: madeAt, endsAt: endsAt, product: product, channels: channels)
+      to: publicKey, by: root, serial: serial, revokedBelow: revokedBelow, madeAt: madeAt, endsAt: endsAt,
+      product: product, channels: channels)
     return key
   }
 
-  /// Returns this root key with a serial recorded that it assigned to a release key.
+  /// Returns this root key with a serial recorded that it assigned to a release key, and the serial below which it revoked others.
   ///
-  /// - Precondition: this is a root key, and `serial` is from 1 to `PackVersion.lastNumber`.
-  package func noting(_ serial: UInt64) -> SiteKey {
-    precondition(delegation == nil && 1...PackVersion.lastNumber ~= serial)
+  /// - Precondition: this is a root key, `serial` is from 1 to `PackVersion.lastNumber`, and `revokedBelow` is not above it.
+  package func noting(_ serial: UInt64, revokedBelow: UInt64 = 0) -> SiteKey {
+    precondition(delegation == nil && 1...PackVersion.lastNumber ~= serial && revokedBelow <= serial)
     var key = self
     key.highestSerial = max(highestSerial ?? 0, serial)
+    if revokedBelow > 0 { key.revokedBelow = max(self.revokedBelow ?? 0, revokedBelow) }
     return key
   }
 
@@ -110,6 +117,7 @@ public struct SiteKey: Sendable {
     var key = self
     key.rotations = root.rotations + [try KeyRotation(from: root, to: self)]
     key.highestSerial = [root.highestSerial, highestSerial].compactMap { $0 }.max()
+    key.revokedBelow = [root.revokedBelow, revokedBelow].compactMap { $0 }.max()
     return key
   }
 
@@ -141,26 +149,30 @@ public struct SiteKey: Sendable {
     return error
   }
 
-  /// Returns the 64-byte signature of `message`. It is deterministic except on Apple's platforms, where CryptoKit adds randomness.
+  /// Returns the 64-byte signature of `message` as bytes of a kind. It is deterministic except on Apple's platforms, where CryptoKit adds randomness.
   ///
   /// - Throws: `outOfMemory` if CryptoKit fails.
-  package func signature(of message: [UInt8]) throws -> [UInt8] { try key.signature(of: message) }
+  package func signature(of message: [UInt8], as kind: SignedKind) throws -> [UInt8] {
+    try key.signature(of: kind.message(of: message))
+  }
 }
 
 // MARK: - As text
 
 extension SiteKey {
   /// The text of the key file: a line with the file type, a line with the seed (base64 of 32 bytes), the rotations, and the
-  /// delegation of a release key or the highest serial of a root key.
+  /// delegation of a release key, or the highest serial of a root key and the serial below which it revoked others.
   package var fileText: String {
     let lines =
       [Self.firstLine, Data(key.seed).base64EncodedString()] + rotations.map { Self.line("rotation", $0.encode) }
       + [delegation].compactMap { $0 }.map { Self.line("delegation", $0.encode) }
       + [highestSerial].compactMap { $0 }.map { "\(Self.serialWord)\($0)" }
+      + [revokedBelow].compactMap { $0 }.map { "\(Self.revokedWord)\($0)" }
     return lines.map { $0 + "\n" }.joined()
   }
 
   private static let serialWord = "serial "
+  private static let revokedWord = "revoked "
 
   private static func line(_ word: String, _ encode: (inout ByteWriter) -> Void) -> String {
     var writer = ByteWriter()
@@ -181,10 +193,13 @@ extension SiteKey {
       lines.removeFirst()
     }
     if let line = lines.first, line.hasPrefix(Self.serialWord) {
-      let text = line.dropFirst(Self.serialWord.count)
-      guard let serial = UInt64(text), "\(serial)" == text, 1...PackVersion.lastNumber ~= serial else { return nil }
+      guard let serial = Self.serial(line, after: Self.serialWord) else { return nil }
       highestSerial = serial
       lines.removeFirst()
+      if let line = lines.popFirst() {
+        guard let revoked = Self.serial(line, after: Self.revokedWord), revoked <= serial else { return nil }
+        revokedBelow = revoked
+      }
     } else if let line = lines.popFirst() {
       guard line.hasPrefix("delegation "), let delegation = Self.value(line, KeyDelegation.init) else { return nil }
       self.delegation = delegation
@@ -193,6 +208,14 @@ extension SiteKey {
       (rotations.last?.new ?? rootKey) == rootKey, rotations.count <= SigningAuthority.rotationLimit,
       zip(rotations, rotations.dropFirst()).allSatisfy({ $0.new == $1.old })
     else { return nil }
+  }
+
+  /// Reads the serial after a line's first word; `nil` if it is invalid.
+  private static func serial(_ line: Substring, after word: String) -> UInt64? {
+    guard line.hasPrefix(word), let serial = UInt64(line.dropFirst(word.count)), "\(word)\(serial)" == line,
+      1...PackVersion.lastNumber ~= serial
+    else { return nil }
+    return serial
   }
 
   /// Decodes the base64 after a line's first word; `nil` if it is invalid.

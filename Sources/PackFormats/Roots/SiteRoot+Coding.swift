@@ -38,7 +38,7 @@ extension SiteRoot {
   fileprivate static let authorityOffset = 56
   fileprivate static let closedFlag: UInt32 = 1
   fileprivate static let packByteCount = 17
-  fileprivate static let offerByteCount = 128
+  fileprivate static let offerByteCount = 136
   fileprivate static let sheetByteCount = 36
   fileprivate static let deltaByteCount = 108
 
@@ -68,10 +68,13 @@ extension SiteRoot {
     }
     writer.append(UInt32(clamping: packs.count))
     for pack in packs { pack.encode(to: &writer) }
-    guard packs.count <= Self.packLimit, sheets.count <= Self.sheetLimit, packs.allSatisfy(\.isWithinLimits),
+    encodeExtensions(to: &writer)
+    guard extensionsAreWithinLimits, packs.count <= Self.packLimit, sheets.count <= Self.sheetLimit,
+      packs.allSatisfy(\.isWithinLimits),
       writer.bytes.count + SiteKey.signatureByteCount <= Self.byteCountLimit
     else { throw PackStoreError(.invalidArgument, "too many packs or versions for a site", detail: .limit) }
-    writer.append(try key?.signature(of: writer.bytes) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
+    writer.append(
+      try key?.signature(of: writer.bytes, as: .root) ?? [UInt8](repeating: 0, count: SiteKey.signatureByteCount))
     return writer.bytes
   }
 }
@@ -129,7 +132,7 @@ extension SignedSiteRoot {
       guard signature.allSatisfy({ $0 == 0 }) else { throw wrongSignature(file) }
       return nil
     }
-    guard authority.releaseKey.verifies(signature, of: message) else { throw wrongSignature(file) }
+    guard authority.releaseKey.verifies(signature, of: message, as: .root) else { throw wrongSignature(file) }
     return authority
   }
 
@@ -183,6 +186,7 @@ extension SiteRoot {
       if let last = packs.last, last.id >= pack.id { throw reader.corrupt("packs are out of order", at: begin) }
       packs.append(pack)
     }
+    try decodeExtensions(from: &reader)
   }
 }
 
@@ -240,6 +244,7 @@ extension SiteRoot.Pack {
 extension SiteRoot.Offer {
   fileprivate func encode(to writer: inout ByteWriter) {
     writer.append(number)
+    writer.append(epoch)
     writer.append(catalog.bytes)
     writer.append(manifest.bytes)
     writer.append(manifestByteCount)
@@ -253,6 +258,7 @@ extension SiteRoot.Offer {
   fileprivate init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     number = try reader.integer()
+    epoch = try reader.integer()
     catalog = CatalogID(digest: try reader.digest())
     manifest = try reader.digest()
     manifestByteCount = try reader.integer()

@@ -42,10 +42,17 @@ package struct SiteRoot: Hashable, Sendable {
   /// The packs in bytewise order of their names.
   package var packs: [Pack]
 
+  /// The highest number and epoch of every pack that the channel ever offered.
+  package var highest: [PackID: Highest] = [:]
+
+  /// Extensions that this version of PackStore does not know, in order of their types.
+  package var otherExtensions: [Extension] = []
+
+  /// - Parameter highest: by default, the lowest table that is valid for `packs`.
   package init(
     sequence: UInt64, madeAt: Int64, expiresAfter: Int64?, site: SiteID, product: Store.Product,
     channel: SiteChannel = .live, isClosed: Bool = false, primaryLanguage: LanguageTag? = nil, sheets: [Sheet] = [],
-    packs: [Pack]
+    packs: [Pack], highest: [PackID: Highest]? = nil
   ) {
     self.sequence = sequence
     self.madeAt = madeAt
@@ -57,6 +64,7 @@ package struct SiteRoot: Hashable, Sendable {
     self.primaryLanguage = primaryLanguage
     self.sheets = sheets
     self.packs = packs
+    self.highest = highest ?? Self.highest(of: packs)
   }
 
   /// A reference to an attribute sheet: ``AttributeSheet``.
@@ -91,6 +99,11 @@ package struct SiteRoot: Hashable, Sendable {
   /// A version, and the devices that it is for.
   package struct Offer: Hashable, Sendable {
     package var number: UInt64
+
+    /// The epoch: the sequence number of the root that took something of the pack away last, as of the root in which the offer was
+    /// made or changed; 0 if none did.
+    package var epoch: UInt64
+
     package var catalog: CatalogID
 
     /// The SHA-256 of the manifest.
@@ -111,10 +124,12 @@ package struct SiteRoot: Hashable, Sendable {
     package var appVersions: AppVersionRange?
 
     package init(
-      number: UInt64, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32, attributes: Digest256? = nil,
-      downloadByteCount: UInt64 = 0, share: UInt32 = OfferTerms.everyDevice, appVersions: AppVersionRange? = nil
+      number: UInt64, epoch: UInt64 = 0, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32,
+      attributes: Digest256? = nil, downloadByteCount: UInt64 = 0, share: UInt32 = OfferTerms.everyDevice,
+      appVersions: AppVersionRange? = nil
     ) {
       self.number = number
+      self.epoch = epoch
       self.catalog = catalog
       self.manifest = manifest
       self.manifestByteCount = manifestByteCount

@@ -192,7 +192,6 @@ package struct SignedSiteImage: Sendable {
   package var keys: Set<ObjectKey> { image.keys.union([key]) }
 
   package static let byteCountLimit = 64 << 20
-  private static let subject = Array("packstore image\0".utf8)
   private static let title = "packstore image \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
   /// - Throws: `untrusted` when the key may not sign for the product; `invalidArgument` for too many files.
@@ -215,7 +214,7 @@ package struct SignedSiteImage: Sendable {
     }
     lines.append("authority \(Data(authority.bytes).base64EncodedString())")
     let message = Array(lines.map { $0 + "\n" }.joined().utf8)
-    let signature = try key.signature(of: Self.subject + message)
+    let signature = try key.signature(of: message, as: .image)
     bytes = message + Array("signature \(Data(signature).base64EncodedString())\n".utf8)
     guard bytes.count <= Self.byteCountLimit else {
       throw PackStoreError(.invalidArgument, "the site has too many files for an image", detail: .limit)
@@ -246,10 +245,10 @@ package struct SignedSiteImage: Sendable {
       try reader.end()
       return authority
     }
-    let message = Self.subject + bytes[..<lines.offset]
+    let message = bytes[..<lines.offset]
     let signature = try lines.base64("signature") { $0 }
     try lines.end()
-    guard authority.releaseKey.verifies(signature, of: message) else {
+    guard authority.releaseKey.verifies(signature, of: message, as: .image) else {
       throw PackStoreError(.untrusted, "the image of the site has an invalid signature", file: file)
     }
     self.bytes = bytes

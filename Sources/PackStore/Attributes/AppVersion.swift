@@ -111,6 +111,15 @@ public struct AppVersionRange: Hashable, Sendable {
       remedy: "write '2.0..<3', '2.0...' or '..<3', the lower version first")
   }
 
+  /// Whether two ranges have a version in common; `nil` is the range of all versions.
+  package static func overlap(_ first: AppVersionRange?, _ second: AppVersionRange?) -> Bool {
+    func isBelow(_ upper: AppVersion?, _ lower: AppVersion?) -> Bool {
+      guard let upper, let lower else { return false }
+      return upper <= lower
+    }
+    return !isBelow(first?.upperBound, second?.lowerBound) && !isBelow(second?.upperBound, first?.lowerBound)
+  }
+
   /// The range with these bounds; nil without any.
   ///
   /// - Throws: `invalidArgument` for a range that holds no version.

@@ -5,7 +5,7 @@ import CPackStoreTesting
 /// draft, and what a reader says of it.
 let otherFormats: [([UInt8], pks_status)] = [
   ([2, 0, 0, 0], PKS_NEWER_FORMAT),
-  ([1, 0, 1, 0], PKS_NEWER_FORMAT),
+  ([1, 0, 2, 0], PKS_NEWER_FORMAT),
   ([1, 0, 0x80, 0], PKS_NEWER_FORMAT),
   ([0, 0, 0, 0], PKS_OTHER_DRAFT),
   ([0, 0, 8, 0], PKS_OTHER_DRAFT),

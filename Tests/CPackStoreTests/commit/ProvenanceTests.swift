@@ -74,8 +74,8 @@ import Testing
 
   static func by(
     _ key: UInt8, _ product: String = "default", _ statement: pks_statement = PKS_STATEMENT_ROOT, serial: UInt64 = 0,
-    q: UInt64 = 1,
-    adopt: Bool = false, downgrade: Bool = false
+    revoked: UInt64 = 0, q: UInt64 = 1, e: UInt64 = 0, h: UInt64 = 0, excluded: UInt64 = 0, adopt: Bool = false,
+    downgrade: Bool = false
   ) -> pks_provenance {
     var by = pks_provenance()
     by.origin.kind = key == 0 ? PKS_ORIGIN_UNSIGNED : PKS_ORIGIN_SIGNED
@@ -83,7 +83,11 @@ import Testing
     withUnsafeMutableBytes(of: &by.origin.product) { $0.copyBytes(from: product.utf8) }
     by.statement = statement
     by.serial = serial
+    by.revoked_below = revoked
     by.sequence = q
+    by.epoch = e
+    by.highest = h
+    by.excluded = excluded
     by.adopt = adopt
     by.downgrade = downgrade
     return by
@@ -135,42 +139,153 @@ import Testing
     #expect(world.packs[0].origin == "0:0:")
   }
 
-  /// Every statement after version 3 by a root of sequence 30.
-  @Test func lowerVersionsComeByANewerRootAlone() throws {
-    let cases: [(pks_statement, UInt64, UInt64, pks_status)] = [
-      (PKS_STATEMENT_ROOT, 4, 31, PKS_OK), (PKS_STATEMENT_ROOT, 4, 29, PKS_OK), (PKS_STATEMENT_ROOT, 3, 30, PKS_OK),
-      (PKS_STATEMENT_ROOT, 2, 31, PKS_OK), (PKS_STATEMENT_ROOT, 2, 30, PKS_STALE),
-      (PKS_STATEMENT_ROOT, 2, 29, PKS_STALE),
-      (PKS_STATEMENT_ARCHIVE, 4, 29, PKS_OK), (PKS_STATEMENT_ARCHIVE, 2, 31, PKS_DOWNGRADE),
-      (PKS_STATEMENT_ARCHIVE, 2, 29, PKS_DOWNGRADE), (PKS_STATEMENT_DELTA, 4, 31, PKS_OK),
-      (PKS_STATEMENT_DELTA, 2, 31, PKS_DOWNGRADE), (PKS_STATEMENT_COPY, 2, 31, PKS_DOWNGRADE),
+  /// Every statement after version 3 by a root of sequence 30 and epoch 30.
+  @Test func lowerVersionsComeOnlyByAnActThatTakesBack() throws {
+    // Statement, version, sequence, epoch, highest number ever offered.
+    let cases: [(pks_statement, UInt64, UInt64, UInt64, UInt64, pks_status)] = [
+      (PKS_STATEMENT_ROOT, 4, 31, 30, 4, PKS_OK), (PKS_STATEMENT_ROOT, 4, 29, 30, 4, PKS_OK),
+      (PKS_STATEMENT_ROOT, 3, 30, 30, 3, PKS_OK), (PKS_STATEMENT_ROOT, 2, 31, 31, 3, PKS_OK),
+      (PKS_STATEMENT_ROOT, 2, 31, 31, 2, PKS_DOWNGRADE), (PKS_STATEMENT_ROOT, 2, 31, 30, 3, PKS_DOWNGRADE),
+      (PKS_STATEMENT_ROOT, 2, 30, 30, 3, PKS_STALE), (PKS_STATEMENT_ROOT, 2, 29, 0, 3, PKS_STALE),
+      (PKS_STATEMENT_ROOT, 4, 31, 29, 4, PKS_DOWNGRADE), (PKS_STATEMENT_ROOT, 3, 31, 0, 3, PKS_DOWNGRADE),
+      (PKS_STATEMENT_ARCHIVE, 4, 29, 0, 0, PKS_OK), (PKS_STATEMENT_ARCHIVE, 2, 31, 99, 9, PKS_DOWNGRADE),
+      (PKS_STATEMENT_ARCHIVE, 2, 29, 0, 0, PKS_DOWNGRADE), (PKS_STATEMENT_DELTA, 4, 31, 0, 0, PKS_OK),
+      (PKS_STATEMENT_DELTA, 2, 31, 99, 9, PKS_DOWNGRADE), (PKS_STATEMENT_COPY, 2, 31, 99, 9, PKS_DOWNGRADE),
     ]
     for key in [0, 1] as [UInt8] {
       for isRemoved in [false, true] {
-        for (statement, version, sequence, expected) in cases {
+        for (statement, version, q, e, h, expected) in cases {
           let world = World()
           try world.say(Self.by(key, q: 10), 1)
-          try world.say(Self.by(key, q: 30), 3)
+          try world.say(Self.by(key, q: 30, e: 30, h: 3), 3)
           if isRemoved { try world.remove() }
           #expect(
-            try world.say(Self.by(key, "default", statement, q: sequence), version) == expected,
-            "\(statement) \(version) \(sequence) removed \(isRemoved)")
+            try world.say(Self.by(key, "default", statement, q: q, e: e, h: h), version) == expected,
+            "\(statement) \(version) \(q) \(e) \(h) removed \(isRemoved)")
           #expect(
-            try world.say(Self.by(key, "default", statement, q: sequence, downgrade: true), version) == PKS_OK)
+            try world.say(Self.by(key, "default", statement, q: q, e: e, h: h, downgrade: true), version) == PKS_OK)
         }
       }
     }
   }
 
-  @Test func whatWasTakenBackDoesNotReturnByAnOlderStatement() throws {
+  /// A publisher that was shown an older state signs it again, under a newer sequence and a newer delegation.
+  @Test func anOlderStateThatIsSignedAgainChangesNothing() throws {
     let world = World()
-    try world.say(Self.by(1, q: 30), 3)
-    #expect(try world.say(Self.by(1, q: 40), 2) == PKS_OK)
-    #expect(try world.say(Self.by(1, q: 30), 3) == PKS_STALE)
-    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 35), 3) == PKS_DOWNGRADE)
-    #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_DELTA, q: 40), 4) == PKS_DOWNGRADE)
+    try world.say(Self.by(1, serial: 7, q: 30, e: 10, h: 3), 3)
+    for serial in [7, 8] as [UInt64] {
+      #expect(try world.say(Self.by(1, serial: serial, q: 90, e: 10, h: 2), 2) == PKS_DOWNGRADE)
+      #expect(try world.say(Self.by(1, serial: serial, q: 90, e: 0, h: 5), 5) == PKS_DOWNGRADE)
+      #expect(try world.say(Self.by(1, serial: serial, q: 90, e: 90, h: 2), 2) == PKS_DOWNGRADE, "H is below f")
+    }
+    #expect(world.version() == 3)
+    #expect(try world.say(Self.by(1, serial: 8, q: 91, e: 10, h: 4), 4) == PKS_OK)
+  }
+
+  @Test func archivesDoNotReturnWhatWasTakenBack() throws {
+    for statement in [PKS_STATEMENT_ARCHIVE, PKS_STATEMENT_DELTA, PKS_STATEMENT_COPY] {
+      let world = World()
+      try world.say(Self.by(1, q: 30, h: 3), 3)
+      #expect(try world.say(Self.by(1, q: 40, e: 40, h: 5), 2) == PKS_OK)
+      for version in 3...5 as ClosedRange<UInt64> {
+        #expect(try world.say(Self.by(1, "default", statement, q: 99), version) == PKS_DOWNGRADE)
+      }
+      #expect(try world.say(Self.by(1, q: 30, h: 3), 3) == PKS_STALE)
+      #expect(world.version() == 2)
+      #expect(try world.say(Self.by(1, "default", statement, q: 1), 6) == PKS_OK)
+      #expect(try world.say(Self.by(1, q: 41, e: 40, h: 6), 5) == PKS_DOWNGRADE, "the epoch stayed")
+    }
+  }
+
+  /// A root may offer a version again that it took back.
+  @Test func aRootMayOfferAgainWhatItTookBack() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 30, h: 3), 3)
+    #expect(try world.say(Self.by(1, q: 40, e: 40, h: 3), 2) == PKS_OK)
+    #expect(try world.say(Self.by(1, q: 50, e: 40, h: 3), 3) == PKS_OK)
+    #expect(try world.say(Self.by(1, q: 60, e: 40, h: 3), 2) == PKS_DOWNGRADE)
+  }
+
+  /// The app goes back to a version that the newest pack version is not for, and forward again. The floor stays.
+  @Test func aVersionForOtherAppsLeavesTheFloor() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 30, e: 5, h: 3), 3)
+    #expect(try world.say(Self.by(1, q: 30, e: 5, h: 3, excluded: 2), 2) != PKS_OK)
+    #expect(try world.say(Self.by(1, q: 30, e: 5, h: 3, excluded: 3), 2) == PKS_OK)
     #expect(world.version() == 2)
+    #expect(try world.say(Self.by(1, q: 30, e: 5, h: 3), 2) == PKS_OK, "it is current: its data may be fetched again")
+    #expect(try world.say(Self.by(1, q: 31, e: 5, h: 3), 1) == PKS_DOWNGRADE)
+    #expect(try world.say(Self.by(1, q: 30, e: 5, h: 3), 3) == PKS_OK)
+  }
+
+  /// A floor of an earlier library has no number that was taken back: a lowered one rises by a newer statement alone.
+  @Test func floorsOfEarlierLibrariesCount() throws {
+    let world = World()
+    try world.say(Self.by(1, q: 40), 2)
+    world.generation.origins.floors[0].lowered = true
+    for statement in [PKS_STATEMENT_ROOT, PKS_STATEMENT_ARCHIVE] {
+      let refused = statement == PKS_STATEMENT_ROOT ? PKS_STALE : PKS_DOWNGRADE
+      #expect(try world.say(Self.by(1, "default", statement, q: 40), 3) == refused)
+    }
     #expect(try world.say(Self.by(1, "default", PKS_STATEMENT_ARCHIVE, q: 41), 3) == PKS_OK)
+  }
+
+  /// The rules of `Docs/FORMAT.md`, section 12, for signed statements about one pack.
+  private struct Model {
+    struct Floor { var serial, version, epoch, takenBack: UInt64 }
+    var floor: Floor?
+    var current: UInt64?
+
+    mutating func accepts(_ by: pks_provenance, _ version: UInt64) -> Bool {
+      let isRoot = by.statement == PKS_STATEMENT_ROOT
+      guard let old = floor, old.serial >= by.revoked_below else {
+        floor = Floor(serial: by.serial, version: version, epoch: by.epoch, takenBack: 0)
+        current = version
+        return true
+      }
+      if by.serial < old.serial || (isRoot && by.epoch < old.epoch) { return false }
+      var next = Floor(
+        serial: by.serial, version: version, epoch: max(old.epoch, by.epoch), takenBack: old.takenBack)
+      if version < old.version {
+        if isRoot, by.epoch > old.epoch, by.highest >= old.version {
+          next.takenBack = by.highest
+        } else {
+          guard current == version || (isRoot && by.excluded == old.version) else { return false }
+          next = old
+        }
+      } else if !isRoot, version > old.version, version <= old.takenBack {
+        return false
+      }
+      floor = next
+      current = version
+      return true
+    }
+  }
+
+  @Test func theRulesAreThoseOfTheFormat() throws {
+    let seed = testSeed(41)
+    var random = Random(seed), accepted = 0
+    for round in 0..<300 {
+      let world = World()
+      var model = Model()
+      for step in 0..<40 {
+        let isRoot = random.chance(2, in: 3), serial = UInt64(1 + random.below(3))
+        let by = Self.by(
+          1, "default", isRoot ? PKS_STATEMENT_ROOT : random.pick([PKS_STATEMENT_ARCHIVE, PKS_STATEMENT_DELTA]),
+          serial: serial, revoked: random.chance(1, in: 8) ? serial : 0, q: UInt64(1 + random.below(9)),
+          e: isRoot ? UInt64(random.below(4)) : 0, h: isRoot ? UInt64(random.below(7)) : 0,
+          excluded: isRoot ? UInt64(random.below(7)) : 0)
+        let version = UInt64(1 + random.below(6)), isAccepted = model.accepts(by, version)
+        accepted += isAccepted ? 1 : 0
+        #expect(try (world.say(by, version) == PKS_OK) == isAccepted, "seed \(seed), round \(round), step \(step)")
+        let floor = world.generation.origins.floors[0]
+        let known = try #require(model.floor)
+        #expect(
+          [floor.serial, floor.version, floor.epoch, floor.taken_back]
+            == [known.serial, known.version, known.epoch, known.takenBack])
+      }
+    }
+    #expect(accepted > 1_000)
   }
 
   /// An old archive of a higher version must not let an old root look new.
@@ -182,14 +297,16 @@ import Testing
     #expect(world.version() == 4)
   }
 
-  /// What a thief said by a key that was replaced counts no more, and nothing that the thief says later counts.
+  /// After a revocation, neither earlier nor later statements of the thief are accepted or bind the store.
   @Test func numbersDieWithTheirKey() throws {
     let statements = [PKS_STATEMENT_ROOT, PKS_STATEMENT_ARCHIVE, PKS_STATEMENT_DELTA]
     for statement in statements {
       let world = World()
       try world.say(Self.by(1, serial: 7, q: 1), 5)
       try world.say(Self.by(1, serial: 7, q: 1 << 60), 1 << 53 - 1, content: 66)
-      #expect(try world.say(Self.by(1, "default", statement, serial: 8, q: 2), 6) == PKS_OK)
+      #expect(
+        try world.say(Self.by(1, "default", statement, serial: 8, q: 2), 6) == PKS_DOWNGRADE, "a renewal voids nothing")
+      #expect(try world.say(Self.by(1, "default", statement, serial: 8, revoked: 8, q: 2), 6) == PKS_OK)
       #expect(world.version() == 6)
       let isRoot = statement == PKS_STATEMENT_ROOT, refused = isRoot ? PKS_STALE : PKS_DOWNGRADE
       for q in [1, 1 << 61] as [UInt64] {

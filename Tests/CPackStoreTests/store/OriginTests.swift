@@ -34,7 +34,7 @@ extension Core {
       try attempt { error in
         withUnsafeMutablePointer(to: &out) { out in
           var pen = pks__byte_writer(out: out, status: PKS_OK, error: error)
-          pks__origins_write(&pen, &table)
+          pks__origins_write(&pen, &table, pks__origins_have_epochs(&table))
           return pen.status
         }
       }
@@ -42,11 +42,11 @@ extension Core {
     }
 
     /// What is read from `bytes`, written again; nil when it is refused.
-    private static func reread(_ bytes: [UInt8]) throws -> [UInt8]? {
+    private static func reread(_ bytes: [UInt8], hasEpochs: Bool = false) throws -> [UInt8]? {
       try bytes.withUnsafeBytes { buffer in
         var reader = pks__reader_make(buffer.baseAddress, buffer.count), table = pks__origin_table()
         defer { pks__origins_free(&table) }
-        #expect(pks__origins_read(&reader, &table))
+        #expect(pks__origins_read(&reader, hasEpochs, &table))
         return reader.failed ? nil : try Self.bytes(&table) + Array(buffer.suffix(pks__reader_left(&reader)))
       }
     }
@@ -105,6 +105,30 @@ extension Core {
       #expect(try Self.reread(bytes) == bytes)
       pks__origins_remove(&table, origins[2])
       #expect(pks__origins_floor(&table, origins[2], "pack-7") == nil && table.floor_count == 200)
+    }
+
+    /// Epochs and numbers that were taken back need a feature of generations, which no other table has.
+    @Test func epochsAreReadAsTheyWereWritten() throws {
+      var table = pks__origin_table()
+      defer { pks__origins_free(&table) }
+      _ = try Self.add(Self.signed("one"), to: &table)
+      #expect(!pks__origins_have_epochs(&table))
+      for (pack, epoch, takenBack) in [("a", 0, 0), ("b", 1 << 60, 0), ("c", 7, 5)] as [(String, UInt64, UInt64)] {
+        var floor = Self.floor(1, pack, version: 3)
+        (floor.epoch, floor.taken_back) = (epoch, takenBack)
+        try attempt { pks__origins_set_floor(&table, &floor, $0) }
+        #expect(pks__origins_have_epochs(&table) == (pack != "a"))
+      }
+      let bytes = try Self.bytes(&table)
+      #expect(try Self.reread(bytes, hasEpochs: true) == bytes)
+      #expect(try Self.reread(Array(bytes.dropLast(8)) + [0, 0, 0, 0, 0, 0, 32, 0], hasEpochs: true) == nil, "2^53")
+      for length in 0..<bytes.count { #expect(try Self.reread(Array(bytes.prefix(length)), hasEpochs: true) == nil) }
+      var plain = pks__origin_table()
+      defer { pks__origins_free(&plain) }
+      var floor = Self.floor(try Self.add(Self.signed("one"), to: &plain), "a", version: 3)
+      try attempt { pks__origins_set_floor(&plain, &floor, $0) }
+      let unneeded = try Self.bytes(&plain) + [UInt8](repeating: 0, count: 16)
+      #expect(try Self.reread(unneeded, hasEpochs: true) == nil, "the feature is not needed")
     }
 
     /// Changed at random, a table is refused, or is one that is written again alike.

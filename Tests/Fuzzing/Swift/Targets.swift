@@ -406,12 +406,12 @@ private let seeds: [String: [[UInt8]]] = {
         id: "Game", priority: 1,
         offers: [
           .init(
-            number: 4, catalog: other, manifest: digest, manifestByteCount: 9, attributes: digest,
+            number: 4, epoch: 6, catalog: other, manifest: digest, manifestByteCount: 9, attributes: digest,
             downloadByteCount: 1 << 40, share: 500, appVersions: try! AppVersionRange("2.0..<3")),
           .init(number: 3, catalog: catalog, manifest: digest, manifestByteCount: UInt32(manifestBytes.count)),
         ],
         deltas: [.init(from: other, to: catalog, header: digest, headerByteCount: 200, byteCount: 4000)])
-    ])
+    ], highest: ["Game": .init(number: 5, epoch: 7), "Old": .init(number: 1, epoch: 0)])
   let rootBytes = try! root.encode(signedBy: key)
   let next = try! SiteKey(
     fileText: SiteKey.firstLine + "\n" + Data(repeating: 6, count: 32).base64EncodedString() + "\n")!
@@ -548,7 +548,7 @@ private let seeds: [String: [[UInt8]]] = {
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
-    "key": [key, next, next.noting(9), release].map { Array($0.fileText.utf8) } + [
+    "key": [key, next, next.noting(9), next.noting(9, revokedBelow: 8), release].map { Array($0.fileText.utf8) } + [
       Array(key.publicKey.description.utf8)
     ],
     "site": [

@@ -1,0 +1,97 @@
+import PackFormats
+import PackStore
+
+/// Assigns epochs to the offers of a channel's next root.
+///
+/// An act that takes something away from devices gives all offers of its pack a new epoch, the sequence number of the root that makes
+/// the act: a step back to a lower version, a withdrawal, a halt, a lower share, or fewer app versions. Devices go back only to an
+/// offer of a higher epoch than they have accepted, and skip offers of a lower one. So a publisher who signs an older state of the
+/// site again takes nothing back by mistake.
+///
+/// All offers of the pack get the new epoch, also offers of higher numbers: a device that accepted the epoch with a lower version
+/// could otherwise not move on to a higher one.
+struct OfferEpochs {
+  /// The root that the next one replaces; `nil` if none is readable: then all offers get a new epoch, because the earlier offers are
+  /// unknown.
+  let current: SiteRoot?
+
+  /// The highest numbers that earlier roots offered, if ``current`` does not record it: of a site that lost its root, or whose earlier key was
+  /// revoked.
+  let known: [PackID: UInt64]
+
+  /// The sequence number of the next root.
+  let sequence: UInt64
+
+  /// Returns the platforms that a version is for; `nil` if the site does not keep the version.
+  let platforms: (PackID, UInt64) -> Set<Platform>?
+
+  /// Returns the packs of the next root with the epochs of their offers, and its table of highest numbers.
+  func stamp(_ packs: [SiteRoot.Pack]) -> (packs: [SiteRoot.Pack], highest: [PackID: SiteRoot.Highest]) {
+    var table = current?.highest ?? [:]
+    for (pack, number) in known {
+      table[pack] = .init(number: max(number, table[pack]?.number ?? 0), epoch: newEpoch(after: table[pack]))
+    }
+    for old in current?.packs ?? [] where !packs.contains(where: { $0.id == old.id }) {
+      table[old.id]?.epoch = sequence
+    }
+    let stamped = packs.map { pack in
+      var pack = pack
+      var row = table[pack.id] ?? .init(number: 1, epoch: current == nil ? sequence : 0)
+      let before = current?.offers(of: pack.id) ?? []
+      let isTaken = before.contains { takesAway($0, before, pack.offers, of: pack.id) }
+      if isTaken { row.epoch = sequence }
+      for index in pack.offers.indices {
+        let old = before.first { $0.number == pack.offers[index].number }
+        let isUnchanged = old.map { $0.saysTheSame(as: pack.offers[index]) } ?? false
+        pack.offers[index].epoch = isUnchanged && !isTaken ? old?.epoch ?? row.epoch : row.epoch
+        row.number = max(row.number, pack.offers[index].number)
+      }
+      table[pack.id] = row
+      return pack
+    }
+    return (stamped, table)
+  }
+
+  private func newEpoch(after row: SiteRoot.Highest?) -> UInt64 { current == nil ? sequence : row?.epoch ?? 0 }
+
+  /// Whether devices that an offer was for lose something by the next offers of its pack.
+  private func takesAway(
+    _ old: SiteRoot.Offer, _ before: [SiteRoot.Offer], _ after: [SiteRoot.Offer], of pack: PackID
+  ) -> Bool {
+    guard let place = after.firstIndex(where: { $0.number == old.number }) else {
+      return !after.contains { $0.number > old.number && covers($0, old, of: pack) }
+    }
+    let new = after[place]
+    guard new.share >= old.share, includes(new.appVersions, old.appVersions) else { return true }
+    let ahead = before.prefix { $0.number != old.number }
+    return after[..<place].contains { lower in
+      lower.number < old.number && !ahead.contains { $0.number == lower.number && $0.covers(lower) }
+    }
+  }
+
+  /// Whether an offer is for every device that another one is for.
+  private func covers(_ offer: SiteRoot.Offer, _ other: SiteRoot.Offer, of pack: PackID) -> Bool {
+    guard offer.share == OfferTerms.everyDevice, includes(offer.appVersions, other.appVersions),
+      let own = platforms(pack, offer.number), let others = platforms(pack, other.number)
+    else { return false }
+    return own.isEmpty || (!others.isEmpty && own.isSuperset(of: others))
+  }
+}
+
+/// Whether a range has every version of the app that another one has.
+private func includes(_ range: AppVersionRange?, _ other: AppVersionRange?) -> Bool {
+  guard let range else { return true }
+  return other.map(range.contains) ?? false
+}
+
+extension SiteRoot.Offer {
+  /// Whether the offer is for every device that another offer of the same version is for.
+  fileprivate func covers(_ other: SiteRoot.Offer) -> Bool {
+    share >= other.share && includes(appVersions, other.appVersions)
+  }
+
+  /// Whether both offer the same version to the same devices.
+  fileprivate func saysTheSame(as other: SiteRoot.Offer) -> Bool {
+    number == other.number && share == other.share && appVersions == other.appVersions
+  }
+}
