@@ -60,7 +60,8 @@ struct ChannelEdit {
   private func stepsBack(_ pack: PackID, _ version: UInt64, from higher: UInt64) -> PackStoreError {
     PackStoreError(
       .invalidArgument, "\(pack)@\(version) is lower than version \(higher), which the channel '\(channel)' offers",
-      about: .pack(pack), detail: .stepBack, remedy: "to take version \(higher) back from devices, set the option takesBack")
+      about: .pack(pack), detail: .stepBack,
+      remedy: "to take version \(higher) back from devices, set the option takesBack")
   }
 
   func demote(_ pack: PackID, _ version: UInt64) throws -> Site.ChannelResult {

@@ -21,7 +21,8 @@ pks_status pks__row_budget_check(const pks__row_budget *budget, const char *pack
   uint64_t limit = pks__row_budget_limit(budget);
   if (budget->count <= limit) { return PKS_OK; }
   (void)pks__fail_about(
-    error, PKS_TOO_MANY_ROWS, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "has more chunks and extents than allowed");
+    error, PKS_TOO_MANY_ROWS, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, pack, "has more chunks and extents than allowed"
+  );
   if (error) {
     error->needed = budget->count;
     error->limit = limit;

@@ -182,8 +182,8 @@ typedef enum pks_detail {
 /// To show it, write "OBJECT: TEXT", with `file` as the object if it is not empty. `text` reads well after a name.
 typedef struct pks_error {
   pks_status status;
-  int32_t system_error;           ///< errno of the failed system call, or 0
-  uint64_t offset;                ///< byte offset within `file`, or PKS_NO_OFFSET
+  int32_t system_error;  ///< errno of the failed system call, or 0
+  uint64_t offset;       ///< byte offset within `file`, or PKS_NO_OFFSET
   /// PKS_NO_SPACE: bytes; PKS_BUSY: process id of the holder, 0 if unknown; PKS_TOO_MANY_ROWS: rows counted so far
   uint64_t needed;
   uint64_t limit;                 ///< PKS_TOO_MANY_ROWS: rows that are allowed
