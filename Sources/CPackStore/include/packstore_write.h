@@ -74,7 +74,7 @@ typedef enum pks_placement {
 typedef enum pks_phase {
   PKS_PHASE_SCAN,    ///< listing the folder
   PKS_PHASE_STORE,   ///< chunking, hashing, compressing, writing
-  PKS_PHASE_COMMIT,  ///< writing layout and index, and making everything durable; the last report of an add
+  PKS_PHASE_COMMIT,  ///< writing layout and index, and making everything durable; the last reports of an add
 } pks_phase;
 
 typedef struct pks_progress {
