@@ -1,5 +1,13 @@
 import CPackStore
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Runs one call of the core and throws what it reports: `CancellationError` where a cancelled task ended it.
 @inline(__always)
 func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
@@ -41,10 +49,23 @@ extension PackStoreError {
       error.subject = .store(store.string)
       let room = neededByteCount.map { " for \(formatBytes(Int(clamping: $0)))" } ?? ""
       error.specificRemedy = "make room\(room) there"
+      if let free = freeByteCountWithoutFiles(store) {
+        error.reason = "the disk of the store can hold no more files (df -i), though \(formatBytes(free)) are free"
+        error.systemError = nil
+        error.specificRemedy = "remove files there"
+      }
     default: break
     }
     return error
   }
+}
+
+/// The free bytes of the disk of a folder that has no room for another file; `nil` if it has, or has no such limit.
+private func freeByteCountWithoutFiles(_ folder: FilePath) -> Int? {
+  var info = statvfs()
+  guard folder.withPlatformString({ statvfs($0, &info) }) == 0, info.f_files > 0, info.f_favail == 0 else { return nil }
+  let (count, overflows) = UInt64(info.f_bavail).multipliedReportingOverflow(by: UInt64(info.f_frsize))
+  return overflows ? .max : Int(clamping: count)
 }
 
 /// Lends `value` to a C callback as its `context`, for the length of `body`.
