@@ -115,6 +115,13 @@ private func hasRoom(_ name: String) -> Bool {
   access(name, W_OK | X_OK) == 0 && freeByteCount(name) >= roomForDryRuns
 }
 
+/// Whether the disk of a folder can hold one more file; also if that cannot be found out, or the disk has no such limit.
+func hasFreeFiles(_ name: String) -> Bool {
+  var info = statvfs()
+  guard statvfs(name, &info) == 0 else { return true }
+  return info.f_files == 0 || info.f_favail > 0
+}
+
 /// What the disk of a folder has left for this user; 0 where that cannot be found out.
 func freeByteCount(_ name: String) -> UInt64 {
   var info = statvfs()

@@ -335,12 +335,30 @@ extension Import {
           })
         return (unpacked, entries)
       }
+    } catch let error as PackStoreError where error.code == .noSpace {
+      throw noRoom(toUnpack: archive, into: folder)
     } catch let error as PackStoreError
       where error.detail == .byteLimit
     {
       throw Failure(
         error, as: .refused, remedy: "allow more with --limit if you know where the archive comes from")
     }
+  }
+
+  /// Names the space for all of the archive: the core names the space for one write.
+  private func noRoom(toUnpack archive: ForeignArchive, into folder: FilePath) -> Failure {
+    let parent = folder.removingLastComponent().string, free = freeByteCount(parent)
+    let finding = "there is no room to unpack '\(escaped(displayName))' in '\(escaped(parent))' (TMPDIR)"
+    guard hasFreeFiles(parent) else {
+      return Failure(
+        .noSpace,
+        "\(finding): its disk can hold no more files (df -i), though \(formatBytes(Int(clamping: free))) are free",
+        remedy: "remove files there, or name another folder in TMPDIR", path: parent)
+    }
+    let need = try? archive.list { _ in }.byteCount
+    let room = need.map { " for \(formatBytes(Int(clamping: $0)))" } ?? ""
+    return Failure(
+      .noSpace, finding, remedy: "make room\(room) there, or name another folder in TMPDIR", path: parent)
   }
 
   private func say(_ imported: ImportReport, _ result: Store.InstallResult) throws {

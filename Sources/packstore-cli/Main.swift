@@ -130,10 +130,17 @@ extension Packstore {
 enum Main {
   static func main() {
     signal(SIGPIPE, SIG_IGN)  // a reader that went away is an error of `write`, handled where it occurs
+    forgetImpossibleWidth()
     let refusal = ThreadTrial.run()
     guard refusal == 0 else { exit(runWithoutThreads(refusal).rawValue) }
     Task { exit(await runAsTask().rawValue) }
     dispatchMain()
+  }
+
+  /// Terminals without a known width set 0. ArgumentParser would show empty lines in place of help.
+  private static func forgetImpossibleWidth() {
+    guard let columns = getenv("COLUMNS").flatMap({ Int(String(cString: $0)) }), columns <= 0 else { return }
+    unsetenv("COLUMNS")
   }
 
   private static func runAsTask() async -> ProgramStatus {

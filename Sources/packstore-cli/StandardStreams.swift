@@ -1,5 +1,7 @@
 /// Archives that come from a pipe, or go into one: `-` in the place of a file's name.
 
+import PackAuthoring
+import PackFormats
 import PackStore
 
 #if canImport(Darwin)
@@ -16,16 +18,22 @@ struct SpooledInput {
   let path: String
 
   /// Copies standard input up to its end.
+  ///
+  /// - Throws: `wrongKind` and `refused`, before anything is written, if it does not begin as an archive does; `noSpace` if it would
+  ///   take the last tenth of the disk.
   init() throws {
     guard isatty(STDIN_FILENO) == 0 else {
       throw Failure(
         .usage, "standard input: a terminal, not an archive",
         remedy: "pipe an archive into it, as in 'cat Assets.tar | packstore ...'")
     }
+    let start = try Self.readStart()
+    // A delta has an error of its own.
+    if PackFileKind(start: start) == .other { try ForeignArchive.checkStart(start, name: "standard input") }
     folder = try TemporaryFolder()
     path = folder.path + "/standard-input"
     do {
-      try Self.copy(to: FilePath(path))
+      try Self.copy(after: start, to: FilePath(path))
     } catch {
       folder.remove()
       throw error
@@ -34,18 +42,48 @@ struct SpooledInput {
 
   func remove() { folder.remove() }
 
-  private static func copy(to path: FilePath) throws {
+  /// The first bytes, as many as decide what kind of archive it is.
+  private static func readStart() throws -> [UInt8] {
+    var start: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: ForeignArchive.startByteCount)
+    while start.count < buffer.count {
+      let count = try buffer.withUnsafeMutableBytes { try readSome(into: .init(rebasing: $0[start.count...])) }
+      guard count > 0 else { break }
+      start += buffer[start.count..<start.count + count]
+    }
+    return start
+  }
+
+  private static func copy(after start: [UInt8], to path: FilePath) throws {
     let output = try NewFile(FilePlace(path))
+    let folder = path.removingLastComponent().string, free = freeByteCount(folder)
+    // 0: that cannot be found out, and the disk is full when it is full.
+    var left = free > 0 ? free - free / 10 : .max
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    try output.write(start)
+    while true {
+      let count = try buffer.withUnsafeMutableBytes { try readSome(into: $0) }
+      guard count > 0 else { return }
+      guard UInt64(count) <= left else {
+        throw Failure(
+          .noSpace, "standard input is longer than TMPDIR has room for",
+          remedy: "set TMPDIR to a folder with more room, or save the archive and name its file", path: folder)
+      }
+      left -= UInt64(count)
+      try buffer.withUnsafeBytes { try output.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+  }
+
+  /// Reads at least one byte; 0 at the end.
+  private static func readSome(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       try Task.checkCancellation()
-      let count = buffer.withUnsafeMutableBytes { read(STDIN_FILENO, $0.baseAddress, $0.count) }
+      let count = read(STDIN_FILENO, buffer.baseAddress, buffer.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
         throw Failure(FailureCode(systemError: errno), "standard input: cannot read: \(systemErrorText())")
       }
-      guard count > 0 else { return }
-      try buffer.withUnsafeBytes { try output.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      return count
     }
   }
 }

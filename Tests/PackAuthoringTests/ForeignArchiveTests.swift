@@ -109,6 +109,37 @@ private func snapshot(_ folder: String) throws -> [String: String] {
     }
   }
 
+  /// Empty files, empty archives and web pages are named in the error, also before all of the file was received.
+  @Test func filesThatAreNoArchives() throws {
+    let folder = FilePath(try temporary.makeFolder("others", [:]))
+    let zeros = [UInt8](repeating: 0, count: 10_240)
+    let files: [(name: String, bytes: [UInt8], finding: String)] = [
+      ("null.tar", [], "'null.tar': empty"),
+      ("empty.tar", zeros, "'empty.tar': an archive without entries"),
+      ("page.zip", Array("<!DOCTYPE html><html>log in</html>".utf8), "'page.zip': a web page, not an archive"),
+      (
+        "mark.zip", [0xEF, 0xBB, 0xBF] + Array("\r\n <HTML lang=\"en\">".utf8),
+        "'mark.zip': a web page, not an archive"
+      ),
+      ("text.zip", Array("<htm".utf8), "'text.zip': not an archive of a known kind"),
+      ("one.tar", [0, 0, 1], "'one.tar': not an archive of a known kind"),
+    ]
+    for (name, bytes, finding) in files {
+      let path = folder.appending(name)
+      try Data(bytes).write(to: URL(fileURLWithPath: path.string))
+      #expect { _ = try ForeignArchive(path, name: name) } throws: { ($0 as? PackStoreError)?.finding == finding }
+      #expect {
+        try ForeignArchive.checkStart(Array(bytes.prefix(ForeignArchive.startByteCount)), name: name)
+      } throws: { ($0 as? PackStoreError)?.finding == finding }
+    }
+    for name in Samples.names("good") {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: Samples.archive("good/\(name)").string))
+      #expect(throws: Never.self, "\(name)") {
+        try ForeignArchive.checkStart(Array(bytes.prefix(ForeignArchive.startByteCount)), name: name)
+      }
+    }
+  }
+
   /// What is said of each, and that nothing happens.
   @Test func hostileArchives() async throws {
     let store = try store()

@@ -129,7 +129,7 @@ let hostileMessages: [String: String] = [
   "not-utf8.zip":
     #"refused: 'not-utf8.zip': contains 'z\xff\xfez', whose name is not UTF-8"#,
   "nothing":
-    "wrong kind: 'nothing': not an archive of a known kind",
+    "wrong kind: 'nothing': empty",
   "nul.aar":
     "refused: 'nul.aar': contains 'a�b', whose name has a NUL",
   "overlap.zip":

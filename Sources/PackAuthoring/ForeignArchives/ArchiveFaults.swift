@@ -13,10 +13,30 @@ struct ArchiveFaults: Sendable {
   }
 
   /// A file that does not begin as any archive does.
-  var noArchive: PackStoreError {
+  ///
+  /// - Parameter start: the first bytes of the file, at most 512.
+  func noArchive(_ start: [UInt8]) -> PackStoreError {
     var error = PackStoreError(.wrongKind, "not an archive of a known kind", file: file)
     error.specificRemedy = "name an archive of a pack, a tar or zip file, or an Apple Archive"
+    if start.isEmpty {
+      error.reason = "empty"
+      error.specificRemedy = "fetch or make the archive again"
+    } else if start.allSatisfy({ $0 == 0 }) {
+      error.reason = "an archive without entries"
+      error.specificRemedy = "add files to it"
+    } else if Self.isWebPage(start) {
+      error.reason = "a web page, not an archive"
+      error.specificRemedy = "check the URL that it was fetched from; it may be a page for logging in"
+    }
     return error
+  }
+
+  /// Whether bytes begin as HTML does, after a byte order mark and white space.
+  private static func isWebPage(_ start: [UInt8]) -> Bool {
+    let bytes = start.starts(with: [0xEF, 0xBB, 0xBF]) ? start.dropFirst(3) : start[...]
+    let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }.prefix(16)
+    let lower = String(decoding: text, as: UTF8.self).lowercased()
+    return lower.hasPrefix("<!doctype html") || lower.hasPrefix("<html")
   }
 
   /// What is not read, or cannot be stored. `finding` follows "'Assets.zip': ".

@@ -55,13 +55,27 @@ public struct ForeignArchive: Sendable {
     self.name = name ?? path.string
     let faults = ArchiveFaults(file: self.name)
     let file = try InputFile(path)
-    if let format = try Self.format(Self.start(of: file), faults) {
+    let start = try Self.start(of: file)
+    if let format = try Self.format(start, faults) {
       self.format = format
     } else if let fault = try ZipBounds(of: file)?.fault(faults) {
       throw fault
     } else {
-      throw faults.noArchive
+      throw faults.noArchive(start)
     }
+  }
+
+  /// How many first bytes decide what kind of archive a file is.
+  package static let startByteCount = 512
+
+  /// Checks the first bytes of an archive that is still to be received, ``startByteCount`` or all of them.
+  ///
+  /// - Parameter name: the archive in error messages.
+  /// - Throws: as ``init(_:name:limits:)``.
+  package static func checkStart(_ start: [UInt8], name: String) throws {
+    let faults = ArchiveFaults(file: name)
+    guard try format(start, faults) == nil else { return }
+    throw faults.noArchive(start)
   }
 
   /// The first bytes of a file, after skippable frames of zstd, which LZ4 has as well.
@@ -75,7 +89,7 @@ public struct ForeignArchive: Sendable {
       guard next < byteCount else { break }
       offset = next
     }
-    return try file.bytes(at: offset, upTo: 512)
+    return try file.bytes(at: offset, upTo: startByteCount)
   }
 
   /// More than programs write.

@@ -11,6 +11,11 @@ package enum PackFileKind: Sendable {
     guard let file = try? InputFile(path), let bytes = try? file.bytes(at: 0, upTo: TarHeader.byteCount) else {
       return nil
     }
+    self.init(start: bytes)
+  }
+
+  /// Detects the kind from the first bytes, as many as a tar header has or all of them.
+  package init(start bytes: [UInt8]) {
     if bytes.starts(with: Self.deltaMagic) {
       self = .delta
     } else if bytes.dropFirst(TarHeader.magicOffset).starts(with: "ustar".utf8) {
