@@ -16,6 +16,15 @@ struct DeltaWork {
   typealias Wanted = [(version: PackVersion, sources: [PackVersion])]
   typealias Pair = (from: PackVersion, to: PackVersion)
 
+  /// The result of the work.
+  struct Outcome {
+    var made: [DeltaFile.Info] = []
+    var missing: [Site.PublishResult.MissingDelta] = []
+
+    /// The channels whose roots name the deltas now. Other publishers may have changed more while the deltas were built.
+    var changedChannels: [SiteChannel] = []
+  }
+
   /// - Parameters:
   ///   - store: the site's.
   ///   - deltaCount: from how many versions there is to be a delta to each.
@@ -40,7 +49,7 @@ struct DeltaWork {
   ///   the deltas that were done.
   func run(
     in change: inout SiteChange, _ wanted: (Snapshot, SiteChange) throws -> Wanted
-  ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
+  ) throws -> Outcome {
     let builder = try folder.lockDeltas(waits: change.options.waitsForOthers)
     defer { withExtendedLifetime(builder) {} }
     let (snapshot, pairs) = try folder.withLock(waits: true) {
@@ -49,16 +58,19 @@ struct DeltaWork {
       return (snapshot, self.pairs(try wanted(snapshot, change), change.deltas, in: snapshot))
     }
     let (made, missing, isCancelled) = try build(pairs, in: snapshot)
+    var outcome = Outcome(made: made, missing: missing)
     if !made.isEmpty {
       // The work is done: also a publisher that does not wait for others waits to name it.
-      try folder.withLock(waits: true) {
+      outcome.changedChannels = try folder.withLock(waits: true) {
         try change.reread()
+        let before = change.roots
         try change.name(made)
+        return change.roots.keys.filter { change.roots[$0] != before[$0] }
       }
     }
     // The site offers the published versions, without the unfinished delta.
     if isCancelled { throw CancellationError() }
-    return (made, missing)
+    return outcome
   }
 
   private func build(

@@ -58,8 +58,9 @@ struct Publication {
     var published = try folder.withLock(waits: options.waitsForOthers) {
       try publish(source, isOfAll: wanted == nil)
     }
-    let (deltas, missingDeltas) = try makeDeltas(for: &published)
-    return result(of: published, deltas, missingDeltas)
+    let changed = published.changedChannels
+    let deltas = try makeDeltas(for: &published)
+    return result(of: published, changed, deltas)
   }
 
   /// The result of a publication's part under the publisher's lock.
@@ -82,6 +83,11 @@ struct Publication {
 
     /// Versions to which deltas are wanted.
     let wanted: DeltaWork.Wanted
+
+    /// The channels whose roots differ from those before.
+    var changedChannels: [SiteChannel] {
+      change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
+    }
   }
 
   private func checkOptions() throws {
@@ -145,31 +151,33 @@ struct Publication {
   /// Makes the missing deltas, without the publisher's lock.
   private func makeDeltas(
     for published: inout Published
-  ) throws -> ([DeltaFile.Info], [Site.PublishResult.MissingDelta]) {
+  ) throws -> DeltaWork.Outcome {
     let work = DeltaWork(
       site.store, folder: folder, deltaCount: channel == nil ? 0 : options.deltaCount,
       level: options.deltaOptions.level, progress: progress)
     let wanted = published.wanted
     let pairs = work.pairs(wanted, published.change.deltas, in: try site.store.makeSnapshot())
-    guard !pairs.isEmpty else { return ([], []) }
+    guard !pairs.isEmpty else { return .init() }
     progress?(.signed)
     do {
       return try work.run(in: &published.change) { _, _ in wanted }
     } catch let error as PackStoreError where error.code == .busy {
-      return ([], pairs.map { .init(version: $0.to, from: $0.from.number, reason: error.finding) })
+      return .init(missing: pairs.map { .init(version: $0.to, from: $0.from.number, reason: error.finding) })
     }
   }
 
+  /// - Parameter changedChannels: the channels that the part under the publisher's lock changed.
   private func result(
-    of published: Published, _ deltas: [DeltaFile.Info], _ missingDeltas: [Site.PublishResult.MissingDelta]
+    of published: Published, _ changedChannels: [SiteChannel], _ deltas: DeltaWork.Outcome
   ) -> Site.PublishResult {
     let change = published.change, staged = published.staged
-    let changed = change.channelStates.filter { $0.root != published.before[$0.channel] }.map(\.channel)
+    let changed = Set(changedChannels + deltas.changedChannels).sorted()
     return Site.PublishResult(
       change, isUnchanged: changed.isEmpty && staged.published.allSatisfy(\.isUnchanged) && published.keepsAll,
       changedChannels: changed, packs: published.packs, droppedVersions: published.dropped,
-      prunedPacks: published.pruned, extraPacks: published.extra, restoredVersions: staged.restored, deltas: deltas,
-      missingDeltas: missingDeltas, newByteCount: change.newByteCount.addingClamped(published.segmentByteCount))
+      prunedPacks: published.pruned, extraPacks: published.extra, restoredVersions: staged.restored,
+      deltas: deltas.made,
+      missingDeltas: deltas.missing, newByteCount: change.newByteCount.addingClamped(published.segmentByteCount))
   }
 
   /// The packs that the channel offers and the source does not have; none where the source speaks of its own pack alone.

@@ -156,7 +156,8 @@ extension Site {
         return change
       }
       let work = self.deltaWork(change, progress)
-      return try work.run(in: &change) { self.wanted(for: channel, packs, $1, in: $0) }
+      let outcome = try work.run(in: &change) { self.wanted(for: channel, packs, $1, in: $0) }
+      return (outcome.made, outcome.missing)
     }
   }
 

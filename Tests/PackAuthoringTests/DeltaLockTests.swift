@@ -75,6 +75,34 @@ import Testing
     #expect(try site.channels().first { $0.channel == beta }?.packs[0].deltaCount == 1)
   }
 
+  /// Once the result listed channels that another publisher changed while the deltas were built.
+  @Test func resultListsOwnChangesOnly() async throws {
+    try await install(0)
+    _ = try publish()
+    try await install(1)
+    var options = Self.options(1)
+    options.channel = try SiteChannel("beta")
+    var publication = Publication(site: try site, source: .store(store), key: key, options: options, progress: nil)
+    publication.folder.checkpoint = { if $0 == "write a delta" { _ = try edit().promote("P", 2) } }
+    let result = try publication.run(nil)
+    #expect(result.deltas.count == 1)
+    // The root of 'live' names the delta, too: it was changed once by the other publisher, and once by this one.
+    let live = try #require(try site.channels().first { $0.channel == .live })
+    #expect(live.packs[0].offers.map(\.version) == [2])
+    let expected = live.packs[0].deltaCount > 0 ? [.live, options.channel] : [options.channel]
+    #expect(Set(result.changedChannels) == Set(expected.compactMap { $0 }))
+    try await install(2)
+    let other = try SiteChannel("other")
+    publication = Publication(site: try site, source: .store(store), key: key, options: options, progress: nil)
+    publication.folder.checkpoint = {
+      if $0 == "write a delta" {
+        _ = try ChannelEdit(of: other, of: site, signedBy: key, options: Self.options(0)).promote("P", 1)
+      }
+    }
+    #expect(try publication.run(nil).changedChannels == [options.channel])
+    #expect(try site.channels().contains { $0.channel == other })
+  }
+
   /// The gate is in the progress of the public call.
   @Test func otherPublisherEndsWhileDeltasAreMade() async throws {
     try await install(0)
