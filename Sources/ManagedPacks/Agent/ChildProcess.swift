@@ -136,25 +136,9 @@ final class ChildProcess: Sendable {
     return result < 0 ? .signal(SIGKILL) : signal == 0 ? .status(status >> 8 & 0xff) : .signal(signal)
   }
 
-  /// The program's private memory in bytes; `nil` if the system does not report it, or the program has ended.
-  var privateByteCount: Int? { privateMemory(ofProcess: number) }
+  /// The program's memory in bytes, as ``processMemory(_:)`` counts it.
+  var byteCount: Int? { processMemory(number) }
 
-  /// The private memory of the program and all its descendants, in bytes.
-  var familyByteCount: Int? { family.privateByteCount }
-}
-
-/// Returns the memory that a process has written and that no file backs, in bytes; `nil` if the system does not report it.
-package func privateMemory(ofProcess number: pid_t) -> Int? {
-  #if os(Linux)
-    guard let file = try? InputFile("status", in: FilePath("/proc/\(number)")),
-      let text = try? file.contents(limit: 1 << 16)
-    else { return nil }
-    let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-    let words = line?.split(whereSeparator: { $0 == " " || $0 == "\t" })
-    guard let count = words.flatMap({ $0.count == 3 ? Int($0[1]) : nil }) else { return nil }
-    let (bytes, overflows) = count.multipliedReportingOverflow(by: 1024)
-    return overflows ? nil : bytes
-  #else
-    return nil
-  #endif
+  /// The memory of the program and all its descendants, in bytes.
+  var familyByteCount: Int? { family.byteCount }
 }

@@ -11,7 +11,7 @@ package struct ExtensionLimits: Hashable, Sendable {
   /// The run time per day, in elapsed time.
   package var dailyTime = Duration.seconds(180)
 
-  /// The private memory of the extension and all its descendants, in bytes.
+  /// The memory of the extension and all its descendants in bytes, shared memory included.
   package var byteCount = 64 << 20
 
   /// The longest duration of one run, which is charged before it begins.
@@ -156,7 +156,7 @@ struct ExtensionRun {
     guard now() < end else { throw ExtensionFailure.tookTooLong }
     lookCount += 1
     let isOfAll = lookCount % Self.looksPerFamily == 0
-    if let byteCount = isOfAll ? child.familyByteCount : child.privateByteCount, byteCount > limits.byteCount {
+    if let byteCount = isOfAll ? child.familyByteCount : child.byteCount, byteCount > limits.byteCount {
       throw ExtensionFailure.tookTooMuchMemory(byteCount: byteCount)
     }
   }

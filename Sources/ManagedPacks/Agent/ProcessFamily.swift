@@ -27,9 +27,9 @@ struct ProcessFamily {
     return members
   }
 
-  /// The private memory of all members in bytes; `nil` if the system does not report it.
-  var privateByteCount: Int? {
-    let counts = members.compactMap { privateMemory(ofProcess: $0) }
+  /// The memory of all members in bytes; `nil` if the system does not report it.
+  var byteCount: Int? {
+    let counts = members.compactMap { processMemory($0) }
     return counts.isEmpty ? nil : counts.reduce(0) { $0.addingClamped($1) }
   }
 
