@@ -135,6 +135,42 @@
       }
     }
 
+    /// Sends one range as several, which RFC 9110 forbids, and some servers do.
+    private static func multipart(_ boundary: String, type: String? = nil, _ head: String) -> FaultServer.Fault {
+      { request, reply in
+        guard request.range != nil, reply.status == 206 else { return }
+        let range = reply.headers.first { $0.0 == "Content-Range" }?.1 ?? ""
+        let body = reply.body
+        let head = head.replacing("@", with: range)
+        reply.body = Array("preamble\r\n--\(boundary)\r\n\(head)\r\n\r\n".utf8) + body
+        reply.body += Array("\r\n--\(boundary)\r\nContent-Range: bytes 0-0/300000\r\n\r\n?\r\n--\(boundary)--\r\n".utf8)
+        reply.set("Content-Range", nil)
+        reply.set("Content-Type", type ?? "multipart/byteranges; boundary=\(boundary)")
+      }
+    }
+
+    @Test(arguments: [
+      ("x", nil, "Content-Type: a/b\r\nContent-Range: @"),
+      ("a b", "Multipart/ByteRanges; q=1; boundary=\"a b\"", "content-range:@"),
+      ("-", nil, "CONTENT-RANGE:  @\r\nX: y"),
+    ])
+    func oneRangeMayComeAsSeveral(boundary: String, type: String?, head: String) async throws {
+      try await withSource(fault: Self.multipart(boundary, type: type, head)) { source, server in
+        for range in [0..<20, 64..<3_460, 299_990..<300_000] { _ = try await read(source, range) }
+        #expect(try await source.readWhole("root", upTo: 10).bytes == [1, 2, 3])
+        #expect(server.requests.count == 4)
+      }
+    }
+
+    @Test(arguments: [
+      "X: y", "Content-Range: bytes 1-0/2", "Content-Range: @\r\nX: " + String(repeating: "x", count: 9_000),
+    ])
+    func otherFormsOfSeveralRangesAreRefused(head: String) async throws {
+      try await withSource(fault: Self.multipart("x", head)) { source, _ in
+        _ = try await expectError(.badResponse) { try await read(source, 64..<3_460) }
+      }
+    }
+
     @Test func errorsShowTheRanges() async throws {
       try await withSource(fault: Self.sending { _ in 100_000..<100_010 }) { source, _ in
         let error = try await expectError(.badResponse) { try await read(source, 64..<3460) }

@@ -345,7 +345,11 @@
         guard try await isAuthorizedAgain(after: answer, pulse) else { break }
         answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
       }
-      return answer.response
+      do {
+        return try await MultipartAnswer.firstPart(of: answer.response)
+      } catch is MultipartAnswer.Malformed {
+        throw bad(path, "it sent several ranges in a form that is not valid")
+      }
     }
 
     /// A response, and the request that it answers.

@@ -25,6 +25,9 @@
       range = first..<last + 1
     }
 
+    /// As a header has it.
+    var text: String { "bytes \(range.httpText)/\(total.map { "\($0)" } ?? "*")" }
+
     /// The length of the file in the answer 416: `Content-Range: bytes */1234`. `nil` if the text is of another form.
     static func lengthOfUnsatisfied(_ text: String) -> UInt64? {
       text.wholeMatch(of: /[Bb][Yy][Tt][Ee][Ss] \*\/(?<total>[0-9]+)/).flatMap { parseByteCount($0.total) }
@@ -37,10 +40,10 @@
     let value: String
     let isTag: Bool
 
-    /// A strong `ETag`, or the time of the last change if there is no such tag. Weak tags name no bytes, and are not
-    /// used.
+    /// A strong `ETag`, or the time of the last change if there is no such tag. Weak and empty tags name no bytes, and are
+    /// not used.
     init?(_ headers: HTTPHeaders) {
-      if let tag = headers.first(name: "ETag"), tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") {
+      if let tag = headers.first(name: "ETag"), tag.utf8.count > 2, tag.hasPrefix("\""), tag.hasSuffix("\"") {
         value = tag
         isTag = true
       } else if let time = headers.first(name: "Last-Modified"), !time.isEmpty {
