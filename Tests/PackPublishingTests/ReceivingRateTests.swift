@@ -26,6 +26,16 @@
       #expect(throws: DeliveryError.self) { for _ in 0..<7 { try rate.receive(1, after: .seconds(10), at: "a") } }
     }
 
+    /// A storage that takes an upload byte by byte, or sends the head of its answer so, is given up.
+    @Test func requestsHaveADeadline() {
+      func limit(_ byteCount: UInt64) -> Duration {
+        ReceivingRate.answerLimit(afterSending: byteCount, idleLimit: .seconds(60))
+      }
+      #expect(limit(0) == .seconds(120))
+      #expect(limit(64 << 20) == .seconds(120 + 65_536))
+      #expect(limit(.max) > .seconds(1 << 53))
+    }
+
     @Test func ownTimeDoesNotCount() throws {
       var rate = ReceivingRate()
       for wait in [Duration.zero, .seconds(-5)] { for _ in 0..<100 { try rate.receive(1, after: wait, at: "a") } }

@@ -26,6 +26,17 @@ import Testing
     #expect(unknown?.reason.contains("does not know these credentials") == true)
   }
 
+  /// Once a publisher tried again for 30 seconds, and reported that other publishers change the ledger all the time.
+  @Test(arguments: [nil, "", "\"\"", "W/\"a\"", "W/\"\"", "a b", "\"\n\""])
+  func tagsThatNameNoContentAreRefused(text: String?) {
+    let error = #expect(throws: DeliveryError.self) { try ObjectTag(header: text, at: "s3://x/y") }
+    #expect(error?.code == .badResponse && error?.specificRemedy?.contains("endpoint") == true)
+  }
+
+  @Test(arguments: ["\"a\"", "a", "\"W/a\""]) func strongTagsAreAccepted(text: String) throws {
+    #expect(try ObjectTag(header: text, at: "s3://x/y").text == text)
+  }
+
   @Test func refusedConditionIsNamed() {
     #expect(
       failure(501, "NotImplemented", isConditional: true)?.reason

@@ -101,8 +101,11 @@
     }
 
     /// The same with any method and body.
+    ///
+    /// - Parameter limit: how long the request may take until the head of the answer has come; `nil` if that is not limited.
     package func send(
-      _ method: HTTPMethod, _ url: SiteURL, _ headers: HTTPHeaders, body: HTTPClientRequest.Body?, mayBePrivate: Bool
+      _ method: HTTPMethod, _ url: SiteURL, _ headers: HTTPHeaders, body: HTTPClientRequest.Body?, mayBePrivate: Bool,
+      within limit: Duration? = nil
     ) async throws -> HTTPClientResponse {
       let mayBePrivate = mayBePrivate || options.limits.allowsPrivateRedirects
       if !mayBePrivate { try checkHost(of: url) }
@@ -120,15 +123,17 @@
           request.headers.add(name: "Proxy-Authorization", value: authorization.headerValue)
         }
       }
-      return try await execute(request, way, to: url)
+      return try await execute(request, way, to: url, limit.map { .now() + .nanoseconds($0.nanoseconds) })
     }
 
-    private func execute(_ request: HTTPClientRequest, _ way: Way, to url: SiteURL) async throws -> HTTPClientResponse {
-      let client = try client(way)
-      guard let proxy = way.proxy else { return try await client.execute(request, deadline: .distantFuture) }
+    private func execute(
+      _ request: HTTPClientRequest, _ way: Way, to url: SiteURL, _ deadline: NIODeadline?
+    ) async throws -> HTTPClientResponse {
+      let client = try client(way), deadline = deadline ?? .distantFuture
+      guard let proxy = way.proxy else { return try await client.execute(request, deadline: deadline) }
       let response: HTTPClientResponse
       do {
-        response = try await client.execute(request, deadline: .distantFuture)
+        response = try await client.execute(request, deadline: deadline)
       } catch {
         throw ProxyFault(error, of: proxy, to: url) ?? error
       }

@@ -9,6 +9,15 @@
     static let minimumByteRate = 1024
     static let window = Duration.seconds(60)
 
+    /// How long a request may take until the head of its answer has come: the body may be sent at ``minimumByteRate``.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the length of the request's body.
+    ///   - idleLimit: how long the storage may take to begin, and to answer.
+    static func answerLimit(afterSending byteCount: UInt64, idleLimit: Duration) -> Duration {
+      idleLimit * 2 + .seconds(Int64(clamping: byteCount / UInt64(minimumByteRate)))
+    }
+
     private var byteCount = 0
     private var waited = Duration.zero
 

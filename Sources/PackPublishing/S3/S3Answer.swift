@@ -107,3 +107,27 @@ enum S3Answer {
     return String(match.1)
   }
 }
+
+extension ObjectTag {
+  /// The tag in an answer's `ETag`.
+  ///
+  /// Conditions of writes compare strong tags alone (RFC 9110, 13.1.1), and an empty tag cannot tell two contents apart: with such tags
+  /// every condition would fail, and a publisher would try again until it gives up.
+  ///
+  /// - Throws: `badResponse` for a missing, empty or weak tag.
+  init(header text: String?, at location: String) throws {
+    func refusal(_ reason: String) -> DeliveryError {
+      var error = DeliveryError(.badResponse, reason, at: location)
+      error.specificRemedy = "name the endpoint of the storage itself, and no proxy or cache that changes its answers"
+      return error
+    }
+    guard let text, let tag = ObjectTag(text) else {
+      throw refusal("the storage says no ETag, by which writes are told apart")
+    }
+    guard !text.hasPrefix("W/") else {
+      throw refusal("the storage gives the weak ETag '\(text)', and conditions need a strong one")
+    }
+    guard text != "\"\"" else { throw refusal("the storage gives an empty ETag") }
+    self = tag
+  }
+}

@@ -122,7 +122,8 @@ import PackFormats
           method: request.method.rawValue, path: path, headers: [("host", host)] + request.headers,
           payload: request.body?.digest.hex ?? Self.emptyPayload), at: now)
       let response = try await clients.send(
-        request.method, url, HTTPHeaders(signed.headers), body: try request.body.map(body), mayBePrivate: true)
+        request.method, url, HTTPHeaders(signed.headers), body: try request.body.map(body), mayBePrivate: true,
+        within: ReceivingRate.answerLimit(afterSending: request.body?.byteCount ?? 0, idleLimit: options.idleLimit))
       if let date = response.headers.first(name: "date") { clock.take(date: date) }
       return response
     }
@@ -250,12 +251,9 @@ import PackFormats
     }
 
     private static func tag(_ response: HTTPClientResponse, at location: String) throws -> ObjectTag {
-      guard let tag = response.headers.first(name: "etag").flatMap(ObjectTag.init) else {
-        throw Final(
-          error: DeliveryError(
-            .badResponse, "the storage's answer lacks an ETag, which distinguishes writes", at: location))
-      }
-      return tag
+      do {
+        return try ObjectTag(header: response.headers.first(name: "etag"), at: location)
+      } catch { throw Final(error: error) }
     }
 
     private static func digest(_ response: HTTPClientResponse) -> Digest256? {
@@ -408,7 +406,8 @@ import PackFormats
         .init(method: "PUT", path: path, headers: [("host", host), checksum], payload: said.digest.hex), at: clock.now)
       do {
         let response = try await clients.send(
-          .PUT, url, HTTPHeaders(signed.headers), body: .bytes(Array("sent\n".utf8)), mayBePrivate: true)
+          .PUT, url, HTTPHeaders(signed.headers), body: .bytes(Array("sent\n".utf8)), mayBePrivate: true,
+          within: ReceivingRate.answerLimit(afterSending: 5, idleLimit: options.idleLimit))
         try await Self.drain(response)
         return response.status.code
       } catch let error where !(error is CancellationError) {
@@ -416,9 +415,14 @@ import PackFormats
       }
     }
 
-    /// Reads the rest of an answer that has nothing to say, so that its connection can be used again.
+    /// Reads the rest of an answer that has nothing to say, so that its connection can be used again. A longer answer ends its
+    /// connection.
     private static func drain(_ response: HTTPClientResponse) async throws {
-      for try await _ in response.body {}
+      var byteCount = 0
+      for try await piece in response.body {
+        byteCount = byteCount.addingClamped(piece.readableBytes)
+        if byteCount > errorByteLimit { return }
+      }
     }
 
     /// How long caches may keep an object.
