@@ -358,7 +358,7 @@ import Testing
     try await publish("1")
     put([UInt8](repeating: 10, count: Ledger.byteCountLimit + 1), at: .ledger)
     let error = await #expect(throws: PackStoreError.self) { try await publish("2") }
-    #expect(error?.code == .corrupt && error?.file == "simulation: ledger")
+    #expect(error?.code == .corrupt && error?.subject?.name == "simulation: ledger")
     #expect(error?.reason.contains("16") == true && error?.specificRemedy?.hasPrefix("restore the ledger") == true)
   }
 
