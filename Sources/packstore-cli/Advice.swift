@@ -38,8 +38,7 @@ extension PackStoreError {
     case .busy: return "\(holder.map { "wait for process \($0)" } ?? "try again later"), or leave out --no-wait"
     case .conflict: return "run the command again"
     case .held:
-      let pack = (self.subject?.pack ?? subject.pack)?.name ?? "PACK"
-      return "run 'packstore unpin \(store) \(pack)' to let it move again"
+      return "run 'packstore unpin \(store) \(packName(subject))' to let it move again"
     case .otherOrigin: return "see 'packstore trust \(store)', or take the pack over with --adopt"
     case .downgrade: return "add --downgrade to accept it"
     case .tooManyRows: return "allow more with --max-rows, if you trust the publisher"
@@ -50,7 +49,7 @@ extension PackStoreError {
     case .purged where missingByteCount == nil: return "\(repairAdvice(for: store)); then add or pull the pack again"
     case .purged:
       return
-        "fetch it again, with 'packstore pull \(store) \(subject.site ?? "SITE") \((self.subject?.pack ?? subject.pack)?.name ?? "PACK")'"
+        "fetch it again, with 'packstore pull \(store) \(subject.site ?? "SITE") \(packName(subject))'"
         + " or 'packstore repair \(store) --from PLACE', or add the pack again"
     case .ioError where concernsCacheFolder:
       return
@@ -61,6 +60,8 @@ extension PackStoreError {
     default: return nil
     }
   }
+
+  private func packName(_ facts: Failure.Facts) -> String { (subject?.pack ?? facts.pack)?.name ?? "PACK" }
 
   private var concernsCacheFolder: Bool {
     if case .cacheFolder? = subject { true } else { false }

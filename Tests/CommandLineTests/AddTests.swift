@@ -291,10 +291,10 @@ import Testing
     let lines = run.errors.split(separator: "\n")
     try #require(lines.count == 3)
     #expect(
-      lines[..<2].contains { $0.hasPrefix(#"packstore: 'a\xff': not valid UTF-8, as names must be"#) },
+      lines[..<2].contains { $0.hasPrefix(#"packstore: 'a\xff' is not valid UTF-8, as names must be"#) },
       "\(run.errors)")
     #expect(
-      lines[..<2].contains { $0.hasPrefix(#"packstore: 'sub/b\xc3': not valid UTF-8, as names must be"#) })
+      lines[..<2].contains { $0.hasPrefix(#"packstore: 'sub/b\xc3' is not valid UTF-8, as names must be"#) })
     #expect(
       lines[2]
         == "packstore: 'folder': the folder contains files that cannot be stored; rename or remove what is listed")

@@ -50,7 +50,7 @@ import Testing
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try expect(
       ["unpublish", "site", "Tutoral", "--key", "key"],
-      says: "the pack 'Tutoral' is not offered; did you mean 'Tutorial'?", suggests: ["Tutorial"])
+      says: "pack 'Tutoral': not in the site; did you mean 'Tutorial'?", suggests: ["Tutorial"])
     try expect(
       ["unpublish", "site", "Other", "--key", "key"], says: "pack 'Other': not in the site (packs: Level, Tutorial)")
     let folder = URL(fileURLWithPath: playground.path).resolvingSymlinksInPath().path
@@ -69,9 +69,11 @@ import Testing
       try expect(arguments, says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
     }
     try expect(
-      ["pin", "store", "Level@previous"], says: "no version before Level@1 is kept; kept: 1", suggests: ["Level@1"])
+      ["pin", "store", "Level@previous"], says: "version 'Level@1': no earlier version is kept (kept: 1)",
+      suggests: ["Level@1"])
     try expect(
-      ["rollback", "store", "Level"], says: "no version before Level@1 is kept; kept: 1", suggests: ["Level@1"])
+      ["rollback", "store", "Level"], says: "version 'Level@1': no earlier version is kept (kept: 1)",
+      suggests: ["Level@1"])
     try playground.packstore("remove", "store", "Tutorial", "--keep-history", "-q")
     try expect(["rollback", "store", "Tutorial@9"], says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
     try expect(["pin", "store", "Tutorial@9"], says: kept, suggests: ["Tutorial@2", "Tutorial@3"])
@@ -91,7 +93,7 @@ import Testing
     ]
     for (path, remedy, suggestions) in cases {
       for command in ["cat", "ls"] {
-        try expect([command, "store", path], says: "no such asset '\(path)': \(remedy)", suggests: suggestions)
+        try expect([command, "store", path], says: "'\(path)': no such asset; \(remedy)", suggests: suggestions)
       }
     }
   }
@@ -107,7 +109,7 @@ import Testing
   @Test func pathsOfOtherPacks() throws {
     try expect(
       ["cat", "store", "Level.bin", "--pack", "Tutorial"],
-      says: "no such asset 'Level.bin': it is in the pack 'Level'")
+      says: "'Level.bin': no such asset; it is in the pack 'Level'")
   }
 
   @Test func origins() throws {
@@ -124,7 +126,7 @@ import Testing
   @Test func commands() throws {
     for (word, meant) in [("instal", nil), ("extarct", "extract"), ("publsh", "publish"), ("roll", "rollback")] {
       let remedy = meant.map { "did you mean '\($0)'?" } ?? "'packstore help' lists them"
-      let says = "'\(word)': not a command: \(remedy)"
+      let says = "'\(word)': not a command; \(remedy)"
       try expect([word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
       try expect(["help", word], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
       try expect([word, "--help"], says: says, suggests: meant.map { [$0] } ?? [], status: 2)
@@ -151,7 +153,7 @@ import Testing
       #expect(run.status == 1)
       #expect(
         run.errors.contains(
-          "there is '\(shown)', the same letters in another Unicode normal form: copy its name from 'packstore ls'"),
+          "copy the name from 'packstore ls': '\(shown)' is the same text in another Unicode normal form"),
         "\(run.errors)")
     }
   }

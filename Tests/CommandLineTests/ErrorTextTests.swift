@@ -40,12 +40,12 @@ import Testing
       says: "'\(playground.path.replacing("//", with: "/"))/site': does not have the channel 'bta'")
     try expect(
       ["demote", "site", "base@1", "--key", "site.key"],
-      says: "the channel 'live' does not offer version 1 of 'base' (offered: 2)")
+      says: "version 'base@1': the channel 'live' does not offer this version (offered: 2)")
     try playground.packstore("delegate", "site-root.key", "next.key", "-q")
     try playground.packstore("refresh", "site", "--key", "next.key", "-q")
     try expect(
       ["refresh", "site", "--key", "site.key"],
-      says: "no channel of the site 'site' is one for the key to sign: it is for others, or a later one replaced it:"
+      says: "'site': the key may not sign any channel of the site, or a later key replaced it;"
         + " use the key that signed the site last, or delegate to this one again")
   }
 
@@ -68,7 +68,7 @@ import Testing
   @Test func deltasOfOneVersion() throws {
     for target in ["base@2", "@2", "base", "@current"] {
       let run = try playground.packstore("delta", "store", "base@2", target, "-o", "file.delta", "--key", "key")
-      #expect(run.status == 2 && run.errors.hasPrefix("packstore: version 'base@2': named twice: "), "\(run.errors)")
+      #expect(run.status == 2 && run.errors.hasPrefix("packstore: version 'base@2': named twice; "), "\(run.errors)")
     }
     #expect(!playground.exists("file.delta") && !playground.exists("key"))
   }
@@ -110,6 +110,6 @@ import Testing
     try expect(
       ["pull", "device", "ftp://example.org/"], says: "'ftp://example.org/': not an http or https URL")
     let refused = try playground.packstore("pull", "device", "http://127.0.0.1:1/x", "--answer-limit", "1")
-    #expect(refused.errors.contains("the connection failed (Connection refused) at http://127.0.0.1:1/x/root"))
+    #expect(refused.errors.contains("'http://127.0.0.1:1/x/root': the connection failed (Connection refused)"))
   }
 }

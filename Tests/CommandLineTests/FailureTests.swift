@@ -140,7 +140,8 @@ import Testing
     let outcomes = try #require(run.json["packs"] as? [NSDictionary]).map { $0["outcome"] as? String }
     #expect(outcomes == ["other_origin", "updated"])
     let quiet = try playground.packstore("pull", "device", "site", "--quiet")
-    #expect(quiet.status == 4 && quiet.errors.hasPrefix("packstore: 'P' is of another origin"), "errors are not quiet")
+    #expect(
+      quiet.status == 4 && quiet.errors.hasPrefix("packstore: 'P': belongs to another origin"), "errors are not quiet")
   }
 
   @Test(.enabled(if: access("/dev/full", W_OK) == 0)) func space() throws {
@@ -163,9 +164,9 @@ import Testing
       try #require(fcntl(lock, F_SETLK, &region) == 0)
       let object = try fail("remove", "store", "P", "--no-wait", status: .busy, code: "busy")
       #expect(object["retry"] as? Bool == true && object["store"] as? String == "store")
-      #expect(object["message"] as? String == "another process is writing to the store 'store'")
+      #expect(object["message"] as? String == "'store': another process is writing to the store")
       let repair = try fail("repair", "store", "--no-wait", status: .busy, code: "busy")
-      #expect(repair["message"] as? String == "another process is writing to the store 'store'")
+      #expect(repair["message"] as? String == "'store': another process is writing to the store")
     }
   #endif
 

@@ -321,7 +321,7 @@ import Testing
     #expect(version.status == 1)
     #expect(version.errors == "packstore: version 'Tutorial@9': not kept (kept: 1, 2)\n")
     let previous = try playground.packstore("diff", "store", "Level@previous", "Level")
-    #expect(previous.errors == "packstore: no version before Level@1 is kept; kept: 1\n")
+    #expect(previous.errors == "packstore: version 'Level@1': no earlier version is kept (kept: 1)\n")
     let pack = try playground.packstore("diff", "store", "Unknown@1", "Level")
     #expect(pack.errors == "packstore: pack 'Unknown': not in the store (packs: Level, Tutorial)\n")
   }

@@ -72,7 +72,7 @@ import Testing
   @Test(arguments: ["12", "current", "previous", "", "a b", "é", String(repeating: "x", count: 65)])
   func isRefused(_ label: String) throws {
     let run = try playground.packstore("add", "store", "folder", "--pack", "P", "--label", label)
-    #expect(run.status == 2 && run.errors.contains("is no label"), "\(run.errors)")
+    #expect(run.status == 2 && run.errors.contains("invalid label"), "\(run.errors)")
   }
 
   @Test func unknownLabelIsSaid() throws {

@@ -124,13 +124,13 @@ import Testing
 
   @Test func whatCannotBeLookedAtIsSaid() throws {
     for (arguments, reason) in [
-      (["ls", "P.delta"], "is a delta, which says only what is new"),
+      (["ls", "P.delta"], ": a delta, which contains only new data"),
       (["ls", "folder/text"], "neither a store nor an archive of a pack"),
-      (["cat", "https://example.invalid/packs", "text"], "is a URL, and content is read from stores"),
+      (["cat", "https://example.invalid/packs", "text"], ": a URL, but content is read from stores"),
       (["diff", "store", "folder"], "'store': contains several packs (P, Q); name one, such as 'store#P'"),
-      (["diff", "store#X", "folder"], "no pack 'X'"),
-      (["inspect", "served", "P", "--from", "1", "--delta"], "a delta takes the content of both versions"),
-      (["ls", "store", "--endpoint", "http://127.0.0.1:1"], "needs no options of object storage"),
+      (["diff", "store#X", "folder"], "pack 'X': not in the store"),
+      (["inspect", "served", "P", "--from", "1", "--delta"], "a delta needs the content of both versions"),
+      (["ls", "store", "--endpoint", "http://127.0.0.1:1"], "has no options of object storage"),
     ] {
       let run = try playground.packstore(arguments)
       #expect(run.status != 0 && run.errors.contains(reason), "\(arguments): \(run.errors)")

@@ -34,13 +34,13 @@ import Testing
     try playground.write("three", to: "game/text")
     let taken = try publish("Manifest.json", "site", "--version", "5", "--json")
     #expect(
-      taken.status == 1 && taken.errors.contains("M@5 is on the site 'site' already, with other content"),
+      taken.status == 1 && taken.errors.contains("version 'M@5': on the site already, with other content"),
       "\(taken.errors)")
     try playground.succeed("pull", "device", "site", "-q")
     #expect(try playground.packstore("cat", "device", "text").output == "two")
     try playground.write(manifest(#""file": "none""#), to: "bad.json")
     let bad = try publish("bad.json", "other")
-    #expect(bad.status == 1 && bad.errors.contains("the manifest 'bad.json' has 1 error"), "\(bad.errors)")
+    #expect(bad.status == 1 && bad.errors.contains("'bad.json': 1 error in the manifest"), "\(bad.errors)")
     #expect(!playground.exists("other"))
   }
 
@@ -75,18 +75,18 @@ import Testing
     let before = playground.tree("")
     let mistakes: [(arguments: [String], status: Int32, words: String)] = [
       (["none", "site"], 1, "none"),
-      (["folder", "site"], 1, "is neither a store nor a folder of archives"),
-      (["empty", "site"], 1, "is neither a store nor a folder of archives"),
-      (["x.tar", "site"], 1, "is neither a manifest (.json) nor an archive of a pack"),
-      (["game/text", "site"], 1, "is neither a manifest (.json) nor an archive of a pack"),
+      (["folder", "site"], 1, ": neither a store nor a folder of archives"),
+      (["empty", "site"], 1, ": neither a store nor a folder of archives"),
+      (["x.tar", "site"], 1, ": neither a manifest (.json) nor an archive of a pack"),
+      (["game/text", "site"], 1, ": neither a manifest (.json) nor an archive of a pack"),
       (["half.pack", "site"], 7, "half.pack"),
       (["others.pack", "site"], 4, "signed by another publisher's key"),
       (["M.pack", "site", "N"], 1, "pack 'N': not in the source"),
       (["M.pack", "site", "M@2"], 1, "version 'M@2': no archive contains this version"),
-      (["M.pack", "site", "--level", "3"], 2, "--level makes no sense for 'M.pack'"),
-      (["M.pack", "site", "--version", "3"], 2, "--version makes no sense for 'M.pack'"),
-      (["M.pack", "site", "--product", "x"], 2, "is of the product 'default'"),
-      (["Manifest.json", "site", "M@2"], 2, "a manifest has no versions"),
+      (["M.pack", "site", "--level", "3"], 2, "--level: does not apply to 'M.pack'"),
+      (["M.pack", "site", "--version", "3"], 2, "--version: does not apply to 'M.pack'"),
+      (["M.pack", "site", "--product", "x"], 2, "belongs to the product 'default'"),
+      (["Manifest.json", "site", "M@2"], 2, "a manifest does not have numbered versions"),
       (["Manifest.json", "site", "--version", "0"], 2, "--version goes from 1"),
       (["none.json", "site"], 1, "none.json"),
     ]

@@ -84,7 +84,7 @@ import Testing
     ["url-override", "clear", "--group", "g"],
   ]) func noGroup(arguments: [String]) throws {
     let run = try playground.run(arguments, ["XDG_DATA_HOME": "\(playground.path)/data"])
-    #expect(run.status != 0 && run.errors.contains("there is no group 'g'"), "\(run.errors)")
+    #expect(run.status != 0 && run.errors.contains("group 'g': does not exist"), "\(run.errors)")
     #expect(!FileManager.default.fileExists(atPath: "\(playground.path)/data"))
   }
 

@@ -63,8 +63,8 @@ import Testing
     let run = try playground.packstore("repair", "site", "--key", "site.key")
     #expect(run.status == 0 && run.lines.contains("made again, or left out: frames/\(frames)"))
     #expect(try playground.read("site/frames/\(frames)") == before)
-    #expect(try playground.packstore("repair", "store", "--key", "site.key").errors.contains("is no site"))
-    #expect(try playground.packstore("repair", "store", "--product", "x").errors.contains("is no site"))
+    #expect(try playground.packstore("repair", "store", "--key", "site.key").errors.contains("not a site"))
+    #expect(try playground.packstore("repair", "store", "--product", "x").errors.contains("not a site"))
   }
 
   /// A repair without a source takes no version off a site by accident.

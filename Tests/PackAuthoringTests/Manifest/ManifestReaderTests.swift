@@ -141,7 +141,7 @@ import Testing
         ]
       }
       """)
-    let path = "is to be filled in: write your own path in its place, or take the selector out"
+    let path = "is to be filled in; write your own path in its place, or take the selector out"
     #expect(
       problems(marked.text)
         == marked.descriptions([

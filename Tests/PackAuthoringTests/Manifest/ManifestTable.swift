@@ -282,7 +282,7 @@ enum ManifestTable {
     (#""packstore":{"map":[§""]}"#, ["error: pattern '': the length is not in 1 to 1024 bytes"]),
     (
       #""packstore":{"map":[§"[a"]}"#,
-      ["error: pattern 'a[': a '[' lacks its ']'; write a backslash before it for the character"]
+      ["error: pattern '[a': a '[' lacks its ']'; write a backslash before it for the character"]
     ),
     (#""packstore":{"map":["a",§"a"]}"#, ["warning: 'a' is in 'map' twice; keep one of them"]),
     (#""packstore":{"appVersions":§2}"#, ["error: 'appVersions' must be a string, not a number"]),

@@ -74,7 +74,7 @@ import Testing
         == marked.descriptions([
           "warning: 'InstallScript' has no counterpart in a manifest and is left out",
           "warning: 'FileProperties' has no counterpart in a manifest and is left out",
-          "warning: the absolute path of 'ContentRoot' is left out: run 'packstore evaluate' in that folder, or add a 'sourceRoot'",
+          "warning: the absolute path of 'ContentRoot' is left out; run 'packstore evaluate' in that folder, or add a 'sourceRoot'",
         ]))
     #expect(conversion.manifest?.contains("sourceRoot") == false)
   }
@@ -84,30 +84,30 @@ import Testing
       ("§", ["error: there is no script in the text"]), ("// a\n§", ["error: there is no script in the text"]),
       (
         #"§"AppBuild" { "AppID" "1" }"#,
-        ["error: the script does not contain 'Depots': convert the script of a depot"]
+        ["error: the script does not contain 'Depots'; convert the script of a depot"]
       ),
       (
         #"§"AppBuild" { "Depots" { "1" { } "2" "d.vdf" } }"#,
-        ["error: the script has the depots 1, 2: choose one: --depot 1"]
+        ["error: the script has the depots 1, 2; choose one: --depot 1"]
       ),
       (
         #""AppBuild" { "Depots" { "1001" §"depot_1001.vdf" } }"#,
-        ["error: the script of the depot 1001 is a file of its own: convert 'depot_1001.vdf'"]
+        ["error: the script of the depot 1001 is a file of its own; convert 'depot_1001.vdf'"]
       ),
-      (#""AppBuild" { "Depots" { §"x" { } } }"#, ["error: 'x' is no number of a depot: write its digits"]),
+      (#""AppBuild" { "Depots" { §"x" { } } }"#, ["error: 'x' is no number of a depot; write its digits"]),
       (
         #""AppBuild" { "Depots" { §"7" { } } }"#,
-        ["error: there is no 'FileMapping' in the script: map the files that are to be in the pack"]
+        ["error: there is no 'FileMapping' in the script; map the files that are to be in the pack"]
       ),
       (#"§"Depot" { }"#, [#"error: 'Depot' is no depot build script; it begins with "DepotBuild""#]),
       (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is no depot build script; it begins with "DepotBuild""#]),
       (
         #"§"DepotBuild" { "DepotID" "1" }"#,
-        ["error: there is no 'FileMapping' in the script: map the files that are to be in the pack"]
+        ["error: there is no 'FileMapping' in the script; map the files that are to be in the pack"]
       ),
       (
         #"§"DepotBuild" { "FileMapping" { "LocalPath" "a" } }"#,
-        ["error: the script has no 'DepotID' to name the pack by: name the pack yourself"]
+        ["error: the script has no 'DepotID' to name the pack by; name the pack yourself"]
       ),
       (
         #""DepotBuild" { "DepotID" "1" "FileMapping" { "LocalPath" "a" } §"#,
@@ -250,7 +250,7 @@ import Testing
     let problems = ManifestReader.read(Array(manifest)).problems.sorted
     #expect(
       problems.map(\.description) == [
-        "1:1: error: the file is \(name): save it as UTF-8 (PowerShell: Out-File -Encoding utf8)"
+        "1:1: error: the file is \(name); save it as UTF-8 (PowerShell: Out-File -Encoding utf8)"
       ], "\(encoding)")
   }
 
@@ -260,7 +260,7 @@ import Testing
     #expect(conversion.manifest == nil)
     #expect(
       conversion.problems.map(\.description) == [
-        "1:1: error: the manifest would be wrong: a name in a path takes more than 255 bytes: shorten it"
+        "1:1: error: the manifest would be wrong: a name in a path takes more than 255 bytes; shorten it"
       ])
   }
 

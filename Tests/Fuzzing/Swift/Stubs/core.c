@@ -8,6 +8,16 @@ const char *pks_status_name(unsigned status) {
   return "status";
 }
 
+const char *pks_subject_name(unsigned subject) {
+  (void)subject;
+  return "subject";
+}
+
+const char *pks_detail_name(unsigned detail) {
+  (void)detail;
+  return "detail";
+}
+
 unsigned pks_draft_format(void) { return 0; }
 
 void pkh_sha256_init(pkh_sha256_state *state) {
