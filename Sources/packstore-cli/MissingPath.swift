@@ -27,7 +27,8 @@ extension Snapshot {
     if let same = names.first(where: { $0 == missing && !$0.utf8.elementsEqual(missing.utf8) }) {
       failure.facts.suggestions = [prefix + same]
       failure.remedy =
-        "copy the name from 'packstore ls': '\(escaped(prefix) + same.withVisibleForm)' is the same text in another Unicode normal form"
+        "copy the name from 'packstore ls': '\(escaped(prefix) + same.withVisibleForm)' is the same text in another Unicode"
+        + " normal form"
       return failure
     }
     let nearest = nearestNames(to: missing, among: names).map { prefix + $0 }

@@ -85,7 +85,8 @@ struct SourceOptions: ParsableArguments {
     guard countBefore >= Self.leastFileCount, Double(count) < leastCount else { return }
     throw Failure(
       .refused,
-      "'\(escaped(name))': the \(kind) contains \(formatCount(count, "file"))\(whence), and \(before) has \(formatCount(countBefore))",
+      "'\(escaped(name))': the \(kind) contains \(formatCount(count, "file"))\(whence), and \(before) has"
+        + " \(formatCount(countBefore))",
       remedy: "add --max-removed 100% if that is intended", path: name)
   }
 

@@ -24,7 +24,7 @@ import Testing
   @Test func nothingIsReplacedWithoutForce() throws {
     try playground.write("mine", to: "Manifest.json")
     let refused = try playground.packstore("template", "-o", "Manifest.json")
-    #expect(refused.status == 1 && refused.errors.contains("is there already"))
+    #expect(refused.status == 1 && refused.errors.contains("exists already"))
     #expect(try playground.text("Manifest.json") == "mine")
     #expect(try playground.packstore("template", "-o", "Manifest.json", "--force").status == 0)
     #expect(try playground.text("Manifest.json") != "mine" && playground.tree("") == ["Manifest.json"])
@@ -79,8 +79,8 @@ import Testing
     #expect(
       run.errors == """
         M.json:2:11: error: there is no file 'Game/note' in the source root; did you mean 'Game/notes'?
-        M.json:3:20: warning: '*.x' excludes nothing that is selected: see whether the pattern is right
-        M.json:4:3: error: there is no key 'files' in a file selector: did you mean 'file' or 'fileSource'?
+        M.json:3:20: warning: '*.x' excludes nothing that is selected; see whether the pattern is right
+        M.json:4:3: error: there is no key 'files' in a file selector; did you mean 'file' or 'fileSource'?
         packstore: 'M.json': 2 errors in the manifest; correct the listed errors
 
         """)

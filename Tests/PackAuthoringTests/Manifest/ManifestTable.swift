@@ -112,11 +112,11 @@ enum ManifestTable {
       #""downloadPolicy":{"onDemand":{},§"onDemand":{}}"#,
       ["error: 'onDemand' is there twice: first in line 1, column 20; keep one of them"]
     ),
-    (#""downloadPolicy":{"essential":§{}}"#, ["error: 'essential' has no 'installationEventTypes': \(events)"]),
-    (#""downloadPolicy":{"essential":§null}"#, ["error: 'essential' must be an object, not null: \(events)"]),
+    (#""downloadPolicy":{"essential":§{}}"#, ["error: 'essential' has no 'installationEventTypes'; \(events)"]),
+    (#""downloadPolicy":{"essential":§null}"#, ["error: 'essential' must be an object, not null; \(events)"]),
     (
       #""downloadPolicy":{"essential":§["firstInstallation"]}"#,
-      ["error: 'essential' must be an object, not a list: \(events)"]
+      ["error: 'essential' must be an object, not a list; \(events)"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":§"firstInstallation"}}"#,
@@ -145,7 +145,7 @@ enum ManifestTable {
     (
       #""downloadPolicy":{"prefetch":§{§"installationEventType":["subsequentUpdate"]}}"#,
       [
-        "error: 'prefetch' has no 'installationEventTypes': \(events)",
+        "error: 'prefetch' has no 'installationEventTypes'; \(events)",
         "error: there is no key 'installationEventType' in 'prefetch'; did you mean 'installationEventTypes'?",
       ]
     ),
@@ -485,16 +485,16 @@ enum ManifestTable {
     (
       "§§§{}",
       [
-        "error: 'assetPackID' is missing: \(add)", "error: 'downloadPolicy' is missing: \(add)",
-        "error: 'fileSelectors' is missing: \(add)",
+        "error: 'assetPackID' is missing; \(add)", "error: 'downloadPolicy' is missing; \(add)",
+        "error: 'fileSelectors' is missing; \(add)",
       ]
     ),
     (
       #"\#n§{"downloadPolicy":{"onDemand":{}},"fileSelectors":[{"file":"a"}]}"#,
-      ["error: 'assetPackID' is missing: \(add)"]
+      ["error: 'assetPackID' is missing; \(add)"]
     ),
-    (#"§{"assetPackID":"P","fileSelectors":[{"file":"a"}]}"#, ["error: 'downloadPolicy' is missing: \(add)"]),
-    (#"§{"assetPackID":"P","downloadPolicy":{"onDemand":{}}}"#, ["error: 'fileSelectors' is missing: \(add)"]),
+    (#"§{"assetPackID":"P","fileSelectors":[{"file":"a"}]}"#, ["error: 'downloadPolicy' is missing; \(add)"]),
+    (#"§{"assetPackID":"P","downloadPolicy":{"onDemand":{}}}"#, ["error: 'fileSelectors' is missing; \(add)"]),
     (
       #"{"assetPackID":"P","downloadPolicy":{"onDemand":{}},"fileSelectors":[{"file":"a"}§"#,
       ["error: ',' or ']' is expected after a value, not the end of the text"]
