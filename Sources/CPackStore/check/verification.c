@@ -75,6 +75,10 @@ pks_status pks__verify_progress(pks__verification *v, bool always) {
   return pks__fail(&v->found, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
+pks_status pks__verify_tick(pks__verification *v) {
+  return ++v->ticks % PKS__ROWS_PER_TICK == 0 ? pks__verify_progress(v, true) : PKS_OK;
+}
+
 /// Frames of different segments may share a key: the finding says which it is.
 static uint64_t finding_key(uint32_t segment, uint64_t offset) { return (uint64_t)segment << 40 ^ offset; }
 

@@ -24,6 +24,7 @@
 #define PKS_CHECK_VERIFICATION_H
 
 #include "catalog/catalog.h"
+#include "catalog/row_budget.h"
 #include "check/vfs_retry.h"
 #include "index/extent_walk.h"
 #include "read/namespace.h"
@@ -77,6 +78,7 @@ typedef struct pks__verification {
   uint64_t subject;            ///< counts the versions and assets that were looked at
   pks__hash_map hurt;          ///< assets that faults were told of, by a sum over pack, version and path
   uint64_t bytes_done, bytes_total, bytes_shown;
+  uint64_t ticks;           ///< rows walked
   pks__scratch stored;      ///< a small file, or a frame
   uint64_t *record_counts;  ///< by rank: records of the namespace
   char *path;               ///< PKS__PATH_MAX bytes: of the record or entry before
@@ -101,6 +103,10 @@ void pks__verify_report(pks__verification *v, const char *text, const char *file
 
 /// Says how far the walk is, now and then: when enough bytes were read, or `always`.
 pks_status pks__verify_progress(pks__verification *v, bool always);
+
+/// Called for each chunk or extent of a walk: reports progress every PKS__ROWS_PER_TICK rows, so that a walk can be cancelled that
+/// reads few bytes.
+pks_status pks__verify_tick(pks__verification *v);
 
 /// Holds a fault of a frame back, or what is known of a frame.
 pks_status pks__verify_note(pks__verification *v, const pks__frame_finding *finding);

@@ -80,6 +80,7 @@ pks_status pks__verify_record(pks__verification *v, const pks__hit *hit, const p
     status = pks__extent_walk_next(&walk, &piece, &more, &v->found);
     if (status || !more) { break; }
     status = check_piece(v, hit->run, &piece, subject);
+    if (!status) { status = pks__verify_tick(v); }
   }
   return pks__verify_settle(v, status, subject);
 }
@@ -234,6 +235,7 @@ pks_status pks__verify_chunks(pks__verification *v, const pks__catalog_entry *en
     pks__catalog_chunk chunk;
     status = pks__chunk_cursor_next(&cursor, &chunk, &more, &v->found);
     if (!status && more) { status = compare_chunk(v, &walk, &chunk, &usable); }
+    if (!status) { status = pks__verify_tick(v); }
   }
   pks__chunk_cursor_free(&cursor);
   return status;

@@ -83,6 +83,7 @@ static pks_status check_record(pks__verification *v, pks__run *run, const pks__r
   for (bool more = true; !status && more;) {
     pks__extent_part piece;
     status = pks__extent_walk_next(&walk, &piece, &more, &v->found);
+    if (!status) { status = pks__verify_tick(v); }
   }
   return status ? status : check_place(v, run, entry);
 }

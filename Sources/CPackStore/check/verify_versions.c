@@ -98,6 +98,7 @@ static pks_status next_extent(extent_walk *walk, uint64_t *length) {
   if (walk->left == 0) { return bad_layout_entry(v); }
   walk->left--;
   pks_status status = walk->listed ? pks__tree_cursor_next(&walk->list, &more, &v->found) : PKS_OK;
+  if (!status) { status = pks__verify_tick(v); }
   if (status) { return status; }
   pks__layout_extent extent;
   const uint8_t *row = walk->listed ? walk->list.value : pks__read_bytes(&walk->reader, sizeof extent);
@@ -248,6 +249,7 @@ static pks_status check_chunk_rows(pks__verification *v, const pks__catalog_entr
     bool fits = length > 0 && length <= left;
     if (!fits) { break; }
     left -= length;
+    status = pks__verify_tick(v);
   }
   pks__chunk_cursor_free(&cursor);
   return status || left == 0

@@ -199,6 +199,35 @@ extension Core {
       #expect(try target.snapshot().packs[0].current.number == 2)
     }
 
+    /// Verifying 80,000 rows that take one short frame reports progress in between, and each report can cancel.
+    @Test func verifyingRowsIsCancelled() throws {
+      final class Count { var asked = 0, limit = Int.max }
+      let disk = Disk(seed: 3), count = Count()
+      Self.put(Sparse(size: 320 << 20, data: []), disk, at: "/source/f")
+      let store = try Store("/store", vfs: disk.vfs, create: true, average: 1024, home: disk)
+      try store.commit { try $0.add("p", "/source") }
+      let snapshot = try store.snapshot()
+      func verify(limit: Int) throws -> pks_status {
+        (count.asked, count.limit) = (0, limit)
+        return try status {
+          try attempt {
+            pks_snapshot_verify(
+              snapshot.raw, true, nil,
+              { context, _, _ in
+                let count = Unmanaged<Count>.fromOpaque(context!).takeUnretainedValue()
+                count.asked += 1
+                return count.asked <= count.limit
+              }, Unmanaged.passUnretained(count).toOpaque(), nil, $0)
+          }
+        }
+      }
+      #expect(try verify(limit: .max) == PKS_OK)
+      let total = count.asked
+      // Chunks and extents of the version, extents of its record, and both once more when they are compared.
+      #expect(total >= 4)
+      for limit in 0..<total { #expect(try verify(limit: limit) == PKS_CANCELLED && count.asked == limit + 1) }
+    }
+
     /// The limit as it is without an option: 64 GiB of holes are within it, and no more.
     @Test func sixtyFourGibibytes() throws {
       var budget = pks__row_budget_make(0)
