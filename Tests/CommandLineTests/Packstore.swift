@@ -168,9 +168,9 @@ extension Playground {
     process.executableURL = executable
     process.arguments = executable == packstoreURL ? makingKey(arguments) : arguments
     process.currentDirectoryURL = URL(fileURLWithPath: path)
-    // Nothing goes to the caches of the user who runs the tests.
-    process.environment = ProcessInfo.processInfo.environment.merging(["XDG_CACHE_HOME": "\(path)/.cache"]) { $1 }
-      .merging(environment) { $1 }
+    // Nothing goes to the caches and the state of the user who runs the tests.
+    let folders = ["XDG_CACHE_HOME": "\(path)/.cache", "XDG_STATE_HOME": "\(path)/.state"]
+    process.environment = ProcessInfo.processInfo.environment.merging(folders) { $1 }.merging(environment) { $1 }
     process.environment!["PATH"]! = "\(packstoreURL.deletingLastPathComponent().path):" + process.environment!["PATH"]!
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output

@@ -48,7 +48,7 @@ package func processMemory(_ number: pid_t) -> Int? {
     let folder = "/proc/\(number)/fd"
     var seen: Set<InodeName> = []
     var status = stat()
-    // The output of the agent is that of its programs.
+    // The programs of the agent share its output.
     if fstat(2, &status) == 0 { seen.insert(InodeName(status)) }
     var byteCount = 0
     for name in (try? namesInFolder(FilePath(folder))) ?? [] {

@@ -122,7 +122,7 @@ extension ObjectTag {
       return error
     }
     guard let text, let tag = ObjectTag(text) else {
-      throw refusal("the storage says no ETag, by which writes are told apart")
+      throw refusal("the answer of the storage has no ETag, which conditions need")
     }
     guard !text.hasPrefix("W/") else {
       throw refusal("the storage gives the weak ETag '\(text)', and conditions need a strong one")
