@@ -45,16 +45,25 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
     if report.json {
       try output.json(CheckReport(state: finding.rawValue))
     } else if report.isTalkative {
-      try output.lines([
-        finding == .unchanged
-          ? "the site is as it was: safe to copy the roots" : "the new roots are served already"
-      ])
+      try output.lines([finding.words])
     }
     try output.flush()
   }
 }
 
+extension ServedCheck.Finding {
+  fileprivate var words: String {
+    switch self {
+    case .unchanged: "the site is as it was: safe to copy the roots"
+    case .unmarked:
+      "the publication continued from the served roots, but nothing proves that they are the newest: a stale"
+        + " cache would show the same; publish with '--after SEQUENCE' or a key file"
+    case .published: "the new roots are served already"
+    }
+  }
+}
+
 private struct CheckReport: Encodable {
-  /// `unchanged` or `published`.
+  /// `unchanged`, `unmarked` or `published`.
   let state: String
 }

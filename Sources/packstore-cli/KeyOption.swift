@@ -39,6 +39,9 @@ struct KeyOption: ParsableArguments {
 
   /// Whether the key exists.
   var exists: Bool { get throws { try KeyFile(key).exists } }
+
+  /// The file next to the key with the highest sequence numbers that it signed; `nil` if the key is not in a file.
+  var markFile: FilePath? { get throws { try KeyFile(key).markFile } }
 }
 
 /// The key that signed a site.
@@ -71,6 +74,8 @@ struct KeyFile {
   }
 
   var exists: Bool { given != nil || pathExists(path) }
+
+  var markFile: FilePath? { given == nil ? FilePath(path.string + ".marks") : nil }
 
   /// Reads the key.
   ///

@@ -80,8 +80,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Option(
     help: .init(
       """
-      Number of a manifest's version (default: the site's highest plus 1). Required with --continue-from if a version \
-      was withdrawn, because its number is then unknown.
+      Number of a manifest's version (default: one more than the highest number that the site's channels ever offered).
       """,
       valueName: "n"))
   var version: UInt64?
@@ -137,6 +136,15 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(
     help: .init(
+      """
+      With --continue-from: number of the channel's last root; an older root is refused (default: the number in the \
+      key's file name with '.marks').
+      """,
+      valueName: "sequence"))
+  var after: UInt64?
+
+  @Option(
+    help: .init(
       "With --continue-from: the site's required root key (default: the root key of --key).", valueName: "key"),
     transform: parsePublicKey)
   var trust: SitePublicKey?
@@ -188,8 +196,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     guard !prune || !noOffer else { throw ValidationError("--prune and --no-offer exclude each other") }
     guard prune || maxRemoved == nil else { throw ValidationError("--max-removed needs '--prune'") }
-    guard continueFrom != nil || (alsoChannel.isEmpty && trust == nil) else {
-      throw ValidationError("--also-channel and --trust need '--continue-from'")
+    guard continueFrom != nil || (alsoChannel.isEmpty && trust == nil && after == nil) else {
+      throw ValidationError("--also-channel, --trust and --after need '--continue-from'")
     }
     guard continueFrom == nil || !S3Location.names(site) else {
       throw ValidationError(
@@ -235,6 +243,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     let deltaFailure = isRemote && !dryRun ? await makeDeltas(for: &result, on: continued, signedBy: key, traffic) : nil
     try continued?.finish()
+    if let continued, !dryRun { recordMarks(continued.marks) }
     let duration = clock.now - start
     if !report.quiet { warnAll(result) }
 
@@ -243,7 +252,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.json(
         PublishReport(result, duration, isDryRun: dryRun, hasKey: hasKey || !dryRun, isRemote ? traffic.counts : nil))
     } else if report.isTalkative {
-      try output.lines((dryRun ? plan(result) : summary(result, duration)) + (traffic.line.map { [$0] } ?? []))
+      try output.lines(
+        predecessorLines(continued) + (dryRun ? plan(result) : summary(result, duration))
+          + (traffic.line.map { [$0] } ?? []))
     }
     try output.flush()
     if let deltaFailure {
@@ -251,6 +262,25 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         warn("the versions are published, but not all of their deltas: 'packstore deltas' makes these")
       }
       throw deltaFailure
+    }
+  }
+
+  /// Records the highest sequence numbers next to the key: the next publication refuses older roots.
+  private func recordMarks(_ marks: RootMarks) {
+    do {
+      if let file = try key.markFile { try marks.raise(in: file) }
+    } catch {
+      guard !report.quiet else { return }
+      warn(
+        "cannot record the newest root next to the key: \(escaped("\(error)")); give '--after' to the next publication")
+    }
+  }
+
+  /// The roots that the publication continues from, and how old they are.
+  private func predecessorLines(_ continued: ContinuedSite?) -> [String] {
+    (continued?.predecessors ?? []).map { root in
+      let age = formatDuration(.seconds(max(0, -root.madeAt.timeIntervalSinceNow)))
+      return "continues from root \(root.sequence) of the channel \(root.channel), made \(age) ago"
     }
   }
 
@@ -262,6 +292,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     var options = ContinuedSite.Options()
     options.channels = (noOffer ? [] : [channel]) + alsoChannel
     options.trustedKey = trust
+    options.after = after
+    options.marks = try key.markFile.map { try RootMarks(contentsOf: $0) }
     let source = ServedSource(
       continueFrom, options: try storage.options(),
       authorization: try authorization.authorizations(for: [continueFrom]).authorization(for: continueFrom))

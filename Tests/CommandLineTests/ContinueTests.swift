@@ -95,6 +95,10 @@ import Testing
     try serve()
     try publish("first", from: "served")
     change(3)
+    // The other job runs on a machine of its own; here the key has signed a newer root.
+    let refused = try publish("second", from: "served", status: 4)
+    #expect(refused.errors.contains("which the key signed"), "\(refused.errors)")
+    try playground.remove("key.marks")
     try publish("second", from: "served")
     try upload("second", to: "served", checking: "served")
     let run = try playground.packstore("check-served", "first", "served")

@@ -20,7 +20,21 @@ public final class ContinuedSite: SiteHost {
     /// A root key that the site must have; nil: that of the key with which it goes on.
     public var trustedKey: SitePublicKey?
 
+    /// The highest sequence numbers that the key signed. An older root is refused.
+    public var marks: RootMarks?
+
+    /// The sequence number that the last publication to the first of ``channels`` had (`live` if there is none), in place of its
+    /// mark. An older root is refused.
+    public var after: UInt64?
+
     public init() {}
+  }
+
+  /// A root from which the publication continues.
+  public struct ContinuedRoot: Hashable, Sendable {
+    public let channel: SiteChannel
+    public let sequence: UInt64
+    public let madeAt: Date
   }
 
   private struct State {
@@ -30,7 +44,20 @@ public final class ContinuedSite: SiteHost {
 
     /// Files of the copy that are served.
     var served: Set<String> = []
+
+    /// The roots that were read, and the roots that were made.
+    var marks = RootMarks()
+    var predecessors: [ContinuedRoot] = []
+
+    /// Whether a mark proves that the root of the channel to publish is not an older one.
+    var isMarked = false
   }
+
+  /// The roots from which the publication continues, in order of the channels; empty before they were read.
+  public var predecessors: [ContinuedRoot] { state.withLock(\.predecessors) }
+
+  /// The sequence numbers of the roots that were read, and after ``finish()`` also of the roots that were made.
+  public var marks: RootMarks { state.withLock(\.marks) }
 
   private let folder: FilePath
   private let site: ServedSource
@@ -133,12 +160,18 @@ public final class ContinuedSite: SiteHost {
       let copy = try makeTemporaryFolder(in: temporaryParent)
       do {
         let roots = try await served.readRoots(key: key, trusted: options.trustedKey)
+        let isMarked = try requireNewest(roots)
         let rootByteCount = roots.values.map { UInt64($0.bytes.count) }.clampedSum()
         let current = options.channels.first { roots[$0] != nil } ?? .live
         events(
           .fetched(byteCount: try await served.copy(roots, to: copy, current: current).addingClamped(rootByteCount)))
         let names = try Self.names(in: copy)
-        state.withLock { $0 = State(copy: copy, roots: roots, served: names) }
+        let predecessors = Self.predecessors(roots)
+        var marks = RootMarks()
+        for root in roots.values { marks.raise(root.signed.root) }
+        let next = State(
+          copy: copy, roots: roots, served: names, marks: marks, predecessors: predecessors, isMarked: isMarked)
+        state.withLock { $0 = next }
         return copy
       } catch let error as DeliveryError where error.code == .siteChanged && !isLast {
         removeTree(copy)
@@ -149,6 +182,40 @@ public final class ContinuedSite: SiteHost {
       }
     }
     preconditionFailure("unreachable: the last round returns or throws")
+  }
+
+  private static func predecessors(_ roots: [SiteChannel: ServedSite.Root]) -> [ContinuedRoot] {
+    roots.sorted { $0.key < $1.key }.map { channel, root in
+      let madeAt = Date(timeIntervalSince1970: Double(root.signed.root.madeAt) / 1e9)
+      return ContinuedRoot(channel: channel, sequence: root.signed.root.sequence, madeAt: madeAt)
+    }
+  }
+
+  /// Compares the served roots with the highest sequence numbers that the key signed.
+  ///
+  /// - Returns: whether the root of the channel to publish was compared.
+  /// - Throws: `stale` if a root is older.
+  private func requireNewest(_ roots: [SiteChannel: ServedSite.Root]) throws -> Bool {
+    let target = options.channels.first ?? .live
+    var isMarked = false
+    for (channel, root) in roots.sorted(by: { $0.key < $1.key }) {
+      let mark = channel == target ? options.after : nil
+      guard let mark = mark ?? options.marks?.sequence(of: root.signed.root.site, channel) else { continue }
+      guard root.signed.root.sequence >= mark else { throw outOfDate(channel, root.signed.root.sequence, mark) }
+      if channel == target { isMarked = true }
+    }
+    guard roots[target] != nil || options.after == nil else { throw outOfDate(target, 0, options.after ?? 0) }
+    return isMarked
+  }
+
+  private func outOfDate(_ channel: SiteChannel, _ sequence: UInt64, _ mark: UInt64) -> PackStoreError {
+    var error = PackStoreError(
+      .stale, "the served root \(sequence) of '\(channel)' is older than root \(mark), which the key signed",
+      file: location)
+    error.specificRemedy =
+      "continue from the server itself and not from a cache; if root \(mark) was never copied there, allow the served one"
+      + " with the option after"
+    return error
   }
 
   private static func names(in copy: FilePath) throws -> Set<String> {
@@ -181,7 +248,7 @@ public final class ContinuedSite: SiteHost {
   ///
   /// - Throws: `exists` when another process made the folder meanwhile; `noSpace`, `ioError`.
   public func finish() throws {
-    let (copy, roots, served) = state.withLock { ($0.copy, $0.roots, $0.served) }
+    let (copy, roots, served, isMarked) = state.withLock { ($0.copy, $0.roots, $0.served, $0.isMarked) }
     guard let copy, !isDryRun else { return }
     let draft = copy.appending("new")
     try makeFolder(draft)
@@ -191,7 +258,8 @@ public final class ContinuedSite: SiteHost {
       }
       try move(names.map { "\(folder)/\($0)" }, from: copy, to: draft, folder)
     }
-    var predecessor = Predecessor(roots: [:])
+    var predecessor = Predecessor(roots: [:], isMarked: isMarked)
+    var made = RootMarks()
     let others = try namesInFolder(copy.appending(SitePath.rootFolder)).compactMap { try? SiteChannel($0) }
     for channel in Set(options.channels + [.live] + others) {
       predecessor.roots.updateValue(roots[channel]?.digest, forKey: channel)
@@ -199,6 +267,7 @@ public final class ContinuedSite: SiteHost {
       guard pathExists(copy.appending(name)) else { continue }
       let bytes = try InputFile(name, in: copy).contents(limit: SiteRoot.byteCountLimit)
       guard bytes != roots[channel]?.bytes else { continue }
+      made.raise(try SignedSiteRoot(decoding: bytes, file: name).root)
       try move([name], from: copy, to: draft, channel == .live ? nil : SitePath.rootFolder)
     }
     try replaceFile(
@@ -206,7 +275,10 @@ public final class ContinuedSite: SiteHost {
     makeReadable(folder: draft)
     try place(draft)
     removeTree(copy)
-    state.withLock { $0 = State() }
+    let next = made
+    state.withLock { state in
+      state = State(marks: state.marks.merging(next), predecessors: state.predecessors)
+    }
   }
 
   private func move(_ names: [String], from copy: FilePath, to draft: FilePath, _ folder: String?) throws {

@@ -4,22 +4,29 @@ package import PackStore
 ///
 /// In the folder with the new files it is the file `predecessor`, which is not for the server: UTF-8, in which every line ends with
 /// a line feed: `packstore predecessor 1`, then `root CHANNEL DIGEST` for each root that was read, in order of the channels. DIGEST
-/// is its SHA-256 in 64 hexadecimal digits, or - where there was none.
+/// is its SHA-256 in 64 hexadecimal digits, or - where there was none. A last line `marked` records that the root of the channel was
+/// compared with the highest sequence number that the key signed.
 package struct Predecessor: Hashable, Sendable {
   /// Nil: there was no root of the channel.
   package var roots: [SiteChannel: Digest256?]
+
+  /// Whether a mark proves that the root of the published channel is not an older one: ``RootMarks``.
+  package var isMarked: Bool
 
   package static let fileName = "predecessor"
   private static let title = ["packstore", "predecessor", "1"]
   private static let byteCountLimit = 64 << 10
 
-  package init(roots: [SiteChannel: Digest256?]) { self.roots = roots }
+  package init(roots: [SiteChannel: Digest256?], isMarked: Bool = false) {
+    self.roots = roots
+    self.isMarked = isMarked
+  }
 
   package var text: String {
     let lines = roots.sorted { $0.key < $1.key }.map { channel, digest in
       "root \(channel) \(digest.map(\.hex) ?? "-")\n"
     }
-    return Self.title.joined(separator: " ") + "\n" + lines.joined()
+    return Self.title.joined(separator: " ") + "\n" + lines.joined() + (isMarked ? "marked\n" : "")
   }
 
   /// - Throws: `corrupt`.
@@ -27,6 +34,7 @@ package struct Predecessor: Hashable, Sendable {
     var lines = TextLines(bytes, file: file)
     guard lines.next(["packstore"]) == Self.title else { throw lines.damage(isNext: true) }
     roots = [:]
+    isMarked = false
     while let words = lines.next(["root"]) {
       guard words.count == 3, let channel = try? SiteChannel(words[1]), roots[channel] == nil else {
         throw lines.damage()
@@ -34,6 +42,10 @@ package struct Predecessor: Hashable, Sendable {
       let digest = words[2] == "-" ? nil : Digest256(hex: words[2])
       guard words[2] == "-" || digest?.hex == words[2] else { throw lines.damage() }
       roots.updateValue(digest, forKey: channel)
+    }
+    if let words = lines.next(["marked"]) {
+      guard words.count == 1 else { throw lines.damage() }
+      isMarked = true
     }
     try lines.end()
     guard roots.keys.contains(.live) else { throw lines.damage() }

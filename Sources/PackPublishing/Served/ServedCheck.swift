@@ -10,6 +10,10 @@ public struct ServedCheck: Sendable {
     /// The roots are those from which the publication went on, or its own as far as they were copied: the others may be.
     case unchanged
 
+    /// The same, but the publication had no mark of the newest root: a stale cache may have shown it an older state, and may do so
+    /// again.
+    case unmarked
+
     /// The publication's own roots are served already.
     case published
   }
@@ -51,7 +55,8 @@ public struct ServedCheck: Sendable {
       guard let digest, try own(channel) == digest else { throw conflict(channel) }
       newCount += 1
     }
-    return newCount > 0 && pendingCount == 0 ? .published : .unchanged
+    guard newCount == 0 || pendingCount > 0 else { return .published }
+    return before.isMarked ? .unchanged : .unmarked
   }
 
   /// The publication's own root of a channel.
