@@ -59,6 +59,14 @@ struct ChannelState {
   /// The next number of a root.
   func nextSequence(at time: Int64) -> UInt64 { SiteRoot.nextSequence(after: countedSequence, at: time) }
 
+  /// Raises the highest numbers in the root's table.
+  mutating func raiseNumbers(to numbers: [PackID: UInt64]) {
+    for (pack, number) in numbers {
+      let known = root?.highest[pack]
+      root?.highest[pack] = .init(number: max(number, known?.number ?? 0), epoch: known?.epoch ?? 0)
+    }
+  }
+
   /// Notes that a root is on disk now.
   mutating func take(_ next: SiteRoot, byteCount: UInt64, files: [SitePath: UInt64]) {
     root = next

@@ -41,6 +41,9 @@ struct PublishedNumbers: Hashable, Sendable {
   /// The highest number of a pack that is listed; 0 if none is.
   func highest(of pack: PackID) -> UInt64 { packs[pack]?.keys.max() ?? 0 }
 
+  /// The highest listed number of each pack.
+  var highestNumbers: [PackID: UInt64] { packs.compactMapValues { $0.keys.max() } }
+
   /// Lists a version that is about to leave the site's store. The first content of a number remains.
   mutating func add(_ version: PackVersion) {
     guard packs[version.pack]?[version.number] == nil else { return }

@@ -132,9 +132,11 @@ struct SiteChange {
     let isOwn = try folder.maySign(channel, key, isMeant: isMeant)
     let signed = try folder.readRoot(
       of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: rebuildsRoot && isOwn)
+    // Files of the previous draft are not read.
+    let root = folder.convertingKey == nil ? signed?.root : nil
     var state = try ChannelState(
       channel, signed, byteCount: folder.byteCount(of: .root(channel)) ?? 0,
-      files: signed?.root.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
+      files: root?.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
     // What a damaged root offered is not known. Open and empty it would say that its packs are withdrawn.
     if signed == nil, channel != .live { state.isClosed = true }
     return state
@@ -191,6 +193,11 @@ struct SiteChange {
   /// Bytes of all files that clients may fetch.
   var byteCount: UInt64 {
     files.values.clampedSum().addingClamped(channels.values.map(\.byteCount).clampedSum())
+  }
+
+  /// Raises the highest numbers in the tables of all channels.
+  mutating func raiseNumbers(to numbers: [PackID: UInt64]) {
+    for channel in channels.keys { channels[channel]?.raiseNumbers(to: numbers) }
   }
 
   /// The highest number that any channel ever offered of each pack.

@@ -40,7 +40,8 @@ extension SiteFolder {
   /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
   func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
     guard key.maySign(channel) else { return false }
-    guard !isMeant else { return true }
+    // A conversion is for the key that signed all roots.
+    guard !isMeant, convertingKey == nil else { return true }
     let before: SigningAuthority?
     do { before = try authority(of: channel) } catch let error as PackStoreError where error.saysDamage {
       return channel == .live || key.delegation?.channels.contains(channel) == true

@@ -10,6 +10,9 @@ struct SiteFolder: Sendable {
   /// here, nor frames and deltas.
   var isServedCopy = false
 
+  /// The key that signed the roots of a site of the previous draft, which is converted; otherwise `nil`.
+  var convertingKey: SiteKey?
+
   /// Files that the site has where it is served, and that need not be here.
   var elsewhere: Set<SitePath> = []
 
@@ -101,7 +104,13 @@ struct SiteFolder: Sendable {
   func readRoot(of channel: SiteChannel = .live) throws -> SignedSiteRoot? {
     do {
       let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
-      let signed = try SignedSiteRoot(decoding: bytes, file: place(of: .root(channel)).text)
+      let file = place(of: .root(channel)).text
+      let signed =
+        if let convertingKey, SignedSiteRoot.isOfPreviousDraft(bytes) {
+          try SignedSiteRoot(convertingPreviousDraft: bytes, signedBy: convertingKey, file: file)
+        } else {
+          try SignedSiteRoot(decoding: bytes, file: file)
+        }
       guard signed.root.channel == channel else {
         throw PackStoreError(
           .corrupt, "the root belongs to the channel '\(signed.root.channel)'", file: place(of: .root(channel)).text)

@@ -80,14 +80,15 @@ extension SiteKey {
   ) throws -> DelegationResult {
     let root = try SiteKey(contentsOf: rootFile)
     let isNew = !pathExists(file)
-    let key = isNew ? SiteKey() : try SiteKey(contentsOf: file)
+    let earlier = isNew ? nil : try previousRelease(contentsOf: file)
+    let key = isNew ? SiteKey() : try earlier?.key ?? SiteKey(contentsOf: file)
     let before = key.delegation
-    guard isNew || before != nil else {
+    guard isNew || before != nil || earlier != nil else {
       var error = PackStoreError(.invalidArgument, "contains a root key", file: file.string)
       error.specificRemedy = "name a new file for the release key"
       throw error
     }
-    let last = [before?.serial, root.highestSerial].compactMap { $0 }.max()
+    let last = [before?.serial, earlier?.serial, root.highestSerial].compactMap { $0 }.max()
     let serial = SiteRoot.nextSequence(after: last, at: now)
     guard serial <= PackVersion.lastNumber else {
       throw PackStoreError(.invalidArgument, "the root key has used up its serial numbers", file: rootFile.string)
@@ -96,7 +97,8 @@ extension SiteKey {
     let next = try key.delegated(
       by: root, serial: serial, revokedBelow: options.revokesEarlier ? serial : revoked, madeAt: now,
       endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
-      product: options.product ?? before?.product ?? .standard, channels: options.channels ?? before?.channels ?? [])
+      product: options.product ?? before?.product ?? earlier?.product ?? .standard,
+      channels: options.channels ?? before?.channels ?? earlier?.channels ?? [])
     guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
     var isNoted = false
     if !isDryRun {

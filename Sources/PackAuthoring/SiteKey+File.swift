@@ -25,6 +25,15 @@ extension SiteKey {
     }
   }
 
+  /// Reads a release key's file of the previous draft; `nil` if the file is anything else.
+  static func previousRelease(contentsOf file: FilePath) throws -> PreviousRelease? {
+    do { _ = try SiteKey(contentsOf: file) } catch let error as PackStoreError where error.code == .corrupt {
+      let bytes = try InputFile(file).bytes(upTo: fileByteCountLimit)
+      return previousRelease(fileText: normalizedFileText(String(decoding: bytes, as: UTF8.self)))
+    }
+    return nil
+  }
+
   /// Reads what a key file says from an open file, such as a pipe, up to its end.
   ///
   /// - Throws: `corrupt` when it holds something else; `ioError`.

@@ -11,8 +11,12 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       the roots are not outdated, and the expiry of the site starts again. The offers do not change. Suitable for a \
       timer.
 
+      '--convert' converts a site in a folder that an earlier version of this program made: what it offers, its numbers and its \
+      channels stay. Give it the key that signed all channels; a release key needs 'packstore delegate' first.
+
         packstore refresh public/packs
         packstore refresh public/packs --expires 14
+        packstore refresh public/packs --convert
       """
   )
 
@@ -21,6 +25,9 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup var key: SiteKeyOption
   @OptionGroup var expiry: ExpiryOptions
+
+  @Flag(help: "Convert a site of the format's previous draft.")
+  var convert = false
 
   @Flag(help: "List the roots to sign without signing them.")
   var dryRun = false
@@ -34,11 +41,17 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   var subject: Failure.Facts { .init(site: site) }
 
+  func validate() throws {
+    guard !convert || !dryRun else { throw ValidationError("--convert and --dry-run exclude each other") }
+  }
+
   func run() async throws {
+    let convert = convert
     let host = try storage.host(of: site, waits: !noWait)
     let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait), isDryRun = dryRun
     let result = try await host.edit(with: key, report, isDryRun: dryRun) { site, key, _ in
-      try await site.refresh(signedBy: key, options: options, isDryRun: isDryRun)
+      guard !convert else { return try await site.convert(signedBy: key, options: options) }
+      return try await site.refresh(signedBy: key, options: options, isDryRun: isDryRun)
     }
     if !report.quiet, !result.otherChannels.isEmpty {
       let names = result.otherChannels.map { "'\($0)'" }.joined(separator: ", ")

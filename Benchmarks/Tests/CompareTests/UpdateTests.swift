@@ -43,7 +43,7 @@ struct UpdateTests {
 
   @Test func readsThePublicKeyOfARoot() {
     let key = Data((1...32).map { UInt8($0) })
-    let root = Data("PKSROOT0".utf8) + Data(count: 80) + key + Data(count: 100)
+    let root = Data("PKSROOT0".utf8) + Data(count: 88) + key + Data(count: 100)
     #expect(PackStoreUpdate.publicKey(inRoot: root) == key.base64EncodedString())
     #expect(PackStoreUpdate.publicKey(inRoot: root.prefix(119)) == nil)
     #expect(PackStoreUpdate.publicKey(inRoot: Data(count: 200)) == nil)

@@ -6,6 +6,9 @@ package enum SiteFormat {
   /// The version in the low 16 bits, the draft in the high 16 bits.
   package static let current = pks_draft_format()
 
+  /// The previous draft, whose sites can be converted.
+  package static let previous: UInt32 = 9 << 16
+
   /// Checks that a file has the current format.
   ///
   /// - Throws: `newerFormat`, `otherDraft`.

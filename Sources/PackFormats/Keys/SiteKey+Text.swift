@@ -25,7 +25,11 @@ extension SiteKey {
     guard lines.count > 1 else { return "its second line is missing" }
     let secret = lines.prefix(2).map { $0 + "\n" }.joined()
     guard Self(fileText: secret) != nil else { return "its second line is not base64 of 32 bytes" }
-    let words = ["rotation ", "delegation ", "serial "]
+    guard previousRelease(fileText: text) == nil else {
+      return
+        "its delegation is of an earlier draft of the format; run 'packstore delegate' with the root key and this file"
+    }
+    let words = ["rotation ", "delegation ", "serial ", "revoked "]
     for (index, line) in lines.enumerated().dropFirst(2) where !words.contains(where: line.hasPrefix) {
       return "its line \(index + 1) is neither a rotation, a delegation nor a serial"
     }

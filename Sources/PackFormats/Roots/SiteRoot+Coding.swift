@@ -35,6 +35,7 @@ extension SiteRoot {
   package static let deltaLimit = 10_000
 
   fileprivate static let magic: StaticString = "PKSROOT0"
+  static let magicBytes = magic.withUTF8Buffer(Array.init)
   fileprivate static let authorityOffset = 56
   fileprivate static let closedFlag: UInt32 = 1
   fileprivate static let packByteCount = 17
@@ -152,7 +153,9 @@ extension SignedSiteRoot {
 
 extension SiteRoot {
   /// Decodes the root from its flags up to the signature.
-  fileprivate init(from reader: inout ByteReader) throws {
+  ///
+  /// - Parameter isOfPreviousDraft: whether offers have no epochs and the root no extensions.
+  init(from reader: inout ByteReader, isOfPreviousDraft: Bool = false) throws {
     let flags: UInt32 = try reader.integer()
     guard flags & ~Self.closedFlag == 0 else {
       throw reader.corrupt("reserved field is not zero", at: reader.offset - 4)
@@ -182,11 +185,15 @@ extension SiteRoot {
     packs.reserveCapacity(packCount)
     for _ in 0..<packCount {
       let begin = reader.offset
-      let pack = try Pack(from: &reader)
+      let pack = try Pack(from: &reader, hasEpochs: !isOfPreviousDraft)
       if let last = packs.last, last.id >= pack.id { throw reader.corrupt("packs are out of order", at: begin) }
       packs.append(pack)
     }
-    try decodeExtensions(from: &reader)
+    if isOfPreviousDraft {
+      highest = Self.highest(of: packs)
+    } else {
+      try decodeExtensions(from: &reader)
+    }
   }
 }
 
@@ -222,17 +229,17 @@ extension SiteRoot.Pack {
     }
   }
 
-  fileprivate init(from reader: inout ByteReader) throws {
+  fileprivate init(from reader: inout ByteReader, hasEpochs: Bool) throws {
     let begin = reader.offset
     id = try reader.packID()
     priority = try reader.integer()
     let offerCount = try reader.count(
-      limit: SiteRoot.offerLimit, byteCount: SiteRoot.offerByteCount, "too many offers of a pack")
+      limit: SiteRoot.offerLimit, byteCount: SiteRoot.offerByteCount - (hasEpochs ? 0 : 8), "too many offers of a pack")
     guard offerCount > 0 else { throw reader.corrupt("pack without an offer", at: begin) }
     let deltaCount = try reader.count(
       limit: SiteRoot.deltaLimit, byteCount: SiteRoot.deltaByteCount, "too many deltas of a pack")
     offers = []
-    for _ in 0..<offerCount { offers.append(try SiteRoot.Offer(from: &reader)) }
+    for _ in 0..<offerCount { offers.append(try SiteRoot.Offer(from: &reader, hasEpoch: hasEpochs)) }
     guard Set(offers.map(\.number)).count == offerCount else {
       throw reader.corrupt("duplicate offer of a pack version", at: begin)
     }
@@ -255,10 +262,10 @@ extension SiteRoot.Offer {
     writer.append(text: appVersions?.upperBound?.description ?? "")
   }
 
-  fileprivate init(from reader: inout ByteReader) throws {
+  fileprivate init(from reader: inout ByteReader, hasEpoch: Bool) throws {
     let begin = reader.offset
     number = try reader.integer()
-    epoch = try reader.integer()
+    epoch = hasEpoch ? try reader.integer() : 0
     catalog = CatalogID(digest: try reader.digest())
     manifest = try reader.digest()
     manifestByteCount = try reader.integer()

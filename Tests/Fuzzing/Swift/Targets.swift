@@ -106,7 +106,8 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
     precondition(!pack.offers.isEmpty)
     for offer in pack.offers { _ = try? offer.openManifest([], of: pack.id) }
   }
-  precondition((try? signed.root.encode(signedBy: nil)) != nil)
+  let encoded = try! signed.root.encode(signedBy: nil)
+  precondition(try! SignedSiteRoot(decoding: encoded, file: "root").root == signed.root)
 }
 
 @Sendable private func decodeSheet(_ bytes: [UInt8]) {

@@ -123,7 +123,7 @@ struct PackStoreUpdate: UpdateParticipant {
   /// The root key in the bytes of a site's root, in the text form that `--trust` takes. The site is new: its key followed no
   /// other one, so that the authority has a delegation alone.
   static func publicKey(inRoot root: Data) -> String? {
-    let authority = root.dropFirst(60), key = authority.dropFirst(4 + 24).prefix(32)
+    let authority = root.dropFirst(60), key = authority.dropFirst(4 + 32).prefix(32)
     guard root.prefix(8) == Data("PKSROOT0".utf8), key.count == 32, authority.prefix(4) == Data(count: 4) else {
       return nil
     }

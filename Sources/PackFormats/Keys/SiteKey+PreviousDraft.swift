@@ -1,0 +1,46 @@
+import PackStore
+
+extension SiteKey {
+  /// A release key whose file has a delegation of the previous draft: its root key has to delegate to it again.
+  package struct PreviousRelease: Sendable {
+    /// The key without its delegation.
+    package let key: SiteKey
+    package let serial: UInt64
+    package let product: Store.Product
+    package let channels: [SiteChannel]
+  }
+
+  /// Parses the text of a release key's file of the previous draft; `nil` if the text is anything else.
+  package static func previousRelease(fileText: String) -> PreviousRelease? {
+    let lines = fileText.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count >= 4, lines.last == "", let key = SiteKey(fileText: "\(lines[0])\n\(lines[1])\n"),
+      let line = lines.dropLast().last, line.hasPrefix(delegationWord),
+      let data = Data(base64Encoded: String(line.dropFirst(delegationWord.count)))
+    else { return nil }
+    var reader = ByteReader(Array(data)[...], file: "")
+    return try? PreviousRelease(of: key, from: &reader, bytes: Array(data))
+  }
+
+  private static let delegationWord = "delegation "
+}
+
+extension SiteKey.PreviousRelease {
+  /// Decodes the delegation, and verifies its root key's signature.
+  fileprivate init(of key: SiteKey, from reader: inout ByteReader, bytes: [UInt8]) throws {
+    self.key = key
+    serial = try reader.integer()
+    _ = try reader.take(16)  // the dates
+    let root = Array(try reader.take(SitePublicKey.byteCount)), release = try reader.take(SitePublicKey.byteCount)
+    product = try reader.product()
+    let count = try reader.count(
+      limit: KeyDelegation.channelLimit, byteCount: 5, "too many channels in a key delegation")
+    var channels: [SiteChannel] = []
+    for _ in 0..<count { channels.append(try reader.channel()) }
+    self.channels = channels
+    let signature = Array(try reader.take(SiteKey.signatureByteCount))
+    let message = Array("packstore delegation\0".utf8) + bytes.dropLast(SiteKey.signatureByteCount)
+    guard reader.remaining == 0, release.elementsEqual(key.publicKey.bytes), 1...PackVersion.lastNumber ~= serial,
+      Ed25519.isValid(signature, of: message, by: root)
+    else { throw reader.corrupt("invalid key delegation") }
+  }
+}
