@@ -61,7 +61,10 @@ extension Failure {
   ///
   /// - Parameter subject: what the command is about, for the remedy.
   init(_ error: PackStoreError, about subject: Facts = .init()) {
-    self.init(error, as: FailureCode(error.code), remedy: error.advice(about: subject))
+    var named = error
+    // The core does not repeat the path of the call's store.
+    if error.subject == .store(nil), let store = subject.store { named.subject = .store(store) }
+    self.init(named, as: FailureCode(error.code), remedy: error.advice(about: subject))
   }
 
   /// The library's error with another code or remedy.

@@ -96,7 +96,7 @@ import Testing
       (["add", "store", "folder", "--pack", "P", "--publish-notes"], "needs '--note'"),
       (["package", "M.json", "-o", "M.pack", "--note", "x"], "say --publish-notes"),
       (["publish", "M.json", "site", "--note", "x"], "say --publish-notes"),
-      (["publish", "store", "site", "--publish-notes"], "makes no sense"),
+      (["publish", "store", "site", "--publish-notes"], "does not apply to 'store'"),
     ] {
       let run = try playground.packstore(arguments)
       #expect(run.status == 2 && run.errors.contains(reason), "\(arguments): \(run.errors)")

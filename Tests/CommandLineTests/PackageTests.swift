@@ -253,15 +253,16 @@ import Testing
       }
       for kind in ["M", "E"] { #expect(try playground.packstore("import", store, "\(kind)-2.pack", "-q").status == 4) }
     }
-    // A site that takes a version back is a newer word than archives without a clock.
+    // A version that a site took back does not return from an archive; a higher one is installed.
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try playground.packstore("pull", "a", "site", "-q")
     try playground.packstore("publish", "store", "site", "P@2", "--key", "key", "-q")
     #expect(try playground.packstore("pull", "a", "site", "-q").status == 0)
     #expect(try playground.packstore("cat", "a", "texts/1").output == "2")
     try pack("-o", "M-5.pack", "--version", "5", "-q")
-    #expect(try playground.packstore("import", "a", "M-5.pack", "-q").status == 4)
-    #expect(try playground.packstore("import", "a", "M-5.pack", "--downgrade", "-q").status == 0)
+    for number in [3, 4] { #expect(try playground.packstore("import", "a", "M-\(number).pack", "-q").status == 4) }
+    #expect(try playground.packstore("import", "a", "M-4.pack", "--downgrade", "-q").status == 0)
+    #expect(try playground.packstore("import", "a", "M-5.pack", "-q").status == 0)
   }
 
   /// Of a site that is served only the roots are read: where there is none, nothing is made.
@@ -269,7 +270,7 @@ import Testing
     let url = "file://\(playground.path)/none"
     let run = try pack("-o", "P.pack", "--previous", url)
     #expect(
-      run.status == 3 && run.errors.contains("no folder '\(playground.path)/none' exists"),
+      run.status == 3 && run.errors.contains("/none': the folder does not exist"),
       "\(run.status) \(run.errors)")
     #expect(try pack("-o", "P.pack", "--previous", url, "--estimate-delta", "--dry-run").status == 2)
     #expect(!playground.exists("P.pack"))

@@ -141,8 +141,8 @@ import Testing
       """)
     try refuses("\(server.url)/closed", saying: "403", status: 3)
     try refuses("\(server.url)/nothing", saying: "not a site", status: 3)
-    try refuses("nowhere", saying: "no folder 'nowhere' exists", status: 3)
-    try refuses("ftp://127.0.0.1/", saying: "only http and https", status: 2)
+    try refuses("nowhere", saying: "'nowhere': the folder does not exist", status: 3)
+    try refuses("ftp://127.0.0.1/", saying: "not an http or https URL", status: 2)
     try refuses("http://me:secret@127.0.0.1:1/", saying: "Connection refused", status: 3)
     try pull("\(server.url)/old/")
     try expectWhole()
@@ -185,7 +185,7 @@ import Testing
     let other = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store https://127.0.0.2:\(server.port)/site")
     #expect(other.status == 3, "another name than the certificate's")
     let none = try playground.shell("SSL_CERT_FILE=folder/a packstore pull store \(site)")
-    #expect(none.status == 1 && none.errors.contains("the certificates to trust (--ca, or SSL_CERT_FILE) are no file"))
+    #expect(none.status == 1 && none.errors.contains("the file of certificates to trust (--ca, or SSL_CERT_FILE) is not PEM"))
   }
 
   // MARK: - Trust
@@ -206,13 +206,13 @@ import Testing
     for key in ["key", "key-root"] { try playground.remove(key) }
     try publish()
     try refuses("web/site", saying: "another", status: 4)
-    try refuses("web/site", "--trust", String(key), saying: "another key", status: 4)
+    try refuses("web/site", "--trust", String(key), saying: "not by the given key", status: 4)
     try refuses("web/site", "--allow-unsigned", saying: "another", status: 4)
     try refuses("web/site", "--trust", "xyz", saying: "44 characters", status: 2)
     let wrong = try playground.packstore("keygen", "key").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
     try refuses("web/site", "--trust", String(wrong), saying: "packstore trust store forget ", status: 4)
     let theirs = try playground.packstore("keygen", "other").output.firstMatch(of: /[A-Za-z0-9+\/]{43}=/)!.output
-    try refuses("web/site", "--trust", String(theirs), saying: "another key", status: 4)
+    try refuses("web/site", "--trust", String(theirs), saying: "not by the given key", status: 4)
   }
 
   @Test func rootsDoNotGoBack() throws {

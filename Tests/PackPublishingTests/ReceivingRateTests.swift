@@ -13,7 +13,7 @@
         try rate.receive(1, after: .seconds(10), at: "a")
         Issue.record("a trickle was accepted")
       } catch let error as DeliveryError {
-        #expect(error.code == .unreachable && error.reason.hasPrefix("less than 1.0 kB a second"))
+        #expect(error.code == .unreachable && error.reason.hasPrefix("received less than 1.0 kB a second"))
       }
     }
 

@@ -23,7 +23,7 @@ import Testing
       #expect(failure(status, code, region: "eu-central-1")?.specificRemedy == "use --region eu-central-1")
     }
     let unknown = failure(400, "AuthorizationHeaderMalformed")
-    #expect(unknown?.reason.contains("does not know these credentials") == true)
+    #expect(unknown?.reason.contains("does not accept these credentials") == true)
   }
 
   /// Once a publisher tried again for 30 seconds, and reported that other publishers change the ledger all the time.

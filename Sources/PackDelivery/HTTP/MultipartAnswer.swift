@@ -66,7 +66,10 @@
     ///
     /// - Throws: ``Malformed``; errors of the connection.
     static func firstPart(of response: HTTPClientResponse) async throws -> HTTPClientResponse {
-      guard response.status == .partialContent, var answer = MultipartAnswer(response.headers) else { return response }
+      // With a range of its own, an answer has one part, whatever its type states.
+      guard response.status == .partialContent, response.headers.first(name: "Content-Range") == nil,
+        var answer = MultipartAnswer(response.headers)
+      else { return response }
       let pieces = Pieces(response.body)
       while let piece = try await pieces.next() {
         guard let (range, rest) = try answer.take(piece.readableBytesView) else { continue }

@@ -35,11 +35,6 @@
     var excessCount: Int { given.count - useful.count }
   }
 
-  extension Range<UInt64> {
-    /// As HTTP writes ranges: with the last byte in place of the end.
-    var httpText: String { isEmpty ? "\(lowerBound)-" : "\(lowerBound)-\(upperBound - 1)" }
-  }
-
   extension HTTPResponseStatus {
     /// Whether a server, or a filter in front of it, may give this status to a request for its range alone: the same
     /// request without a range may succeed.

@@ -97,4 +97,9 @@
       return .seconds(then > now ? then - now : 0)
     }
   }
+
+  extension Range<UInt64> {
+    /// As HTTP writes ranges: with the last byte in place of the end.
+    var httpText: String { isEmpty ? "\(lowerBound)-" : "\(lowerBound)-\(upperBound - 1)" }
+  }
 #endif

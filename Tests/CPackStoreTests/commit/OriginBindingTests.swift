@@ -41,8 +41,8 @@ extension Core {
     }
 
     private static func by(
-      _ key: UInt8, q: UInt64 = 1, adopt: Bool = false, downgrade: Bool = false
-    ) -> pks_provenance { ProvenanceTests.by(key, q: q, adopt: adopt, downgrade: downgrade) }
+      _ key: UInt8, q: UInt64 = 1, e: UInt64 = 0, h: UInt64 = 0, adopt: Bool = false, downgrade: Bool = false
+    ) -> pks_provenance { ProvenanceTests.by(key, q: q, e: e, h: h, adopt: adopt, downgrade: downgrade) }
 
     @Test func deliveriesBringTheirOrigin() throws {
       let pair = try Pair()
@@ -52,10 +52,10 @@ extension Core {
       #expect(try status { try pair.pull(1, Self.by(1, q: 10)) } == PKS_STALE)
       #expect(
         try status { try pair.pull(1, ProvenanceTests.by(1, "default", PKS_STATEMENT_DELTA, q: 99)) } == PKS_DOWNGRADE)
-      try pair.pull(1, Self.by(1, q: 30))
+      try pair.pull(1, Self.by(1, q: 30, e: 30, h: 2))
       #expect(try pair.current == 1, "a withdrawal")
       #expect(try status { try pair.pull(2, Self.by(1, q: 20)) } == PKS_STALE)
-      try pair.pull(2, Self.by(1, q: 40))
+      try pair.pull(2, Self.by(1, q: 40, e: 30, h: 2))
       #expect(try pair.current == 2)
       #expect(try pair.client.snapshot().faults(deep: true) == [])
     }

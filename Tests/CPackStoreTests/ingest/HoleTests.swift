@@ -31,7 +31,8 @@ extension Core {
         Sparse(size: 5_000_001, data: [piece(1_234_567, 300_001), piece(4_000_000, 4_096)]),
         Sparse(size: 700_000, data: [piece(4_096, 4_096), piece(12_288, 1), piece(20_480, 4_096)]),  // tiny holes
         Sparse(size: 2_500_000, data: [piece(1_048_000, 1_000), piece(1_056_768, 300_000)]),  // about a block's end
-        Sparse(size: 1_500_000, data: [(offset: 500_000, bytes: [UInt8](repeating: 0, count: 90_000))]),  // zeros as data
+        // Zeros as data.
+        Sparse(size: 1_500_000, data: [(offset: 500_000, bytes: [UInt8](repeating: 0, count: 90_000))]),
         Sparse(size: 262_145, data: []), Sparse(size: 262_144, data: []), Sparse(size: 1, data: []),
       ]
       for _ in 0..<40 {

@@ -327,13 +327,13 @@
         Row(
           "one part",
           [.without("Content-Range"), .line("Content-Type: multipart/byteranges; boundary=b"), .bodyText(onePart)],
-          [.root: .badResponse, .frames: .badResponse]),
+          [.root: .corrupt, .frames: .siteChanged]),
         Row(
           "one part of the right length",
           [
             .without("Content-Range"), .line("Content-Type: multipart/byteranges; boundary=b"),
             .body(.beginning(onePart)),
-          ], [.frames: .badResponse]),
+          ], [.frames: .siteChanged]),
         Row(
           "with a range as well",
           [.line("Content-Type: multipart/byteranges; boundary=b"), .body(.beginning(onePart))], [.frames: .corrupt]),
