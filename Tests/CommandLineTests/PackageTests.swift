@@ -261,7 +261,6 @@ import Testing
     #expect(try playground.packstore("cat", "a", "texts/1").output == "2")
     try pack("-o", "M-5.pack", "--version", "5", "-q")
     for number in [3, 4] { #expect(try playground.packstore("import", "a", "M-\(number).pack", "-q").status == 4) }
-    #expect(try playground.packstore("import", "a", "M-4.pack", "--downgrade", "-q").status == 0)
     #expect(try playground.packstore("import", "a", "M-5.pack", "-q").status == 0)
   }
 

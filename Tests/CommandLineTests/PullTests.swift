@@ -185,7 +185,8 @@ import Testing
     let other = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store https://127.0.0.2:\(server.port)/site")
     #expect(other.status == 3, "another name than the certificate's")
     let none = try playground.shell("SSL_CERT_FILE=folder/a packstore pull store \(site)")
-    #expect(none.status == 1 && none.errors.contains("the file of certificates to trust (--ca, or SSL_CERT_FILE) is not PEM"))
+    #expect(
+      none.status == 1 && none.errors.contains("the file of certificates to trust (--ca, or SSL_CERT_FILE) is not PEM"))
   }
 
   // MARK: - Trust
