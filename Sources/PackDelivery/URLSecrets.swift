@@ -25,13 +25,20 @@ private func withoutUser(_ rest: Substring) -> Substring {
   return "..." + rest[end...]
 }
 
-/// A text in which each URL is as ``withoutSecrets(_:)`` shows it. A URL ends at a blank or a quotation mark.
+/// Returns a text in which each URL is as ``withoutSecrets(_:)`` shows it. A URL ends at a blank or a quotation mark. A URL that was
+/// taken for a path has one slash after its scheme.
 package func hidingSecrets(in text: String) -> String {
-  guard text.contains("://") else { return text }
-  return text.replacing(/[A-Za-z][A-Za-z0-9+.\-]*:\/\/[^\s'"]+/) { match in
+  guard text.contains(":/") else { return text }
+  return text.replacing(/(?:[A-Za-z][A-Za-z0-9+.\-]*:\/|(?:[Hh][Tt][Tt][Pp][Ss]?|[Ss]3):)\/[^\s'"]+/) { match in
     // Punctuation after the URL belongs to the sentence.
     let url = match.output, end = url.lastIndex { !",;:.)".contains($0) } ?? url.startIndex
-    let shown = withoutSecrets(String(url[...end])), rest = url[url.index(after: end)...]
+    let shown = withoutSecretsAsPath(url[...end]), rest = url[url.index(after: end)...]
     return shown.hasSuffix("...") ? shown + rest.drop { $0 == "." } : shown + rest
   }
+}
+
+/// As ``withoutSecrets(_:)``, also if one slash of `://` was lost.
+private func withoutSecretsAsPath(_ url: Substring) -> String {
+  guard !url.contains("://"), let mark = url.firstRange(of: ":/") else { return withoutSecrets(String(url)) }
+  return url[..<mark.upperBound] + shown(url[mark.upperBound...])
 }

@@ -277,7 +277,7 @@ public struct BucketSite: SiteHost {
       try $0.requireFollowed(by: key, at: location)
       try requireNotBefore(mark(of: $0), $0)
     }
-    base.image.map { marks?.remember($0, location) }
+    base.image.map { marks?.remember($0, storage.identity) }
     try await requireRightClock()
     guard base.image != nil || makesSite else { throw noSite() }
     if base.image == nil {
@@ -313,7 +313,7 @@ public struct BucketSite: SiteHost {
       events(.upload(byteCount: done, totalByteCount: total))
     }
     events(.uploaded(byteCount: uploadedByteCount))
-    marks?.remember(next, location)
+    marks?.remember(next, storage.identity)
     try folder.remember(next)
     try await tidy(job, next, events)
     return result
@@ -384,8 +384,8 @@ public struct BucketSite: SiteHost {
 
   private func mark(of image: SignedSiteImage) throws -> (mark: ImageMark, file: FilePath)? {
     let key = image.authority.firstKey
-    guard let marks, let mark = try marks.mark(location, key) else { return nil }
-    return (mark, marks.path(location, key))
+    guard let marks, let mark = try marks.mark(storage.identity, key) else { return nil }
+    return (mark, marks.path(storage.identity, key))
   }
 
   /// Anyone with write access to the private prefix may put an older ledger back: this machine has seen a later image.

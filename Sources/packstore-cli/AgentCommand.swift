@@ -12,7 +12,7 @@ struct Agent: AsyncParsableCommand {
       identified by its id, by the property list of one of its apps, which is then registered in the group, or by its \
       folder.
 
-        packstore agent com.example.game
+        packstore agent group.com.example.game
         packstore agent Game.plist --wait-essential
         packstore agent event Game.plist install
 
@@ -61,6 +61,8 @@ struct Agent: AsyncParsableCommand {
 
   func run() async throws {
     guard let name = GroupName(group) else { return }
+    // A command that ends must not report success for a group that does not exist.
+    if once || waitEssential { _ = try name.find() }
     let (folder, app) = try name.open(registering: true)
     let log = AgentLog(report)
     var options = GroupAgent.Options()

@@ -76,7 +76,14 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       throw error
     }
     await host.close()
-    if let channel { channels.removeAll { $0.channel != channel } }
+    if let channel {
+      let names = channels.map(\.channel.name).joined(separator: ", ")
+      channels.removeAll { $0.channel != channel }
+      guard !channels.isEmpty else {
+        throw PackStoreError(
+          .notFound, "the site does not have this channel (channels: \(names))", about: .channel(channel))
+      }
+    }
     let output = Output()
     if report.json {
       try output.json(channels.map(ChannelListing.init))

@@ -53,7 +53,7 @@ struct Failure: Error {
   }
 
   /// One line, `object: fault; remedy`.
-  var sentence: String { remedy.map { "\(finding); \($0)" } ?? finding }
+  var sentence: String { hidingSecrets(in: remedy.map { "\(finding); \($0)" } ?? finding) }
 }
 
 extension Failure {
@@ -137,15 +137,15 @@ struct FailureReport: Encodable {
     detail = failure.facts.detail
     exit = failure.code.exitStatus.rawValue
     retry = failure.canRetry
-    message = failure.finding
-    remedy = failure.remedy
+    message = hidingSecrets(in: failure.finding)
+    remedy = failure.remedy.map(hidingSecrets)
     let facts = failure.facts
     subject = facts.subject.map(SubjectReport.init)
     store = facts.store.map(withoutSecrets)
-    site = facts.site
+    site = facts.site.map(withoutSecrets)
     pack = facts.pack?.name
-    path = facts.path
-    url = facts.url
+    path = facts.path.map(withoutSecrets)
+    url = facts.url.map(withoutSecrets)
     offset = facts.offset
     neededBytes = facts.neededByteCount
     missingBytes = facts.missingByteCount

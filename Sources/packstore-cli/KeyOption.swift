@@ -222,7 +222,7 @@ struct ProductOption: ParsableArguments {
 
 @Sendable private func parseProduct(_ name: String) throws -> Store.Product {
   do { return try Store.Product(name) } catch let error as PackStoreError {
-    throw ValidationError(error.reason)
+    throw ValidationError(error.remedy.map { "\(error.reason); \($0)" } ?? error.reason)
   }
 }
 

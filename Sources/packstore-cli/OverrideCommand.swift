@@ -124,7 +124,7 @@ struct OverrideURL: AsyncParsableCommand {
     if let served = Self.servedSite(url) {
       do {
         return FoundSite(url: served, packs: try await Store.offers(at: served, options: options).packs)
-      } catch let error as DeliveryError where error.code == .noSite {}
+      } catch let error as DeliveryError where [.noSite, .denied, .badResponse].contains(error.code) {}
     }
     return FoundSite(url: url, packs: try await Store.offers(at: url, options: options).packs)
   }

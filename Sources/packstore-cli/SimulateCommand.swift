@@ -14,7 +14,7 @@ struct Simulate: AsyncParsableCommand {
       '--in-place'; and with its own clock, so that hours on a slow network take seconds.
 
         packstore simulate install Game.plist --network 100kbps,latency=300ms,loss=5%
-        packstore simulate periodic com.example.game --network metered
+        packstore simulate periodic group.com.example.game --network metered
         packstore simulate update Game.plist --disk-free 200M --crash-extension
         packstore simulate --list
 

@@ -232,6 +232,7 @@ import Testing
       (["promote", "site", "Q@1"], "Q"),
       (["demote", "site", "P@1", "--channel", "beta"], "channel 'beta': the site does not have this channel"),
       (["channels", "site", "--channel", "live", "--close"], "cannot be closed"),
+      (["channels", "site", "--channel", "beta"], "channel 'beta': the site does not have this channel"),
       (["channels", "site", "--channel", "beta", "--close"], "channel 'beta': the site does not have this channel"),
       (["unpublish", "site", "P", "--channel", "beta"], "channel 'beta': the site does not have this channel"),
     ] as [([String], String)] {

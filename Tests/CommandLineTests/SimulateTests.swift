@@ -81,7 +81,7 @@ import Testing
   /// A group that is not there is called that, and is not made.
   @Test(arguments: [
     ["simulate", "--list", "g"], ["simulate", "install", "g"], ["url-override", "status", "--group", "g"],
-    ["url-override", "clear", "--group", "g"],
+    ["url-override", "clear", "--group", "g"], ["agent", "g", "--once"], ["agent", "g", "--wait-essential"],
   ]) func noGroup(arguments: [String]) throws {
     let run = try playground.run(arguments, ["XDG_DATA_HOME": "\(playground.path)/data"])
     #expect(run.status != 0 && run.errors.contains("group 'g': does not exist"), "\(run.errors)")

@@ -71,12 +71,14 @@ static pks_detail raise_fault(const pks_provenance *by, const pks__floor *floor,
 
 /// Raises or lowers the floor to `version`.
 static void move_floor(const pks_provenance *by, const pks__floor *floor, uint64_t version, pks__verdict *out) {
-  bool is_newer = by->serial > floor->serial || by->sequence > floor->sequence;
+  // A copy repeats the floor of its store without the revocations that led there, so it must not make later ones void.
+  bool is_copy = by->statement == PKS_STATEMENT_COPY;
+  bool is_newer = by->serial == floor->serial ? by->sequence > floor->sequence : !is_copy && by->serial > floor->serial;
   out->sets_floor = true;
   out->raises_epoch = by->epoch > floor->epoch;
   out->floor.version = version;
   if (is_newer) { out->floor.sequence = by->sequence; }
-  out->floor.serial = by->serial;
+  if (!is_copy) { out->floor.serial = by->serial; }
   if (out->raises_epoch) { out->floor.epoch = by->epoch; }
   if (version < floor->version) { out->floor.taken_back = by->highest; }
   if (version != floor->version) { out->floor.lowered = version < floor->version; }
@@ -176,7 +178,9 @@ void pks__provenance_of_copy(const pks__generation *source, const char *pack, ui
   const pks__floor *floor = pks__origins_floor(&source->origins, state->origin, pack);
   if (!floor) { return; }
   out->serial = floor->serial;
-  out->epoch = floor->epoch;
   out->highest = floor->taken_back;
-  if (floor->version == version) { out->sequence = floor->sequence; }
+  if (floor->version == version) {
+    out->sequence = floor->sequence;
+    out->epoch = floor->epoch;
+  }
 }

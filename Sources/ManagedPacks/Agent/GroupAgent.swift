@@ -246,12 +246,7 @@ package actor GroupAgent {
   /// - Parameter id: the app; `nil` for all apps.
   /// - Throws: ``ManagedPacksError`` `agent` if the app is not registered; the error of the sites.
   package func handle(_ event: BAContentRequest, app id: String?) async throws -> [PackID] {
-    let unmanagedIDs = try await refreshApps()
-    guard !apps.isEmpty || !unmanagedIDs.isEmpty else {
-      throw ManagedPacksError(
-        .agent, "no app of the group '\(folder.path)' is registered",
-        remedy: "launch one, or name its property list to 'packstore agent event'")
-    }
+    let unmanagedIDs = try await requireApps()
     if let id, apps[id] == nil, !unmanagedIDs.contains(id) {
       throw ManagedPacksError(
         .agent, "the app '\(id)' is not registered in the group, or is of no use to its agent",
@@ -294,12 +289,27 @@ package actor GroupAgent {
     return (try await app.manager.apply(event), failedDuringEvents)
   }
 
+  /// Makes managers for the registered apps.
+  ///
+  /// - Returns: the ids of apps with downloads of their own.
+  /// - Throws: ``ManagedPacksError`` `agent` if no app of the group is registered.
+  @discardableResult
+  private func requireApps() async throws -> Set<String> {
+    let unmanagedIDs = try await refreshApps()
+    guard !apps.isEmpty || !unmanagedIDs.isEmpty else {
+      throw ManagedPacksError(
+        .agent, "no app of the group '\(folder.path)' is registered",
+        remedy: "launch one, or name its property list to 'packstore agent'")
+    }
+    return unmanagedIDs
+  }
+
   /// Returns when every essential pack of an app, or of all apps, is installed, and everything that happened until then was reported.
   /// Reports nothing that happens to downloads of these apps afterwards.
   ///
   /// - Throws: the errors of ``AssetPackManager/ensureEssential()``.
   package func ensureEssential(app id: String?) async throws {
-    try await refreshApps()
+    try await requireApps()
     // Other requests made since then are left to the agent.
     defer { AgentClient(in: folder).refresh() }
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {

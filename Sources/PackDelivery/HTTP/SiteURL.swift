@@ -128,7 +128,7 @@
       do {
         url = try SiteURL(target.absoluteString)
       } catch let error as DeliveryError {
-        throw DeliveryError(.badResponse, "the server redirects to a URL that is refused (\(error.reason))", at: text)
+        throw DeliveryError(.badResponse, "the server redirects to a URL that is refused (\(error.finding))", at: text)
       }
       guard scheme != "https" || url.scheme == "https" else {
         throw DeliveryError(.badResponse, "the server redirects from https to http, which is refused", at: text)

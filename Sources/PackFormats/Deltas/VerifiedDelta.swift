@@ -72,9 +72,11 @@ public struct VerifiedDelta: Sendable {
   }
 
   fileprivate func provenance(_ options: Store.ApplyOptions) -> Provenance {
-    Provenance(
+    var provenance = Provenance(
       origin, .delta, serial: authority?.delegation.serial ?? 0, sequence: signature?.sequence ?? 0,
       adopts: options.adopts, allowsDowngrade: options.allowsDowngrade)
+    provenance.revokedBelow = authority?.delegation.revokedBelow ?? 0
+    return provenance
   }
 }
 

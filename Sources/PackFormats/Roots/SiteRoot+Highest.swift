@@ -84,7 +84,7 @@ extension SiteRoot {
     let begin = reader.offset
     let count = try reader.count(
       limit: Self.extensionLimit, byteCount: Self.extensionByteCount, "too many extensions of a root")
-    var last: UInt16 = 0
+    var last: UInt16 = 0, hasHighest = false
     for _ in 0..<count {
       let place = reader.offset
       let type: UInt16 = try reader.integer(), flags: UInt16 = try reader.integer()
@@ -96,6 +96,7 @@ extension SiteRoot {
       }
       if type == Self.highestType {
         highest = try Self.decodeHighest(bytes, file: reader.file)
+        hasHighest = true
       } else if flags & Self.criticalFlag != 0 {
         throw PackStoreError(
           .newerFormat, "the root needs extension \(type), which this version of PackStore does not know",
@@ -104,6 +105,7 @@ extension SiteRoot {
         otherExtensions.append(Extension(type: type, bytes: Array(bytes)))
       }
     }
+    guard hasHighest else { throw reader.corrupt("a root without a table of highest numbers", at: begin) }
     guard isCovered else {
       throw reader.corrupt("the root's table of highest numbers contradicts its offers", at: begin)
     }

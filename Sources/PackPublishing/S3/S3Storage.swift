@@ -31,6 +31,7 @@ import PackFormats
     }
 
     package let location: String
+    package let identity: String
     package let needsCheck = true
     private let places: [ObjectKey.Space: S3Location]
     private let endpoint: S3Endpoint
@@ -62,6 +63,7 @@ import PackFormats
         options.endpoint ?? profile.endpoint, region: signer.region, usesVirtualHost: options.usesVirtualHost)
       places = [.shared: shared, .hidden: hidden]
       location = shared.description
+      identity = "\(endpoint.base.authority) \(shared) \(hidden)"
       self.options = options
       clock = ServerClock(local: options.localTime)
       var clientOptions = HTTPSource.Options()
@@ -465,7 +467,7 @@ import PackFormats
   /// Where requests are sent.
   struct S3Endpoint: Sendable {
     static let standardRegion = "us-east-1"
-    private let base: SiteURL
+    let base: SiteURL
     private let usesVirtualHost: Bool
 
     /// - Throws: `invalidLocation`.

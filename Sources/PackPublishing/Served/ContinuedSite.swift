@@ -205,6 +205,12 @@ public final class ContinuedSite: SiteHost {
       if channel == target { isMarked = true }
     }
     guard roots[target] != nil || options.after == nil else { throw outOfDate(target, 0, options.after ?? 0) }
+    // A root that was signed and is not served is hidden, or was deleted.
+    guard let site = roots.values.first?.signed.root.site else { return isMarked }
+    for channel in options.channels where roots[channel] == nil {
+      guard let mark = options.marks?.sequence(of: site, channel) else { continue }
+      throw outOfDate(channel, 0, mark)
+    }
     return isMarked
   }
 

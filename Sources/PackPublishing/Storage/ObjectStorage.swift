@@ -16,6 +16,9 @@ package protocol ObjectStorage: Sendable {
   /// How errors name it: a URL.
   var location: String { get }
 
+  /// Distinguishes the storage from every other one, also from an equally named bucket of another server.
+  var identity: String { get }
+
   /// Whether it may be a server that ignores conditions: then ``BucketCheck`` is run before the first publication.
   var needsCheck: Bool { get }
 
@@ -59,6 +62,7 @@ package protocol ObjectStorage: Sendable {
 }
 
 extension ObjectStorage {
+  package var identity: String { location }
   package var needsCheck: Bool { false }
 }
 
