@@ -13,7 +13,7 @@ extension PackStoreError {
     public static let invalidArgument = Self(PKS_INVALID_ARGUMENT)
     /// No such asset, folder, pack or version.
     public static let notFound = Self(PKS_NOT_FOUND)
-    /// The directory exists and holds something else, or there is none.
+    /// The directory does not exist, or contains other files.
     public static let notAStore = Self(PKS_NOT_A_STORE)
     /// A link or folder where a file is needed, or the reverse.
     public static let wrongKind = Self(PKS_WRONG_KIND)
@@ -25,11 +25,11 @@ extension PackStoreError {
     public static let refused = Self(PKS_REFUSED)
     /// A file of the folder shrank, grew or vanished while it was read.
     public static let sourceChanged = Self(PKS_SOURCE_CHANGED)
-    /// What is to be made is there already: a pack version with other content, or a file where an asset is extracted.
+    /// The pack version exists with other content, or a file exists where an asset is extracted.
     public static let exists = Self(PKS_EXISTS)
-    /// The asset cannot be borrowed: it is compressed or lies in pieces.
+    /// The asset cannot be borrowed: it is compressed, or stored in several pieces.
     public static let notContiguous = Self(PKS_NOT_CONTIGUOUS)
-    /// Another writer changed the same pack meanwhile: stage it again.
+    /// Another writer changed the same pack since it was staged: stage it again.
     public static let conflict = Self(PKS_CONFLICT)
     /// The pack is held at its current version since a rollback.
     public static let held = Self(PKS_HELD)
@@ -40,18 +40,18 @@ extension PackStoreError {
     /// A version has more chunks and extents than allowed: few bytes of metadata can describe billions of them.
     public static let tooManyRows = Self(PKS_TOO_MANY_ROWS)
 
-    /// The pack is of another origin than what is to change it.
+    /// The pack belongs to another origin than the change.
     public static let otherOrigin = Self(PKS_OTHER_ORIGIN)
-    /// A lower version than was accepted before, or one that its publisher took back.
+    /// The version is lower than an accepted version, or its publisher took it back.
     public static let downgrade = Self(PKS_DOWNGRADE)
-    /// A root that is older than what was accepted before: no alarm, and nothing to do.
+    /// The root is older than an accepted root. This is normal for a mirror that lags.
     public static let stale = Self(PKS_STALE)
     /// The store is a site's: only publications change it.
     public static let isSite = Self(PKS_IS_SITE)
 
-    /// There is no memory left.
+    /// Not enough memory.
     public static let outOfMemory = Self(PKS_OUT_OF_MEMORY)
-    /// A system call failed; ``PackStoreError/systemError`` says why.
+    /// A system call failed; ``PackStoreError/systemError`` has the reason.
     public static let ioError = Self(PKS_IO_ERROR)
     /// The disk is full.
     public static let noSpace = Self(PKS_NO_SPACE)

@@ -39,7 +39,7 @@ struct ArchiveFaults: Sendable {
     return lower.hasPrefix("<!doctype html") || lower.hasPrefix("<html")
   }
 
-  /// What is not read, or cannot be stored. `finding` follows "'Assets.zip': ".
+  /// Unsupported or unstorable content. `finding` follows "'Assets.zip': ".
   func refused(_ finding: String, detail: PackStoreError.Detail? = nil, remedy: String? = nil) -> PackStoreError {
     PackStoreError(.refused, finding, file: file, detail: detail, remedy: remedy)
   }

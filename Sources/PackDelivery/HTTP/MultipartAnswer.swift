@@ -66,7 +66,7 @@
     ///
     /// - Throws: ``Malformed``; errors of the connection.
     static func firstPart(of response: HTTPClientResponse) async throws -> HTTPClientResponse {
-      // With a range of its own, an answer has one part, whatever its type states.
+      // An answer with a range of its own has one part, also if its type is multipart.
       guard response.status == .partialContent, response.headers.first(name: "Content-Range") == nil,
         var answer = MultipartAnswer(response.headers)
       else { return response }

@@ -23,7 +23,7 @@ public final class ContinuedSite: SiteHost {
     /// The highest sequence numbers that the key signed. An older root is refused.
     public var marks: RootMarks?
 
-    /// The sequence number that the last publication to the first of ``channels`` had (`live` if there is none), in place of its
+    /// The sequence number that the last publication to the first of ``channels`` had (`live` if ``channels`` is empty), in place of its
     /// mark. An older root is refused.
     public var after: UInt64?
 
