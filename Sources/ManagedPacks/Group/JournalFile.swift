@@ -3,14 +3,14 @@ package struct JournalFile: Sendable {
   private static let name = "journal"
   private let folder: FilePath
   /// `nil` to wait without a limit for a process that holds the lock.
-  private let watch: AgentWatch?
+  private let observer: LockWait.Observer?
 
-  package init(in folder: GroupFolder) { self.init(in: folder, watch: nil) }
+  package init(in folder: GroupFolder) { self.init(in: folder, observer: nil) }
 
-  /// - Parameter watch: notified when another process holds the lock.
-  init(in folder: GroupFolder, watch: AgentWatch?) {
+  /// - Parameter observer: notified when another process holds the lock.
+  init(in folder: GroupFolder, observer: LockWait.Observer?) {
     self.folder = folder.home
-    self.watch = watch
+    self.observer = observer
   }
 
   /// Reads the journal. Returns an empty one if the file is missing or damaged.
@@ -28,7 +28,7 @@ package struct JournalFile: Sendable {
   /// Changes the journal under its lock.
   @discardableResult
   package func update<Result>(_ body: (inout Journal) throws -> Result) throws -> Result {
-    let lock = try watch?.over { try takeLock() } ?? takeLock()
+    let lock = try LockWait.$observer.withValue(observer ?? LockWait.observer) { try takeLock() }
     defer { withExtendedLifetime(lock) {} }
     let old = try read()
     var new = old

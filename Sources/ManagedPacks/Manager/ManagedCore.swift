@@ -45,7 +45,7 @@ final class ManagedCore: Sendable {
     let folder = try GroupFolder(of: configuration, environment: options.environment).under(override)
     let agent = options.speaksToAgent ? AgentClient(in: folder, credentials: options.credentials) : nil
     let watch = agent.map { AgentWatch($0, patience: options.agentPatience) }
-    let journal = JournalFile(in: folder, watch: watch)
+    let journal = JournalFile(in: folder, observer: watch?.observer)
     self.folder = folder
     self.agent = agent
     self.watch = watch
@@ -182,7 +182,7 @@ final class ManagedCore: Sendable {
       try journal.register(configuration)
       // The app remains registered in the group when the override ends.
       guard folder.home != folder.path else { return }
-      try JournalFile(in: folder.under(nil), watch: watch).register(configuration)
+      try JournalFile(in: folder.under(nil), observer: watch?.observer).register(configuration)
     }
     isRegistered.store(true, ordering: .relaxed)
   }

@@ -1,18 +1,5 @@
 import PackStore
 
-/// How bytes are asked for.
-package struct FetchLimits: Hashable, Sendable {
-  /// Wants that lie this near to each other are fetched with one request, with what lies between them.
-  package var gapByteCount = 2_048
-  /// How long a request may become by that.
-  package var requestByteCount = 1 << 20
-  package var requestCount = 6
-  /// How many bytes may be under way or wait to be given. A single want may be longer, and is then alone.
-  package var outstandingByteCount = 3 << 20
-
-  package init() {}
-}
-
 /// Fetches all that a version wants, and gives it in the order in which it is wanted.
 ///
 ///     wants, in order --merged--> requests --several in flight--> buffers --in order--> given

@@ -125,7 +125,7 @@ public final class ContinuedSite: SiteHost {
 
   @discardableResult
   public func change<Result: Sendable>(
-    signedBy key: SiteKey, makesSite: Bool, isDryRun: Bool, events: @escaping @Sendable (BucketSite.Event) -> Void,
+    signedBy key: SiteKey, makesSite: Bool, isDryRun: Bool, events: @escaping @Sendable (SiteChangeEvent) -> Void,
     reading: (@Sendable (Site) async throws -> [PackVersion])?,
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
@@ -138,7 +138,7 @@ public final class ContinuedSite: SiteHost {
 
   // MARK: - The copy
 
-  private func makeCopy(_ key: SiteKey, _ events: @Sendable (BucketSite.Event) -> Void) async throws -> FilePath {
+  private func makeCopy(_ key: SiteKey, _ events: @Sendable (SiteChangeEvent) -> Void) async throws -> FilePath {
     if let copy = state.withLock({ $0.copy }) { return copy }
     if !isDryRun { try requireEmpty() }
     let served = try site.open(channels: options.channels)
@@ -154,7 +154,7 @@ public final class ContinuedSite: SiteHost {
 
   /// Once more where the site changes meanwhile.
   private func makeCopy(
-    of served: ServedSite, _ key: SiteKey, _ events: @Sendable (BucketSite.Event) -> Void
+    of served: ServedSite, _ key: SiteKey, _ events: @Sendable (SiteChangeEvent) -> Void
   ) async throws -> FilePath {
     for isLast in [false, true] {
       let copy = try makeTemporaryFolder(in: temporaryParent)
@@ -233,7 +233,7 @@ public final class ContinuedSite: SiteHost {
 
   /// Fetches the frames of what `body` reads.
   private func fetchContent(
-    of versions: [PackVersion], in copy: FilePath, _ events: @Sendable (BucketSite.Event) -> Void
+    of versions: [PackVersion], in copy: FilePath, _ events: @Sendable (SiteChangeEvent) -> Void
   ) async throws {
     let wanted = try Site(servedCopyAt: copy).segments(of: versions).filter {
       state.withLock { $0.served }.contains("segments/\($0.id)")

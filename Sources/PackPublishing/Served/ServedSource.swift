@@ -53,7 +53,7 @@ public struct ServedSource: Sendable {
   private func source() throws -> any SiteSource {
     guard S3Location.names(site) else { return try makeSource(site, Store.PullOptions(authorization: authorization)) }
     #if Delivery
-      let storage = try BucketSite.storage(
+      let storage = try S3Storage.open(
         at: try S3Location(site), options, environment: processEnvironment())
       return StorageSource(storage)
     #else

@@ -1,0 +1,52 @@
+/// A pack or file that does not exist. The codes equal Apple's `BAManagedErrorCode`.
+public enum ManagedBackgroundAssetsError: Error, Hashable, Sendable {
+  /// No site of the app offers the pack, and it is not on this machine.
+  case assetPackNotFound(withID: String)
+
+  /// No pack on this machine contains the file.
+  case fileNotFound(at: FilePath)
+}
+
+/// The `NSError` domain of the errors of managed packs.
+public let BAManagedErrorDomain = "BAManagedErrorDomain"
+
+/// The user info key for the id of the pack.
+public let BAAssetPackIdentifierErrorKey = "BAAssetPackIdentifierErrorKey"
+
+/// The user info key for the packs that are available.
+public let BASuccessesErrorKey = "BASuccessesErrorKey"
+
+/// The user info key for the failures, by pack.
+public let BAFailuresErrorKey = "BAFailuresErrorKey"
+
+extension ManagedBackgroundAssetsError: CustomNSError {
+  public static var errorDomain: String { BAManagedErrorDomain }
+
+  public var errorCode: Int {
+    switch self {
+    case .assetPackNotFound: 0
+    case .fileNotFound: 1
+    }
+  }
+
+  public var errorUserInfo: [String: Any] {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+    switch self {
+    case .assetPackNotFound(let id): info[BAAssetPackIdentifierErrorKey] = id
+    case .fileNotFound(let path): info[NSFilePathErrorKey] = path.string
+    }
+    return info
+  }
+}
+
+extension ManagedBackgroundAssetsError: CustomStringConvertible, LocalizedError {
+  public var description: String {
+    switch self {
+    case .assetPackNotFound(let id):
+      "there is no asset pack '\(id)': see AssetPackManager.manifest for those that there are"
+    case .fileNotFound(let path): "no asset pack on this machine has a file '\(path)': download its pack first"
+    }
+  }
+
+  public var errorDescription: String? { description }
+}

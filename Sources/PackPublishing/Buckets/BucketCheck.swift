@@ -1,0 +1,211 @@
+import PackDelivery
+import PackStore
+
+/// Finds out whether a storage can do what the protocol needs: `Docs/ObjectStorage.md`. Uses objects of its own, below the prefix of
+/// the publishers' files, and removes them.
+public struct BucketCheck: Sendable {
+  /// What was tried, and what came of it.
+  public struct Finding: Hashable, Codable, Sendable {
+    /// What was tried, in a few English words.
+    public let subject: String
+
+    /// What failed; nil: it works.
+    public let fault: String?
+
+    /// Publishing there needs it.
+    public let isNeeded: Bool
+
+    /// What is safe without it.
+    public let consequence: String
+  }
+
+  public struct Result: Hashable, Codable, Sendable {
+    public let location: String
+    public let findings: [Finding]
+
+    /// Whether sites can be published there.
+    public var isSafe: Bool { findings.allSatisfy { $0.fault == nil || !$0.isNeeded } }
+  }
+
+  private let storage: any ObjectStorage
+  private let folder = "check/\(ID128.random().hex)"
+  private static let racerCount = 8
+
+  private static let withoutConditions =
+    "publish to a folder, by one job at a time, and copy it: the files first, then roots/, then root"
+
+  package init(_ storage: any ObjectStorage) { self.storage = storage }
+
+  private func key(_ name: String) -> ObjectKey { ObjectKey(space: .hidden, path: "\(folder)/\(name)") }
+
+  private static func body(_ text: String) -> ObjectBody { .bytes(Array("packstore check \(text)\n".utf8)) }
+
+  /// Ends all connections at its end: nothing else may be called then.
+  ///
+  /// - Throws: `denied` when the credentials do not allow it; `unreachable`; `noSpace`.
+  public func run() async throws -> Result {
+    do {
+      let result = try await examine()
+      await storage.close()
+      return result
+    } catch {
+      await storage.close()
+      throw error
+    }
+  }
+
+  /// The same, and leaves the connections open.
+  func examine() async throws -> Result {
+    let names = ["absent", "match", "nothing", "race", "swap", "wrong"]
+    do {
+      let findings = try await probes()
+      await clean(names)
+      return Result(location: storage.location, findings: findings)
+    } catch {
+      await clean(names)
+      throw error
+    }
+  }
+
+  private func probes() async throws -> [Finding] {
+    let conditions = Self.withoutConditions
+    return [
+      try await probe("an object that is there is not overwritten (If-None-Match)", without: conditions, absent),
+      try await probe("an object is replaced by the ETag that was seen (If-Match)", without: conditions, matching),
+      try await probe("of writers that race to make an object one wins", without: conditions, race),
+      try await probe("of writers that race to replace an object one wins", without: conditions, swap),
+      try await probe("what was written is read", without: conditions, readBack),
+      try await probe("answers are dated", without: conditions, dated),
+      try await probe(
+        "the SHA-256 of an object is told", isNeeded: false, without: "what is there already is fetched to be compared",
+        checksum),
+      try await probe(
+        "an upload that was damaged on the way is refused", isNeeded: false, without: "use https, which notices it",
+        damaged),
+      try await probe("an object that was deleted is gone", without: "files that left a site stay there", deleted),
+    ]
+  }
+
+  /// Tries something. If the storage refuses a request of this kind, that is a finding, and not an error.
+  private func probe(
+    _ subject: String, isNeeded: Bool = true, without consequence: String, _ body: () async throws -> String?
+  ) async throws -> Finding {
+    let fault: String?
+    do {
+      fault = try await body()
+    } catch let error as DeliveryError where error.code == .badResponse {
+      fault = error.reason
+    }
+    return Finding(subject: subject, fault: fault, isNeeded: isNeeded, consequence: consequence)
+  }
+
+  private func clean(_ names: [String]) async {
+    let storage = storage, keys = names.map(key)
+    // Also when this task was cancelled.
+    await Task { for key in keys { _ = try? await storage.delete(key, latest: .max) } }.value
+  }
+
+  private func absent() async throws -> String? {
+    guard case .written = try await storage.write(Self.body("1"), to: key("absent"), .absent, latest: nil) else {
+      return "a new object was refused"
+    }
+    guard try await storage.write(Self.body("2"), to: key("absent"), .absent, latest: nil) == .refused else {
+      return "it was overwritten: the condition is ignored"
+    }
+    return nil
+  }
+
+  private func matching() async throws -> String? {
+    let first = try await storage.write(Self.body("1"), to: key("match"), .always, latest: nil)
+    guard case .written(let old) = first else { return "a write without a condition was refused" }
+    guard
+      case .written(let new) = try await storage.write(Self.body("2"), to: key("match"), .matching(old), latest: nil)
+    else { return "a condition that holds was refused" }
+    guard old != new else { return "the ETag is the same for other content" }
+    guard try await storage.write(Self.body("3"), to: key("match"), .matching(old), latest: nil) == .refused else {
+      return "it was replaced by an old ETag: the condition is ignored"
+    }
+    guard try await storage.write(Self.body("3"), to: key("nothing"), .matching(old), latest: nil) == .refused else {
+      return "an object that is not there was replaced"
+    }
+    return nil
+  }
+
+  private func race() async throws -> String? { try await winners("race") { .absent } }
+
+  private func swap() async throws -> String? {
+    guard case .written(let tag) = try await storage.write(Self.body("0"), to: key("swap"), .always, latest: nil) else {
+      return "a write without a condition was refused"
+    }
+    return try await winners("swap") { .matching(tag) }
+  }
+
+  private func winners(_ name: String, _ condition: @Sendable () -> WriteCondition) async throws -> String? {
+    let storage = storage, key = key(name), condition = condition()
+    let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for racer in 0..<Self.racerCount {
+        group.addTask {
+          let outcome = try await storage.write(Self.body("racer \(racer)"), to: key, condition, latest: nil)
+          return outcome != .refused
+        }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    return count == 1 ? nil : "\(count) of \(Self.racerCount) writers were told that they won"
+  }
+
+  private func readBack() async throws -> String? {
+    for round in 0..<5 {
+      let body = Self.body("round \(round)")
+      guard case .written = try await storage.write(body, to: key("match"), .always, latest: nil),
+        let object = try await storage.read(key("match"), limit: 1 << 10)
+      else { return "what was written is not there" }
+      guard Digest256(hashing: object.bytes) == body.digest else { return "what was there before was read" }
+    }
+    return nil
+  }
+
+  private func checksum() async throws -> String? {
+    let body = Self.body("1")
+    guard let facts = try await storage.examine(key("absent")) else { return "the object is not there" }
+    guard facts.byteCount == body.byteCount else { return "its length is wrong" }
+    guard let digest = facts.digest else { return "it is not" }
+    return digest == body.digest ? nil : "it is wrong"
+  }
+
+  private func dated() async throws -> String? {
+    (try? await storage.now()) == nil ? "answers have no Date" : nil
+  }
+
+  private func damaged() async throws -> String? {
+    guard let storage = storage as? any DamageProbe else { return nil }
+    return try await storage.takesDamage(at: key("wrong")) ? "it was taken" : nil
+  }
+
+  private func deleted() async throws -> String? {
+    _ = try await storage.delete(key("match"), latest: .max)
+    return try await storage.examine(key("match")) == nil ? nil : "it is still there"
+  }
+}
+
+/// A storage whose uploads can be damaged on purpose.
+protocol DamageProbe: ObjectStorage {
+  /// Uploads what is not what its checksum says; whether that was taken.
+  func takesDamage(at key: ObjectKey) async throws -> Bool
+}
+
+#if Delivery
+  extension BucketCheck {
+    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    public init(_ location: S3Location, options: BucketSite.Options = .init()) throws {
+      self.init(try S3Storage.open(at: location, options, environment: processEnvironment()))
+    }
+  }
+
+  extension S3Storage: DamageProbe {
+    func takesDamage(at key: ObjectKey) async throws -> Bool {
+      let status = try await sendDamaged(to: key)
+      return status < 300
+    }
+  }
+#endif

@@ -1,0 +1,469 @@
+public import PackAuthoring
+package import PackDelivery
+public import PackFormats
+public import PackStore
+import Synchronization
+
+/// A site in object storage, on which any number of publishers work: `Docs/ObjectStorage.md`.
+///
+///     let bucket = try BucketSite("s3://assets/packs")
+///     try await bucket.change(signedBy: key) { site in
+///       try await site.publish(from: store, signedBy: key)
+///     }
+///
+/// What is done to a site is done to a copy of it in a folder, by the same calls; what that changed goes to the storage then: files
+/// first, roots last, as one act that another publisher completes if this process dies.
+public struct BucketSite: SiteHost {
+  /// As errors name it.
+  public var location: String { storage.location }
+
+  let storage: any ObjectStorage
+  let workFolder: FilePath?
+  let waitsForOthers: Bool
+
+  /// The newest images that this machine has seen; `nil` if none are kept.
+  var marks: ImageMarks?
+  var times = ProtocolTimes()
+  var retry = RetryPolicy()
+  var clock = TransferClock.system
+  var temporaryParent: FilePath
+  var checkpoint: @Sendable (String) throws -> Void = { _ in }
+
+  /// The clock of this machine may be wrong by so much: roots are dated by it. In seconds.
+  private static let clockTolerance: Int64 = 900
+  private static let overtakenLimit = 100
+  private static let parallelCount = 16
+
+  /// Uploads at a time; 1: one request of any kind.
+  var parallelCount = Self.parallelCount
+
+  private var fetchCount: Int { parallelCount == 1 ? 1 : Self.connectionCount }
+
+  package init(
+    _ storage: any ObjectStorage, workFolder: FilePath?, waitsForOthers: Bool = true, temporaryParent: FilePath,
+    times: ProtocolTimes = .init(), retry: RetryPolicy = .init(), clock: TransferClock = .system,
+    checkpoint: @escaping @Sendable (String) throws -> Void = { _ in }
+  ) {
+    self.storage = storage
+    self.workFolder = workFolder
+    self.waitsForOthers = waitsForOthers
+    self.temporaryParent = temporaryParent
+    self.times = times
+    self.retry = retry
+    self.clock = clock
+    self.checkpoint = checkpoint
+  }
+
+  #if Delivery
+    /// - Parameter environment: variables in which credentials, region, endpoint and proxies are looked for.
+    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    package init(_ location: S3Location, options: Options = .init(), environment: [String: String]) throws {
+      self.init(
+        try S3Storage.open(at: location, options, environment: environment), workFolder: options.workFolder,
+        waitsForOthers: options.waitsForOthers,
+        temporaryParent: FilePath(environment["TMPDIR"] ?? "/tmp"))
+      marks = ImageMarks.standard(environment)
+    }
+
+    /// A site at `s3://bucket/prefix`, with the credentials that the environment of this process names.
+    ///
+    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    public init(_ location: S3Location, options: Options = .init()) throws {
+      try self.init(location, options: options, environment: processEnvironment())
+    }
+  #endif
+
+  /// Ends all connections. Nothing else may be called then.
+  public func close() async { await storage.close() }
+
+  private func job() -> BucketJob {
+    BucketJob(
+      storage: storage, ledgerFile: LedgerFile(storage: storage, retry: retry, clock: clock), times: times,
+      id: .random(), parallelCount: parallelCount, checkpoint: checkpoint)
+  }
+
+  private func openWorkFolder() throws -> WorkFolder {
+    try WorkFolder(
+      workFolder, temporaryParent: temporaryParent, parallelCount: fetchCount, waits: waitsForOthers)
+  }
+
+  // MARK: - Reading
+
+  /// Whether a publisher has made a site there.
+  ///
+  /// - Throws: `unreachable`, `denied`, `corrupt`.
+  public func exists() async throws -> Bool {
+    let job = job(), ledger = try await job.ledgerFile.read().ledger
+    firstLook.keep((job, ledger))
+    return ledger.committed != nil
+  }
+
+  /// What ``exists()`` read, for the change that follows it: that need not read it once more.
+  private let firstLook = FirstLook()
+
+  /// Lends a copy of the site that has its roots and the list of its versions.
+  ///
+  /// - Throws: `noSite`; what `body` throws; `unreachable`, `denied`; `corrupt`, `untrusted`, `noSpace`, `ioError`.
+  public func read<Result: Sendable>(
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await read(.description, body)
+  }
+
+  /// Lends a copy of the site that has catalogs and attributes of its versions, and the tables of their content.
+  ///
+  /// - Throws: as ``read(_:)``.
+  public func readVersions<Result: Sendable>(
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await read(.publishing(), body)
+  }
+
+  private func read<Result: Sendable>(
+    _ extent: WorkFolder.Extent, _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    let folder = try openWorkFolder()
+    defer { folder.end() }
+    var lost = LostObject(location: location, clock: clock)
+    for _ in 0..<Self.overtakenLimit {
+      let base = try await job().begin(tidies: false, known: folder.image) { try requireNotBefore(mark(of: $0), $0) }
+      guard let image = base.image else { throw noSite() }
+      do {
+        try requireSameKey(base)
+        try requireNotBefore(try folder.mirror(), image)
+        if try folder.mirror()?.image != image.digest {
+          try await folder.take(
+            image.image, committed: nanoseconds(base.committed), from: storage, extent)
+        }
+        return try await body(try folder.openSite(of: image.image))
+      } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher went on, or it is lost
+    }
+    throw DeliveryError(.siteChanged, "changed again and again while it was read", at: location)
+  }
+
+  private func noSite() -> DeliveryError {
+    var error = DeliveryError(.noSite, "not a site with a ledger", at: location)
+    error.specificRemedy = "publish to it first; see whether prefix and ledger are right"
+    return error
+  }
+
+  // MARK: - Changing
+
+  /// Does something to the site: `body` gets a copy, and what it changed is stored. Where another publisher was faster, `body` is
+  /// called again with a copy of what that made.
+  ///
+  /// - Parameters:
+  ///   - key: the one that signed the site before.
+  ///   - makesSite: makes a site where there is none.
+  ///   - isDryRun: stores nothing.
+  ///   - events: told what happens; called from any thread.
+  ///   - reading: the versions whose content `body` reads: the copy has no other but what was made there.
+  ///   - body: must not keep the site.
+  /// - Returns: what `body` returned last.
+  /// - Throws: `noSite`; `untrusted` when the key may not go on from the site; `busy` when another publisher was faster and this is
+  ///   not to wait; what `body` throws; `unreachable`, `denied`, `badResponse`; `corrupt`, `noSpace`, `ioError`. Devices then see
+  ///   what they saw before, unless it is `unreachable`: then they may see what was new as well, and the next publisher completes
+  ///   it.
+  @discardableResult
+  public func change<Result: Sendable>(
+    signedBy key: SiteKey, makesSite: Bool = false, isDryRun: Bool = false,
+    events: @escaping @Sendable (SiteChangeEvent) -> Void = { _ in },
+    reading: (@Sendable (Site) async throws -> [PackVersion])? = nil, _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    try await BlockingExecutor.runAsync {
+      let folder = try openWorkFolder()
+      defer { folder.end() }
+      var lost = LostObject(location: location, clock: clock)
+      for _ in 0..<Self.overtakenLimit {
+        do {
+          return try await changeOnce(
+            folder, firstLook.take(), key, makesSite: makesSite, isDryRun: isDryRun, events, reading, body)
+        } catch let missing as MissingObject {
+          try await lost.note(missing)
+          events(.overtaken)
+        } catch Ledger.Refusal.otherImage {
+          guard waitsForOthers else { throw overtaken() }
+          events(.overtaken)
+        } catch Ledger.Refusal.freed {
+          events(.overtaken)
+        } catch Ledger.Refusal.beingDeleted(let key, let end) {
+          try await wait(for: key, until: end)
+        } catch Ledger.Refusal.tooManyJobs {
+          throw PackStoreError(.busy, "\(Ledger.jobLimit) jobs are publishing to the site", about: .site(location))
+        }
+      }
+      throw overtaken()
+    }
+  }
+
+  private func overtaken() -> PackStoreError {
+    PackStoreError(.busy, "another process is publishing to the site", about: .site(location), detail: .otherWriter)
+  }
+
+  /// A file that was given up is wanted again while requests to delete it may still arrive.
+  private func wait(for key: ObjectKey, until end: Ledger.Time) async throws {
+    let now = try await storage.now()
+    guard waitsForOthers else {
+      throw PackStoreError(
+        .busy, "'\(key)' is being deleted, and can be stored again in \(max(end - now, 0)) seconds",
+        about: .site(location))
+    }
+    try await clock.sleep(.seconds(min(max(end - now, 1), 60)))
+  }
+
+  private func changeOnce<Result: Sendable>(
+    _ folder: WorkFolder, _ look: FirstLook.Value?, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
+    _ events: @escaping @Sendable (SiteChangeEvent) -> Void,
+    _ reading: (@Sendable (Site) async throws -> [PackVersion])?,
+    _ body: @Sendable (Site) async throws -> Result
+  ) async throws -> Result {
+    var job = look?.job ?? job()
+    job.discarded = { events(.discardedJob) }
+    let base = try await job.begin(tidies: !isDryRun, with: look?.ledger, known: folder.image) {
+      try $0.requireFollowed(by: key, at: location)
+      try requireNotBefore(mark(of: $0), $0)
+    }
+    base.image.map { marks?.remember($0, storage.identity) }
+    try await requireRightClock()
+    guard base.image != nil || makesSite else { throw noSite() }
+    if base.image == nil {
+      try await requireNoStranger(job)
+      if !isDryRun { try await requireSafeStorage() }
+    }
+    try await prepare(folder, base, events)
+    let before = base.image
+    if before != nil, let reading {
+      try await fetchContent(of: try await reading(try folder.openSite(of: before?.image)), folder, base, events)
+    }
+    if !isDryRun || before == nil { try folder.forget() }
+    let (result, image) = try await withContent(of: folder, base, events) {
+      let site = try folder.openSite(of: before?.image)
+      let result = try await body(site)
+      guard !isDryRun, let product = try site.product else { return (result, nil as (SiteImage, Store.Product)?) }
+      return (result, (try folder.image(of: site, after: before), product))
+    }
+    guard let (image, product) = image else {  // a dry run, or nothing was published yet
+      if isDryRun, before == nil { removeTree(folder.site) }
+      return result
+    }
+    if let before, image.hasSameFiles(as: before.image) {
+      try folder.remember(before)
+      try await tidy(job, before, events)
+      return result
+    }
+    let next = try SignedSiteImage(image, of: product, signedBy: key)
+    let uploadedByteCount = try await job.commit(next, after: base) { path in
+      guard let file = image.files[path] else { preconditionFailure("the image has the file") }
+      return .file(folder.place(of: path), byteCount: file.byteCount, digest: file.digest)
+    } progress: { done, total in
+      events(.upload(byteCount: done, totalByteCount: total))
+    }
+    events(.uploaded(byteCount: uploadedByteCount))
+    marks?.remember(next, storage.identity)
+    try folder.remember(next)
+    try await tidy(job, next, events)
+    return result
+  }
+
+  /// Does the work; where that reads content after all, on a copy that has it.
+  ///
+  /// A version may need a segment that no manifest describes any more, for one that is kept has a chunk of it: its table of
+  /// frames is made of its content.
+  private func withContent<Result: Sendable>(
+    of folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (SiteChangeEvent) -> Void,
+    _ body: () async throws -> Result
+  ) async throws -> Result {
+    var content: Set<SegmentID> = []
+    while true {
+      do {
+        return try await body()
+      } catch let error as PackStoreError where error.code == .purged {
+        guard let image = base.image?.image,
+          case .segment(let missing)? = error.subject?.path.flatMap({ SitePath($0) }),
+          content.insert(missing).inserted
+        else { throw error }
+        content.formUnion(image.tabledSegments.filter { image.files[.site(.frames($0))] == nil })
+        let byteCount = try await folder.take(
+          image, committed: nanoseconds(base.committed), from: storage, .publishing(content: content))
+        events(.fetchedContent(byteCount: byteCount))
+      }
+    }
+  }
+
+  private func fetchContent(
+    of versions: [PackVersion], _ folder: WorkFolder, _ base: BucketJob.Base,
+    _ events: @Sendable (SiteChangeEvent) -> Void
+  ) async throws {
+    guard let image = base.image, !versions.isEmpty else { return }
+    let segments = try folder.openSite(of: image.image).dataSegments(of: versions)
+    let byteCount = try await folder.take(
+      image.image, committed: nanoseconds(base.committed), from: storage, .publishing(content: segments))
+    events(.fetchedContent(byteCount: byteCount))
+    try folder.remember(image)
+  }
+
+  private func prepare(
+    _ folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (SiteChangeEvent) -> Void
+  ) async throws {
+    let mirror = try folder.mirror()
+    if let image = base.image {
+      try requireNotBefore(mirror, image)
+      if mirror?.image == image.digest { return }
+    } else if let mirror {
+      throw noLedger(mirror)
+    }
+    let byteCount = try await folder.take(
+      base.image?.image, committed: nanoseconds(base.committed), from: storage)
+    events(.fetched(byteCount: byteCount))
+    if let image = base.image { try folder.remember(image) }
+  }
+
+  /// Deletes what nothing needs. The site is published whatever comes of it: what stays is deleted the next time.
+  private func tidy(
+    _ job: BucketJob, _ image: SignedSiteImage, _ events: @Sendable (SiteChangeEvent) -> Void
+  ) async throws {
+    do {
+      let count = try await job.deleteLoose(after: image)
+      if count > 0 { events(.deleted(count: count)) }
+    } catch let error as DeliveryError where error.code == .unreachable || error.code == .siteChanged {
+    } catch let error as PackStoreError where error.code == .invalidArgument {}  // no room in the ledger
+  }
+
+  private func mark(of image: SignedSiteImage) throws -> (mark: ImageMark, file: FilePath)? {
+    let key = image.authority.firstKey
+    guard let marks, let mark = try marks.mark(storage.identity, key) else { return nil }
+    return (mark, marks.path(storage.identity, key))
+  }
+
+  /// Anyone with write access to the private prefix may put an older ledger back: this machine has seen a later image.
+  private func requireNotBefore(_ seen: (mark: ImageMark, file: FilePath)?, _ image: SignedSiteImage) throws {
+    guard let seen, let fault = seen.mark.fault(of: image) else { return }
+    var error = PackStoreError(.stale, fault, file: location)
+    error.specificRemedy =
+      "see who put an older ledger back, and restore the newest version of it; to go on from it all the same, delete"
+      + " '\(seen.file)'"
+    throw error
+  }
+
+  /// A folder that is a copy of the site has seen a later image.
+  private func requireNotBefore(_ mirror: WorkFolder.Mirror?, _ image: SignedSiteImage) throws {
+    guard let mirror else { return }
+    guard mirror.site == image.image.site else {
+      var error = PackStoreError(.invalidArgument, "the work folder is a copy of another site", about: .site(location))
+      error.specificRemedy = "use another work folder for this one"
+      throw error
+    }
+    guard let fault = mirror.fault(of: image) else { return }
+    var error = PackStoreError(.stale, fault, about: .site(location))
+    error.specificRemedy =
+      "see who put an older ledger back; to go on from it all the same, use another work folder"
+    throw error
+  }
+
+  /// A reader has no key to compare with the key of the image. The served root has one.
+  private func requireSameKey(_ base: BucketJob.Base) throws {
+    guard let image = base.image, let root = base.served[.live],
+      let key = (try? SignedSiteRoot(decoding: root.bytes, file: location))?.authority?.firstKey,
+      key != image.authority.firstKey
+    else { return }
+    var error = PackStoreError(
+      .untrusted, "the ledger names an image that is signed by another key than the served root", file: location)
+    error.specificRemedy = "restore the newest version of the ledger; see who wrote it"
+    throw error
+  }
+
+  /// A folder that is a copy of a site may be the last one: no new site takes its place.
+  private func noLedger(_ mirror: WorkFolder.Mirror) -> PackStoreError {
+    var error = PackStoreError(
+      .stale, "the ledger is missing, but the work folder has seen image \(mirror.number)", about: .site(location))
+    error.specificRemedy =
+      "see whether prefix and ledger are right, and what became of it; to make a new site there, use another work folder"
+    return error
+  }
+
+  private func requireRightClock() async throws {
+    let lead = try await storage.now() - ServerClock.system()
+    guard abs(lead) > Self.clockTolerance, !ignoresClock else { return }
+    var error = PackStoreError(
+      .invalidArgument,
+      "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") the storage's clock",
+      about: .site(location))
+    error.specificRemedy = "set the clock right, because clients judge roots by their dates"
+    throw error
+  }
+
+  /// Tests move the clocks of their storages.
+  var ignoresClock = false
+
+  /// A storage that ignores conditions loses publications as soon as two publishers work at a time: the first publication finds out.
+  private func requireSafeStorage() async throws {
+    guard storage.needsCheck else { return }
+    let result = try await BucketCheck(storage).examine()
+    guard let finding = result.findings.first(where: { $0.isNeeded && $0.fault != nil }), let fault = finding.fault
+    else { return }
+    var error = PackStoreError(
+      .refused, "the storage is not fit for publishing (\(finding.subject): \(fault))", about: .site(location))
+    error.specificRemedy = finding.consequence
+    throw error
+  }
+
+  /// A site that was copied to the bucket has no ledger: its roots would be replaced by those of a new site. The root of a
+  /// publisher that was faster has one.
+  private func requireNoStranger(_ job: BucketJob) async throws {
+    guard try await !job.servedRoots([.live]).isEmpty else { return }
+    guard try await !job.ledgerHasSite() else { throw Ledger.Refusal.otherImage }
+    var error = PackStoreError(
+      .exists, "a site without a ledger exists there, which was copied", about: .site(location))
+    error.specificRemedy = "publish below another prefix, or go on with copying the folder that it comes from"
+    throw error
+  }
+
+  private func nanoseconds(_ seconds: Ledger.Time) -> Int64 {
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? .max : product
+  }
+}
+
+/// A ledger that was read, and the job that may go on from it. It is used once: who was overtaken looks again.
+private final class FirstLook: Sendable {
+  typealias Value = (job: BucketJob, ledger: Ledger)
+  private let value = Mutex<Value?>(nil)
+
+  func keep(_ value: Value) { self.value.withLock { $0 = value } }
+
+  func take() -> Value? {
+    value.withLock { value in
+      defer { value = nil }
+      return value
+    }
+  }
+}
+
+/// Tells an object that another publisher deleted from one that is lost: the latter is missing again and again.
+private struct LostObject {
+  let location: String
+  let clock: TransferClock
+  private var key: ObjectKey?
+  private var count = 0
+  private static let countLimit = 4
+
+  init(location: String, clock: TransferClock) {
+    self.location = location
+    self.clock = clock
+  }
+
+  /// - Throws: `corrupt` when it is lost.
+  mutating func note(_ missing: MissingObject) async throws {
+    count = missing.key == key ? count + 1 : 1
+    key = missing.key
+    guard count < Self.countLimit else {
+      var error = PackStoreError(
+        .corrupt, "an object that the site needs is missing in the storage", file: "\(location): \(missing.key)")
+      error.specificRemedy =
+        "put it back from a backup or an older version of the object, or publish to another prefix; check that no rule of the"
+        + " bucket deletes objects"
+      throw error
+    }
+    try await clock.sleep(.seconds(1))
+  }
+}

@@ -1,0 +1,12 @@
+import CPackStore
+
+extension Transaction {
+  /// How much two versions of a pack differ, as they would be kept after the commit.
+  ///
+  /// - Throws: `notFound`; `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  package func difference(of pack: PackID, from old: UInt64, to new: UInt64) throws -> Snapshot.DifferenceTotals {
+    var totals = pks_diff_totals()
+    try check { pks_txn_diff(&totals, pointer, pack.name, old, new, $0) }
+    return Snapshot.DifferenceTotals(totals)
+  }
+}

@@ -1,0 +1,258 @@
+import ArgumentParser
+import PackAuthoring
+import PackPublishing
+import PackFormats
+import PackStore
+
+struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
+  static let configuration = CommandConfiguration(
+    abstract: "Offer a version on a channel.",
+    discussion: """
+      The site must already have the version, published to another channel or with 'packstore publish --no-offer'. \
+      Signs one small file and copies nothing. A channel that does not exist is created.
+
+      Without '--share', the version is for all devices and replaces the offers to the same app versions. A version \
+      lower than one that the channel offers to the same apps takes the higher one back from devices, and requires \
+      '--back'. With '--share', other devices keep their current offer. Increasing the share only adds devices; 0% \
+      halts a release, and devices that have the version keep it. Replaced offers do not return automatically; \
+      promote that version first.
+
+        packstore promote public/packs Tutorial@4 --channel beta
+        packstore promote public/packs Tutorial@4 --share 5%
+        packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
+        packstore promote public/packs Tutorial@3 --back
+      """
+  )
+
+  @OptionGroup var target: ChannelTarget
+
+  @Option(
+    help: .init("The channel; created if it does not exist (default: live).", valueName: "name"),
+    transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(help: .hidden, transform: parseChannel)
+  var to: SiteChannel?
+
+  @Option(
+    help: .init(
+      "App versions that the version is for: 2.0..<3, 2.0..., ..<3 or all (default: unchanged, or its attributes').",
+      valueName: "range"), transform: parseScope)
+  var appVersions: Site.AppVersionScope?
+
+  @Option(
+    help: .init(
+      "Share of devices that receive the version, such as 5% or 0.25% (default: all devices).", valueName: "percentage"),
+    transform: parseShare)
+  var share = DeviceShare.all
+
+  @Flag(help: "Allow a lower version than the channel offers: it takes the higher one back from devices.")
+  var back = false
+
+  @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var log: BuildLogOptions
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
+
+  func validate() throws { _ = try editedChannel(channel, or: to, "--to") }
+
+  func run() async throws {
+    let channel = try editedChannel(channel, or: to, "--to")
+    let pack = target.version.pack, appVersions = appVersions ?? .asBefore, share = share
+    let takesBack = back
+    try await edit.run(on: target, report) { site, number, key, options, isDryRun in
+      var options = options
+      options.takesBack = takesBack
+      return try await site.promote(
+        pack, version: number, to: channel, appVersions: appVersions, share: share, signedBy: key, options: options,
+        isDryRun: isDryRun)
+    }
+  }
+}
+
+struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
+  static let configuration = CommandConfiguration(
+    abstract: "Withdraw a version from a channel.",
+    discussion: """
+      Clients of this version get the next version that the channel offers them. A pack's last offer cannot be \
+      withdrawn: promote another version instead, or remove the pack with 'packstore unpublish'.
+
+        packstore demote public/packs Tutorial@4
+        packstore demote public/packs Tutorial@4 --channel beta
+      """
+  )
+
+  @OptionGroup var target: ChannelTarget
+
+  @Option(help: .targetChannel, transform: parseChannel)
+  var channel: SiteChannel?
+
+  @Option(help: .hidden, transform: parseChannel)
+  var from: SiteChannel?
+
+  @OptionGroup var edit: ChannelEditOptions
+  @OptionGroup var log: BuildLogOptions
+  @OptionGroup var report: ReportOptions
+
+  var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
+
+  func validate() throws { _ = try editedChannel(channel, or: from, "--from") }
+
+  func run() async throws {
+    let channel = try editedChannel(channel, or: from, "--from")
+    let pack = target.version.pack
+    try await edit.run(on: target, report) { site, number, key, options, isDryRun in
+      try await site.demote(
+        pack, version: number, from: channel, signedBy: key, options: options, isDryRun: isDryRun)
+    }
+  }
+}
+
+/// The channel that an option names; live by default. Commands accept it by an earlier name of the option, too, which help does
+/// not show.
+///
+/// - Throws: `ValidationError` if both are given.
+private func editedChannel(_ channel: SiteChannel?, or old: SiteChannel?, _ name: String) throws -> SiteChannel {
+  guard channel == nil || old == nil else { throw ValidationError("--channel and \(name) exclude each other") }
+  return channel ?? old ?? .live
+}
+
+/// Which version of a site is meant.
+struct ChannelTarget: ParsableArguments {
+  @Argument(help: .publishedSite, completion: .directory)
+  var site: String
+
+  @Argument(
+    help: .init("The pack and a version that the site has.", valueName: "pack@version"), transform: parseVersionName)
+  var version: VersionName
+
+  func validate() throws {
+    guard version.which != nil else { throw ValidationError("name a version: \(version.pack)@3") }
+  }
+}
+
+/// How the edit of a channel is made.
+struct ChannelEditOptions: ParsableArguments {
+  @OptionGroup var key: SiteKeyOption
+  @OptionGroup var expiry: ExpiryOptions
+  @OptionGroup var grace: GraceOption
+  @OptionGroup var storage: StorageOptions
+
+  @Flag(help: "Report the channel's new offers without changing them.")
+  var dryRun = false
+
+  @Flag(help: .failsIfPublishing)
+  var noWait = false
+
+  func host(of site: String) throws -> any SiteHost { try storage.host(of: site, waits: !noWait) }
+
+  /// Makes an edit of what a channel offers of a version, and reports it.
+  func run(
+    on target: ChannelTarget, _ report: ReportOptions,
+    _ edit:
+      @Sendable (Site, _ number: UInt64, SiteKey, Site.PublishOptions, _ isDryRun: Bool) async throws
+      -> Site.ChannelResult
+  ) async throws {
+    let version = target.version, options = options, isDryRun = dryRun
+    let result = try await host(of: target.site).edit(with: key, report, isDryRun: dryRun) { site, key, _ in
+      let number = try version.find(in: site.store.makeSnapshot()).number
+      return try await edit(site, number, key, options, isDryRun)
+    }
+    try ChannelReport(result, isDryRun: dryRun).show(report, of: target.version.pack)
+  }
+
+  var options: Site.PublishOptions {
+    Site.PublishOptions(expiry: expiry.expiry, gracePeriod: grace.duration, waitsForOthers: !noWait)
+  }
+}
+
+@Sendable private func parseShare(_ text: String) throws -> DeviceShare { try parse { try DeviceShare(text) } }
+
+@Sendable private func parseScope(_ text: String) throws -> Site.AppVersionScope {
+  text == "all" ? .all : .range(try parse { try AppVersionRange(text) })
+}
+
+/// What a change of a channel came to.
+struct ChannelReport: Encodable {
+  let channel: String
+  let sequence: UInt64
+  let unchanged, isNew, dryRun: Bool
+  let expires: String?
+  let packs: [Pack]
+  let newBytes: Int
+  /// Of a dry run of a promotion.
+  let updates: [DeviceUpdateReport]?
+
+  struct Pack: Encodable {
+    let pack: String
+    let offers: [OfferReport]
+  }
+
+  init(_ result: Site.ChannelResult, isDryRun: Bool) {
+    channel = result.channel.name
+    sequence = result.sequence
+    unchanged = result.isUnchanged
+    isNew = result.isNew
+    dryRun = isDryRun
+    expires = result.expiresAt.map(formatDate)
+    packs = result.offers.sorted { $0.key < $1.key }.map { pack, offers in
+      Pack(
+        pack: pack.name,
+        offers: offers.map { OfferReport(version: $0.version, share: $0.share, appVersions: $0.appVersions) })
+    }
+    newBytes = result.newByteCount
+    updates = result.updates.isEmpty ? nil : result.updates.map(DeviceUpdateReport.init)
+  }
+
+  /// What became of the channel: one that is new may be a slip of the pen.
+  private var state: String {
+    switch (dryRun, unchanged) {
+    case (true, true): "the channel \(channel) would be as it is"
+    case (true, false): "the channel \(channel) would be \(isNew ? "opened: it is not there, or closed" : "changed")"
+    case (false, true): "the channel \(channel) stays at root \(sequence)"
+    case (false, false): "the channel \(channel) is \(isNew ? "open now, " : "")at root \(sequence)"
+    }
+  }
+
+  /// Prints it, with what is offered of a pack.
+  func show(_ options: ReportOptions, of pack: PackID?) throws {
+    let output = Output()
+    if options.json {
+      try output.json(self)
+    } else if options.isTalkative {
+      let offers = packs.first { $0.pack == pack?.name }?.offers ?? []
+      let verb = dryRun ? "would be" : "is"
+      try output.lines(
+        offers.map { "\(pack?.name ?? "")@\($0.version) \(verb) \($0.words)" } + (updates ?? []).map(\.words) + [state]
+          + (expires.map { ["  until  \($0)"] } ?? []))
+    }
+    try output.flush()
+  }
+}
+
+/// A version, and which devices it is for.
+struct OfferReport: Encodable {
+  let version: UInt64
+  let share: String
+  let appVersions: String?
+  var downloadBytes: Int?
+
+  init(version: UInt64, share: DeviceShare, appVersions: AppVersionRange?, downloadByteCount: Int? = nil) {
+    self.version = version
+    self.share = share.description
+    self.appVersions = appVersions?.description
+    downloadBytes = downloadByteCount
+  }
+
+  /// `for all devices`, `for 5% of devices, with an app of 2.0..<3`.
+  var words: String {
+    let devices =
+      switch share {
+      case "100%": "for all devices"
+      case "0%": "for the devices that have it"
+      default: "for \(share) of devices"
+      }
+    return devices + (appVersions.map { ", with an app of \($0)" } ?? "")
+  }
+}

@@ -1,0 +1,166 @@
+import ArgumentParser
+import PackAuthoring
+import PackDelivery
+import PackPublishing
+import PackFormats
+import PackStore
+import Synchronization
+
+/// How object storage is reached, for a site that is named as `s3://bucket/prefix`.
+struct StorageOptions: ParsableArguments {
+  @Option(
+    help: .init(
+      "For object storage: URL of the server (default: AWS_ENDPOINT_URL, or Amazon's).", valueName: "url"))
+  var endpoint: String?
+
+  @Option(
+    help: .init(
+      "For object storage: the region (default: AWS_REGION, the profile's, or us-east-1).", valueName: "name"))
+  var region: String?
+
+  @Flag(help: "For object storage: put the bucket's name into the host of URLs (default: only for Amazon).")
+  var virtualHost = false
+
+  @Option(
+    help: .init(
+      "For object storage: location of the publishers' private data (default: PREFIX.publisher, next to the site).",
+      valueName: "s3-url"))
+  var ledger: String?
+
+  @Option(
+    help: .init(
+      "For object storage: folder with a copy of the site, so that later commands download only changes.",
+      valueName: "folder"), completion: .directory)
+  var work: String?
+
+  /// Where a site is that a person named.
+  ///
+  /// - Parameter waits: whether to wait for other publishers.
+  func host(of site: String, waits: Bool = true) throws -> any SiteHost {
+    guard S3Location.names(site) else {
+      guard endpoint == nil, region == nil, !virtualHost, ledger == nil, work == nil else {
+        throw Failure(
+          .invalidArgument, "'\(escaped(site))': a folder, which has no options of object storage",
+          remedy:
+            "leave out --endpoint, --region, --virtual-host, --ledger and --work, or name a site as s3://bucket/prefix",
+          path: site)
+      }
+      return FolderHost(FilePath(site))
+    }
+    #if Delivery
+      return try BucketSite(try S3Location(site), options: try options(waits: waits))
+    #else
+      throw DeliveryError(.noHTTP, "this program was built without HTTP", at: site)
+    #endif
+  }
+
+  func options(waits: Bool = true) throws -> BucketSite.Options {
+    var options = BucketSite.Options()
+    options.endpoint = endpoint
+    options.region = region
+    options.usesVirtualHost = virtualHost ? true : nil
+    options.ledger = try ledger.map { try S3Location($0) }
+    options.workFolder = work.map { FilePath($0) }
+    options.waitsForOthers = waits
+    return options
+  }
+}
+
+extension SiteHost {
+  /// Lends the site to a command that changes it, with the key that signed it, and a progress bar.
+  func edit<Result: Sendable>(
+    with option: SiteKeyOption, _ report: ReportOptions, isDryRun: Bool,
+    reading: (@Sendable (Site, SiteKey) async throws -> [PackVersion])? = nil,
+    _ body: @Sendable (Site, SiteKey, ProgressBar) async throws -> Result
+  ) async throws -> Result {
+    if try await !exists() {
+      _ = try await read { _ in }  // says what is wrong with the place, before anything is said of a key
+    }
+    let key = try option.open(quiet: report.quiet)
+    let versions = reading.map { reading in
+      { @Sendable (site: Site) async throws -> [PackVersion] in try await reading(site, key) }
+    }
+    return try await edit(with: key, makesSite: false, report, isDryRun: isDryRun, reading: versions) {
+      try await body($0, key, $1)
+    }
+  }
+
+  func edit<Result: Sendable>(
+    with key: SiteKey, makesSite: Bool, _ report: ReportOptions, isDryRun: Bool,
+    traffic: StorageTraffic? = nil, reading: (@Sendable (Site) async throws -> [PackVersion])? = nil,
+    _ body: @Sendable (Site, ProgressBar) async throws -> Result
+  ) async throws -> Result {
+    let bar = ProgressBar(enabled: report.isTalkative)
+    let progress = StorageProgress(bar: bar, isQuiet: report.quiet, traffic: traffic)
+    do {
+      let result = try await change(
+        signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }, reading: reading
+      ) { site in
+        let text = ClockOption.warning(lastRoot: try? site.channels().map(\.madeAt).max())
+        if let text, !report.quiet { warn(text) }
+        return try await body(site, bar)
+      }
+      bar.finish()
+      await close()
+      return result
+    } catch {
+      bar.finish()
+      await close()
+      throw error
+    }
+  }
+}
+
+/// What a command fetched from object storage, and stored there.
+final class StorageTraffic: Sendable {
+  struct Counts {
+    /// Of what says what the site is.
+    var fetchedByteCount: UInt64 = 0
+
+    /// Of content that was read.
+    var contentByteCount: UInt64 = 0
+    var uploadedByteCount: UInt64 = 0
+  }
+
+  private let state = Mutex(Counts())
+
+  var counts: Counts { state.withLock { $0 } }
+
+  func change(_ body: (inout Counts) -> Void) { state.withLock { body(&$0) } }
+
+  /// As one line; nil where nothing was fetched or stored.
+  var line: String? {
+    let counts = counts
+    guard counts.fetchedByteCount | counts.contentByteCount | counts.uploadedByteCount > 0 else { return nil }
+    func text(_ byteCount: UInt64) -> String { formatBytes(Int(clamping: byteCount)) }
+    let content = counts.contentByteCount == 0 ? "" : " and \(text(counts.contentByteCount)) of content for deltas"
+    return "  moved  \(text(counts.fetchedByteCount))\(content) down, \(text(counts.uploadedByteCount)) up"
+  }
+}
+
+/// Shows what happens to a site in object storage.
+struct StorageProgress: Sendable {
+  let bar: ProgressBar?
+  let isQuiet: Bool
+  var traffic: StorageTraffic?
+
+  func callAsFunction(_ event: SiteChangeEvent) {
+    switch event {
+    case .upload(let byteCount, let total):
+      bar?.update(
+        Progress(activity: "uploading", bytesDone: Int(clamping: byteCount), bytesTotal: Int(clamping: total)))
+    case .overtaken:
+      if !isQuiet { warn("another publisher was faster: publishing on top of what it did") }
+    case .fetched(let byteCount): traffic?.change { $0.fetchedByteCount &+= byteCount }
+    case .fetchedContent(let byteCount): traffic?.change { $0.contentByteCount &+= byteCount }
+    case .uploaded(let byteCount): traffic?.change { $0.uploadedByteCount &+= byteCount }
+    case .discardedJob:
+      if !isQuiet {
+        warn(
+          "the ledger had a job that no publisher can have written, which was discarded: see who can write below the ledger's"
+            + " prefix")
+      }
+    case .deleted: break
+    }
+  }
+}
