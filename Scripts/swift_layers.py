@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Checks the folders of a Swift module as layers: a file needs only its own folder and the folders before it.
 
 The order is the table of the module's README.md, lowest layer first. A row may name a folder, or a file that is
