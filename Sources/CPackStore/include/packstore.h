@@ -1,42 +1,61 @@
 /// PackStore: an embedded, content-addressed store for asset packs.
 ///
-/// The idea. A *pack* is a named, versioned set of *assets*: the files of a folder. A *store* is a directory that holds
-/// any number of packs. Assets are cut into *chunks* by content; a chunk is named by the SHA-256 of its bytes and
-/// stored once, however many files, packs and versions contain it. Neighbouring new chunks are compressed together as
-/// *frames* in immutable *segment* files. Every pack contributes its paths to one merged namespace, in which the pack
-/// of highest priority wins.
+/// Concepts
+/// - An *asset* is one file. A *pack* is a named, versioned set of assets, added from a folder. A *store* is a directory that
+///   contains packs.
+/// - Assets are split by content into *chunks*. The SHA-256 of its raw bytes identifies a chunk. A store keeps each chunk once,
+///   even if several files, packs or versions contain it.
+/// - Neighbouring new chunks are compressed together as *frames* in immutable *segment* files.
+/// - Each pack adds its paths to one merged namespace. If two packs have the same path, the pack with the higher priority wins.
 ///
-/// Reading. Open a store, take a *snapshot* (one *generation*: which pack versions the store shows at one moment), find
-/// assets in it and read them. A snapshot never changes and never breaks, whatever is committed, removed or collected
-/// meanwhile.
+/// Reading: open a store, open a *snapshot* of its newest *generation* (the set of pack versions at one moment), find assets and
+/// read them. A snapshot never changes and stays readable, even if other writers commit, remove packs or collect garbage.
 ///
-/// Writing. Begin a *transaction*, add folders or remove packs, commit. A commit of any number of packs is one atomic
-/// switch: after a crash at any instant a store opens at the old generation or at the new one, whole. Staging takes no
-/// lock: many processes may stage at once, and each commit holds the writer's lock for milliseconds.
+///     pks_asset asset;
+///     pks_snapshot *snapshot = NULL;
+///     pks_status status = pks_snapshot_open(&snapshot, store, &error);
+///     if (!status) { status = pks_snapshot_find(&asset, snapshot, "a.png", 5, PKS_ANY_PACK, &error); }
+///     if (!status) { status = pks_asset_read(&asset, 0, buffer, asset.size, &error); }
+///     pks_snapshot_close(snapshot);
 ///
-/// Rules
-/// - Threads: a store and a snapshot may be used by any number of threads at once; a transaction and a cursor by one
-///   at a time.
-/// - Ownership: what `..._open`, `..._begin` return is closed by the caller, in any order but a store after its
-///   snapshots, cursors and transactions.
-/// - Loans (`pks_bytes`, paths, names) say until when they last; it is never longer than their snapshot.
-/// - Parameters: outputs first, then what the call is about, then what is asked of it, and `error` last; `pks_asset_read`
-///   alone keeps the order of `pread`.
-/// - NULL: a pointer that may be NULL is marked PKS_NULLABLE, and no other may (`packstore_base.h`).
-/// - Errors: every call that can fail returns a `pks_status` and fills `*error` when `error` is not NULL. Outputs are
-///   written only on success.
-/// - The core has no cryptography: SHA-256 comes from the caller (`pks_options.sha256`). Without it a store opens for
+/// Writing: begin a *transaction*, add folders or remove packs, commit. A commit changes any number of packs in one atomic step:
+/// after a crash at any instant, a store opens at the complete old generation or the complete new one. Staging takes no lock, so
+/// several processes can stage at once. A commit holds the writer's lock for milliseconds.
+///
+///     pks_add_request request = {.pack = "Tutorial", .folder = "Assets/Tutorial"};
+///     pks_txn *txn = NULL;
+///     pks_status status = pks_txn_begin(&txn, store, NULL, &error);
+///     if (!status) { status = pks_txn_add_folder(NULL, txn, &request, &error); }
+///     if (!status) {
+///       status = pks_txn_commit(txn, NULL, &error);  // ends the transaction, even if it fails
+///     } else {
+///       pks_txn_abort(txn);
+///     }
+///
+/// Rules for all headers
+/// - Threads: any number of threads may use a store or a snapshot at the same time. Only one thread at a time may use a
+///   transaction, a cursor, a delivery or a change lister.
+/// - Ownership: the caller closes everything that an `..._open` or `..._begin` function returns. Close a store last, after its
+///   snapshots, cursors and transactions; the order of these does not matter.
+/// - Borrowed memory: `pks_bytes`, paths and names belong to the library. The comment of each states how long they stay valid, at
+///   most until their snapshot closes.
+/// - Parameters: usually outputs first, then the object of the call, then its inputs, and `error` last. `pks_asset_read` and
+///   `pks_asset_read_while` take the asset first.
+/// - NULL: only pointers marked PKS_NULLABLE may be NULL (`packstore_base.h`).
+/// - Errors: a call that can fail returns a `pks_status` and fills in `*error` if `error` is not NULL. It writes its outputs only
+///   on success.
+/// - SHA-256: the core contains no cryptography. The caller provides SHA-256 (`pks_options.sha256`); without it, a store opens for
 ///   reading only.
-/// - A forked child opens the store again: a call that touches one that was opened before is PKS_FORKED, and costs no
-///   system call to tell. What it closes of its parent's does the parent no harm, and gives back descriptors, not memory. Until
-///   it closes the store, or calls exec, or ends, it holds locks with its parent: what its parent read is not collected.
-///   It does not return from a callback in which it was forked.
+/// - Fork: a forked child must open the store again. A call on a handle of the parent returns PKS_FORKED; this check needs no
+///   system call. Closing inherited handles in the child is safe: it releases descriptors, but not memory. Until the child closes
+///   the store, calls exec or exits, it shares the parent's locks, so files that the parent was reading are not collected. A child
+///   that was forked in a callback must not return from this callback.
 ///
-/// Caveats. Index files, the control file, borrowed raw assets, and contents that are raw or in the cache are
-/// memory-mapped. If another process truncates these files, touching them raises SIGBUS, as with any mapped file; do not
-/// map what untrusted users can write. Every byte of assets and indexes is verified by a checksum when first touched.
+/// Memory mapping. Index files, the control file, borrowed raw assets, and contents that are raw or cached are memory-mapped. If
+/// another process truncates such a file, reading the mapping raises SIGBUS, as with any mapped file. Do not map files that
+/// untrusted users can write. Checksums verify every byte of assets and indexes on first access.
 ///
-/// This header includes all others but `packstore_vfs.h`, for those that bring a file system of their own.
+/// This header includes all others except `packstore_vfs.h`, which only programs with their own file system need.
 #ifndef PACKSTORE_H
 #define PACKSTORE_H
 

@@ -1,4 +1,4 @@
-/// Looking after stores: statistics, differences, verification, repair.
+/// Maintain stores: statistics, differences, verification, availability, purging, repair.
 #ifndef PACKSTORE_ADMIN_H
 #define PACKSTORE_ADMIN_H
 
@@ -12,92 +12,94 @@ PKS_ASSUME_NONNULL_BEGIN
 
 // MARK: - Whole-store walks
 
-/// Bytes of one pack's current version, or of all.
+/// Counts and bytes of one pack's current version, or of all current versions.
 typedef struct pks_usage {
   uint64_t file_count, link_count, folder_count;
   uint64_t logical_bytes;  ///< sum of the files' sizes
   uint64_t chunk_count;    ///< distinct chunks
   uint64_t unique_bytes;   ///< raw bytes of distinct chunks
-  /// what those chunks take in segments; a frame's cost is spread over its chunks by raw length
+  /// bytes of those chunks in segments; a frame's stored size is divided among its chunks by raw length
   uint64_t stored_bytes;
-  uint64_t own_unique_bytes;  ///< of `unique_bytes`, in chunks that no other pack uses
+  uint64_t own_unique_bytes;  ///< part of `unique_bytes` in chunks that no other pack uses
   uint64_t own_stored_bytes;
 } pks_usage;
 
 typedef struct pks_stat {
   pks_usage all;  ///< all current versions together
   uint64_t segment_count;
-  uint64_t segment_bytes;  ///< sizes of all segment files, history, catalogs and not yet collected ones included
+  uint64_t segment_bytes;  ///< sizes of all segment files, including history, catalogs and garbage
   uint64_t index_bytes;    ///< sizes of all index files
   uint64_t run_count;      ///< index runs of the generation
 } pks_stat;
 
-/// Measures what the current versions of a snapshot hold. `usages` has room for one `pks_usage` per pack, or is NULL. Time
-/// is linear in assets and chunks.
+/// Measures the current versions of a snapshot. `usages` has room for one `pks_usage` per pack, or is NULL. Time is linear in
+/// assets and chunks.
 PKS_MUST_CHECK pks_status pks_snapshot_stat(
   pks_stat *out, pks_usage *PKS_NULLABLE usages, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error
 );
 
-/// Files of a part of the store's folder.
+/// Files in one part of the store's folder.
 typedef struct pks_files {
   uint64_t count;
-  uint64_t bytes;            ///< their sizes
-  uint64_t allocated_bytes;  ///< what the file system allotted to them, and to the folders that they are in
+  uint64_t bytes;            ///< sum of their sizes
+  uint64_t allocated_bytes;  ///< bytes allocated by the file system for them and for their folders
 } pks_files;
 
-/// What a pack costs, with all its kept versions: bytes of chunks in data segments, and of pages (of catalogs, layouts and
-/// attributes) in metadata segments. A frame's stored bytes are spread over its chunks by raw length. Each stored copy that
-/// something leads to counts.
+/// Space used by a pack with all its kept versions: bytes of chunks in data segments, and of pages (of catalogs, layouts and
+/// attributes) in metadata segments. A frame's stored size is divided among its chunks by raw length. Every stored copy that is
+/// referenced counts.
 typedef struct pks_pack_space {
-  uint64_t current_bytes;  ///< that its current version needs; 0 for a removed pack
-  uint64_t needed_bytes;   ///< that its kept versions need, the current one among them
-  uint64_t page_bytes;     ///< of `needed_bytes`: pages
-  uint64_t own_bytes;      ///< of `needed_bytes`: what no other pack needs, and does not lie in the base
-  uint64_t base_bytes;     ///< of `needed_bytes`: what lies in the base, and no other pack needs that is listed before
-  uint64_t missing_bytes;  ///< of `needed_bytes`: what was purged from the cache folder or vanished there
-  uint64_t freed_bytes;    ///< sizes of the segments' files that only its versions need: they go with the pack
-  uint64_t freed_allocated_bytes;  ///< what the file system allotted to those
-  uint64_t cache_bytes;            ///< of `freed_bytes`: files in the cache folder, which may vanish or be purged
+  uint64_t current_bytes;  ///< needed by its current version; 0 for a removed pack
+  uint64_t needed_bytes;   ///< needed by its kept versions, including the current one
+  uint64_t page_bytes;     ///< part of `needed_bytes` in pages
+  uint64_t own_bytes;      ///< part of `needed_bytes` that no other pack needs and that is not in the base
+  uint64_t base_bytes;     ///< part of `needed_bytes` in the base that no pack listed earlier needs
+  uint64_t missing_bytes;  ///< part of `needed_bytes` that was purged from the cache folder or is missing there
+  uint64_t freed_bytes;    ///< sizes of segment files that only its versions need: deleted together with the pack
+  uint64_t freed_allocated_bytes;  ///< bytes allocated by the file system for those files
+  uint64_t cache_bytes;            ///< part of `freed_bytes` in the cache folder, where files may be missing or purged
 } pks_pack_space;
 
-/// What lies in a store's folder, and in its own in the cache folder. The bytes of `segments`, `tables` and `cache` together are
-/// own + shared + dead + table + unneeded, and freed + shared_file + unneeded, unless a transaction is staging in the cache folder.
+/// Space used by a store's folder, and by its folder in the cache folder. The bytes of `segments`, `tables` and `cache` together
+/// equal own + shared + dead + table + unneeded, and also freed + shared_file + unneeded, unless a transaction is staging in the
+/// cache folder.
 typedef struct pks_space {
-  pks_files segments;          ///< `segments/`
-  pks_files tables;            ///< `tables/`: tables of segments in the cache folder
-  pks_files cache;             ///< the cache folder: data of purgeable packs
-  pks_files index;             ///< `index/`
-  pks_files incoming;          ///< `incoming/`: what was fetched of versions that are not committed yet
-  pks_files tmp;               ///< `tmp/`: work of running writers, and what a killed one left until the next commit
-  pks_files other;             ///< all else: CONTROL, locks, the folder itself
-  uint64_t own_bytes;          ///< of chunks and pages that one pack needs: the sum over all packs
-  uint64_t base_bytes;         ///< of chunks that packs need and the base has: in no file of this store
-  uint64_t shared_bytes;       ///< of those that several packs need
-  uint64_t dead_bytes;         ///< of those that no kept version needs, in files that are needed
-  uint64_t table_bytes;        ///< headers, tables and padding of files that are needed
-  uint64_t unneeded_bytes;     ///< sizes of segments' files that no kept version needs, though a reader may
-  uint64_t freed_bytes;        ///< sizes of files that only one pack needs: the sum over all packs
+  pks_files segments;       ///< `segments/`
+  pks_files tables;         ///< `tables/`: tables of the segments in the cache folder
+  pks_files cache;          ///< the cache folder: data of purgeable packs
+  pks_files index;          ///< `index/`
+  pks_files incoming;       ///< `incoming/`: downloaded data of versions that are not committed yet
+  pks_files tmp;            ///< `tmp/`: work of running writers, and leftovers of killed writers until the next commit
+  pks_files other;          ///< everything else: CONTROL, locks, the folder itself
+  uint64_t own_bytes;       ///< chunks and pages that only one pack needs: sum over all packs
+  uint64_t base_bytes;      ///< chunks that packs need and that are in the base: not in a file of this store
+  uint64_t shared_bytes;    ///< chunks and pages that several packs need
+  uint64_t dead_bytes;      ///< chunks and pages that no kept version needs, in files that are needed
+  uint64_t table_bytes;     ///< headers, tables and padding of files that are needed
+  uint64_t unneeded_bytes;  ///< sizes of segment files that no kept version needs, although a reader may need them
+  uint64_t freed_bytes;     ///< sizes of files that only one pack needs: the sum over all packs
   uint64_t shared_file_bytes;  ///< sizes of files that several packs need
 } pks_space;
 
-/// Measures what the packs of a snapshot cost on disk. `packs` has room for one row per pack, those that were removed with
-/// their history kept after the others, or is NULL. Time is linear in assets and chunks of all kept versions and in the
-/// files of the folder; nothing is kept up to date for it. Beside a writer, figures may be of different moments.
+/// Measures the space that the packs of a snapshot use on disk. `packs` has room for one row per pack, first the packs and then the
+/// removed packs with a kept history, or is NULL. Time is linear in assets and chunks of all kept versions and in the files of the
+/// folder. While a writer is active, the figures may be from different moments.
 PKS_MUST_CHECK pks_status pks_snapshot_space(
   pks_space *out, pks_pack_space *PKS_NULLABLE packs, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error
 );
 
-/// What files whose names end alike hold and cost, in all current versions.
+/// Counts and bytes of all files with one file name extension, in all current versions.
 typedef struct pks_extension_use {
-  const char *extension;    ///< in small ASCII letters, without the dot, NOT NUL-terminated; on loan
-  size_t extension_length;  ///< bytes of `extension`, at most 16; 0: the names have none
+  const char
+    *extension;  ///< in lower-case ASCII, without the dot, NOT NUL-terminated; borrowed until the callback returns
+  size_t extension_length;  ///< bytes of `extension`, at most 16; 0: names without an extension
   uint64_t file_count;
-  uint64_t logical_bytes;  ///< sizes of the files
-  /// Of the chunks that they lead to; a chunk counts for the file that comes first in order of paths.
+  uint64_t logical_bytes;  ///< sum of the file sizes
+  /// Of the files' chunks; a chunk counts only for the first file that contains it, in order of paths.
   uint64_t unique_bytes, stored_bytes;
 } pks_extension_use;
 
-/// Measures the kinds of files, in no order. Time is linear in assets and chunks.
+/// Measures files by extension, in no particular order. Time is linear in assets and chunks.
 PKS_MUST_CHECK pks_status pks_snapshot_extensions(
   const pks_snapshot *snapshot, void (*visit)(void *PKS_NULLABLE context, const pks_extension_use *use),
   void *PKS_NULLABLE context, pks_error *PKS_NULLABLE error
@@ -105,20 +107,21 @@ PKS_MUST_CHECK pks_status pks_snapshot_extensions(
 
 enum { PKS_HOLDS_MAX = 32 };
 
-/// A generation older than a snapshot's that some reader holds, so that its files are not collected.
+/// A generation older than a snapshot's that a reader retains, so that its files are not collected.
 typedef struct pks_hold {
   uint64_t generation;
-  uint64_t kept_bytes;  ///< sizes of the files that it needs and the snapshot's does not, be they other holds' as well
+  /// sizes of the files that it needs and the snapshot's generation does not, even if other retained generations need them
+  uint64_t kept_bytes;
 } pks_hold;
 
 typedef struct pks_holds {
-  pks_hold holds[PKS_HOLDS_MAX];  ///< in no order
+  pks_hold holds[PKS_HOLDS_MAX];  ///< in no particular order
   uint32_t count;
-  bool has_more;        ///< there may be more than these; then nothing at all is collected
-  uint64_t kept_bytes;  ///< of all these together, each file once
+  bool has_more;        ///< more generations may be retained; nothing is collected then
+  uint64_t kept_bytes;  ///< for all listed generations together, each file once
 } pks_holds;
 
-/// Says which older generations readers hold, other snapshots of this process included.
+/// Returns the older generations that readers retain, including other snapshots of this process.
 PKS_MUST_CHECK pks_status
 pks_snapshot_holds(pks_holds *out, const pks_snapshot *snapshot, pks_error *PKS_NULLABLE error);
 
@@ -126,7 +129,7 @@ typedef enum pks_change {
   PKS_ADDED,
   PKS_REMOVED,
   PKS_CHANGED,
-  PKS_MOVED,  ///< same content at another path; `old_path` is where it was
+  PKS_MOVED,  ///< same content at another path; `old_path` is the previous path
 } pks_change;
 
 typedef struct pks_difference {
@@ -137,20 +140,20 @@ typedef struct pks_difference {
   const char *PKS_NULLABLE old_path;  ///< NULL unless PKS_MOVED
   size_t old_path_length;
   uint64_t old_size, new_size;
-  /// Raw bytes of its chunks that neither the older version has, nor a difference that was told of before: over all
-  /// differences, the sum is that of the totals
+  /// Raw bytes of its chunks that are in neither the older version nor a difference reported before: the sum over all differences
+  /// equals `new_bytes` of the totals
   uint64_t new_bytes;
 } pks_difference;
 
 typedef struct pks_diff_totals {
   uint64_t added, removed, changed, moved, unchanged;  ///< entries
   uint64_t chunk_count;                                ///< distinct chunks of the newer version
-  uint64_t new_chunk_count;                            ///< of them, not in the older one
-  uint64_t new_bytes;                                  ///< raw bytes of those
+  uint64_t new_chunk_count;                            ///< of these, not in the older version
+  uint64_t new_bytes;                                  ///< raw bytes of the new chunks
 } pks_diff_totals;
 
-/// Compares two kept versions, perhaps of different packs or of different stores, removed packs included. `visit` is
-/// called once per difference, in order of paths but with moves last; false cancels. `visit` and `totals` may be NULL.
+/// Compares two kept versions, also of different packs or stores, and of removed packs. Calls `visit` once per difference, in order
+/// of paths, but with moves last; false cancels. `visit` and `totals` may be NULL.
 PKS_MUST_CHECK pks_status pks_snapshot_diff(
   const pks_snapshot *old_snapshot, uint32_t old_pack, uint64_t old_version, const pks_snapshot *new_snapshot,
   uint32_t new_pack, uint64_t new_version,
@@ -158,27 +161,27 @@ PKS_MUST_CHECK pks_status pks_snapshot_diff(
   pks_diff_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
 
-/// Counts what differs between two versions of a pack as they would be after the commit. Errors: INVALID_ARGUMENT,
-/// NOT_FOUND (no such pack or version), PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+/// Counts the differences between two versions of a pack as they will be after the commit. Errors: INVALID_ARGUMENT, NOT_FOUND (no
+/// such pack or version), PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_txn_diff(
   pks_diff_totals *totals, const pks_txn *txn, const char *pack, uint64_t old_version, uint64_t new_version,
   pks_error *PKS_NULLABLE error
 );
 
-/// Something that is wrong with a store, and what it damages. All text is on loan until the callback returns.
+/// A fault in a store, and the asset it damages. All text is borrowed until the callback returns.
 typedef struct pks_fault {
-  /// counts the faults of a walk from 1 on: one fault that hurts several assets is told once for each, with this number
+  /// number of the fault, from 1; a fault that damages several assets is reported once for each, with the same number
   uint64_t number;
-  pks_status status;      ///< CORRUPT; PURGED: a file is gone; IO_ERROR: it cannot be read; NEWER_FORMAT
-  bool is_cached_damage;  ///< PURGED, and the cache folder has the bytes: their checksum is wrong
+  pks_status status;      ///< CORRUPT; PURGED: a file is missing; IO_ERROR: it cannot be read; NEWER_FORMAT
+  bool is_cached_damage;  ///< PURGED, and the bytes exist in the cache folder, but with a wrong checksum
   int32_t system_error;   ///< errno of the failed system call, or 0
-  const char *text;       ///< what is wrong, in English, static
-  const char *file;       ///< the store's file, as `segments/...`, or the id of a page that is nowhere; may be empty
+  const char *text;       ///< the fault, in English, static
+  const char *file;       ///< the store's file, such as `segments/...`, or the id of a missing page; may be empty
   uint64_t offset;        ///< byte offset within `file`, or PKS_NO_OFFSET
-  uint64_t length;        ///< bytes from `offset` on, at least one of them bad; 0: unknown
-  const char *PKS_NULLABLE pack;  ///< the pack that is hurt; NULL: none, or not known
+  uint64_t length;        ///< number of bytes from `offset`, at least one of which is bad; 0: unknown
+  const char *PKS_NULLABLE pack;  ///< the damaged pack; NULL: none or unknown
   uint64_t version;               ///< its version; 0 without `pack`
-  /// Path of the asset that is hurt, NOT NUL-terminated; NULL: none, or all of the version
+  /// Path of the damaged asset, NOT NUL-terminated; NULL: none, or the whole version
   const char *PKS_NULLABLE asset;
   size_t asset_length;  ///< bytes of `asset`
 } pks_fault;
@@ -189,17 +192,19 @@ typedef struct pks_verify_totals {
   uint64_t chunks_checked;      ///< by SHA-256; only with `deep`
   uint64_t bytes_checked;       ///< stored bytes read
   uint64_t fault_count;         ///< faults, each counted once
-  uint64_t asset_count;         ///< assets of kept versions that faults name, each counted once for each such version
-  uint64_t damaged_copy_count;  ///< of the faults, those that are damaged copies of a control slot
-  bool may_hide_commit;         ///< as `pks_store_check_control` says
+  uint64_t asset_count;         ///< damaged assets of kept versions, each counted once per version
+  uint64_t damaged_copy_count;  ///< faults that are damaged copies of a control slot
+  bool may_hide_commit;         ///< as reported by `pks_store_check_control`
 } pks_verify_totals;
 
-/// Checks every file of the snapshot's generation: structure and checksums; with `deep` (which needs `sha256`) also
-/// decodes every frame, hashes every chunk, and compares all kept versions' catalogs with what the index or their layouts
-/// lead to. `fault` is called for each fault, and again for each further asset that it hurts, in no particular order.
-/// False from `progress` cancels. Both are called on the caller's thread. What a fault damages is found by a second walk,
-/// which a sound store does not cost. `fault`, `progress` and `totals` may be NULL. Returns OK when the walk itself could
-/// be done, however many faults it found.
+/// Checks every file of the snapshot's generation: structure and checksums. With `deep` (which requires `sha256`), it also decodes
+/// every frame, hashes every chunk, and compares the catalogs of all kept versions with the data that the index or their layouts
+/// refer to.
+///
+/// Calls `fault` for each fault, and again for each further asset that it damages, in no particular order. False from `progress`
+/// cancels. Both are called on the caller's thread. A second walk finds the damaged assets; a store without faults does not need
+/// it. `fault`, `progress` and `totals` may be NULL. Returns OK if the check itself could be completed, regardless of the number of
+/// faults.
 PKS_MUST_CHECK pks_status pks_snapshot_verify(
   const pks_snapshot *snapshot, bool deep,
   void (*PKS_NULLABLE fault)(void *PKS_NULLABLE context, const pks_fault *fault),
@@ -207,159 +212,159 @@ PKS_MUST_CHECK pks_status pks_snapshot_verify(
   void *PKS_NULLABLE context, pks_verify_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
 
-// MARK: - Data that may vanish
+// MARK: - Data that may be missing
 
-/// How much of a version, or of an asset, can be read now.
+/// The part of a version or an asset that can be read now.
 typedef struct pks_availability {
   uint64_t total_bytes;          ///< sum of the files' sizes
-  uint64_t missing_bytes;        ///< of them, what cannot be read: 0 for what is present, all of it for what is purged
+  uint64_t missing_bytes;        ///< part of it that cannot be read: 0 if all data exists, everything if all is purged
   uint64_t asset_count;          ///< files
-  uint64_t missing_asset_count;  ///< of them, those that lack bytes
-  /// pages of the catalog or of the layout are lost: the version cannot be compared, copied or kept; its assets may be readable
+  uint64_t missing_asset_count;  ///< of these, files with missing bytes
+  /// pages of the catalog or layout are missing: the version cannot be compared, copied or kept, but its assets may be readable
   bool lacks_pages;
 } pks_availability;
 
-/// Returns how much of a kept version is available: by the existence and the lengths of its files among the store's own and in the
-/// cache folder, and by the cached frames that were found damaged in this process. No frame is read: `pks_snapshot_check_cached`
-/// does that. A site's copy without frames lacks nothing. `pack` and `version` count as in `pks_snapshot_version` (asserted). Time
-/// is linear in the segments that the store's index lists, with one to three system calls for each segment of the version; and in
-/// the assets of the version if anything is missing. Errors: CORRUPT, IO_ERROR (a file cannot be examined), OUT_OF_MEMORY.
+/// Returns how much of a kept version is available. Checks the existence and length of its files in the store and in the cache
+/// folder, and the cached frames that this process has found to be damaged. Reads no frame; `pks_snapshot_check_cached` does. A
+/// site's copy without frames counts as complete.
+///
+/// `pack` and `version` are numbered as for `pks_snapshot_version` (asserted). Time is linear in the segments that the store's
+/// index lists, with one to three system calls for each segment of the version; if anything is missing, also in the assets of the
+/// version. Errors: CORRUPT, IO_ERROR (a file cannot be examined), OUT_OF_MEMORY.
 PKS_MUST_CHECK pks_status pks_snapshot_availability(
   pks_availability *out, const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *PKS_NULLABLE error
 );
 
-/// Reads what of a kept version lies in the cache folder and compares it with its checksums. What is bad counts as missing from
-/// then on, for `pks_snapshot_availability`, adds and deliveries of this process, so that these bring it back. `pack` and
-/// `version` count as there. Time is linear in the bytes that are read.
+/// Reads a kept version's data in the cache folder and verifies its checksums. Damaged data then counts as missing in this process,
+/// so that `pks_snapshot_availability` reports it, and adds and deliveries restore it. `pack` and `version` are numbered as for
+/// `pks_snapshot_version`. Time is linear in the bytes read.
 PKS_MUST_CHECK pks_status
 pks_snapshot_check_cached(const pks_snapshot *snapshot, uint32_t pack, uint32_t version, pks_error *PKS_NULLABLE error);
 
-/// What `pks_snapshot_availability` says of a version, of one asset.
+/// Returns for one asset what `pks_snapshot_availability` returns for a version.
 PKS_MUST_CHECK pks_status
 pks_asset_availability(pks_availability *out, const pks_asset *asset, pks_error *PKS_NULLABLE error);
 
 typedef struct pks_purge_result {
-  uint64_t freed_bytes;     ///< of the files that were unlinked
-  uint64_t deferred_bytes;  ///< of files that could have gone, and that a reader has open
-  uint64_t file_count;      ///< that were unlinked
-  /// whether `bytes` were freed, or will be once those readers are done
+  uint64_t freed_bytes;     ///< sizes of the unlinked files
+  uint64_t deferred_bytes;  ///< sizes of files that would have been unlinked, but a reader has them open
+  uint64_t file_count;      ///< number of unlinked files
+  /// whether `bytes` were freed, or will be when those readers finish
   bool is_enough;
 } pks_purge_result;
 
-/// Frees at least `bytes` in the cache folder, if that much may go: unlinks whole files, the least valuable first:
-/// decoded copies of assets, files that no version needs, then data of purgeable packs by their priority, lowest first,
-/// and by their last use, longest ago first; of a pack, older versions first. Never anything among the store's files,
-/// of versions that are pinned, or that a live reader has open, in any process. It takes no lock, commits nothing and
-/// rewrites nothing. Packs that lost data get a mark, by which a plain fetch leaves them as they are:
-/// `pks_store_purge_mark`. Last use is known to the hour. Errors: READ_ONLY, IS_SITE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// Frees at least `bytes` in the cache folder, if possible. Unlinks whole files, the least valuable first: decoded copies of
+/// assets, then files that no version needs, then data of purgeable packs. Packs with lower priority come first, then packs used
+/// longest ago; of one pack, older versions first. The time of last use has a resolution of an hour.
+///
+/// Never deletes the store's own files, data of pinned versions, or files that a reader in any process has open. Takes no lock and
+/// commits nothing. Packs that lost data are marked, so that a plain fetch does not restore them: see `pks_store_purge_mark`.
+/// Errors: READ_ONLY, IS_SITE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status
 pks_store_purge(pks_purge_result *out, pks_store *store, uint64_t bytes, pks_error *PKS_NULLABLE error);
 
-/// Whether a purge took data of the pack, rather than another hand.
+/// Whether `pks_store_purge` deleted data of the pack, as opposed to another program.
 bool pks_store_purge_mark(pks_store *store, const char *pack);
-/// Takes the mark away: the pack is to be whole again.
+/// Removes the mark, so that the pack's missing data may be fetched again.
 void pks_store_clear_purge_mark(pks_store *store, const char *pack);
 
 // MARK: - Repair
 
-/// What became of something that a repair found damaged, or in a damaged file. All text is on loan until the callback returns.
+/// The outcome for one thing that was damaged, or that was in a damaged file. All text is borrowed until the callback returns.
 typedef struct pks_repair_note {
-  bool lost;   ///< or else its bytes were found, and stored again
-  bool moved;  ///< it was not damaged itself: its bytes lay whole in a file that is
+  bool lost;   ///< whether it is lost; otherwise its bytes were found and stored again
+  bool moved;  ///< it was undamaged, but in a damaged file
   const char *pack;
-  uint64_t version;                ///< as it was numbered; 0: all of the pack
-  const char *PKS_NULLABLE asset;  ///< path, NOT NUL-terminated; NULL: all of the version
+  uint64_t version;                ///< its number before the repair; 0: the whole pack
+  const char *PKS_NULLABLE asset;  ///< path, NOT NUL-terminated; NULL: the whole version
   size_t asset_length;             ///< bytes of `asset`
-  /// without `asset`: assets of the version that are lost, whose paths are not known; 0: the version itself is
+  /// without `asset`: number of lost assets of the version whose paths are unknown; 0: the version itself is lost
   uint64_t unnamed_count;
-  bool attributes;                  ///< not the version, but its attributes: it goes on without
-  const char *PKS_NULLABLE origin;  ///< not lost: where the bytes were, in English, or the path of a donor; NULL: lost
+  bool attributes;  ///< the note concerns only the version's attributes: the version continues without them
+  const char
+    *PKS_NULLABLE origin;  ///< not lost: the source of the bytes, in English, or the path of a donor; NULL: lost
 } pks_repair_note;
 
 typedef enum pks_repair_phase {
-  PKS_REPAIR_CHECK,    ///< looking for faults, as `pks_snapshot_verify` does when deep
-  PKS_REPAIR_SURVEY,   ///< looking for what is whole
-  PKS_REPAIR_RESTORE,  ///< putting versions together again
+  PKS_REPAIR_CHECK,    ///< finding faults, as a deep `pks_snapshot_verify` does
+  PKS_REPAIR_SURVEY,   ///< finding undamaged data
+  PKS_REPAIR_RESTORE,  ///< restoring versions
 } pks_repair_phase;
 
-/// A version that a site's store has, as the site's signed files say.
+/// A version in a site's store, as the site's signed files describe it.
 typedef struct pks_restored_version {
-  const char *PKS_NULLABLE pack;  ///< must be given
-  int32_t priority;               ///< the pack's
+  const char *PKS_NULLABLE pack;  ///< required
+  int32_t priority;               ///< the pack's priority
   uint64_t number;
   uint8_t catalog[32];
   uint8_t layout[32];
-  uint8_t attributes[32];  ///< zeros: none
+  uint8_t attributes[32];  ///< zeros: no attributes
   int64_t committed_at_ns;
   uint64_t file_count, link_count, folder_count, logical_bytes;
 } pks_restored_version;
 
-/// How to repair. Zero-initialise; all of it may stay so.
+/// How to repair. Zero-initialise; all fields are optional.
 typedef struct pks_repair_request {
-  /// What the store is to have, where the folder has no control file and no index, but metadata segments and, in `tables/`, the
-  /// tables of data segments that lie elsewhere: nothing else is looked for, and none of their frames is read. Those of a pack come
-  /// one after another, the current one first. NULL: what the store itself says
+  /// The versions that the store is to contain, for a folder without control file and index, but with metadata segments and, in
+  /// `tables/`, the tables of data segments that are stored elsewhere. Only these versions are restored, and none of their frames
+  /// is read. The versions of one pack are adjacent, the current one first. NULL: repair from the store's own records
   const pks_restored_version *PKS_NULLABLE versions;
   uint32_t version_count;
-  const uint8_t *PKS_NULLABLE store_id;                ///< with `versions`: 16 bytes, the id of the store
-  const char *PKS_NONNULL const *PKS_NULLABLE donors;  ///< paths of other stores that may have the same content
+  const uint8_t *PKS_NULLABLE store_id;                ///< with `versions`: the id of the store, 16 bytes
+  const char *PKS_NONNULL const *PKS_NULLABLE donors;  ///< paths of other stores that may contain the same data
   uint32_t donor_count;
-  /// Find out what would be done, and leave what the store shows as it is. Folders of the store and LOCK are made where
-  /// they are missing, and what others left in tmp/ may be swept.
+  /// Report what would be done, without changing what the store shows. Missing folders of the store and LOCK are created, and
+  /// leftovers in tmp/ may be deleted.
   bool dry_run;
-  bool no_wait;  ///< PKS_BUSY, rather than waiting, when another writer holds the lock
-  /// Part of a publication, as in `pks_txn_options`; the repaired store is marked as a site's. Without it the repair of a
-  /// store that is marked is PKS_IS_SITE, unless nothing has to be done or it is a dry run.
+  bool no_wait;  ///< PKS_BUSY, rather than waiting, if another writer holds the lock
+  /// Part of a publication, as in `pks_txn_options`; marks the repaired store as a site's. Without it, repairing a marked store is
+  /// PKS_IS_SITE, unless there is nothing to do or it is a dry run.
   bool publication;
   void *PKS_NULLABLE context;  ///< for the callbacks, which are called on the caller's thread and may be NULL
-  /// As `pks_snapshot_verify` calls it
+  /// As for `pks_snapshot_verify`
   void (*PKS_NULLABLE fault)(void *PKS_NULLABLE context, const pks_fault *fault);
   void (*PKS_NULLABLE note)(void *PKS_NULLABLE context, const pks_repair_note *note);
-  /// Bytes of the phase; false cancels, and leaves the store as it was.
+  /// Bytes of the current phase; false cancels and leaves the store unchanged.
   bool (*PKS_NULLABLE progress
   )(void *PKS_NULLABLE context, pks_repair_phase phase, uint64_t bytes_done, uint64_t bytes_total);
 } pks_repair_request;
 
 typedef struct pks_repair_totals {
-  bool was_whole;  ///< there was nothing to do, and nothing was written
-  /// copies of control slots that were damaged and are written again, or would be. Where nothing else was damaged, that
-  /// is all there was to do, and no new generation is made
+  bool was_whole;  ///< the store was undamaged, and nothing was written
+  /// damaged copies of control slots that were rewritten, or would be. If nothing else was damaged, no new generation is created
   uint64_t mended_copy_count;
-  bool has_lost;  ///< assets, versions or packs
-  bool
-    is_rebuilt;  ///< no generation could be read: priorities, dates, pins, and which versions are current, were guessed
-  uint64_t generation;   ///< the new one; 0 when none was made
-  uint64_t fault_count;  ///< that were found at first; 0 when the store could not even be opened
+  bool has_lost;         ///< whether assets, versions or packs were lost
+  bool is_rebuilt;       ///< no generation was readable: priorities, dates, pins and current versions are guesses
+  uint64_t generation;   ///< the new generation; 0 if none was created
+  uint64_t fault_count;  ///< faults found before the repair; 0 if the store could not be opened
   uint64_t segment_count, damaged_segment_count;
   uint64_t pack_count, version_count;  ///< kept
-  uint64_t healed_asset_count;         ///< of all versions, those that were damaged and are whole again
-  uint64_t lost_asset_count;           ///< of current versions
-  uint64_t lost_version_count;         ///< older ones, dropped because something of them is nowhere
+  uint64_t healed_asset_count;         ///< in all versions, damaged assets that were restored
+  uint64_t lost_asset_count;           ///< in current versions
+  uint64_t lost_version_count;         ///< older versions, dropped because part of their data was not found
   uint64_t lost_pack_count;
   uint64_t stored_bytes;  ///< written to new segments
 } pks_repair_totals;
 
-/// Makes a damaged store whole again, as far as its bytes are anywhere: in segments that are whole, in intact parts of
-/// others, by way of the old index, or in the stores that are named as donors. Everything that goes on to be used was
-/// checked by SHA-256.
+/// Repairs a damaged store from every place where its bytes still exist: undamaged segments, intact parts of damaged ones, the old
+/// index, and the donor stores. Data is reused only after a check by SHA-256.
 ///
-/// Where only copies of control slots are damaged, they are written again. A commit that they hid is brought back as
-/// far as its files are there.
+/// If only copies of control slots are damaged, they are rewritten, and a commit that the damage hid is restored if its files
+/// exist.
 ///
-/// The store is read in full; what can be salvaged becomes a new generation, which a single durable commit makes
-/// current, and nothing of the old one is touched, so that a crash leaves the store as it was or repaired. Files that
-/// are not needed any more go with later commits. Readers go on with what they have; other writers wait. When the control
-/// file had to be made afresh, processes that have the store open must open it again: they see nothing newer, and their
-/// commits fail with CONFLICT.
+/// The store is read in full. The recovered data becomes a new generation in one durable commit, and nothing of the old generation
+/// is changed: a crash leaves the store either unrepaired or repaired. Later commits delete files that are no longer needed.
+/// Readers keep their snapshots; other writers wait. If the control file had to be created again, processes that have the store
+/// open must reopen it: until then they see no new generation, and their commits fail with CONFLICT.
 ///
-/// A current version with losses becomes a new version, with a number above all others of its pack, of the assets that
-/// are left. Older versions with losses are dropped. The index of a store may be gone as a whole: then the versions are
-/// taken from what segments say of themselves, the two of the highest numbers of each pack.
+/// A current version with losses becomes a new version of the remaining assets, with a number above all others of its pack. Older
+/// versions with losses are dropped. If the whole index is missing, versions are restored from records in the segments: for each
+/// pack, the two with the highest numbers.
 ///
-/// `options` are as for `pks_store_open`; `sha256` is needed, `create` and `read_only` mean nothing. `request` may be
-/// NULL, which is as if all were 0. Returns OK when the store is usable afterwards, be something lost or not: `totals`
-/// (may be NULL) says. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY,
-/// CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be opened): the store is as it was.
+/// `options` are as for `pks_store_open`; `sha256` is required, `create` and `read_only` are ignored. `request` may be NULL, which
+/// is equivalent to zeros. Returns OK if the store is usable afterwards, even if something was lost; `totals` (may be NULL) reports
+/// losses. Errors: INVALID_ARGUMENT, NOT_A_STORE (also a donor), NEWER_FORMAT, READ_ONLY, IS_SITE, BUSY, CANCELLED, NO_SPACE,
+/// IO_ERROR, OUT_OF_MEMORY, CORRUPT (a donor cannot be opened); the store is then unchanged.
 PKS_MUST_CHECK pks_status pks_store_repair(
   const char *path, const pks_options *options, const pks_repair_request *PKS_NULLABLE request,
   pks_repair_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
