@@ -1,5 +1,5 @@
-// `import PackStore` brings along the types that its API speaks of: `FilePath`, `FileDescriptor` and `Errno` of swift-system, and
-// `Data`, `Date` and `URL`. String literals are paths, and `FilePath(text)` is one of any text.
+// `import PackStore` also exports the types in its API: `FilePath`, `FileDescriptor` and `Errno` of swift-system, and `Data`,
+// `Date` and `URL`. String literals are paths; `FilePath(text)` converts any other text.
 
 @_exported public import SystemPackage
 

@@ -1,18 +1,17 @@
-/// A version of an app, such as `2.0.1`: numbers from the greatest to the least.
+/// A version of an app, such as `2.0.1`: numbers from the most to the least significant.
 ///
-/// 1 to 8 parts with dots between them, each of 1 to 9 digits. Parts that are not there count as 0: `2` and `2.0` are
-/// equal.
+/// 1 to 8 parts separated by dots, each of 1 to 9 digits. Missing parts count as 0: `2` and `2.0` are equal.
 public struct AppVersion: Hashable, Sendable {
-  /// As they were written, without leading zeros.
+  /// The parts as written, without leading zeros.
   public let parts: [UInt32]
 
   public static let partCountLimit = 8
   static let digitCountLimit = 9
 
-  /// The most bytes of its text.
+  /// The maximum length of the text in bytes.
   package static let byteCountLimit = partCountLimit * (digitCountLimit + 1) - 1
 
-  /// - Throws: `invalidArgument` for what is no version.
+  /// - Throws: `invalidArgument` for an invalid version.
   public init(_ text: some StringProtocol) throws {
     guard let parts = Self.parts(of: text) else {
       var error = PackStoreError(.invalidArgument, "invalid version of an app", about: .value("\(text.prefix(100))"))
@@ -24,11 +23,11 @@ public struct AppVersion: Hashable, Sendable {
 
   private init(parts: [UInt32]) { self.parts = parts }
 
-  /// The first of all versions.
+  /// The lowest version.
   static let zero = Self(parts: [0])
 
   private static func parts(of text: some StringProtocol) -> [UInt32]? {
-    // More bytes cannot be a version, and a message should not repeat them.
+    // A longer text cannot be a version, and a message should not repeat it.
     guard text.utf8.count <= partCountLimit * (digitCountLimit + 1) else { return nil }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { part -> UInt32? in
       let isNumber = part.utf8.count <= digitCountLimit && part.utf8.allSatisfy { 0x30...0x39 ~= $0 }
@@ -37,7 +36,7 @@ public struct AppVersion: Hashable, Sendable {
     return parts.count <= partCountLimit && !parts.contains(nil) ? parts.compactMap(\.self) : nil
   }
 
-  /// What counts: the parts without zeros at the end.
+  /// The parts that are compared: without zeros at the end.
   private var significant: ArraySlice<UInt32> { parts[...((parts.lastIndex { $0 != 0 }) ?? 0)] }
 
   public static func == (left: Self, right: Self) -> Bool { left.significant == right.significant }
@@ -61,17 +60,17 @@ extension AppVersion: Codable {
   public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
 }
 
-/// The versions of an app that something is for: from one on, below another, or both.
+/// A range of app versions: from one on, below another, or both.
 ///
-/// Written `2.0..<3`, `2.0...` or `..<3`, as ranges are in Swift.
+/// Written `2.0..<3`, `2.0...` or `..<3`, as in Swift.
 public struct AppVersionRange: Hashable, Sendable {
-  /// The first version that is in, or nil.
+  /// The first version in the range; `nil` for no lower bound.
   public let lowerBound: AppVersion?
 
-  /// The first version that is out again, or nil.
+  /// The first version above the range; `nil` for no upper bound.
   public let upperBound: AppVersion?
 
-  /// - Throws: `invalidArgument` for a range that holds no version.
+  /// - Throws: `invalidArgument` for an empty range.
   public init(_ range: Range<AppVersion>) throws {
     guard !range.isEmpty else {
       throw PackStoreError(.invalidArgument, "empty range of app versions", about: .value("\(range)"))
@@ -81,7 +80,7 @@ public struct AppVersionRange: Hashable, Sendable {
 
   public init(_ range: PartialRangeFrom<AppVersion>) { (lowerBound, upperBound) = (range.lowerBound, nil) }
 
-  /// - Throws: `invalidArgument` for a range that holds no version.
+  /// - Throws: `invalidArgument` for an empty range.
   public init(_ range: PartialRangeUpTo<AppVersion>) throws {
     guard try range.upperBound > AppVersion("0") else {
       throw PackStoreError(.invalidArgument, "empty range of app versions", about: .value("..<\(range.upperBound)"))
@@ -89,7 +88,7 @@ public struct AppVersionRange: Hashable, Sendable {
     (lowerBound, upperBound) = (nil, range.upperBound)
   }
 
-  /// - Throws: `invalidArgument` for what is no range of versions, or for one that holds no version.
+  /// - Throws: `invalidArgument` for an invalid or empty range.
   public init(_ text: some StringProtocol) throws {
     let text = String(text)
     if text.hasPrefix("..<") {
@@ -111,7 +110,7 @@ public struct AppVersionRange: Hashable, Sendable {
       remedy: "write '2.0..<3', '2.0...' or '..<3', the lower version first")
   }
 
-  /// Whether two ranges have a version in common; `nil` is the range of all versions.
+  /// Whether two ranges have a version in common; `nil` means all versions.
   package static func overlap(_ first: AppVersionRange?, _ second: AppVersionRange?) -> Bool {
     func isBelow(_ upper: AppVersion?, _ lower: AppVersion?) -> Bool {
       guard let upper, let lower else { return false }
@@ -120,9 +119,9 @@ public struct AppVersionRange: Hashable, Sendable {
     return !isBelow(first?.upperBound, second?.lowerBound) && !isBelow(second?.upperBound, first?.lowerBound)
   }
 
-  /// The range with these bounds; nil without any.
+  /// Creates the range with these bounds; `nil` without bounds.
   ///
-  /// - Throws: `invalidArgument` for a range that holds no version.
+  /// - Throws: `invalidArgument` for an empty range.
   package init?(from lower: AppVersion?, upTo upper: AppVersion?) throws {
     switch (lower, upper) {
     case (nil, nil): return nil
@@ -134,7 +133,7 @@ public struct AppVersionRange: Hashable, Sendable {
     }
   }
 
-  /// Whether every version of the other is in this one.
+  /// Whether this range contains every version of the other range.
   package func contains(_ other: AppVersionRange) -> Bool {
     let beginsBefore = lowerBound.map { own in other.lowerBound.map { own <= $0 } ?? (own <= .zero) } ?? true
     let endsAfter = upperBound.map { own in other.upperBound.map { $0 <= own } ?? false } ?? true

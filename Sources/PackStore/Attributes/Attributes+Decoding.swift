@@ -1,7 +1,7 @@
 extension Attributes {
-  /// Reads attributes from bytes of a file or a network.
+  /// Reads attributes from the bytes of a file or a network.
   ///
-  /// - Throws: `corrupt`, with the place, for whatever is not the one canonical form of what it says.
+  /// - Throws: `corrupt`, with the position, for any text that is not canonical.
   public init(canonical bytes: some Collection<UInt8>) throws {
     guard bytes.count <= Self.byteCountLimit else { throw corrupt("attributes are too long", at: Self.byteCountLimit) }
     let bytes = Array(bytes)
@@ -13,14 +13,12 @@ extension Attributes {
     throw corrupt("attributes are not in canonical form", at: same)
   }
 
-  /// Reads attributes as people write them: JSON in any order, with white space and `//` comments. The default may be
-  /// written down, too.
+  /// Reads attributes in the form that people write: JSON in any order, with white space, `//` comments and explicit defaults.
   ///
   /// - Parameters:
   ///   - bytes: the text, in UTF-8.
-  ///   - file: what errors name.
-  /// - Throws: `invalidArgument`, with line and column, for what attributes cannot say, members that have no meaning among
-  ///   it.
+  ///   - file: the name of the file, for errors.
+  /// - Throws: `invalidArgument`, with line and column, for invalid attributes and unknown members.
   public init(json bytes: some Collection<UInt8>, file: String = "attributes") throws {
     do {
       let document = JSONReader.read(Array(bytes), options: .init(allowsComments: true))
@@ -41,7 +39,7 @@ extension Attributes {
     }
   }
 
-  /// Those that some members of objects of a JSON text say. Nil where they say what attributes cannot.
+  /// Creates attributes from members of objects of a JSON text; `nil` if the members are not valid attributes.
   package init?(members: [JSONMember], of document: JSONDocument) {
     guard document.faults.isEmpty, let root = document.root else { return nil }
     var decoder = AttributesDecoder(document: document)
@@ -51,7 +49,7 @@ extension Attributes {
     } catch { return nil }
   }
 
-  /// - Throws: `TextFault`; `invalidArgument` for what is right by itself, and too long.
+  /// - Throws: `TextFault`; `invalidArgument` for valid attributes that are too long.
   private static func decode(_ document: JSONDocument) throws -> Attributes {
     if let fault = document.faults.first { throw fault }
     guard let root = document.root, let members = root.object else {
@@ -63,8 +61,7 @@ extension Attributes {
   }
 }
 
-/// Gathers the members of attributes. What is written otherwise than in canonical form shows when all of them are
-/// written again.
+/// Collects the members of attributes. Encoding them again detects a text that is not canonical.
 private struct AttributesDecoder {
   static let names = [
     "appVersions", "downloadPolicy", "label", "language", "map", "note", "placement", "platforms", "priority",
@@ -154,7 +151,7 @@ private struct AttributesDecoder {
     return result
   }
 
-  /// What is no good argument is no good value of a text.
+  /// Reports an invalid argument as an invalid value of the text.
   private func checked<Value>(_ value: JSONValue, _ body: () throws -> Value) throws -> Value {
     do {
       return try body()

@@ -1,59 +1,59 @@
-/// What a client must know of a pack version besides its content.
+/// The metadata of a pack version other than its content.
 ///
-/// They belong to a version of a pack, but not to the identity of its content: other attributes are another version with
-/// an equal catalog. Their bytes are a canonical JSON text, described in section 24 of the format, and the SHA-256 of
-/// these is their identity.
+/// Attributes belong to a version, but not to the identity of its content: other attributes make another version with an equal
+/// catalog. They are encoded as canonical JSON, described in section 24 of the format, and identified by the SHA-256 of these
+/// bytes.
 public struct Attributes: Sendable {
-  /// When clients fetch the pack by themselves.
+  /// When clients fetch the pack automatically.
   public let downloadPolicy: DownloadPolicy
 
   /// The platforms that the version is for; empty: all.
   public let platforms: Set<Platform>
 
-  /// The publisher's name for the version; nil: it has none but its number. What keeps attributes for the next version leaves it
-  /// out, and a pack's versions do not have it twice.
+  /// The publisher's name for the version; `nil`: none. Attributes kept for the next version omit the label. Labels are unique
+  /// within a pack.
   public let label: VersionLabel?
 
-  /// What the publisher lets everybody know of the version; nil: nothing. It is of one version, as the label is.
+  /// The publisher's public note about the version; `nil`: none. Like the label, it applies to one version only.
   public let note: VersionNote?
 
-  /// The language of what is in the pack, where it has one.
+  /// The language of the pack's content, if any.
   public let language: LanguageTag?
 
-  /// What the app gets to see.
+  /// Data for the app.
   public let userInfo: UserInfo?
 
   public let placement: Placement
 
-  /// Which pack wins where several have the same path: the highest. The word of a site's root wins over this one.
+  /// The precedence among packs with the same path: the highest wins. A priority in a site's root overrides this one.
   public let priority: Int32
 
-  /// Patterns for files to store raw and in one piece, as of ``Store/InstallOptions/mappedPaths``; in bytewise order.
+  /// Patterns for files to store raw and in one piece, as in ``Store/InstallOptions/mappedPaths``; in bytewise order.
   public let mappedPaths: [String]
 
-  /// The versions of the app that the version is for; nil: all. The word of a site's root wins over this one.
+  /// The app versions that the version is for; `nil`: all. A range in a site's root overrides this one.
   public let appVersions: AppVersionRange?
 
-  /// What a later version of PackStore said, which means nothing to this one.
+  /// Members written by a later version of PackStore, which this version ignores.
   public let unknownMembers: [UnknownMember]
 
-  /// The JSON text in its canonical form, of at most 65,536 bytes; `{}` when everything is the default.
+  /// The canonical JSON text, of at most 65,536 bytes; `{}` if everything is the default.
   public let canonicalBytes: [UInt8]
 
   /// The SHA-256 of ``canonicalBytes``.
   package let digest: Digest256
 
-  /// A member of the JSON object that this version of PackStore has no meaning for.
+  /// A member of the JSON object that is unknown to this version of PackStore.
   public struct UnknownMember: Hashable, Codable, Sendable {
     public let name: String
     /// Its value, in canonical form.
     public let json: String
   }
 
-  /// The most bytes that attributes can have.
+  /// The maximum length of attributes in bytes.
   public static let byteCountLimit = 65_536
 
-  /// - Throws: `invalidArgument` for a policy without events, for a pattern that is none, and for more than 65,536 bytes.
+  /// - Throws: `invalidArgument` for a policy without events, for an invalid pattern, and for more than 65,536 bytes.
   public init(
     downloadPolicy: DownloadPolicy = .onDemand, platforms: Set<Platform> = [], language: LanguageTag? = nil,
     userInfo: UserInfo? = nil, placement: Placement = .durable, priority: Int32 = 0, mappedPaths: [String] = [],
@@ -65,9 +65,9 @@ public struct Attributes: Sendable {
       note: note, unknownMembers: [])
   }
 
-  /// These with another label and another note, or none.
+  /// Returns these attributes with another label and note, or none.
   ///
-  /// - Throws: `invalidArgument` when they get too long.
+  /// - Throws: `invalidArgument` if they become too long.
   public func labeled(_ label: VersionLabel?, note: VersionNote? = nil) throws -> Attributes {
     try Attributes(
       downloadPolicy: downloadPolicy, platforms: platforms, language: language, userInfo: userInfo,
@@ -110,7 +110,7 @@ public struct Attributes: Sendable {
     }
   }
 
-  /// What is not the default.
+  /// Returns the members that differ from the default.
   private static func members(
     _ downloadPolicy: DownloadPolicy, _ platforms: Set<Platform>, _ language: LanguageTag?, _ userInfo: UserInfo?,
     _ placement: Placement, _ priority: Int32, _ mappedPaths: [String], _ appVersions: AppVersionRange?,
@@ -139,7 +139,7 @@ public struct Attributes: Sendable {
     return members
   }
 
-  /// Whether everything is the default. Such attributes are not stored: a version without attributes has these.
+  /// Whether everything is the default. Such attributes are not stored: a version without attributes has the defaults.
   public var isEmpty: Bool { canonicalBytes.count == 2 }
 }
 
@@ -154,7 +154,7 @@ extension Attributes: CustomStringConvertible {
 }
 
 extension Attributes: Codable {
-  /// Coded as a text that holds the canonical JSON.
+  /// Decoded from a string with the canonical JSON.
   public init(from decoder: any Decoder) throws { self = try decoder.value { try Attributes(canonical: $0.utf8) } }
   public func encode(to encoder: any Encoder) throws { try encoder.encode(text: description) }
 }

@@ -1,12 +1,12 @@
-/// When a client fetches a pack by itself.
+/// When a client fetches a pack automatically.
 public enum DownloadPolicy: Hashable, Sendable {
-  /// With the app, which is not ready to start before.
+  /// With the app, which does not start before the pack is available.
   case essential(on: Set<InstallationEvent>)
 
-  /// From the time of these events on, in the background.
+  /// After these events, in the background.
   case prefetch(on: Set<InstallationEvent>)
 
-  /// When the app asks for it.
+  /// When the app requests it.
   case onDemand
 
   /// The name in a manifest and in attributes.
@@ -18,7 +18,7 @@ public enum DownloadPolicy: Hashable, Sendable {
     }
   }
 
-  /// None where the policy is on demand.
+  /// The events of the policy; empty for on demand.
   public var events: Set<InstallationEvent> {
     switch self {
     case .essential(let events), .prefetch(let events): events
@@ -29,12 +29,12 @@ public enum DownloadPolicy: Hashable, Sendable {
   package static let names = ["essential", "prefetch", "onDemand"]
 }
 
-/// What happens to an app that makes its client fetch packs.
+/// An event of an app that triggers automatic fetching.
 public struct InstallationEvent: RawRepresentable, Hashable, Comparable, Sendable {
   /// A letter, then at most 31 letters and digits.
   public let rawValue: String
 
-  /// Nil for what is no identifier. One that is not known is kept: a later client may know it.
+  /// `nil` for an invalid identifier. An unknown event is kept, because a later client may support it.
   public init?(rawValue: String) {
     guard isIdentifier(rawValue) else { return nil }
     self.rawValue = rawValue
@@ -42,10 +42,10 @@ public struct InstallationEvent: RawRepresentable, Hashable, Comparable, Sendabl
 
   private init(known name: String) { rawValue = name }
 
-  /// The app is installed, and was not there before.
+  /// The app is installed for the first time.
   public static let firstInstallation = Self(known: "firstInstallation")
 
-  /// The app, which was there, is updated.
+  /// The installed app is updated.
   public static let subsequentUpdate = Self(known: "subsequentUpdate")
 
   package static let all = [firstInstallation, subsequentUpdate]
@@ -53,12 +53,12 @@ public struct InstallationEvent: RawRepresentable, Hashable, Comparable, Sendabl
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A system that devices run.
+/// An operating system of devices.
 public struct Platform: RawRepresentable, Hashable, Comparable, Sendable {
   /// A letter, then at most 31 letters and digits.
   public let rawValue: String
 
-  /// Nil for what is no identifier. One that is not known is kept: a later client may know it.
+  /// `nil` for an invalid identifier. An unknown platform is kept, because a later client may support it.
   public init?(rawValue: String) {
     guard isIdentifier(rawValue) else { return nil }
     self.rawValue = rawValue
@@ -71,10 +71,10 @@ public struct Platform: RawRepresentable, Hashable, Comparable, Sendable {
   public static let tvOS = Self(known: "tvOS")
   public static let visionOS = Self(known: "visionOS")
 
-  /// The one that this program was built for; nil where it is none of these, as on Linux, for no manifest can name another.
+  /// The platform that this program was built for; `nil` for other systems, such as Linux, which a manifest cannot name.
   ///
-  /// A client without a platform takes versions for any: a program on Linux that wants what, say, iOS is offered passes `.iOS`
-  /// as the platform of its pulls.
+  /// A client without a platform accepts versions for any platform. A program on Linux that needs the versions for iOS passes
+  /// `.iOS` as the platform of its pulls.
   public static var current: Self? {
     #if os(iOS)
       iOS
@@ -95,11 +95,11 @@ public struct Platform: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Where a pack's bytes are kept on a device.
+/// Where a device stores a pack's data.
 public enum Placement: String, Hashable, Codable, CaseIterable, Sendable {
-  /// They stay until the pack is removed.
+  /// Kept until the pack is removed.
   case durable
-  /// They may vanish at any moment, and are fetched again.
+  /// May be deleted at any time, and is fetched again.
   case purgeable
 }
 

@@ -1,13 +1,13 @@
 /// A language tag of BCP 47 (RFC 5646), such as `en`, `pt-BR` or `zh-Hant-TW`.
 ///
-/// Well formed, of at most 64 characters, and no grandfathered tag. The case is that which RFC 5646 recommends: tags that
-/// differ by case alone are the same.
+/// Well formed, of at most 64 characters, and not a grandfathered tag. The case is the one that RFC 5646 recommends: tags that
+/// differ only by case are equal.
 public struct LanguageTag: Hashable, Sendable {
   public let text: String
 
   public static let byteCountLimit = 64
 
-  /// - Throws: `invalidArgument` for what is no language tag.
+  /// - Throws: `invalidArgument` for an invalid language tag.
   public init(_ text: some StringProtocol) throws {
     guard text.utf8.count <= Self.byteCountLimit, let subtags = Self.subtags(of: text), Self.isWellFormed(subtags)
     else {
@@ -19,7 +19,8 @@ public struct LanguageTag: Hashable, Sendable {
     self.text = Self.recommendedCase(subtags)
   }
 
-  /// In lower case; nil if one is empty, longer than 8 characters, or not of letters and digits.
+  /// Returns the subtags in lower case; `nil` if one is empty, longer than 8 characters, or contains characters other than letters
+  /// and digits.
   private static func subtags(of text: some StringProtocol) -> [String]? {
     let subtags = text.split(separator: "-", omittingEmptySubsequences: false).map { $0.lowercased() }
     let isGood = subtags.allSatisfy {
@@ -53,7 +54,7 @@ public struct LanguageTag: Hashable, Sendable {
     return rest.isEmpty
   }
 
-  /// Lower case, but `Hant` and `TW`, where they are neither first nor behind a single character.
+  /// Returns lower case, except `Hant` and `TW`, unless they are first or follow a single character.
   private static func recommendedCase(_ subtags: [String]) -> String {
     let plain = subtags.dropFirst().prefix { $0.utf8.count > 1 }
     let cased = plain.map { subtag in

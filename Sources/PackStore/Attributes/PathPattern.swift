@@ -1,17 +1,17 @@
 import CPackStore
 
-/// A pattern for paths, such as `*.bin` or `Levels/**/mesh`: the language of ``Store/InstallOptions/mappedPaths``.
+/// A pattern for paths, such as `*.bin` or `Levels/**/mesh`, in the syntax of ``Store/InstallOptions/mappedPaths``.
 package struct PathPattern: Hashable, Sendable {
   package let text: String
 
-  /// - Throws: `invalidArgument` for what is no pattern.
+  /// - Throws: `invalidArgument` for an invalid pattern.
   package init(_ text: String) throws {
-    // A zero would end the pattern for the core.
+    // A NUL would end the pattern in the core.
     let fault = text.utf8.contains(0) ? "contains a NUL" : pks_glob_fault(text).map { String(cString: $0) }
     if let fault { throw PackStoreError(.invalidArgument, fault, about: .pattern(text)) }
     self.text = text
   }
 
-  /// Whether it means the path.
+  /// Whether the pattern matches the path.
   package func matches(_ path: String) -> Bool { path.withPath { pks_glob_matches(text, $0, $1) } }
 }

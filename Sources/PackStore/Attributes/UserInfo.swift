@@ -1,12 +1,12 @@
-/// JSON that a publisher attaches to a version of a pack for its app, and that the app gets back byte for byte.
+/// JSON that a publisher attaches to a pack version for its app, which receives exactly these bytes.
 public struct UserInfo: Sendable {
-  /// The text as the publisher wrote it, without comments, and without white space around it.
+  /// The text as the publisher wrote it, without comments and surrounding white space.
   package let bytes: [UInt8]
 
   /// The JSON, in UTF-8.
   public var json: Data { Data(bytes) }
 
-  /// - Throws: `invalidArgument` for what is no JSON, or is `null`, which is the same as none.
+  /// - Throws: `invalidArgument` for invalid JSON, and for `null`, which means no user info.
   public init(json: some Collection<UInt8>) throws {
     let document = JSONReader.read(Array(json))
     if let fault = document.faults.first { throw Self.error(fault) }
@@ -16,7 +16,7 @@ public struct UserInfo: Sendable {
 
   public init(json: String) throws { try self.init(json: json.utf8) }
 
-  /// A value of a text that has no faults.
+  /// Creates user info from a value of a valid text.
   package init(_ value: JSONValue, in document: JSONDocument) throws {
     if case .null = value.content {
       var error = PackStoreError(.invalidArgument, "the user info is null")
@@ -35,7 +35,7 @@ public struct UserInfo: Sendable {
 }
 
 extension UserInfo: Hashable {
-  /// Texts that mean the same, but are not the same bytes, are different.
+  /// Texts with the same meaning but different bytes are different.
   public static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
   public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }

@@ -1,16 +1,16 @@
-/// A publisher's name for a version of a pack, such as `1.4.2`, by which commands and people mean it.
+/// A publisher's name for a version of a pack, such as `1.4.2`, which commands accept instead of its number.
 ///
-/// 1 to 64 letters and digits of ASCII, `.`, `_`, `+` and `-`; not all of them digits, which would be the version's number, and neither
-/// `current` nor `previous`.
+/// 1 to 64 ASCII letters and digits, `.`, `_`, `+` and `-`. Labels of digits only are invalid, because they would be version
+/// numbers, and so are `current` and `previous`.
 public struct VersionLabel: Hashable, Sendable {
   public let text: String
 
   public static let byteCountLimit = 64
 
-  /// What stands for a version wherever a label could.
+  /// Words that commands accept as versions.
   private static let reservedWords = ["current", "previous"]
 
-  /// - Throws: `invalidArgument` for what is no label.
+  /// - Throws: `invalidArgument` for an invalid label.
   public init(_ text: some StringProtocol) throws {
     guard let fault = Self.fault(of: text) else {
       self.text = String(text)
@@ -45,7 +45,7 @@ extension VersionLabel: CustomStringConvertible {
 }
 
 extension VersionLabel: Codable {
-  /// Coded as a text.
+  /// Decoded from a string.
   public init(from decoder: any Decoder) throws { self = try decoder.value { try VersionLabel($0) } }
   public func encode(to encoder: any Encoder) throws { try encoder.encode(text: text) }
 }

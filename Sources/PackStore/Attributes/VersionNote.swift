@@ -1,4 +1,4 @@
-/// What a publisher notes down of a version, such as `git 3fa9c`: one line for people.
+/// A publisher's note about a version, such as `git 3fa9c`: one line of text.
 ///
 /// 1 to 1,000 bytes of UTF-8, without control characters and line breaks.
 public struct VersionNote: Hashable, Sendable {
@@ -6,7 +6,7 @@ public struct VersionNote: Hashable, Sendable {
 
   public static let byteCountLimit = 1000
 
-  /// - Throws: `invalidArgument` for what is no note.
+  /// - Throws: `invalidArgument` for an invalid note.
   public init(_ text: some StringProtocol) throws {
     guard let fault = Self.fault(of: text) else {
       self.text = String(text)
@@ -36,7 +36,7 @@ extension VersionNote: CustomStringConvertible {
 }
 
 extension VersionNote: Codable {
-  /// Coded as a text.
+  /// Decoded from a string.
   public init(from decoder: any Decoder) throws { self = try decoder.value { try VersionNote($0) } }
   public func encode(to encoder: any Encoder) throws { try encoder.encode(text: text) }
 }

@@ -1,9 +1,8 @@
 import Dispatch
 
-/// Where calls that block for long run: threads of their own, so that no thread of Swift's concurrency pool waits for a
-/// disk.
+/// Runs calls that may block for long on its own threads, so that no thread of Swift's concurrency pool waits for a disk.
 ///
-/// The caller's task moves here and back, so `Task.isCancelled` and task-local values hold inside as they do outside.
+/// The caller's task moves there and back, so `Task.isCancelled` and task-local values are the same inside and outside.
 package final class BlockingExecutor: TaskExecutor {
   private static let shared = BlockingExecutor()
   private let queue = DispatchQueue(label: "PackStore.blocking", attributes: .concurrent)
@@ -18,7 +17,7 @@ package final class BlockingExecutor: TaskExecutor {
     try await withTaskExecutorPreference(shared) { try body() }
   }
 
-  /// Runs `body`, and what it calls, on threads that may block wherever it does not suspend itself.
+  /// Runs `body` on threads that may block, including every function it calls, except where it suspends.
   package static func runAsync<Result: Sendable>(
     _ body: @Sendable () async throws -> Result
   ) async throws -> Result {

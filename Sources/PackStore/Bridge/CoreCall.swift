@@ -8,7 +8,7 @@ import CPackStore
   import Darwin
 #endif
 
-/// Runs one call of the core and throws what it reports: `CancellationError` where a cancelled task ended it.
+/// Runs one call of the core and throws its error; `CancellationError` if a cancelled task ended the call.
 @inline(__always)
 func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   // Not initialised: the core fills it when it fails, and clearing a kilobyte would be a tenth of a look-up.
@@ -21,7 +21,7 @@ func check(_ call: (UnsafeMutablePointer<pks_error>) -> pks_status) throws {
   if let failure { throw failure }
 }
 
-/// Runs one call of the core that opens something, and returns what it opened.
+/// Runs one call of the core that opens an object, and returns the object.
 @inline(__always)
 func opened(
   _ call: (UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<pks_error>) -> pks_status
@@ -32,7 +32,7 @@ func opened(
   return pointer
 }
 
-/// Says which store is busy, and on whose disk there is no room, where the core names a file of the store's own.
+/// Adds the store's path to `busy` and `noSpace` errors in which the core names a file of the store.
 func naming<Result>(_ store: FilePath, _ body: () throws -> Result) throws -> Result {
   do { return try body() } catch let error as PackStoreError { throw error.naming(store) }
 }
@@ -68,35 +68,34 @@ private func freeByteCountWithoutFiles(_ folder: FilePath) -> Int? {
   return overflows ? .max : Int(clamping: count)
 }
 
-/// Lends `value` to a C callback as its `context`, for the length of `body`.
+/// Passes `value` to a C callback as its `context`, for the duration of `body`.
 func withContext<Value, Result>(_ value: inout Value, _ body: (UnsafeMutableRawPointer) -> Result) -> Result {
   withUnsafeMutablePointer(to: &value) { body(UnsafeMutableRawPointer($0)) }
 }
 
-/// A size for the core, which takes 0 for its default: what does not fit, or asks for nothing, becomes what the core
-/// refuses.
+/// Converts a size for the core, which uses 0 for its default. Zero and sizes that do not fit become a value that the core refuses.
 func coreSize(_ byteCount: Int) -> UInt32 { byteCount == 0 ? .max : UInt32(exactly: byteCount) ?? .max }
 
-/// A limit of rows for the core, which takes 0 for its default.
+/// Converts a limit of rows for the core, which uses 0 for its default.
 func coreRowLimit(_ rows: Int?) -> UInt64 { rows.map { UInt64(max($0, 1)) } ?? 0 }
 
 extension String {
-  /// Lends the UTF-8 bytes of a path, not NUL-terminated.
+  /// Calls `body` with the UTF-8 bytes of a path, not NUL-terminated.
   @inline(__always)
   func withPath<Result>(_ body: (UnsafePointer<CChar>, Int) -> Result) -> Result {
-    // Strings are stored as UTF-8, but for those that another library made.
+    // Strings are stored as UTF-8, except strings that another library created.
     let lent = utf8.withContiguousStorageIfAvailable { utf8 in
       utf8.withMemoryRebound(to: CChar.self) { characters in characters.baseAddress.map { body($0, utf8.count) } }
     }
     if let result = lent ?? nil { return result }
-    // `withUTF8` may change how a string is stored, not what it says; even the empty string has an address.
+    // `withUTF8` may change how a string is stored, but not its contents; even the empty string has an address.
     var copy = self
     return copy.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) { body($0.baseAddress!, $0.count) }
     }
   }
 
-  /// A copy of `count` bytes of UTF-8 on loan from the core; what is not UTF-8 is repaired with U+FFFD.
+  /// Copies `count` bytes of UTF-8 borrowed from the core; invalid UTF-8 is replaced by U+FFFD.
   init(copying bytes: UnsafePointer<CChar>?, count: Int) {
     let utf8 = UnsafeRawBufferPointer(start: bytes, count: count)
     self.init(decoding: utf8, as: UTF8.self)

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Wakes tasks that wait for a newer generation when this process commits, or closes a store.
 ///
-/// One for all stores of the process, as a commit through one store is news to others of the same directory.
-/// Unaffected waiters look once and sleep again.
+/// All stores of the process share one, because a commit through one store is also visible to other stores of the same directory.
+/// Tasks of unaffected stores check once and sleep again.
 final class GenerationBell: Sendable {
   static let shared = GenerationBell()
 
@@ -15,7 +15,7 @@ final class GenerationBell: Sendable {
 
   private let state = Mutex(State())
 
-  /// How often it rang.
+  /// The number of signals so far.
   var rings: UInt64 { state.withLock { $0.rings } }
 
   func ring() {
@@ -27,7 +27,7 @@ final class GenerationBell: Sendable {
     for sleeper in woken.values { sleeper.resume() }
   }
 
-  /// Returns when it rang more than `rings` times, when `interval` is over, or when the task is cancelled.
+  /// Returns after more than `rings` signals, when `interval` is over, or when the task is cancelled.
   func wait(after rings: UInt64, atMost interval: Duration) async {
     await withTaskGroup { group in
       group.addTask { try? await Task.sleep(for: interval) }
@@ -37,7 +37,7 @@ final class GenerationBell: Sendable {
     }
   }
 
-  /// Returns when it rang more than `rings` times, or when the task is cancelled.
+  /// Returns after more than `rings` signals, or when the task is cancelled.
   private func wait(after rings: UInt64) async {
     let number = state.withLock { state in
       state.nextSleeper += 1
@@ -46,7 +46,7 @@ final class GenerationBell: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          // Cancelled before this point, it would never be woken.
+          // A task that was cancelled before this point would never be woken.
           if state.rings > rings || Task.isCancelled { return true }
           state.sleepers[number] = continuation
           return false

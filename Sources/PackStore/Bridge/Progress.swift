@@ -1,34 +1,34 @@
 extension Store {
-  /// How far a call has come: what every progress report says, whatever else it says.
+  /// The progress of a call; the common part of all progress reports.
   public protocol Progress: Sendable {
-    /// From 0 to 1; 0 as long as the total is not known.
+    /// From 0 to 1; 0 until the total is known.
     var fraction: Double { get }
   }
 }
 
-/// The part that is done, of a total that may be unknown or too small.
+/// The completed fraction of a total that may be unknown or too small.
 package func fraction(_ done: Int, of total: Int) -> Double {
   total > 0 ? min(max(Double(done) / Double(total), 0), 1) : 0
 }
 
-/// A call that is under way, and its progress as an asynchronous sequence.
+/// A running call, and its progress as an asynchronous sequence.
 ///
 ///     let pull = ProgressTask { report in try await store.pull(from: site, progress: report) }
 ///     for await progress in pull { bar.fraction = progress.fraction }
 ///     let result = try await pull.value
 ///
-/// The call begins at once. The sequence has the newest report whenever the next one is asked for: a slow consumer
-/// misses reports and delays nothing. It ends with the call. One task goes through it.
+/// The call begins at once. Each request to the sequence returns the newest report: a slow consumer misses reports, but does not
+/// delay the call. The sequence ends with the call. Only one task may iterate over it.
 ///
-/// The call is cancelled by ``cancel()``, with a task that waits for ``value``, with a task that goes through the
-/// sequence, and when the last reference to this is gone, iterators included.
+/// The call is cancelled by ``cancel()``, by cancelling a task that awaits ``value`` or iterates over the sequence, and when the
+/// last reference to this object is released, including iterators.
 public final class ProgressTask<Report: Store.Progress, Success: Sendable>: AsyncSequence, Sendable {
   private let task: Task<Success, any Error>
   private let reports: AsyncStream<Report>
 
   /// Begins a call.
   ///
-  /// - Parameter call: hands its argument on as `progress:`.
+  /// - Parameter call: the call; passes its argument as `progress:`.
   public init(_ call: @escaping @Sendable (_ report: @escaping @Sendable (Report) -> Void) async throws -> Success) {
     let (reports, continuation) = AsyncStream.makeStream(of: Report.self, bufferingPolicy: .bufferingNewest(1))
     let task = Task {
@@ -44,7 +44,7 @@ public final class ProgressTask<Report: Store.Progress, Success: Sendable>: Asyn
 
   public func cancel() { task.cancel() }
 
-  /// What the call returns or throws, once it has ended.
+  /// The result of the call, or its error, once it has ended.
   public var value: Success {
     get async throws {
       try await withTaskCancellationHandler {
@@ -55,7 +55,7 @@ public final class ProgressTask<Report: Store.Progress, Success: Sendable>: Asyn
     }
   }
 
-  /// The newest report, again and again. The call goes on as long as it is asked.
+  /// Returns the newest reports. The call continues while an iterator exists.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var reports: AsyncStream<Report>.AsyncIterator
     fileprivate let owner: ProgressTask

@@ -5,7 +5,7 @@ extension Store {
   ///   - file: the file that contains the delta.
   ///   - options: priority, origin, and how new chunks are compressed.
   ///   - durability: whether the commit survives a loss of power.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
   /// - Throws: the errors of ``DeltaFile/init(_:)`` and of ``Transaction/apply(_:options:progress:)``.
   @discardableResult
   public func apply(

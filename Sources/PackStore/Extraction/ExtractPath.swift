@@ -1,18 +1,17 @@
 import CPackStore
 
-/// Where an asset goes: its path, copied from the core and checked. Bytes, because text that looks equal need not be
-/// the same path.
+/// The path to write an asset to: copied from the core and checked. Stored as bytes, because equal strings may be different paths.
 struct ExtractPath: Sendable {
   /// The whole path of the asset, NUL-terminated.
   private let bytes: [UInt8]
 
-  /// Where the path below the target begins.
+  /// The offset of the path below the target.
   private let start: Int
 
-  /// Where the last part begins.
+  /// The offset of the last part.
   private let nameStart: Int
 
-  /// - Parameter prefixCount: how many bytes of the path name the folder that is extracted, with its `/`.
+  /// - Parameter prefixCount: the length of the extracted folder's own path, including its `/`.
   init(_ asset: pks_asset, droppingFirst prefixCount: Int) throws {
     let path = UnsafeRawBufferPointer(start: asset.path, count: Int(asset.path_length))
     bytes = Array(path) + [0]
@@ -34,7 +33,7 @@ struct ExtractPath: Sendable {
     }
   }
 
-  /// The folder it lies in, relative to the target; empty for the target itself.
+  /// The parent folder, relative to the target; empty for the target itself.
   var folder: ArraySlice<UInt8> { bytes[start..<max(nameStart - 1, start)] }
 
   /// The path relative to the target.
@@ -42,7 +41,7 @@ struct ExtractPath: Sendable {
 
   var text: String { String(decoding: relative, as: UTF8.self) }
 
-  /// Lends the last part, NUL-terminated.
+  /// Calls `body` with the last part, NUL-terminated.
   func withName<Result, Failure: Error>(
     _ body: (UnsafePointer<CChar>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -51,7 +50,7 @@ struct ExtractPath: Sendable {
     }
   }
 
-  /// Lends `asset` with this path, whose own is the core's no longer.
+  /// Calls `body` with `asset` and this path, because the core's own path is no longer valid.
   func lend<Result>(_ asset: pks_asset, _ body: (UnsafePointer<pks_asset>) -> Result) -> Result {
     var asset = asset
     return bytes.withUnsafeBytes { bytes in
@@ -62,8 +61,8 @@ struct ExtractPath: Sendable {
 
   /// Whether a link here that points to `target` may lead out of the folder that `relative` is relative to.
   ///
-  /// Judged without following anything: leading `..` parts climb from the link's own folder, which is no link; a later
-  /// `..` could climb from wherever another link leads, so it counts as leading out.
+  /// Nothing is followed. Leading `..` parts go up from the link's own folder, which is not a link. A later `..` could go up from
+  /// the target of another link, so it counts as leading out.
   func leadsOut(_ target: UnsafeRawBufferPointer) -> Bool {
     guard let first = target.first, first != UInt8(ascii: "/"), !target.contains(0) else { return true }
     let steps = parts(of: target[...]).filter { !$0.isEmpty && !$0.elementsEqual(".".utf8) }
@@ -73,13 +72,12 @@ struct ExtractPath: Sendable {
   }
 }
 
-/// The parts between the slashes, empty ones included.
+/// Returns the parts between the slashes, including empty ones.
 func parts<Bytes: Collection<UInt8>>(of path: Bytes) -> [Bytes.SubSequence] {
   path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
 }
 
-/// Whether a part can name something in a folder. The core promises it, but what is written outside the target cannot
-/// be undone.
+/// Whether a part is a valid name in a folder. The core guarantees it, but a file written outside the target cannot be undone.
 private func isName(_ part: some Collection<UInt8>) -> Bool {
   !part.isEmpty && !part.contains(0) && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
 }

@@ -6,20 +6,20 @@ struct ExtractJob {
   let path: ExtractPath
   let asset: pks_asset
 
-  /// The bytes of the file to write.
+  /// The range of the file to write.
   var range: Range<UInt64>
 
-  /// The file, when several jobs share it.
+  /// The output file, if several jobs share it.
   var file: OutputFile?
 }
 
-/// The asset refers to what is immutable until the walk ends, which the queue owns.
+/// The asset refers to data that is immutable until the walk ends, and the queue owns the walk.
 extension ExtractJob: @unchecked Sendable {}
 
-/// Hands out work to the threads of one extraction, in order of paths, and gathers what they did.
+/// Distributes assets to the threads of one extraction, in order of paths, and collects their results.
 ///
-/// Neighbouring small assets go to the same thread, which then finds their folder open and their frame decoded. Large
-/// files are split, so that one of them keeps every thread busy.
+/// Neighbouring small assets go to one thread, which then often has their folder open and their frame decoded. Large files are
+/// split, so that one large file keeps all threads busy.
 final class ExtractQueue: Sendable {
   private static let batchCount = 64
   private static let batchByteCount: UInt64 = 1 << 20
@@ -36,11 +36,11 @@ final class ExtractQueue: Sendable {
   private struct State {
     let walk: AssetWalk
     var large: ExtractJob?
-    /// Large files that were made, and of which something is missing.
+    /// Large files that are created but incomplete.
     var partial: [PartialFile] = []
     var result = Store.ExtractResult()
     var failure: (any Error)?
-    /// For progress: what is done with, damaged or not.
+    /// For progress: files and bytes processed, including damaged ones.
     var passed = (files: 0, bytes: 0)
   }
 
@@ -63,7 +63,7 @@ final class ExtractQueue: Sendable {
     state = Mutex(State(walk: walk))
   }
 
-  /// What one thread does next; empty when nothing is left, or another thread failed.
+  /// Returns the next jobs for one thread; empty if none are left, or another thread failed.
   func next(_ folders: inout FolderStack) throws -> [ExtractJob] {
     try state.withLock { state in
       guard state.failure == nil else { return [] }
@@ -75,11 +75,11 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  /// Adds what one thread did, and made of these jobs. Files that several jobs share count when their last part is done.
+  /// Adds the result of one thread for these jobs. Files that several jobs share count when their last part is written.
   func add(_ done: Store.ExtractResult, of jobs: [ExtractJob]) throws {
     try state.withLock { state in
       for job in jobs {
-        // Of a link the range is its target, which no total counts.
+        // The range of a link is its target, which no total counts.
         state.passed.bytes += job.asset.kind == PKS_FILE ? job.range.count : 0
         state.passed.files += job.file == nil && job.asset.kind != PKS_FOLDER ? 1 : 0
         try finishPart(job, &state)
@@ -105,7 +105,7 @@ final class ExtractQueue: Sendable {
       var folders = FolderStack(root: target.descriptor)
       try file.file.finish(in: try folders.enter(file.path.folder))
     }
-    // Only now: what cannot be finished is removed at the end.
+    // Removed only now: incomplete files are deleted at the end.
     state.partial.remove(at: index)
     state.passed.files += 1
     if !file.isDamaged {
@@ -114,7 +114,7 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  /// Takes note that a part of a shared file cannot be read. True for the first such part: the asset is listed once.
+  /// Records that a part of a shared file cannot be read. Returns true for the first part: the asset is listed once.
   func markDamaged(_ file: OutputFile) -> Bool {
     state.withLock { state in
       guard let index = state.partial.firstIndex(where: { $0.file === file }) else { return false }
@@ -134,7 +134,7 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  /// Half a file must not look like one.
+  /// Deletes incomplete files, so that none is mistaken for a complete one.
   private func removePartialFiles(_ files: [PartialFile]) {
     var folders = FolderStack(root: target.descriptor)
     for file in files {
@@ -142,7 +142,7 @@ final class ExtractQueue: Sendable {
     }
   }
 
-  /// Small assets until there are enough of them, or a large one comes.
+  /// Takes small assets until the batch is full or the next asset is large.
   private func nextBatch(_ state: inout State) throws -> [ExtractJob] {
     var batch: [ExtractJob] = []
     var byteCount: UInt64 = 0
@@ -160,7 +160,7 @@ final class ExtractQueue: Sendable {
     return batch
   }
 
-  /// The next part of the large file, which is made with the first.
+  /// Returns the next part of the large file; the first part creates the file.
   private func nextPart(_ state: inout State, _ folders: inout FolderStack) throws -> ExtractJob? {
     guard var large = state.large else { return nil }
     if large.file == nil {

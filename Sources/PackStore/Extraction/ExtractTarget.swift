@@ -8,14 +8,14 @@
 
 import Synchronization
 
-// What extraction writes to: files relative to a folder's descriptor, and never through a link.
+// The output of an extraction: files relative to a folder's descriptor, and never through a link.
 
-/// The descriptor of a folder that is written to.
+/// The descriptor of an output folder.
 struct OutputFolder: ~Copyable, Sendable {
   let descriptor: CInt
 
-  /// Opens the folder at `path`, which may lead through links: it is the caller's own. Makes it and its parents if need
-  /// be.
+  /// Opens the folder at `path`, which may contain links, because the caller chose it. Creates the folder and its parents if
+  /// necessary.
   init(making path: FilePath) throws {
     try makeFolder(path)
     descriptor = try openFolder(path)
@@ -24,26 +24,26 @@ struct OutputFolder: ~Copyable, Sendable {
   deinit { close(descriptor) }
 }
 
-/// A file that is being written, perhaps by several threads. It ends with ``finish(in:)`` or ``discard(in:)``.
+/// A file being written, possibly by several threads. It ends with ``finish(in:)`` or ``discard(in:)``.
 final class OutputFile: Sendable {
   private let descriptor: CInt
   private let path: ExtractPath
 
-  /// The name that it has until it is whole, where it replaces another file.
+  /// The temporary name until the file is complete, if it replaces another file.
   private let draft: String?
 
-  /// The size of a file that gets holes in place of zeros; `nil` for a file that gets none.
+  /// The size of a file with holes in place of zeros; `nil` for a file without holes.
   private let sparseByteCount: UInt64?
 
-  /// Whether zeros were left out: the end of the file may be missing.
+  /// Whether zeros were skipped, so that the end of the file may be missing.
   private let hasHoles = Atomic(false)
 
-  /// Makes the file `path`, whose name is relative to `folder`. What is in the way is replaced if that is wanted, by
-  /// ``finish(in:)``, and never followed.
+  /// Creates the file `path`, whose name is relative to `folder`. An existing file is replaced, if allowed, by ``finish(in:)``, and
+  /// a link is never followed.
   ///
   /// - Parameters:
   ///   - twins: the paths of the extraction: none replaces another.
-  ///   - sparseByteCount: the size of the whole file, which gets holes in place of long runs of zeros; by default it gets none.
+  ///   - sparseByteCount: the size of the whole file, which gets holes in place of long runs of zeros; by default no holes.
   init(
     _ path: ExtractPath, in folder: CInt, executable: Bool, replacing: Bool, twins: TwinNames? = nil,
     sparseByteCount: UInt64? = nil
@@ -58,13 +58,13 @@ final class OutputFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Gives the file, which is whole, its name. What it replaces is gone from then on.
+  /// Renames the complete file to its final name, and replaces an existing file.
   func finish(in folder: CInt) throws {
     if let sparseByteCount, hasHoles.load(ordering: .acquiring) { try extend(to: sparseByteCount) }
     if let draft { try renameDraft(draft, to: path, in: folder) }
   }
 
-  /// Removes the file, of which something is missing. What it was to replace stays.
+  /// Deletes an incomplete file. An existing file stays.
   func discard(in folder: CInt) {
     if let draft {
       unlinkat(folder, draft, 0)
@@ -73,7 +73,7 @@ final class OutputFile: Sendable {
     }
   }
 
-  /// Writes bytes that were not written before.
+  /// Writes a range that was not written before.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws {
     guard sparseByteCount != nil else { return try writeAll(bytes, to: descriptor, at: offset, path: path.text) }
     let data = ZeroBlocks.data(of: bytes, at: offset)
@@ -85,7 +85,7 @@ final class OutputFile: Sendable {
     }
   }
 
-  /// Makes the file as long as it has to be, if it ends with a hole.
+  /// Extends the file to its full length, if it ends with a hole.
   private func extend(to byteCount: UInt64) throws {
     guard let size = off_t(exactly: byteCount) else {
       throw PackStoreError("cannot write", path.text, .fileTooLarge)
@@ -94,7 +94,7 @@ final class OutputFile: Sendable {
   }
 }
 
-/// Makes a symbolic link whose name is relative to `folder`. Its target is any bytes but zeros, as they were stored.
+/// Creates a symbolic link whose name is relative to `folder`. Its target is any bytes except NUL, as stored.
 func makeLink(
   _ path: ExtractPath, to target: UnsafeRawBufferPointer, in folder: CInt, replacing: Bool, twins: TwinNames? = nil
 ) throws {
@@ -113,7 +113,7 @@ func makeLink(
   }
 }
 
-/// Makes a folder if nothing has its name; returns whether it did.
+/// Creates a folder if the name is free, and returns whether it did.
 func makeFolder(_ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String) throws -> Bool {
   let isNew = mkdirat(folder, name, 0o777) == 0
   guard isNew || errno == EEXIST else { throw PackStoreError("cannot create", path(), Errno(rawValue: errno)) }
@@ -122,8 +122,8 @@ func makeFolder(_ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosur
 
 func processorCount() -> Int { max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 1) }
 
-/// Creates something by `make`, which throws `exists` when something is in the way. What is to be replaced stays as it is
-/// until what takes its place is whole: that has another name beside it meanwhile, which is returned.
+/// Calls `make`, which throws `exists` if the name is taken. To replace a file, creates the new one under a temporary name, which
+/// is returned, so that the old file stays until the new one is complete.
 private func create<Result>(
   _ path: ExtractPath, in folder: CInt, replacing: Bool, _ twins: TwinNames?,
   _ make: (UnsafePointer<CChar>) throws -> Result
@@ -139,7 +139,7 @@ private func create<Result>(
   }
 }
 
-/// Says at once, and not when all bytes were written, that no file can take the place of a folder.
+/// Refuses at once, before the bytes are written, to replace a folder by a file.
 private func refuseFolder(_ path: ExtractPath, in folder: CInt) throws {
   guard path.withName({ !isFolder($0, in: folder) }) else {
     throw PackStoreError("cannot replace", path.text, .isDirectory)

@@ -1,9 +1,9 @@
 import CPackStore
 
-/// One thread of an extraction: takes jobs until none are left. Has one buffer, whatever it writes.
+/// One thread of an extraction: processes jobs until none are left, with one buffer of fixed size.
 struct ExtractWorker: ~Copyable {
-  /// Shorter than what a read shares with other threads, for each processor has a worker already; and what was decoded
-  /// is still in the processor's cache when it is written.
+  /// Below the size at which a read uses other threads, because each processor already has a worker. Decoded data is still in the
+  /// processor's cache when it is written.
   private static let bufferByteCount = 240 << 10
 
   private let queue: ExtractQueue
@@ -59,7 +59,7 @@ struct ExtractWorker: ~Copyable {
     }
   }
 
-  /// Half a file must not look like one. The queue removes those that are shared.
+  /// Deletes an incomplete file, so that it is not mistaken for a complete one. The queue deletes shared files.
   private mutating func discard(_ file: OutputFile, of job: ExtractJob) {
     if let folder = try? folders.enter(job.path.folder) { file.discard(in: folder) }
   }
@@ -69,7 +69,7 @@ struct ExtractWorker: ~Copyable {
     if queue.markDamaged(file) { done.damaged.append(.init(path: job.path.text, error: damage)) }
   }
 
-  /// Returns why the asset cannot be read, if that is to be listed.
+  /// Returns why the asset cannot be read, if the error is to be listed.
   private func copy(_ job: ExtractJob, to file: OutputFile) throws -> PackStoreError? {
     var offset = job.range.lowerBound
     while offset < job.range.upperBound {
@@ -85,7 +85,7 @@ struct ExtractWorker: ~Copyable {
     return nil
   }
 
-  /// An error of the store, if it is to be listed; else it is thrown.
+  /// Returns an error of the store if it is to be listed; otherwise throws it.
   private func listed(_ error: any Error) throws -> PackStoreError {
     guard let damage = error as? PackStoreError, [.corrupt, .purged, .ioError].contains(damage.code),
       queue.options.continuesAfterDamage

@@ -2,21 +2,21 @@ import CPackStore
 import Dispatch
 
 extension Store {
-  /// How assets are written to disk.
+  /// How to write assets to disk.
   public struct ExtractOptions: Hashable, Sendable {
-    /// Replaces files and links that are in the way: each when the asset is written whole, so that one that is damaged or
-    /// cancelled leaves what was there. A folder is never replaced by a file, nor a link or file by a folder. A file of
-    /// the same extraction is never replaced either, on disks that ignore case or normal forms.
+    /// Whether to replace existing files and links. Each is replaced after its asset was written completely, so a damaged asset or
+    /// a cancelled extraction leaves the old file. A file never replaces a folder, and a folder never replaces a file or link. On
+    /// disks that ignore case or normal forms, a file of the same extraction is never replaced.
     public var overwrites = false
 
-    /// Creates links that lead out of the target, too.
+    /// Whether to create links that lead out of the target.
     public var createsUnsafeLinks = false
 
-    /// Goes on when an asset cannot be read because the store is damaged, and lists it:
-    /// ``Store/ExtractResult/damaged``. Otherwise the first one is an error.
+    /// Whether to continue if an asset cannot be read because the store is damaged, and list it in ``Store/ExtractResult/damaged``.
+    /// Otherwise the first one is an error.
     public var continuesAfterDamage = false
 
-    /// By default one thread per processor, at most 8.
+    /// The number of threads. By default one per processor, at most 8.
     public var threadCount: Int?
 
     public init(
@@ -32,7 +32,7 @@ extension Store {
 }
 
 extension Store {
-  /// How far an extraction has come; no number ever falls.
+  /// The progress of an extraction; numbers never decrease.
   public struct ExtractProgress: Hashable, Sendable {
     /// Files and links.
     public let fileCount: Int
@@ -47,26 +47,26 @@ extension Store {
 }
 
 extension Store {
-  /// What an extraction wrote.
+  /// The result of an extraction.
   public struct ExtractResult: Hashable, Codable, Sendable {
     public internal(set) var fileCount = 0
     public internal(set) var linkCount = 0
 
-    /// Folders that were made. Those that were there already do not count.
+    /// Folders that were created; existing folders do not count.
     public internal(set) var folderCount = 0
 
-    /// Bytes of the files.
+    /// The bytes of the written files.
     public internal(set) var byteCount = 0
 
-    /// Assets that could not be read, with ``Store/ExtractOptions/continuesAfterDamage``, in no particular order. Nothing was
-    /// written of them, and nothing replaced.
+    /// Assets that could not be read, with ``Store/ExtractOptions/continuesAfterDamage``, in no particular order. Nothing is
+    /// written or replaced for them.
     public internal(set) var damaged: [DamagedAsset] = []
 
     public struct DamagedAsset: Hashable, Codable, Sendable {
-      /// Relative to the target.
+      /// The path relative to the target.
       public let path: String
 
-      /// What is wrong, and where in the store.
+      /// The fault, and its location in the store.
       public let error: PackStoreError
     }
 
@@ -74,41 +74,41 @@ extension Store {
     public internal(set) var refusedLinks: [RefusedLink] = []
 
     public struct RefusedLink: Hashable, Codable, Sendable {
-      /// Relative to the target.
+      /// The path relative to the target.
       public let path: String
 
-      /// Where it points to.
+      /// The target of the link.
       public let target: String
     }
   }
 }
 
 extension Snapshot {
-  /// Writes the assets below a folder of the merged namespace, or of one pack, to the folder `target`, which is made if
-  /// need be.
+  /// Writes the assets below a folder of the merged namespace, or of one pack, to the folder `target`, which is created if
+  /// necessary.
   ///
-  /// - Files get mode 0644, or 0755 when they are executable, less the umask. Folders that are there already are merged
-  ///   into.
-  /// - Nothing is written through a symbolic link that is in the way: it is an error.
-  /// - A link leads out of the target when it is absolute, when its leading `..` parts climb above the target, or when
-  ///   a `..` comes after any other part, where another link could turn it. Such links are listed, not created.
-  /// - If the disk takes the names of two assets for one, because it ignores case or normal forms, that is an error.
+  /// - Files get mode 0644, or 0755 if executable, minus the umask. Existing folders are merged.
+  /// - Nothing is written through an existing symbolic link: it is an error.
+  /// - A link leads out of the target if it is absolute, if its leading `..` parts go above the target, or if a `..` follows any
+  ///   other part, which another link could redirect. Such links are listed, not created.
+  /// - Two assets whose names are equal on the disk, because it ignores case or normal forms, are an error.
   /// - An asset that is damaged in the store is an error, or listed: ``Store/ExtractOptions/continuesAfterDamage``.
-  /// - When it fails or is cancelled, files that are complete stay; none is left in part, and what was to be replaced is
-  ///   as it was. (A process that is killed leaves what it was writing, beside a file that it replaces as `.packstore-` and
-  ///   a number.)
+  /// - After an error or a cancellation, complete files stay and incomplete files are deleted; a file that was to be replaced is
+  ///   unchanged. (A killed process leaves its incomplete file; when replacing a file, it is next to that file, named `.packstore-`
+  ///   and a number.)
   ///
   /// - Parameters:
-  ///   - folder: what is extracted; its own path does not appear below `target`.
-  ///   - pack: the pack to extract from; by default all of them.
+  ///   - folder: the folder to extract; its own path does not appear below `target`.
+  ///   - pack: the pack to extract from; by default all packs.
   ///   - target: the folder to write to.
   ///   - options: overwriting, links, damaged assets, threads.
   ///   - progress: called on several threads, one at a time.
-  /// - Throws: `invalidArgument` when `target` is empty; `notFound` when there is no such folder; `exists` for a file
-  ///   in the way, unless the options overwrite, and for two names that the disk takes for one; `wrongKind` for a link or file in a folder's way, or a folder in a
-  ///   file's; `CancellationError` when the surrounding task is; `noSpace`, `ioError`, `corrupt`, `purged`,
-  ///   `outOfMemory`.
-  /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread, and some 60 bytes for each file of the largest folder. Blocks this thread.
+  /// - Throws: `invalidArgument` if `target` is empty; `notFound` if the folder does not exist; `exists` for an existing file,
+  ///   unless the options overwrite, and for two names that are equal on the disk; `wrongKind` for a link or file in place of a
+  ///   folder, or a folder in place of a file; `CancellationError` if the surrounding task is cancelled; `noSpace`, `ioError`,
+  ///   `corrupt`, `purged`, `outOfMemory`.
+  /// - Complexity: O(*n*) in bytes; memory is 4 MiB per thread, and about 60 bytes for each file of the largest folder. Blocks this
+  ///   thread.
   @discardableResult
   public func extract(
     _ folder: String = "", pack: PackID? = nil, to target: FilePath, options: Store.ExtractOptions = .init(),

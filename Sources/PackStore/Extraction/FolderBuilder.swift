@@ -1,23 +1,23 @@
-/// Fills a folder with files, folders and links, named by their paths below it, and never through a link: what the paths
-/// say may come from an archive.
+/// Fills a folder with files, folders and links at relative paths, and never through a link, because the paths may come from an
+/// archive.
 ///
-/// Used from one thread at a time.
+/// Use it on one thread at a time.
 package final class FolderBuilder {
   private let path: FilePath
   private let root: OutputFolder
   private var folders: FolderStack
 
-  /// - Parameter path: the folder, which is made if need be.
+  /// - Parameter path: the folder, which is created if necessary.
   package init(_ path: FilePath) throws {
     self.path = path
     root = try OutputFolder(making: path)
     folders = FolderStack(root: root.descriptor)
   }
 
-  /// Makes a folder and those that it lies in, where they are missing.
+  /// Creates a folder and its parents, if missing.
   package func makeFolder(_ path: [UInt8]) throws { _ = try folders.enter(ExtractPath(path).relative) }
 
-  /// Makes a file, which has to be new.
+  /// Creates a file, whose name must be free.
   ///
   /// - Throws: `exists`.
   package func makeFile(_ path: [UInt8], isExecutable: Bool) throws -> File {
@@ -25,21 +25,21 @@ package final class FolderBuilder {
     return File(try OutputFile(path, in: folders.enter(path.folder), executable: isExecutable, replacing: false))
   }
 
-  /// Makes a symbolic link, which has to be new.
+  /// Creates a symbolic link, whose name must be free.
   package func makeLink(_ path: [UInt8], to target: [UInt8]) throws {
     let path = try ExtractPath(path)
     let folder = try folders.enter(path.folder)
     try target.withUnsafeBytes { try PackStore.makeLink(path, to: $0, in: folder, replacing: false) }
   }
 
-  /// Gives a file that was made another name, which has to be new.
+  /// Gives an existing file a second name, which must be free.
   package func addName(_ path: [UInt8], of file: [UInt8]) throws {
     let path = try ExtractPath(path)
     _ = try folders.enter(path.folder)
     try linkFile(FilePlace(ExtractPath(file).text, in: self.path), to: FilePlace(path.text, in: self.path))
   }
 
-  /// A file that is filled from its front.
+  /// A file that is written sequentially.
   package struct File: ~Copyable {
     private let file: OutputFile
     private var byteCount: UInt64 = 0

@@ -6,23 +6,23 @@
   import Darwin
 #endif
 
-/// The folders from the target down to the one that is written to, of which the lowest are open. Assets come in order
-/// of their paths, so that most find their folder open already.
+/// The folders from the target down to the folder being written; the deepest ones are open. Assets come in order of their paths, so
+/// that most find their folder already open.
 struct FolderStack: ~Copyable {
-  /// How many folders are open at once. Paths may have more parts than a process may have descriptors.
+  /// The number of folders open at once. Paths may have more parts than a process may have descriptors.
   static let openLimit = 32
 
   private let root: CInt
 
-  /// The paths of an extraction: no two of its folders become one.
+  /// The paths of an extraction: prevents two of its folders from becoming one.
   private let twins: TwinNames?
 
-  /// The open ones follow those that were closed again.
+  /// Closed folders come first, then open ones.
   private var levels: [(name: ArraySlice<UInt8>, descriptor: CInt?)] = []
   private var firstOpen = 0
   private var current: ArraySlice<UInt8> = []
 
-  /// Folders that were made, since the count was last taken.
+  /// The number of folders created since it was last read.
   private var madeCount = 0
 
   /// - Parameters:
@@ -35,7 +35,7 @@ struct FolderStack: ~Copyable {
 
   deinit { for level in levels { level.descriptor.map { _ = close($0) } } }
 
-  /// The descriptor of a folder, relative to the target, which is made if need be. Open until the next call.
+  /// Returns the descriptor of a folder relative to the target, which is created if necessary. Open until the next call.
   mutating func enter(_ folder: ArraySlice<UInt8>) throws -> CInt {
     if folder != current {
       do {
@@ -48,7 +48,7 @@ struct FolderStack: ~Copyable {
     return lowest
   }
 
-  /// Goes back to the target: after a failure the stack is somewhere on the way to a folder, which nothing has asked for.
+  /// Returns to the target: after a failure, the stack may be at an intermediate folder that no caller requested.
   private mutating func leaveAll() {
     for level in levels { level.descriptor.map { _ = close($0) } }
     levels = []
@@ -67,7 +67,7 @@ struct FolderStack: ~Copyable {
   private mutating func move(to folder: ArraySlice<UInt8>) throws {
     let names = folder.isEmpty ? [] : parts(of: folder)
     var sharedCount = zip(names, levels).prefix { $0 == $1.name }.count
-    // Below a folder that was closed again the way is walked again from the target.
+    // Below a closed folder, the path is opened again from the target.
     if sharedCount > 0 && sharedCount <= firstOpen { sharedCount = 0 }
     for level in levels[sharedCount...] { level.descriptor.map { _ = close($0) } }
     levels.removeSubrange(sharedCount...)

@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// A file that grows at its end, also where other processes write to it. Closed with its owner.
+/// A file that grows at its end, even if other processes write to it. Closed with its owner.
 package final class AppendedFile: Sendable {
   private let number: CInt
   private let name: String
 
-  /// Opens a file that a person named, or makes it.
+  /// Opens a file at a path the user gave, or creates it.
   ///
-  /// - Throws: `wrongKind` for what is no regular file; `ioError`.
+  /// - Throws: `wrongKind` if it is not a regular file; `ioError`.
   package init(_ path: FilePath) throws {
     name = path.string
     number = try openForAppending(FilePlace(path))

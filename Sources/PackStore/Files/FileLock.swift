@@ -6,27 +6,27 @@
   import Darwin
 #endif
 
-/// A lock on a file of its own, which only those can take that may write to the file's folder. Released with its owner,
-/// or with the process.
+/// A lock on a file of its own, which only users with write access to the file's folder can take. Released with its owner, or when
+/// the process ends.
 package final class FileLock: Sendable {
   private let number: CInt
 
-  /// How long one that waits sleeps between two tries, in microseconds: twice as long each time.
+  /// The first sleep between two attempts, in microseconds; each further sleep is twice as long.
   private static let shortestSleep: UInt32 = 500
   private static let longestSleep: UInt32 = 50_000
 
-  /// Takes the lock, and waits while another process, or another task of this one, has it.
+  /// Takes the lock, and waits while another process, or another task of this one, holds it.
   ///
   /// - Parameters:
-  ///   - waits: whether to wait, or to fail with `busy`.
+  ///   - waits: whether to wait, rather than fail with `busy`.
   ///   - reason: the fault then.
   ///   - subject: the object that the lock protects; `nil` if `reason` names it.
-  /// - Throws: `busy`; `CancellationError` when the surrounding task is while this waits; `wrongKind` for what is no
-  ///   file; `ioError`.
+  /// - Throws: `busy`; `CancellationError` if the surrounding task is cancelled while waiting; `wrongKind` if it is not a file;
+  ///   `ioError`.
   package init(_ place: FilePlace, waits: Bool, reason: String, about subject: PackStoreError.Subject? = nil) throws {
     number = try openLockFile(place)
     var sleep = Self.shortestSleep
-    // The system can tell when a lock is free, but not that the task was cancelled meanwhile.
+    // The system can signal that a lock is free, but not that the task was cancelled.
     while try !Self.take(number, place) {
       guard waits else { throw PackStoreError(.busy, reason, about: subject, detail: .otherWriter) }
       guard LockWait.goesOn() else { throw CancellationError() }
@@ -72,13 +72,13 @@ package final class FileLock: Sendable {
     return range
   }
 
-  /// The most bytes of a text in the file.
+  /// The maximum length of a text in the file, in bytes.
   package static let textByteCountLimit = 64
 
-  /// Writes a text into the file, for people and programs that want to know who has the lock: true as long as it is held.
+  /// Writes a text into the file that identifies the holder, valid while the lock is held.
   package func write(_ text: String) throws {
     var bytes = Array(text.utf8.prefix(Self.textByteCountLimit))
-    // One that was longer leaves nothing behind.
+    // Overwrites an earlier, longer text.
     bytes += Array(repeating: UInt8(ascii: " "), count: Self.textByteCountLimit - bytes.count)
     _ = try systemCall("cannot write to the file of a lock", "") { pwrite(number, bytes, bytes.count, 0) }
   }

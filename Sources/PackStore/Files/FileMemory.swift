@@ -1,14 +1,14 @@
 import CPackStore
 
-/// Memory that the system can take back meanwhile: it is mapped from a file without a name, as the core's growing arrays are.
-/// Where a file system is not known to keep room for what is written again, it is private memory: writing to a mapping of a full
-/// disk ends the process.
+/// Memory that the system can reclaim: mapped from a file without a name, like the core's growing arrays. If the file system may
+/// not keep disk space for rewritten bytes, this is private memory instead, because writing to a mapping on a full disk ends the
+/// process.
 package final class FileMemory: Sendable {
-  // Its owner sees to it that one task writes to each part at a time.
+  // The owner ensures that only one task writes to each part at a time.
   nonisolated(unsafe) package let bytes: UnsafeMutableRawBufferPointer
   private let isMapped: Bool
 
-  /// - Parameter folder: where the file lies; nil: private memory.
+  /// - Parameter folder: the folder for the file; `nil`: private memory.
   package init(byteCount: Int, in folder: FilePath?) {
     let mapped = folder.flatMap { Self.map(byteCount, in: $0) }
     isMapped = mapped != nil

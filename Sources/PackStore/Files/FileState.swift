@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Which file it is, and when it was written last: two that differ say that the file was replaced or written meanwhile.
+/// The identity of a file and its last modification: a different state means that the file was replaced or written.
 package struct FileState: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
@@ -29,7 +29,7 @@ package struct FileState: Hashable, Sendable {
 }
 
 extension InputFile {
-  /// As it is now.
+  /// The current state.
   package var state: FileState {
     get throws { FileState(try status(of: descriptor.rawValue, place)) }
   }

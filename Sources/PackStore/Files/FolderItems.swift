@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Something that lies in a folder, as it is: links are not followed.
+/// An item of a folder; links are not followed.
 package struct FolderItem: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     case file(byteCount: UInt64, isExecutable: Bool)
@@ -16,13 +16,13 @@ package struct FolderItem: Hashable, Sendable {
     case other
   }
 
-  /// As it is on disk: any bytes.
+  /// The name on disk: any bytes.
   package let name: [UInt8]
   package let kind: Kind
 }
 
-/// Lists what lies in the folder `name` below `root`, in bytewise order of names. `root` is one that a person named; no
-/// part of `name` may be a link. The empty name is `root` itself.
+/// Lists the folder `name` in `root`, in bytewise order of names. `root` is a path the user gave; no part of `name` may be a link.
+/// The empty name is `root` itself.
 package func itemsInFolder(_ name: String, of root: FilePath) throws -> [FolderItem] {
   let path = name.isEmpty ? root : root.appending(name)
   let descriptor =
@@ -34,7 +34,7 @@ package func itemsInFolder(_ name: String, of root: FilePath) throws -> [FolderI
     .compactMap { name in try kind(of: name, in: descriptor).map { FolderItem(name: name, kind: $0) } }
 }
 
-/// Nil when it is gone meanwhile.
+/// Returns `nil` if the item was deleted since it was listed.
 private func kind(of name: [UInt8], in folder: CInt) throws -> FolderItem.Kind? {
   let text = name.map(CChar.init(bitPattern:)) + [0]
   var info = stat()
@@ -53,7 +53,7 @@ private func kind(of name: [UInt8], in folder: CInt) throws -> FolderItem.Kind? 
   }
 }
 
-/// Cut off where it is longer than any system allows.
+/// Reads the target, truncated at a length above the limit of any system.
 private func linkTarget(_ name: [CChar], in folder: CInt, _ text: String) throws -> [UInt8] {
   try [UInt8](unsafeUninitializedCapacity: 8192) { buffer, count in
     count = try buffer.withMemoryRebound(to: CChar.self) { buffer in

@@ -6,19 +6,19 @@
   import Darwin
 #endif
 
-/// A regular file that is read. Closed with its owner.
+/// A regular file open for reading. Closed with its owner.
 package final class InputFile: Sendable {
   package let place: FilePlace
   private let number: CInt
 
-  /// Opens a file that a person named: a link to one is followed.
+  /// Opens a file at a path the user gave, following links.
   ///
-  /// - Throws: `notFound` when there is no such file; `wrongKind` for what is no regular file; `ioError`.
+  /// - Throws: `notFound`; `wrongKind` if it is not a regular file; `ioError`.
   package convenience init(_ path: FilePath) throws { try self.init(FilePlace(path), .follow) }
 
   /// Opens a file of a store or a site.
   ///
-  /// - Throws: `notFound` when there is no such file; `wrongKind` for a link, or what is no regular file; `ioError`.
+  /// - Throws: `notFound`; `wrongKind` for a link, or if it is not a regular file; `ioError`.
   package convenience init(_ name: String, in folder: FilePath) throws {
     try self.init(FilePlace(name, in: folder), .refuse)
   }
@@ -30,29 +30,29 @@ package final class InputFile: Sendable {
 
   deinit { close(number) }
 
-  /// Open as long as this is.
+  /// The descriptor, open until this object is released.
   package var descriptor: FileDescriptor { FileDescriptor(rawValue: number) }
 
   package var byteCount: UInt64 {
     get throws { UInt64(clamping: try status(of: number, place).st_size) }
   }
 
-  /// What tells the file from others of its file system.
+  /// The inode, which identifies the file in its file system.
   var inode: UInt64 { get throws { UInt64(try status(of: number, place).st_ino) } }
 
-  /// Whether others than its owner may do anything with it.
+  /// Whether users other than the owner have any permission on the file.
   package var isOpenToOthers: Bool {
     get throws { try status(of: number, place).st_mode & 0o077 != 0 }
   }
 
-  /// Fills the buffer, unless the file ends before.
+  /// Fills the buffer, unless the file ends first.
   ///
-  /// - Returns: how many bytes there were.
+  /// - Returns: the number of bytes read.
   package func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     var done = 0
     while done < buffer.count {
       let (position, isTooFar) = offset.addingReportingOverflow(UInt64(done))
-      guard !isTooFar, let position = off_t(exactly: position) else { break }  // where no file reaches
+      guard !isTooFar, let position = off_t(exactly: position) else { break }  // beyond the largest possible file
       let more = try systemCall("cannot read", place.text) {
         pread(number, buffer.baseAddress! + done, buffer.count - done, position)
       }
@@ -62,18 +62,18 @@ package final class InputFile: Sendable {
     return done
   }
 
-  /// At most `count` bytes from `offset` on: fewer where the file ends.
+  /// Returns at most `count` bytes from `offset`; fewer at the end of the file.
   package func bytes(at offset: UInt64 = 0, upTo count: Int) throws -> [UInt8] {
     try [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
       done = try read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
     }
   }
 
-  /// The whole file.
+  /// Returns the whole file.
   ///
-  /// - Throws: `corrupt` when it has more than `limit` bytes.
+  /// - Throws: `corrupt` if it has more than `limit` bytes.
   package func contents(limit: Int) throws -> [UInt8] {
-    // No more room than the file takes: a limit may be far above what is there.
+    // Allocates only the size of the file, because the limit may be much larger.
     let room = Int(clamping: min(try byteCount, UInt64(limit)) + 1)
     var bytes = try bytes(upTo: room)
     if bytes.count == room, room <= limit { bytes += try self.bytes(at: UInt64(room), upTo: limit + 1 - room) }

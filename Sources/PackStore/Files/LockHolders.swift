@@ -1,11 +1,11 @@
-/// Bytes of a file that a process has locked.
+/// A byte range of a file that a process has locked.
 struct LockHolder {
   let process: Int
   let range: ClosedRange<UInt64>
 }
 
-/// Who has locked bytes of a file. Linux says so of the processes of this user, in `/proc/<process>/fdinfo`; elsewhere,
-/// and of what cannot be read, nothing is known.
+/// Returns the processes that have locked bytes of a file. Linux reports them for processes of this user, in
+/// `/proc/<process>/fdinfo`; otherwise the result is empty.
 func lockHolders(of name: String, in folder: FilePath) -> [LockHolder] {
   #if os(Linux)
     guard let inode = try? InputFile(name, in: folder).inode else { return [] }
@@ -23,7 +23,7 @@ func lockHolders(of name: String, in folder: FilePath) -> [LockHolder] {
   #endif
 }
 
-/// Takes a line apart such as `lock:  1: OFDLCK  ADVISORY  READ -1 fd:01:1234 7 7`.
+/// Parses a line such as `lock:  1: OFDLCK  ADVISORY  READ -1 fd:01:1234 7 7`.
 func lockedRange(line: Substring, inode: UInt64) -> ClosedRange<UInt64>? {
   guard line.hasPrefix("lock:") else { return nil }
   let fields = line.split { $0 == " " || $0 == "\t" }

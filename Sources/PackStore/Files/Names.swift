@@ -6,26 +6,26 @@
   import Darwin
 #endif
 
-// Names of files and folders: made, moved, listed, removed. Links are neither followed nor minded: a name is what is
-// changed, and never what a link in its place leads to.
+// Creates, moves, lists and removes names of files and folders. These calls never follow links: they change the name itself, not
+// the target of a link.
 
-/// Whether there is anything at `path`, or where a link there leads.
+/// Whether `path` exists; follows links.
 package func pathExists(_ path: FilePath) -> Bool { path.withPlatformString { access($0, F_OK) } == 0 }
 
-/// Whether there is a folder at `path`, or where a link there leads.
+/// Whether `path` is a folder; follows links.
 package func isFolder(_ path: FilePath) -> Bool {
   var status = stat()
   return path.withPlatformString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
-/// What tells a folder from others of its file system, wherever it is moved.
+/// Returns the inode of a folder, which identifies it in its file system, even after a move.
 package func inode(ofFolder path: FilePath) throws -> UInt64 {
   var status = stat()
   try systemCall("cannot read", path.string) { path.withPlatformString { stat($0, &status) } }
   return UInt64(status.st_ino)
 }
 
-/// Moves a file to its final name in the same folder or another, in place of what is there.
+/// Moves a file to its final name in the same folder or another, and replaces an existing file.
 package func renameFile(_ from: FilePlace, to place: FilePlace) throws {
   try from.withParent { fromFolder, fromName in
     try place.withParent { folder, name in
@@ -34,7 +34,7 @@ package func renameFile(_ from: FilePlace, to place: FilePlace) throws {
   }
 }
 
-/// Gives a file another name, which nothing may have.
+/// Gives a file a second name, which must be free.
 ///
 /// - Throws: `exists`.
 package func linkFile(_ from: FilePlace, to place: FilePlace) throws {
@@ -45,7 +45,7 @@ package func linkFile(_ from: FilePlace, to place: FilePlace) throws {
   }
 }
 
-/// Removes a file. One that is not there is not missed.
+/// Deletes a file, if it exists.
 ///
 /// - Throws: `wrongKind` for a folder.
 package func removeFile(_ place: FilePlace) throws {
@@ -54,20 +54,20 @@ package func removeFile(_ place: FilePlace) throws {
       do {
         try systemCall("cannot remove", place.text) { unlinkat(folder, name, 0) }
       } catch let error as PackStoreError where error.systemError == .notPermitted && isFolder(name, in: folder) {
-        throw PackStoreError("cannot remove", place.text, .isDirectory)  // what Linux says by itself
+        throw PackStoreError("cannot remove", place.text, .isDirectory)  // the error that Linux reports by itself
       }
     }
   } catch let error as PackStoreError where error.systemError == .noSuchFileOrDirectory {
   }
 }
 
-/// Whether there is a folder of that name in another one; a link to one is none.
+/// Whether the name is a folder in another one; a link to a folder is not.
 func isFolder(_ name: UnsafePointer<CChar>, in folder: CInt) -> Bool {
   var status = stat()
   return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
-/// Replaces a small file durably: its bytes are written under a draft's name first, which lies below the same folder.
+/// Replaces a small file durably: writes the bytes to a draft below the same folder first.
 package func replaceFile(
   _ name: String, in folder: FilePath, by bytes: [UInt8], draft: String
 ) throws {
@@ -80,7 +80,7 @@ package func replaceFile(
 
 // MARK: - Folders
 
-/// Makes a folder where there is none, and its parents; says whether it was made.
+/// Creates a folder and its parents, if missing; returns whether it did.
 @discardableResult
 package func makeFolder(_ path: FilePath, isSecret: Bool = false) throws -> Bool {
   guard !pathExists(path) else { return false }
@@ -90,7 +90,7 @@ package func makeFolder(_ path: FilePath, isSecret: Bool = false) throws -> Bool
     try systemCall("cannot create", path.string) { path.withPlatformString { mkdir($0, isSecret ? 0o700 : 0o777) } }
     return true
   } catch let error as PackStoreError where error.code == .exists {
-    return false  // another process was faster
+    return false  // another process created it first
   }
 }
 
@@ -101,14 +101,14 @@ package func syncFolder(_ path: FilePath) throws {
   try systemCall("cannot sync", path.string) { fsync(descriptor) }
 }
 
-/// The same for a folder of a site or a store.
+/// Makes names in a folder of a site or store durable.
 package func syncFolder(_ place: FilePlace) throws {
   try withFolder(place) { descriptor in
     try systemCall("cannot sync", place.text) { fsync(descriptor) }
   }
 }
 
-/// The names in a folder that a person named, in no particular order. None when it is not there.
+/// Returns the names in a folder at a path the user gave, in no particular order; empty if the folder does not exist.
 package func namesInFolder(_ path: FilePath) throws -> [String] {
   do {
     let descriptor = try openFolder(path)
@@ -119,7 +119,7 @@ package func namesInFolder(_ path: FilePath) throws -> [String] {
   }
 }
 
-/// The same for a folder of a site or a store.
+/// Returns the names in a folder of a site or store, in no particular order; empty if the folder does not exist.
 package func namesInFolder(_ place: FilePlace) throws -> [String] {
   do {
     return try withFolder(place) { descriptor in
@@ -161,16 +161,16 @@ private func removeTree(
   try systemCall("cannot remove", path) { unlinkat(folder, name, AT_REMOVEDIR) }
 }
 
-/// Removes a folder that holds nothing.
+/// Deletes an empty folder.
 ///
-/// - Throws: `ioError` when it holds anything.
+/// - Throws: `ioError` if it is not empty.
 package func removeEmptyFolder(_ place: FilePlace) throws {
   try place.withParent { folder, name in
     try systemCall("cannot remove", place.text) { unlinkat(folder, name, AT_REMOVEDIR) }
   }
 }
 
-/// Makes an empty folder for temporary files, which others cannot enter. Its maker removes it.
+/// Creates an empty folder for temporary files, which other users cannot enter. The caller deletes it.
 package func makeTemporaryFolder(in parent: FilePath) throws -> FilePath {
   let path = parent.appending("packstore-\(UInt64.random(in: 0 ... .max))")
   try systemCall("cannot create", path.string) { path.withPlatformString { mkdir($0, 0o700) } }

@@ -6,15 +6,15 @@
   import Darwin
 #endif
 
-/// A file that is made and written: under a draft's name, to be synced and renamed. Closed with its owner.
+/// A new file: written under a draft's name, then synced and renamed. Closed with its owner.
 package final class NewFile: Sendable {
   package let place: FilePlace
   private let number: CInt
 
-  /// Makes the file. What has its name is taken away first, unless it is a folder: the draft of a process that has
-  /// ended, or a link that leads to another file.
+  /// Creates the file. Deletes an existing file with its name first, such as the draft of an ended process, or a link; an existing
+  /// folder is an error.
   ///
-  /// - Parameter isSecret: its owner alone may read it.
+  /// - Parameter isSecret: whether only its owner may read it.
   package init(_ place: FilePlace, isSecret: Bool = false) throws {
     self.place = place
     let mode: mode_t = isSecret ? 0o600 : 0o666
@@ -26,7 +26,7 @@ package final class NewFile: Sendable {
     }
   }
 
-  /// Makes a file without a name in a folder: it is gone when nothing has it open any more.
+  /// Creates a file without a name in a folder: it is deleted when the last descriptor closes.
   package init(unnamedIn folder: FilePath) throws {
     place = FilePlace("spool-\(UInt64.random(in: 0 ... .max))", in: folder)
     number = try openNewFile(place, mode: 0o600)
@@ -35,10 +35,10 @@ package final class NewFile: Sendable {
 
   deinit { close(number) }
 
-  /// Open as long as this is.
+  /// The descriptor, open until this object is released.
   package var descriptor: FileDescriptor { FileDescriptor(rawValue: number) }
 
-  /// Writes behind what was written last.
+  /// Appends bytes after the last write.
   package func write(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     while !rest.isEmpty {
@@ -51,7 +51,7 @@ package final class NewFile: Sendable {
     try bytes.span.bytes.withUnsafeBytes { bytes in try write(bytes) }
   }
 
-  /// Writes all of `bytes` at `offset`, whatever was written before.
+  /// Writes all of `bytes` at `offset`, replacing bytes already written there.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws {
     try writeAll(bytes, to: number, at: offset, path: place.text)
   }

@@ -6,25 +6,25 @@
   import Darwin
 #endif
 
-// The one place where this package's Swift code opens files and folders; `Scripts/check-seam` reads the imports of every
-// object file. The core has its own, behind `vfs.h`.
+// The only place where this package's Swift code opens files and folders; `Scripts/check-seam` checks the imports of every object
+// file. The core has its own, behind `vfs.h`.
 //
-// A *place* is a folder and a name below it. The folder is what a person or a program named: links on the way to it are
-// followed, for who named it chose them. The name is ours: no part of it may be a link, for only an intruder puts
-// one there. Nothing here waits: a pipe or a device in the place of a file is refused before it is read.
+// A *place* is a folder and a name below it. A user or a program gave the folder: links in its path are followed, because that user
+// chose them. The library chose the name: no part of it may be a link, because only an attacker would put one there. Opening never
+// waits: a pipe or a device is refused before it is read.
 
 /// A name below a folder, such as `versions/3f2a` below a site.
 package struct FilePlace: Sendable {
   package let folder: FilePath
   package let name: FilePath
 
-  /// - Precondition: `name` is relative and has a part at least.
+  /// - Precondition: `name` is relative and not empty.
   package init(_ name: String, in folder: FilePath) {
     self.folder = folder
     self.name = FilePath(name)
   }
 
-  /// What a person named: all but its last part is the folder.
+  /// Splits a path the user gave: all but its last part is the folder.
   package init(_ path: FilePath) {
     folder = path.removingLastComponent()
     name = path.lastComponent.map { FilePath(root: nil, components: $0) } ?? "."
@@ -33,7 +33,7 @@ package struct FilePlace: Sendable {
   package var path: FilePath { folder.pushing(name) }
   package var text: String { path.string }
 
-  /// Lends the descriptor of the folder that holds the last part of the name, and that part.
+  /// Calls `body` with the descriptor of the folder that contains the last part of the name, and with that part.
   @discardableResult
   func withParent<Result>(
     _ body: (CInt, UnsafePointer<CChar>) throws -> Result
@@ -50,15 +50,15 @@ package struct FilePlace: Sendable {
   }
 }
 
-/// Whether a link in the place of a file is followed.
+/// Whether to follow a link in place of a file.
 package enum LinkRule: Sendable {
-  /// The file is one that a person named.
+  /// For a path the user gave.
   case follow
-  /// The file is one that lies in a store's or a site's folder.
+  /// For a file in the folder of a store or site.
   case refuse
 }
 
-/// Opens a folder that a person or a program named.
+/// Opens a folder at a path that a user or a program gave.
 func openFolder(_ path: FilePath) throws -> CInt {
   let path = path.isEmpty ? "." : path
   return try systemCall("cannot open the folder", path.string) {
@@ -66,14 +66,14 @@ func openFolder(_ path: FilePath) throws -> CInt {
   }
 }
 
-/// Lends the descriptor of a folder that a person or a program named.
+/// Calls `body` with the descriptor of a folder at a path that a user or a program gave.
 package func withFolderDescriptor<Result>(_ path: FilePath, _ body: (CInt) throws -> Result) throws -> Result {
   let descriptor = try openFolder(path)
   defer { close(descriptor) }
   return try body(descriptor)
 }
 
-/// Opens a folder in another one. A link is refused.
+/// Opens a folder in another one. Refuses a link.
 func openFolder(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: @autoclosure () -> String
 ) throws -> CInt {
@@ -82,7 +82,7 @@ func openFolder(
   }
 }
 
-/// A descriptor that passed a check.
+/// Returns the descriptor after a check, and closes it if the check fails.
 private func closingIfItFails(_ descriptor: CInt, _ check: () throws -> Void) throws -> CInt {
   do {
     try check()
@@ -95,14 +95,13 @@ private func closingIfItFails(_ descriptor: CInt, _ check: () throws -> Void) th
 
 /// Opens a regular file for reading.
 ///
-/// - Throws: `notFound` when there is no such file; `wrongKind` for a link that is not to be followed, and for what is
-///   no regular file.
+/// - Throws: `notFound`; `wrongKind` for a link that must not be followed, and if it is not a regular file.
 func openFile(_ place: FilePlace, _ links: LinkRule) throws -> CInt {
   let descriptor: CInt
   do {
     descriptor = try place.withParent { folder, name in
       try systemCall("cannot open", place.text) {
-        // O_NONBLOCK keeps a pipe from waiting for its other end; it means nothing to regular files.
+        // O_NONBLOCK prevents waiting for the other end of a pipe; it has no effect on regular files.
         openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (links == .follow ? 0 : O_NOFOLLOW))
       }
     }
@@ -112,14 +111,14 @@ func openFile(_ place: FilePlace, _ links: LinkRule) throws -> CInt {
   return try closingIfItFails(descriptor) { try requireRegular(descriptor, place) }
 }
 
-/// Makes a file, which has to be new, and opens it for reading and writing.
+/// Creates a file, whose name must be free, and opens it for reading and writing.
 func openNewFile(_ place: FilePlace, mode: mode_t) throws -> CInt {
   try place.withParent { folder, name in
     try openNewFile(name, in: folder, mode: mode, path: place.text)
   }
 }
 
-/// Makes a file in an open folder, which has to be new.
+/// Creates a file in an open folder; its name must be free.
 func openNewFile(
   _ name: UnsafePointer<CChar>, in folder: CInt, mode: mode_t, path: @autoclosure () -> String
 ) throws -> CInt {
@@ -128,8 +127,8 @@ func openNewFile(
   }
 }
 
-/// Opens a file that carries a lock, and makes it if need be. Who may not write to the folder cannot open it, and so
-/// cannot lock it.
+/// Opens a lock file, and creates it if necessary. A user without write access to the folder cannot open it, and therefore cannot
+/// lock it.
 func openLockFile(_ place: FilePlace) throws -> CInt {
   let descriptor: CInt
   do {
@@ -145,7 +144,7 @@ func openLockFile(_ place: FilePlace) throws -> CInt {
   }
 }
 
-/// Opens a regular file that a person named, for writing behind its end, and makes it if need be.
+/// Opens a regular file at a path the user gave, for appending, and creates it if necessary.
 func openForAppending(_ place: FilePlace) throws -> CInt {
   let flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
   let descriptor: CInt
@@ -163,8 +162,8 @@ func openForAppending(_ place: FilePlace) throws -> CInt {
   return try closingIfItFails(descriptor) { try requireRegular(descriptor, place) }
 }
 
-/// Opens a file for reading and writing, or makes it. Never both in one call: in a folder that many users share, Linux
-/// refuses `O_CREAT` for another user's file, whatever its mode (`fs.protected_regular`).
+/// Opens a file for reading and writing, or creates it, in separate calls: in a folder that many users share, Linux refuses
+/// `O_CREAT` for another user's file, regardless of its mode (`fs.protected_regular`).
 private func openOrMake(
   _ name: UnsafePointer<CChar>, in folder: CInt, mode: mode_t, path: @autoclosure () -> String
 ) throws -> CInt {
@@ -178,23 +177,23 @@ private func openOrMake(
       do {
         return try openNewFile(name, in: folder, mode: mode, path: path())
       } catch let error as PackStoreError where error.code == .exists && roundCount < openRoundLimit {
-        roundCount += 1  // another process was faster
+        roundCount += 1  // another process was first
       }
     }
   }
 }
 
-/// A file that comes and goes more often while it is opened is no lock.
+/// A file that is created and deleted more often than this while it is opened is not a lock.
 private let openRoundLimit = 100
 
-/// Reading and writing for those that may write to the folder, and nothing for all others.
+/// Returns read and write permission for users who may write to the folder, and none for others.
 private func lockMode(ofFileIn folder: CInt, _ place: FilePlace) throws -> mode_t {
   let mode = try status(of: folder, place).st_mode
   return 0o600 | (mode & 0o020 != 0 ? 0o060 : 0) | (mode & 0o002 != 0 ? 0o006 : 0)
 }
 
-/// Takes reading from those that may not write: the umask may have taken writing alone, and an older file may be open
-/// to all. Only its owner can; for others it is as it is.
+/// Removes read permission from users without write permission: the umask may have removed only write permission, and an older file
+/// may be open to all. Only the owner can; for others the file stays as it is.
 private func tighten(_ descriptor: CInt, _ place: FilePlace) throws {
   let status = try status(of: descriptor, place)
   let parent = try place.withParent { folder, _ in try lockMode(ofFileIn: folder, place) }
@@ -209,9 +208,9 @@ func names(inFolder descriptor: CInt, path: @autoclosure () -> String) throws ->
   try nameBytes(inFolder: descriptor, path: path()).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// Lists a folder's names as they are, in no particular order.
+/// Lists a folder's names as bytes, in no particular order.
 func nameBytes(inFolder descriptor: CInt, path: @autoclosure () -> String) throws -> [[UInt8]] {
-  // Opened once more, for its own position, which `fdopendir` takes over.
+  // Opened again, because `fdopendir` takes over the descriptor and its position.
   let own = try openFolder(".", in: descriptor, path: path())
   guard let folder = fdopendir(own) else {
     let error = Errno(rawValue: errno)
@@ -230,8 +229,8 @@ func nameBytes(inFolder descriptor: CInt, path: @autoclosure () -> String) throw
   return names
 }
 
-/// An entry is as long as its name, whatever its type declares: `d_name` as a value would be read beyond the end of what the
-/// system wrote, and of the memory that it is in.
+/// Returns the name of an entry. An entry is only as long as its name, regardless of its declared type: reading `d_name` as a value
+/// would read beyond the bytes that the system wrote, and possibly beyond the memory.
 func nameBytes(of entry: UnsafePointer<dirent>) -> [UInt8] {
   guard let field = entry.pointer(to: \.d_name) else { return [] }
   let name = UnsafeRawPointer(field)

@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// A file that grows over several processes, one at a time. Closed with its owner.
+/// A file that several processes extend, one at a time. Closed with its owner.
 package final class PartFile: Sendable {
   package let place: FilePlace
   private let number: CInt
 
-  /// Opens the file, or makes it; its owner alone may read it.
+  /// Opens the file, or creates it; only its owner may read it.
   ///
-  /// - Throws: `wrongKind` for what is no regular file; `ioError`.
+  /// - Throws: `wrongKind` if it is not a regular file; `ioError`.
   package init(_ place: FilePlace) throws {
     self.place = place
     number = try openLockFile(place)
@@ -30,7 +30,7 @@ package final class PartFile: Sendable {
     try writeAll(bytes, to: number, at: UInt64(clamping: offset), path: place.text)
   }
 
-  /// Cuts off what is behind so many bytes.
+  /// Truncates the file to `byteCount` bytes.
   package func cut(to byteCount: Int) throws {
     guard try self.byteCount > byteCount else { return }
     try systemCall("cannot cut", place.text) { ftruncate(number, off_t(max(byteCount, 0))) }

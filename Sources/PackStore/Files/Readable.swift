@@ -6,23 +6,23 @@
   import Darwin
 #endif
 
-// What a web server serves it must be able to read, as another user, whatever the umask of the publisher. Rights are only added,
-// and only by the owner: of another user's file they stay as they are.
+// A web server must be able to read the files it serves, as another user, regardless of the publisher's umask. Permissions are only
+// added, and only by the owner: files of other users stay as they are.
 
-/// Lets all users read a file of a site. A link, and what is no regular file, stays as it is.
+/// Lets all users read a file of a site. Links and other items that are not regular files stay as they are.
 package func makeReadable(_ place: FilePlace) {
   guard let descriptor = try? openFile(place, .refuse) else { return }
   defer { close(descriptor) }
   allow(0o444, descriptor)
 }
 
-/// Lets all users enter a folder, and see what is in it.
+/// Lets all users enter and list a folder.
 package func makeReadable(folder path: FilePath) {
   try? withFolderDescriptor(path) { allow(0o555, $0) }
 }
 
 extension NewFile {
-  /// Lets all users read it.
+  /// Lets all users read the file.
   package func makeReadable() { allow(0o444, descriptor.rawValue) }
 }
 

@@ -1,4 +1,4 @@
-// Names for people.
+// Names for messages.
 
 /// How two names differ that have equal foldings.
 package func difference(between name: String, and other: String) -> String {

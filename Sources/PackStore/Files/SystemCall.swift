@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Runs a system call until no signal interrupts it, and throws its errno as an error about `path`.
+/// Runs a system call again while signals interrupt it, and throws its errno as an error about `path`.
 @discardableResult
 func systemCall<Result: SignedInteger>(
   _ reason: String, _ path: @autoclosure () -> String, needed: Int? = nil, _ body: () -> Result
@@ -34,7 +34,7 @@ extension PackStoreError {
   }
 }
 
-/// What a callback of the core returns for an error of ours: an error number of the system.
+/// Converts an error to a system error number, which a callback returns to the core.
 func systemError(of error: any Error) -> CInt { ((error as? PackStoreError)?.systemError ?? .ioError).rawValue }
 
 // MARK: - What Swift's own names hide

@@ -1,38 +1,38 @@
-/// One line of a list of patterns, by the rules of gitignore(5).
+/// One line of a list of patterns, with the rules of gitignore(5).
 ///
-/// - A pattern with a slash at its beginning or in its middle means paths relative to the folder of its list; any other means the
-///   last part of paths, at any depth.
-/// - `*` is any characters of one part, `?` one of them, `[a-z]`, `[!a-z]` and `[[:digit:]]` one of a set; `\` takes the next
-///   character as it is. `**/` at the beginning of a part is any folders or none, `/**` at the end all that lies below.
-/// - A slash at the end: folders alone. `!` at the beginning: what an earlier pattern means is not meant after all.
+/// - A pattern with a slash at its beginning or in its middle matches paths relative to the folder of its list. Any other pattern
+///   matches the last part of paths, at any depth.
+/// - `*` matches any characters of one part, `?` one character, and `[a-z]`, `[!a-z]` and `[[:digit:]]` one of a set; `\` quotes
+///   the next character. `**/` at the beginning of a part matches any folders or none, `/**` at the end everything below.
+/// - A slash at the end limits the pattern to folders. `!` at the beginning cancels the match of an earlier pattern.
 ///
-/// Paths and patterns are compared byte by byte; letters have a case.
+/// Paths and patterns are compared byte by byte, and are case-sensitive.
 struct IgnorePattern: Hashable, Sendable {
-  /// As it was written.
+  /// The pattern as written.
   let text: String
 
-  /// What it means is kept after all.
+  /// Whether matching files are kept, not skipped.
   let isNegated: Bool
 
   private let meansFoldersAlone: Bool
 
-  /// It means whole paths, and not their last part.
+  /// Whether it matches whole paths, rather than their last part.
   private let isAnchored: Bool
 
-  /// The literal bytes at the beginning and at the end: most paths differ from them.
+  /// The literal bytes at the beginning and at the end, by which most paths are rejected.
   private let prefix: [UInt8]
   private let suffix: [UInt8]
 
   /// The tokens between the two.
   private let tokens: [Token]
 
-  /// The fewest bytes that the tokens match.
+  /// The minimum number of bytes that the tokens match.
   private let leastByteCount: Int
 
-  /// Longer ones mean nothing.
+  /// Longer patterns match nothing.
   private static let byteLimit = 4096
 
-  /// Nil for an empty line and a comment.
+  /// `nil` for an empty line and a comment.
   init?(_ line: some StringProtocol) {
     var bytes = Self.trimmed(Array(line.utf8))[...]
     guard let first = bytes.first, first != UInt8(ascii: "#") else { return nil }
@@ -51,7 +51,7 @@ struct IgnorePattern: Hashable, Sendable {
     leastByteCount = tokens.count { $0.isOneByte }
   }
 
-  /// Without spaces at the end, but for those that a backslash makes part of the pattern.
+  /// Removes spaces at the end, except spaces after a backslash.
   private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
     var end = 0, index = 0
     while index < bytes.count {
@@ -66,9 +66,9 @@ struct IgnorePattern: Hashable, Sendable {
     return Array(bytes[..<end])
   }
 
-  /// Whether it means a path, relative to the folder of its list.
+  /// Whether it matches a path, relative to the folder of its list.
   ///
-  /// - Parameter name: its last part.
+  /// - Parameter name: the last part of the path.
   func matches(_ path: ArraySlice<UInt8>, name: ArraySlice<UInt8>, isFolder: Bool) -> Bool {
     guard isFolder || !meansFoldersAlone else { return false }
     let text = isAnchored ? path : name
@@ -96,19 +96,19 @@ extension IgnorePattern {
   /// A part of a pattern.
   private enum Token: Hashable, Sendable {
     case byte(UInt8)
-    /// Any byte, but in paths no slash.
+    /// Any byte; in paths, any byte except a slash.
     case any(inPaths: Bool)
     case set(ByteSet)
-    /// Any bytes, but no slash.
+    /// Any bytes except a slash.
     case part
     /// Any bytes.
     case all
-    /// Nothing, or any bytes and a slash behind them: what `**/` stands for where a part begins.
+    /// Nothing, or any bytes followed by a slash: `**/` at the beginning of a part.
     case folders
-    /// No text whatever.
+    /// Matches no text.
     case nothing
 
-    /// The byte that it is; nil: it can be several.
+    /// The byte it matches; `nil` if it matches several.
     var literal: UInt8? { if case .byte(let byte) = self { byte } else { nil } }
 
     /// Whether it matches one byte.
@@ -119,7 +119,7 @@ extension IgnorePattern {
       }
     }
 
-    /// Moves positions where the token begins to the positions where it ends.
+    /// Moves each position from the beginning of the token to its end.
     func advance(_ positions: inout TextPositions) {
       switch self {
       case .byte(let byte): positions.advance(over: byte)
@@ -132,14 +132,14 @@ extension IgnorePattern {
       }
     }
 
-    /// - Parameter inPaths: slashes part names.
+    /// - Parameter inPaths: whether slashes separate names.
     static func read(_ pattern: [UInt8], inPaths: Bool) -> [Token] {
       var reader = TokenReader(pattern, inPaths: inPaths)
       return reader.readAll()
     }
   }
 
-  /// Which bytes one place of a pattern takes.
+  /// The bytes that match one position of a pattern.
   private struct ByteSet: Hashable, Sendable {
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
@@ -189,7 +189,7 @@ extension IgnorePattern {
     }
   }
 
-  /// Takes a pattern apart.
+  /// Splits a pattern into tokens.
   private struct TokenReader {
     private let pattern: [UInt8]
     private let inPaths: Bool
@@ -209,7 +209,7 @@ extension IgnorePattern {
 
     private func has(_ character: Unicode.Scalar, at index: Int) -> Bool { byte(at: index) == UInt8(ascii: character) }
 
-    /// What cannot be read means nothing.
+    /// An invalid pattern matches nothing.
     mutating func readAll() -> [Token] {
       while let next = byte(at: position) {
         switch next {
@@ -232,10 +232,10 @@ extension IgnorePattern {
       return tokens
     }
 
-    /// Two stars or more cross slashes where they are a part of a path by themselves; elsewhere they are as good as one.
+    /// Two or more stars match slashes only if they are a whole part of a path; otherwise they are equivalent to one star.
     ///
-    /// Against its documentation, git also takes them for the beginning of a part if everything before them is literal: it compares
-    /// that first, and reads the rest as a pattern of its own. So `foo**/bar` matches `foobar`, and `foox/y/bar`.
+    /// Contrary to its documentation, git also treats them as the beginning of a part if everything before them is literal: it
+    /// compares the literal first, and reads the rest as a separate pattern. So `foo**/bar` matches `foobar` and `foox/y/bar`.
     private mutating func readStars() {
       let begin = position
       while has("*", at: position) { position += 1 }
@@ -245,12 +245,12 @@ extension IgnorePattern {
       let endsEscaped = has("\\", at: position) && has("/", at: position + 1)
       guard position - begin > 1, isPart, endsPart || endsEscaped else { return tokens.append(.part) }
       guard has("/", at: position) else { return tokens.append(.all) }
-      // Any number of them in a row is as good as one.
+      // Several in a row are equivalent to one.
       if tokens.last != .folders { tokens.append(.folders) }
       position += 1
     }
 
-    /// - Returns: nil for a set that does not end, or that names a class that there is not.
+    /// - Returns: `nil` for a set that does not end, or that contains an unknown class.
     private mutating func readSet() -> ByteSet? {
       var set = ByteSet()
       position += 1
@@ -293,7 +293,7 @@ extension IgnorePattern {
       return set
     }
 
-    /// The end of a range, behind its hyphen.
+    /// Reads the end of a range, after its hyphen.
     private mutating func readBound(_ end: UInt8) -> UInt8? {
       guard end == UInt8(ascii: "\\") else {
         position += 2
@@ -305,7 +305,7 @@ extension IgnorePattern {
 
     private enum ClassReading { case read, isNone, isUnknown }
 
-    /// `[:digit:]`. What has no `:]` is no class.
+    /// Reads `[:digit:]`. Without `:]` it is not a class.
     private mutating func readClass(into set: inout ByteSet) -> ClassReading {
       guard let end = pattern[(position + 2)...].firstIndex(of: UInt8(ascii: "]")) else { return .isUnknown }
       guard end > position + 2, pattern[end - 1] == UInt8(ascii: ":") else { return .isNone }

@@ -1,25 +1,25 @@
-/// Which files of a folder are not meant, by patterns as gitignore(5) has them.
+/// The files of a folder to skip, as patterns of gitignore(5).
 ///
-/// Several lists may speak of a path. The first of these that has a pattern for it decides, and in it the last such pattern:
+/// The first list with a matching pattern wins; within a list, the last match wins. The lists are, in this order:
 ///
-/// 1. ``patterns``, relative to the folder that is installed;
-/// 2. the files `.packignore` in the folders that lead to it, the innermost first, each relative to its own folder;
-/// 3. ``lists``, the last one first, relative to the folder that is installed;
+/// 1. ``patterns``, relative to the installed folder;
+/// 2. the files `.packignore` in the parent folders of the path, the innermost first, each relative to its own folder;
+/// 3. ``lists``, the last one first, relative to the installed folder;
 /// 4. ``standardPatterns``, unless ``usesStandardPatterns`` is false.
 ///
-/// What lies in a folder that is left out is left out, whatever is said of it. The files `.packignore` themselves are left out
-/// unless a pattern says otherwise.
+/// Everything in a skipped folder is skipped, regardless of other patterns. The files `.packignore` themselves are skipped unless a
+/// pattern keeps them.
 public struct IgnoreRules: Hashable, Sendable {
-  /// Each a line as in a list; they win over all lists.
+  /// Patterns in the form of lines of a list; they take precedence over all lists.
   public var patterns: [String]
 
-  /// Texts of several lines.
+  /// Texts with one pattern per line.
   public var lists: [String]
 
-  /// Whether files `.packignore` count.
+  /// Whether files `.packignore` are read.
   public var readsIgnoreFiles = true
 
-  /// Whether what systems leave behind is left out.
+  /// Whether to skip files that operating systems create.
   public var usesStandardPatterns = true
 
   public init(patterns: [String] = [], lists: [String] = []) {
@@ -27,43 +27,43 @@ public struct IgnoreRules: Hashable, Sendable {
     self.lists = lists
   }
 
-  /// The name of files with patterns for the folder that they lie in.
+  /// The name of files with patterns for their folder.
   public static let ignoreFileName = ".packignore"
 
-  /// What macOS and Windows leave in folders, and what no one means to ship.
+  /// Files that macOS and Windows create in folders, and that are never assets.
   public static let standardPatterns = [
     ".DS_Store", "._*", ".AppleDouble/", ".Spotlight-V100/", ".Trashes/", ".fseventsd/", ".TemporaryItems/",
     "Thumbs.db", "Thumbs.db:encryptable", "ehthumbs.db", "desktop.ini", "$RECYCLE.BIN/", "System Volume Information/",
     ".directory", ".Trash-*/", ".nfs*",
   ]
 
-  /// More than a list has.
+  /// The maximum size of a list.
   static let listByteLimit = 1 << 20
 }
 
-/// Something of a folder that was left out, with all that lies in it.
+/// A skipped file or folder, including everything in it.
 public struct IgnoredPath: Hashable, Codable, Sendable {
-  /// Relative to the folder.
+  /// The path relative to the folder.
   public let path: String
   public let isFolder: Bool
 
-  /// The pattern that means it.
+  /// The pattern that matches it.
   public let pattern: String
 
-  /// Where the pattern stands: the path of a file `.packignore`, relative to the folder; nil: in the options.
+  /// The path of the `.packignore` file with the pattern, relative to the folder; `nil` for a pattern of the options.
   public let file: String?
 
-  /// It is one of the patterns for what systems leave behind.
+  /// Whether it is one of the standard patterns.
   public let isStandard: Bool
 }
 
-/// Patterns that stand together, the last one of which decides.
+/// The patterns of one list, in which the last match wins.
 struct IgnoreList {
   private let patterns: [IgnorePattern]
 
   init(lines: some Sequence<some StringProtocol>) { patterns = lines.compactMap { IgnorePattern($0) } }
 
-  /// Reads lines that end with a line feed, or a carriage return and a line feed. A byte-order mark is passed over.
+  /// Reads lines that end with a line feed, or a carriage return and a line feed. Skips a byte order mark.
   init(text: String) {
     let body = text.utf8.starts(with: [0xef, 0xbb, 0xbf]) ? Substring(text.utf8.dropFirst(3)) : text[...]
     self.init(
@@ -72,15 +72,15 @@ struct IgnoreList {
       })
   }
 
-  /// The pattern that decides about a path, which is relative to the folder of the list.
+  /// Returns the pattern that decides about a path, relative to the folder of the list.
   ///
-  /// - Parameter name: its last part.
+  /// - Parameter name: the last part of the path.
   func decision(_ path: ArraySlice<UInt8>, name: ArraySlice<UInt8>, isFolder: Bool) -> IgnorePattern? {
     patterns.last { $0.matches(path, name: name, isFolder: isFolder) }
   }
 }
 
-/// Applies rules to a folder while it is walked through.
+/// Applies rules to a folder during a walk.
 package final class IgnoreWalk {
   private let folder: FilePath
   private let rules: IgnoreRules
@@ -88,15 +88,15 @@ package final class IgnoreWalk {
   private let lists: [IgnoreList]
   private let standard: IgnoreList?
 
-  /// The path of the folder that was asked for last, and it and all above it, the outermost first.
+  /// The path of the last folder, with its lists and those of all parent folders, the outermost first.
   private var parent: [UInt8] = []
   private var levels: [Level] = []
 
-  /// What was left out, as far as ``recordLimit`` goes.
+  /// The skipped paths, up to ``recordLimit``.
   private(set) var ignored: [IgnoredPath] = []
   private(set) var ignoredCount = 0
 
-  /// A list that could not be read.
+  /// The error of a list that could not be read.
   private(set) var failure: (any Error)?
 
   private static let recordLimit = 10_000
@@ -109,7 +109,7 @@ package final class IgnoreWalk {
     standard = rules.usesStandardPatterns ? IgnoreList(lines: IgnoreRules.standardPatterns) : nil
   }
 
-  /// Whether something of the folder is left out. The folders that lead to it are not.
+  /// Whether a path is skipped. Its parent folders are not.
   func ignores(_ path: String, isFolder: Bool) -> Bool {
     guard failure == nil else { return false }
     do {
@@ -123,7 +123,7 @@ package final class IgnoreWalk {
     }
   }
 
-  /// Whether a path is left out, or a folder that leads to it.
+  /// Whether a path or one of its parent folders is skipped.
   ///
   /// - Throws: the errors of reading a file `.packignore`.
   package func ignoresAny(of path: String, isFolder: Bool) throws -> Bool {
@@ -160,7 +160,7 @@ package final class IgnoreWalk {
     return IgnorePattern(IgnoreRules.ignoreFileName).map { ($0, nil, false) }
   }
 
-  /// A folder that leads to a path: its own path ends at `end` of it, the one relative to it begins at `begin`.
+  /// A parent folder of a path: its own path ends at `end`, and paths relative to it begin at `begin`.
   private struct Level {
     let end: Int
     let list: IgnoreList?
@@ -168,10 +168,9 @@ package final class IgnoreWalk {
     var begin: Int { end == 0 ? 0 : end + 1 }
   }
 
-  /// Makes the levels those of a folder. What lies in one comes together mostly, and folders in order: lists of those that lead to
-  /// the one before are kept.
+  /// Sets the levels to those of a folder. Consecutive paths are mostly in one folder, so lists of common parent folders are kept.
   ///
-  /// - Throws: `refused` for a list that is too long or is no UTF-8; `ioError`, `wrongKind`.
+  /// - Throws: `refused` for a list that is too long or not UTF-8; `ioError`, `wrongKind`.
   private func enter(_ folder: ArraySlice<UInt8>) throws {
     guard levels.isEmpty || !areEqual(parent[...], folder) else { return }
     while let last = levels.last, !areEqual(parent[..<last.end], folder.prefix(last.end)) || !isPart(last.end, folder) {
@@ -180,13 +179,13 @@ package final class IgnoreWalk {
     parent = Array(folder)
     if levels.isEmpty { levels.append(Level(end: 0, list: try read(Self.ignoreFilePath(in: [])))) }
     while let last = levels.last, last.end < parent.count {
-      // A part has a byte at least: each level ends behind the one above, whatever the path.
+      // Each part has at least one byte, so each level ends after its parent.
       let end = parent[(last.end + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? parent.count
       levels.append(Level(end: end, list: try read(Self.ignoreFilePath(in: parent[..<end]))))
     }
   }
 
-  /// Whether the first `end` bytes of a path are all of some parts of it.
+  /// Whether the first `end` bytes of a path consist of whole parts.
   private func isPart(_ end: Int, _ path: ArraySlice<UInt8>) -> Bool {
     end == 0 || end == path.count || (end < path.count && path[path.startIndex + end] == UInt8(ascii: "/"))
   }
@@ -213,18 +212,18 @@ package final class IgnoreWalk {
       }
       return IgnoreList(text: text)
     } catch let error as PackStoreError where error.code == .notFound || error.systemError == .notDirectory {
-      // A folder behind a link that is followed has no list of its own.
+      // A folder behind a followed link has no list of its own.
       return nil
     }
   }
 
-  /// Most folders have no list. One call says so; opening a file enters each folder on the way to it.
+  /// Most folders have no list. This check is one call; opening a file opens each parent folder.
   private func mayExist(_ name: String) -> Bool {
     let path = "\(folder)/\(name)"
     return path.utf8.count >= Self.pathLimit || pathExists(FilePath(path))
   }
 
-  /// The most bytes that the system takes as a path.
+  /// The maximum length of a path in bytes.
   #if os(Linux)
     private static let pathLimit = 4_096
   #else

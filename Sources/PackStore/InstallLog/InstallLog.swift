@@ -1,39 +1,39 @@
-/// What a store knows of the versions that it keeps and that is no part of them: the file `installs` in its folder, a line for each
+/// Records about kept versions that are not part of the versions: the file `installs` in the store's folder, with a line for each
 /// ``Installation``.
 ///
-/// Versions that were made here and have no note need no line: their own date says it all.
+/// A version that was created here and has no note needs no line: its own date is sufficient.
 ///
-/// States of an entry: it is written before the commit that brings its version, so that no crash loses it; from the commit on
-/// readers see it, as an entry of a version that is kept; after the commit that drops its version it is taken out. An entry of
-/// no kept version means nothing, and goes with the next change.
+/// States of an entry: it is written before the commit of its version, so that no crash loses it. After the commit, readers see it
+/// as the entry of a kept version. After the commit that drops its version, it is deleted. An entry without a kept version is
+/// ignored, and deleted by the next change.
 ///
 /// Invariants
-///   1. No folder of a site has the file: publications write none, and copies of sites do not take it.
-///   2. A commit is never refused for what the file holds: of a damaged one, the lines that are whole count. Where it cannot be
-///      written, only a commit with a note is.
+///   1. No folder of a site contains the file: publications do not write it, and copies of sites do not include it.
+///   2. The contents of the file never prevent a commit: of a damaged file, the intact lines are used. If it cannot be written,
+///      only a commit with a note fails.
 package struct InstallLog: Sendable {
   private static let name = "installs"
   private static let lockName = "installs.lock"
-  /// What no site may have in its folder.
+  /// Files that a site's folder must not contain.
   package static let fileNames = [name, lockName]
   private static let byteCountLimit = 16 << 20
   private let store: FilePath
 
   package init(inStore store: FilePath) { self.store = store }
 
-  /// What the file says.
+  /// The contents of the file.
   package struct Content: Sendable {
     var installations: [Installation.Key: Installation] = [:]
-    /// There is more than was understood.
+    /// Whether parts of the file were not understood.
     package var isDamaged = false
 
     package init(isDamaged: Bool = false) { self.isDamaged = isDamaged }
 
-    /// What is known of a version.
+    /// Returns the record of a version.
     package func installation(of version: PackVersion) -> Installation? { installations[Installation.Key(version)] }
   }
 
-  /// - Throws: `wrongKind` when the file is none; `ioError`.
+  /// - Throws: `wrongKind` if it is not a file; `ioError`.
   package func read() throws -> Content {
     let bytes: [UInt8]
     do {
@@ -59,7 +59,7 @@ package struct InstallLog: Sendable {
     return content
   }
 
-  /// In bytewise order of lines.
+  /// Encodes installations, in bytewise order of lines.
   static func encode(_ installations: some Sequence<Installation>) -> [UInt8] {
     let lines = installations.map(\.line).sorted { $0.lexicographicallyPrecedes($1) }
     return Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined())
@@ -76,10 +76,10 @@ package struct InstallLog: Sendable {
     try replaceFile(Self.name, in: store, by: Self.encode(installations.values), draft: "tmp/\(Self.name)")
   }
 
-  /// Adds what a commit is about to bring. Of a version that is there already, what is known stays, but for a new note.
+  /// Adds the versions of a coming commit. The record of an already kept version stays, except for a new note.
   ///
-  /// - Parameter versions: those that are kept so far. What is known of others is left from commits that failed.
-  /// - Returns: the lock to hold until the commit is done, so that no other process takes out what is not kept yet.
+  /// - Parameter versions: the versions kept so far. Records of other versions are leftovers of failed commits.
+  /// - Returns: the lock to hold until the commit ends, so that no other process deletes records of versions that are not kept yet.
   /// - Throws: `busy`, `readOnly`, `noSpace`, `ioError`; `CancellationError`.
   func add(_ new: [Installation], keeping versions: () throws -> [PackVersion], waits: Bool) throws -> FileLock {
     let lock = try lock(waits: waits)
@@ -94,9 +94,9 @@ package struct InstallLog: Sendable {
     return lock
   }
 
-  /// Takes out what is known of versions that are not kept. Does nothing while another process changes the file.
+  /// Deletes records of versions that are not kept. Does nothing while another process changes the file.
   ///
-  /// - Parameter lock: if this process has it.
+  /// - Parameter lock: the lock, if this process has it.
   func prune(keeping versions: () throws -> [PackVersion], _ lock: FileLock?) throws {
     guard pathExists(store.appending(Self.name)) else { return }
     let lock = try lock ?? self.lock(waits: false)

@@ -1,27 +1,27 @@
-/// What a store alone knows of a version that it keeps: how it came here, and what its publisher noted down.
+/// A store's own record of a kept version: its source, and the publisher's private note.
 ///
-/// It is no part of the version, and goes nowhere with it: neither to sites nor into archives, deltas or other stores.
+/// It is not part of the version, and is not transferred to sites, archives, deltas or other stores.
 package struct Installation: Hashable, Sendable {
   package var pack: PackID
   package var number: UInt64
-  /// Another content under the same number is another version.
+  /// Other content with the same number is another version.
   package var catalog: CatalogID
 
-  /// When it was committed here, in nanoseconds since 1970.
+  /// The date of the commit here, in nanoseconds since 1970.
   package var date: Int64
 
-  /// Where it came from, unless it was made here.
+  /// The source; `nil` if the version was created here.
   package var source: Source?
 
   package var note: VersionNote?
 
-  /// Where a version came from.
+  /// The source of a version.
   package struct Source: Hashable, Sendable {
     /// A URL without user and password, or a path.
     package var location: String
-    /// Of a site.
+    /// The channel, for a site.
     package var channel: SiteChannel?
-    /// The root key by whose word it was taken; nil: it was not signed.
+    /// The root key that signed it; `nil`: not signed.
     package var key: SitePublicKey?
 
     package init(location: String, channel: SiteChannel? = nil, key: SitePublicKey?) {
@@ -40,7 +40,7 @@ package struct Installation: Hashable, Sendable {
     self.note = note
   }
 
-  /// Which version it is of.
+  /// The version of a record.
   struct Key: Hashable {
     let pack: PackID
     let number: UInt64
@@ -57,7 +57,7 @@ extension Installation.Key {
 // MARK: - As text
 
 extension Installation {
-  /// A JSON object on one line.
+  /// The record as a JSON object on one line.
   package var line: [UInt8] {
     var members: [(name: String, value: [UInt8])] = [
       ("pack", canonicalJSON(pack.name)), ("version", Array(String(number).utf8)),
@@ -72,7 +72,7 @@ extension Installation {
     return canonicalJSONObject(members)
   }
 
-  /// Nil: this is not what ``line`` writes.
+  /// `nil` if the line is not in the form of ``line``.
   package init?(line: some Collection<UInt8>) {
     let document = JSONReader.read(Array(line))
     guard document.faults.isEmpty, let object = document.root?.object else { return nil }

@@ -1,8 +1,7 @@
-// JSON in the one form that is hashed: RFC 8785, except that numbers stay as they are written.
+// The canonical form of JSON for hashing: RFC 8785, except that numbers keep their spelling.
 
 extension JSONValue {
-  /// Appends the canonical form: members in the order of their names' UTF-16 code units, no white space, numbers as they
-  /// were written.
+  /// Appends the canonical form: members in the order of their names' UTF-16 code units, no white space, and numbers as written.
   package func appendCanonical(to text: inout [UInt8]) {
     switch content {
     case .null: text += "null".utf8
@@ -27,7 +26,7 @@ extension JSONValue {
   }
 }
 
-/// An object of members whose values are JSON already.
+/// Encodes an object of members whose values are already JSON.
 package func canonicalJSONObject(_ members: [(name: String, value: [UInt8])]) -> [UInt8] {
   let sorted = members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
   var text = Array("{".utf8)
@@ -44,7 +43,7 @@ package func canonicalJSONArray(_ items: [[UInt8]]) -> [UInt8] {
   Array("[".utf8) + items.joined(separator: Array(",".utf8)) + "]".utf8
 }
 
-/// A string with its quotes: nothing is escaped but what has to be, in its shortest form.
+/// Encodes a string with quotes, with only the necessary escapes, in their shortest form.
 package func canonicalJSON(_ string: String) -> [UInt8] {
   var text = Array("\"".utf8)
   for byte in string.utf8 {

@@ -1,16 +1,16 @@
-/// Reads JSON (RFC 8259) strictly: UTF-8 without surrogates on their own, no name twice in an object, numbers as they are
-/// written, and the place of everything.
+/// Parses JSON (RFC 8259) strictly: UTF-8 without unpaired surrogates, unique names within an object, and numbers as written.
+/// Records the position of every value.
 ///
-/// Hostile texts cost time and memory in proportion to their bytes, and the depth of values is limited.
+/// Time and memory are proportional to the bytes, also for hostile texts, and the depth of values is limited.
 package struct JSONReader {
   package struct Options: Sendable {
-    /// Comments from `//` to the end of the line, and a byte-order mark, are read over.
+    /// Whether comments from `//` to the end of the line, and a byte order mark, are skipped.
     package var allowsComments = false
 
     package init(allowsComments: Bool = false) { self.allowsComments = allowsComments }
   }
 
-  /// How deep values may be nested.
+  /// The maximum depth of nested values.
   package static let depthLimit = 64
 
   private var cursor: TextCursor
@@ -151,7 +151,7 @@ package struct JSONReader {
     return JSONMember(name: name, position: begin, range: range, value: try value(depth: depth + 1))
   }
 
-  /// Takes the end of a list or object, if it comes now, where no comma may come before it.
+  /// Reads the end of a list or object if it is next; a comma must not precede it.
   private mutating func take(closing end: Unicode.Scalar, afterComma: Bool) throws(TextFault) -> Bool {
     guard cursor.next == UInt8(ascii: end) else { return false }
     guard !afterComma else {
@@ -191,14 +191,14 @@ package struct JSONReader {
     return text
   }
 
-  /// Takes all characters that belong together, which are ASCII and end no line.
+  /// Reads a token of ASCII characters, which contains no line end.
   private mutating func token(_ belongs: (UInt8) -> Bool) -> String {
     let begin = cursor.offset
     while let next = cursor.next, belongs(next) { cursor.takeASCII() }
     return String(decoding: cursor.bytes[begin..<cursor.offset], as: UTF8.self)
   }
 
-  /// Where the token that was taken last begins.
+  /// Returns the position of the last token.
   private func start(of token: String) -> TextPosition {
     let count = token.utf8.count, end = cursor.position
     return TextPosition(offset: end.offset - count, line: end.line, column: end.column - count)
@@ -232,7 +232,7 @@ package struct JSONReader {
     throw TextFault(opening, "a string is not closed", remedy: "put a double quote at its end")
   }
 
-  /// Takes an escape; returns what it stands for, in UTF-8.
+  /// Reads an escape, and returns its value in UTF-8.
   private mutating func escape() throws(TextFault) -> [UInt8] {
     let begin = cursor.position
     cursor.takeASCII()
@@ -264,7 +264,7 @@ package struct JSONReader {
     TextFault(begin, "an escape is one half of a pair of surrogates", remedy: "write the character itself")
   }
 
-  /// Takes `u` and four hexadecimal digits.
+  /// Reads `u` and four hexadecimal digits.
   private mutating func codeUnit(_ begin: TextPosition) throws(TextFault) -> UInt32 {
     cursor.takeASCII()
     var unit: UInt32 = 0
@@ -279,7 +279,7 @@ package struct JSONReader {
   }
 }
 
-/// As much of a text as a message repeats.
+/// Returns the part of a text that a message repeats.
 private func shown(_ text: String) -> String {
   text.utf8.count > 400 ? "\(String(text.unicodeScalars.prefix(100)))..." : text
 }

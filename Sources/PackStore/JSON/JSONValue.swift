@@ -1,17 +1,17 @@
-/// A JSON text that was read, whose values know where they stand.
+/// A parsed JSON text, with the positions of its values.
 package struct JSONDocument: Sendable {
   package let bytes: [UInt8]
 
-  /// Nil where the text is no JSON; the last of ``faults`` says why.
+  /// The value; `nil` for invalid JSON: the last of ``faults`` is the reason.
   package let root: JSONValue?
 
-  /// What is wrong: names that are there twice, and at the end perhaps what made the reader stop.
+  /// The faults: duplicate names, and possibly a final fault that stopped the parser.
   package let faults: [TextFault]
 
-  /// Where comments stand, from their first slash to the end of their line, in rising order.
+  /// The ranges of comments, from their first slash to the end of their line, in ascending order.
   package let comments: [Range<Int>]
 
-  /// The text of a value as it was written, without comments.
+  /// Returns the text of a value as written, without comments.
   package func source(of value: JSONValue) -> [UInt8] {
     var text: [UInt8] = []
     var begin = value.range.lowerBound
@@ -28,7 +28,7 @@ package struct JSONValue: Sendable {
   package enum Content: Sendable {
     case null
     case boolean(Bool)
-    /// As it was written: no digit is lost.
+    /// The number as written, with all digits.
     case number(String)
     case string(String)
     case array([JSONValue])
@@ -37,19 +37,19 @@ package struct JSONValue: Sendable {
 
   package let content: Content
 
-  /// Where the first byte stands.
+  /// The position of the first byte.
   package let position: TextPosition
 
-  /// The bytes of the text that it takes.
+  /// The range of its bytes in the text.
   package let range: Range<Int>
 }
 
-/// A name of an object and its value.
+/// A name and its value in an object.
 package struct JSONMember: Sendable {
   package let name: String
   package let position: TextPosition
 
-  /// The bytes of the name, quotes included.
+  /// The range of the name, including quotes.
   package let range: Range<Int>
 
   package let value: JSONValue
@@ -60,13 +60,13 @@ extension JSONValue {
   package var array: [JSONValue]? { if case .array(let items) = content { items } else { nil } }
   package var object: [JSONMember]? { if case .object(let members) = content { members } else { nil } }
 
-  /// A number that was written as an integer of this type: digits without a leading zero, and no `-0`.
+  /// Converts a number written as an integer of this type: digits without a leading zero, and not `-0`.
   package func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) -> Integer? {
     guard case .number(let text) = content, let value = Integer(text), String(value) == text else { return nil }
     return value
   }
 
-  /// What it is, as a message names it.
+  /// The kind of value, for messages.
   package var kind: String {
     switch content {
     case .null: "null"
@@ -79,7 +79,7 @@ extension JSONValue {
   }
 }
 
-/// A text that is compared by its bytes. Swift takes strings for equal that are canonically equivalent.
+/// A text that is compared by its bytes; Swift compares strings by canonical equivalence.
 package struct ExactText: Hashable, Sendable {
   package let text: String
 

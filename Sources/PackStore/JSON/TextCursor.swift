@@ -1,12 +1,12 @@
-/// Where something stands in a text: line and column for people, the byte for programs.
+/// A position in a text: line and column for people, the offset for programs.
 package struct TextPosition: Hashable, Sendable {
-  /// In bytes from the beginning of the text.
+  /// The offset from the beginning of the text, in bytes.
   package let offset: Int
 
-  /// From 1 on. Lines end with LF, with CR, or with both.
+  /// The line, from 1. Lines end with LF, CR, or CR LF.
   package let line: Int
 
-  /// From 1 on, in characters: Unicode scalar values. A byte-order mark is none.
+  /// The column, from 1, in Unicode scalar values. A byte order mark does not count.
   package let column: Int
 
   package init(offset: Int, line: Int, column: Int) {
@@ -16,14 +16,14 @@ package struct TextPosition: Hashable, Sendable {
   }
 }
 
-/// What is wrong with a text, and where.
+/// A fault in a text, with its position.
 package struct TextFault: Error, Hashable, Sendable {
   package let position: TextPosition
 
-  /// What is wrong, in a few English words.
+  /// The fault, in a few English words.
   package let finding: String
 
-  /// What to do about it, where there is something to say.
+  /// The remedy, if any.
   package let remedy: String?
 
   package init(_ position: TextPosition, _ finding: String, remedy: String? = nil) {
@@ -33,28 +33,28 @@ package struct TextFault: Error, Hashable, Sendable {
   }
 }
 
-/// Takes a text apart from front to back, one character at a time, and knows the place. What is no UTF-8 is a fault.
+/// Reads a text one character at a time, and tracks the position. Invalid UTF-8 is a fault.
 ///
-/// Each byte is looked at once, and nothing but the bytes is kept.
+/// Reads each byte once, and stores nothing but the bytes.
 package struct TextCursor {
   package let bytes: [UInt8]
   package private(set) var offset = 0
   private var line = 1
 
-  /// The offset at which this line would begin if each of its characters were one byte.
+  /// The offset at which this line would begin if all of its characters were one byte long.
   private var lineOrigin = 0
 
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The byte that comes next, nil at the end.
+  /// The next byte; `nil` at the end.
   package var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-  /// The byte behind the next one.
+  /// The byte after the next one.
   package var second: UInt8? { offset + 1 < bytes.count ? bytes[offset + 1] : nil }
 
   package var position: TextPosition { .init(offset: offset, line: line, column: offset - lineOrigin + 1) }
 
-  /// Takes a byte-order mark, if there is one here; says whether there was.
+  /// Reads a byte order mark, if it is next, and returns whether it was.
   package mutating func takeByteOrderMark() -> Bool {
     guard bytes[offset...].starts(with: [0xef, 0xbb, 0xbf]) else { return false }
     offset += 3
@@ -62,8 +62,8 @@ package struct TextCursor {
     return true
   }
 
-  /// Refuses a text in UTF-16 or UTF-32, as some editors and shells write it: by its byte-order mark, or by the zeros of its first
-  /// character, which is ASCII in all formats that are read here.
+  /// Refuses a text in UTF-16 or UTF-32, which some editors and shells write. Detects it by its byte order mark, or by the zeros of
+  /// its first character, which is ASCII in all formats read here.
   package func refuseWideEncodings() throws(TextFault) {
     let start = Array(bytes.prefix(4)), isZero = start.map { $0 == 0 }
     let name: String
@@ -82,18 +82,18 @@ package struct TextCursor {
     throw TextFault(position, "the file is \(name)", remedy: "save it as UTF-8 (PowerShell: Out-File -Encoding utf8)")
   }
 
-  /// Takes the next byte, which is ASCII.
+  /// Reads the next byte, which must be ASCII.
   package mutating func takeASCII() {
     let byte = bytes[offset]
     offset += 1
-    // Of CR LF the LF ends the line.
+    // In CR LF, the LF ends the line.
     if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") && next != UInt8(ascii: "\n") {
       line += 1
       lineOrigin = offset
     }
   }
 
-  /// Takes the next character; there is one.
+  /// Reads the next character, which must exist.
   package mutating func takeScalar() throws(TextFault) {
     guard bytes[offset] >= 0x80 else { return takeASCII() }
     guard let count = Self.scalarLength(bytes[offset...].prefix(4)) else {
@@ -104,7 +104,7 @@ package struct TextCursor {
     lineOrigin += count - 1
   }
 
-  /// How many bytes the first character has, or nil if it is no UTF-8: no overlong form, no surrogate, nothing above
+  /// Returns the number of bytes of the first character; `nil` if it is invalid UTF-8: an overlong form, a surrogate, or above
   /// U+10FFFF.
   private static func scalarLength(_ bytes: ArraySlice<UInt8>) -> Int? {
     let first = bytes[bytes.startIndex]
@@ -124,7 +124,7 @@ package struct TextCursor {
     return bytes.prefix(count).dropFirst(2).allSatisfy { 0x80...0xbf ~= $0 } ? count : nil
   }
 
-  /// What comes next, as a message names it.
+  /// The next character, for messages.
   package var nextName: String {
     guard let next else { return "the end of the text" }
     guard next >= 0x20, next != 0x7f else { return "the control character \(hexadecimal(next))" }

@@ -3,16 +3,16 @@ import CPackStore
 extension Store {
   /// How ``Store/collect(options:progress:)`` frees space.
   public struct CollectOptions: Hashable, Sendable {
-    /// Bytes that may be copied at most; nil: no bound.
+    /// The maximum number of bytes to copy; `nil`: no limit.
     public var copyByteLimit: Int?
 
-    /// After that much time nothing more is begun; nil: no bound.
+    /// The time after which no further step begins; `nil`: no limit.
     public var timeLimit: Duration?
 
-    /// Only finds out what there is to do.
+    /// Whether to estimate the result without changing anything.
     public var isDryRun: Bool
 
-    /// Waits while another writer holds the lock; otherwise that is `busy`.
+    /// Whether to wait while another writer holds the lock, rather than fail with `busy`.
     public var waitsForWriters: Bool
 
     public init(
@@ -24,7 +24,7 @@ extension Store {
       self.waitsForWriters = waitsForWriters
     }
 
-    /// Zero means "no bound" to the core, so that the smallest bound is one.
+    /// Zero means "no limit" to the core, so the smallest limit is 1.
     fileprivate var core: pks_collect_request {
       var request = pks_collect_request()
       request.copy_bytes = copyByteLimit.map { UInt64(max($0, 1)) } ?? 0
@@ -35,18 +35,18 @@ extension Store {
     }
   }
 
-  /// What a collection freed; of a dry run, about what one would free by copying.
+  /// The result of a collection; for a dry run, an estimate of the part that needs copying.
   public struct CollectResult: Hashable, Codable, Sendable {
-    /// How much smaller the files of the store are now.
+    /// The decrease of the total size of the store's files, in bytes.
     public let freedByteCount: Int
 
-    /// Bytes that were stored again.
+    /// Bytes stored again.
     public let copiedByteCount: Int
 
-    /// Segments that were emptied.
+    /// Segments emptied.
     public let emptiedSegmentCount: Int
 
-    /// Generations that were made.
+    /// Generations created.
     public let commitCount: Int
 
     fileprivate init(_ totals: pks_collect_totals) {
@@ -57,23 +57,24 @@ extension Store {
     }
   }
 
-  /// Frees what no version needs: first whole files, then dead bytes inside segments, by storing again what is needed of
-  /// these.
+  /// Frees data that no version needs: first whole files, then dead bytes inside segments, by storing the live rest of those
+  /// segments again.
   ///
-  /// Commits free by themselves what takes no copying, and a part of the rest. This does all of it, or as much as the options
-  /// allow, the segments first of which most goes for what is copied. Content, numbers, dates and attributes of all versions
-  /// stay. Readers go on, and keep what they read until they are done; other writers wait for milliseconds.
+  /// Commits already free everything that needs no copying, and part of the rest. This call frees the remainder, or as much as the
+  /// options allow, beginning with the segments that free the most per copied byte. Content, numbers, dates and attributes of all
+  /// versions stay. Readers are not blocked, and keep their files until they finish; other writers wait for milliseconds.
   ///
-  /// On a thread that may block. A cancelled task ends it soon, with `CancellationError`; what was freed by then stays so.
+  /// Runs on a thread that may block. Cancelling the task ends it soon, with `CancellationError`; space freed until then stays
+  /// free.
   ///
   /// - Parameters:
-  ///   - options: bounds, and whether to do anything.
-  ///   - progress: called on a thread of the store's, for each part again from the beginning.
-  /// - Throws: `isSite` when the store is a site's, which publishing collects; `readOnly`; `busy`; `conflict` when other writers
-  ///   were always faster; `corrupt` and `purged` when something that is needed cannot be read; `noSpace`, `ioError`,
-  ///   `outOfMemory`; `CancellationError`.
-  /// - Returns: what was freed.
-  /// - Complexity: O(*n*) in the assets of the versions that lead to segments with dead bytes, and in what is copied.
+  ///   - options: limits, and whether to change anything.
+  ///   - progress: called on a thread of the store, starting from zero for each part.
+  /// - Throws: `isSite` for a site's store, which publishing collects; `readOnly`; `busy`; `conflict` if other writers committed
+  ///   first in every attempt; `corrupt` and `purged` if needed data cannot be read; `noSpace`, `ioError`, `outOfMemory`;
+  ///   `CancellationError`.
+  /// - Returns: the freed and copied bytes.
+  /// - Complexity: O(*n*) in the assets of the versions that use segments with dead bytes, and in the copied bytes.
   @discardableResult
   public func collect(
     options: CollectOptions = .init(), progress: (@Sendable (InstallProgress) -> Void)? = nil
@@ -81,8 +82,9 @@ extension Store {
     try await BlockingExecutor.run { try self.collectNow(options, progress) }
   }
 
-  /// The sizes of the segment files that commits of this object have unlinked since it was opened: what they freed, of earlier
-  /// commits too. What readers hold comes with a later commit; what commits of other objects and processes freed is not in it.
+  /// The total size of the segment files that commits through this object have unlinked since it was opened, including garbage of
+  /// earlier commits. Files that readers retain count only when a later commit unlinks them. Commits through other objects and
+  /// processes do not count.
   public var freedByteCount: Int { Int(clamping: pks_store_freed_bytes(pointer)) }
 
   private func collectNow(_ options: CollectOptions, _ progress: ((InstallProgress) -> Void)?) throws -> CollectResult {

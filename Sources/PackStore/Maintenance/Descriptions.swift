@@ -1,4 +1,4 @@
-// What values and results say of themselves, in a line for logs.
+// Descriptions of values and results: one line each, for logs.
 
 extension Store.Pack: CustomStringConvertible {
   /// `Tutorial@3`.
@@ -37,7 +37,7 @@ extension Store.VerifyResult: CustomStringConvertible {
 }
 
 extension Store.RepairResult: CustomStringConvertible {
-  /// `nothing was damaged`, `repaired, nothing is lost`, or what is lost.
+  /// `nothing was damaged`, `repaired, nothing is lost`, or a list of losses.
   public var description: String {
     if wasWhole { return "nothing was damaged" }
     return isWhole

@@ -1,17 +1,17 @@
 import CPackStore
 
 extension Store {
-  /// Something that is wrong with a store, and the assets it hurts.
+  /// A fault in a store, and the asset it damages.
   ///
-  /// A fault that hurts several assets appears once for each, with the same ``number``.
+  /// A fault that damages several assets appears once for each, with the same ``number``.
   public struct Fault: Hashable, Codable, Sendable {
-    /// Counts the faults of a verification from 1 on.
+    /// The number of the fault in its verification, from 1.
     public let number: Int
 
-    /// `corrupt`; `purged` when a file is gone; `ioError` when it cannot be read; `newerFormat`.
+    /// `corrupt`; `purged` if a file is missing; `ioError` if it cannot be read; `newerFormat`.
     public let code: PackStoreError.Code
 
-    /// Whether data in the cache folder is damaged, rather than missing: ``code`` is `purged` for both.
+    /// Whether data in the cache folder is damaged, rather than missing: ``code`` is `purged` in both cases.
     public let isCachedDamage: Bool
 
     /// The fault, in a few English words that follow the name of the file.
@@ -20,22 +20,22 @@ extension Store {
     /// The store's file, such as `segments/3f2a`.
     public let file: String?
 
-    /// Where in ``file``, in bytes.
+    /// The byte offset in ``file``.
     public let offset: UInt64?
 
-    /// How many bytes from there on hold the damage, where that is known.
+    /// The number of bytes from there that contain the damage, if known.
     public let byteCount: Int?
 
-    /// Why the system refused to read.
+    /// The system's error, if a file could not be read.
     public let systemError: Errno?
 
-    /// The pack that is hurt; `nil` when none is, or when it is unknown.
+    /// The damaged pack; `nil` if none is, or if it is unknown.
     public let pack: PackID?
 
-    /// The version of ``pack`` that is hurt.
+    /// The damaged version of ``pack``.
     public let version: UInt64?
 
-    /// The path of the asset that is hurt; `nil` when none is, or all of the version.
+    /// The path of the damaged asset; `nil` if none is, or the whole version.
     public let asset: String?
 
     init(_ fault: pks_fault) {

@@ -1,15 +1,15 @@
 import CPackStore
 
 extension Store {
-  /// What a purge freed.
+  /// The result of a purge.
   public struct PurgeResult: Hashable, Codable, Sendable {
     /// Bytes of the files that were unlinked.
     public let freedByteCount: Int
 
-    /// Bytes of files that could have gone, but that a reader has open: ask again later.
+    /// Bytes of files that would have been unlinked, but a reader has them open: purge again later.
     public let deferredByteCount: Int
 
-    /// Of what was asked for, what neither is free now nor will be: the cache folder has no more that may go.
+    /// Requested bytes that cannot be freed: the cache folder has no further purgeable data.
     public let impossibleByteCount: Int
 
     /// Files that were unlinked.
@@ -24,15 +24,15 @@ extension Store {
     }
   }
 
-  /// Frees at least so many bytes in the cache folder, if that much may go: unlinks whole files, the least valuable first.
+  /// Frees at least `byteCount` bytes in the cache folder, if possible. Unlinks whole files, the least valuable first.
   ///
-  /// These are decoded copies of assets, then files that no version needs, then data of purgeable packs: by their priority, the
-  /// lowest first, and by their last use, the longest ago first; of a pack, older versions first. Nothing durable goes, nothing of
-  /// versions that are pinned, and nothing that a reader has open, in any process. It takes no lock and commits nothing.
+  /// The order is: decoded copies of assets, then files that no version needs, then data of purgeable packs. Packs with lower
+  /// priority come first, then packs used longest ago; of one pack, older versions first. Never deletes durable data, data of
+  /// pinned versions, or files that a reader in any process has open. Takes no lock and commits nothing.
   ///
-  /// Packs that lose data this way are left alone by a pull that does not name them.
+  /// A pull that does not name such a pack does not restore its data.
   ///
-  /// - Parameter byteCount: how many bytes to free.
+  /// - Parameter byteCount: the number of bytes to free.
   /// - Throws: `isSite`, `readOnly`, `ioError`, `outOfMemory`, `corrupt`.
   /// - Complexity: linear in the files of the cache folder, and in the segments of all kept versions.
   @discardableResult
@@ -45,6 +45,6 @@ extension Store {
     }
   }
 
-  /// Whether ``purge(bytes:)`` took data of the pack, rather than another hand.
+  /// Whether ``purge(bytes:)`` deleted data of the pack, as opposed to another program.
   package func isPurged(_ pack: PackID) -> Bool { pks_store_purge_mark(pointer, pack.name) }
 }

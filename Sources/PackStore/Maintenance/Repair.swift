@@ -1,93 +1,92 @@
 import CPackStore
 
 extension Store {
-  /// How far a repair has come.
+  /// The progress of a repair.
   public struct RepairProgress: Hashable, Sendable {
     public enum Phase: Hashable, Sendable {
-      /// Looking for faults.
+      /// Finding faults.
       case check
-      /// Looking for what is whole.
+      /// Finding undamaged data.
       case survey
-      /// Putting versions together again.
+      /// Restoring versions.
       case restore
     }
 
     public let phase: Phase
 
-    /// Bytes of the phase.
+    /// Bytes processed in the phase.
     public let byteCount: Int
     public let totalByteCount: Int
   }
 }
 
 extension Store {
-  /// What a repair found and did.
+  /// The result of a repair.
   public struct RepairResult: Hashable, Codable, Sendable {
-    /// Something that is lost.
+    /// A lost pack, version or asset.
     public struct Loss: Hashable, Codable, Sendable {
       public let pack: PackID
 
-      /// The number that the version had; `nil` when all of the pack is lost.
+      /// The number that the version had; `nil` if the whole pack is lost.
       public let version: UInt64?
 
-      /// The path of the asset; `nil` when it is the version, or when it is unknown.
+      /// The path of the asset; `nil` if the version is lost, or if the path is unknown.
       public let asset: String?
 
-      /// How many assets of the version are lost whose paths are unknown.
+      /// The number of lost assets of the version whose paths are unknown.
       public let unnamedAssetCount: Int
 
-      /// The version is there, but without its attributes.
+      /// Whether only the attributes of the version are lost.
       public let isOfAttributes: Bool
     }
 
-    /// An asset of which bytes were damaged, and were found elsewhere.
+    /// A damaged asset whose bytes were found in another place.
     public struct Healing: Hashable, Codable, Sendable {
       public let pack: PackID
       public let version: UInt64
       public let asset: String
 
-      /// Where the bytes were: a part of the damaged store, in a few English words, or the path of another store.
+      /// The source of the bytes: a part of the damaged store, in a few English words, or the path of another store.
       public let origin: String
     }
 
-    /// There was nothing to do, and nothing was written.
+    /// Whether the store was undamaged, so that nothing was written.
     public let wasWhole: Bool
 
-    /// Damaged copies of slots of the control file that were written again, or would be. Where nothing else was
-    /// damaged, that is all that was to do, and no generation was made.
+    /// Damaged copies of slots of the control file that were rewritten, or would be. If nothing else was damaged, no generation was
+    /// created.
     public let mendedCopyCount: Int
 
-    /// Whether nothing is lost.
+    /// Whether nothing was lost.
     public let isWhole: Bool
 
-    /// No index could be read, or not the newest: priorities, dates, pins, and which versions are current, had to be
-    /// guessed.
+    /// Whether the newest index could not be read: priorities, dates, pins and current versions are guesses.
     public let isRebuilt: Bool
 
-    /// The new generation; `nil` when none was made.
+    /// The new generation; `nil` if none was created.
     public let generation: Generation?
 
-    /// What was damaged, at most the first 1,000; empty when the store could not even be opened.
+    /// The faults, at most the first 1,000; empty if the store could not be opened.
     public let faults: [Fault]
     public let faultCount: Int
 
     public let segmentCount: Int
     public let damagedSegmentCount: Int
 
-    /// Packs and versions that are kept.
+    /// Packs and versions after the repair.
     public let packCount: Int
     public let versionCount: Int
 
-    /// What is lost, at most the first 1,000.
+    /// The losses, at most the first 1,000.
     public let losses: [Loss]
-    /// Assets of current versions.
+    /// Lost assets of current versions.
     public let lostAssetCount: Int
-    /// Older versions, which were dropped because something of them is nowhere.
+    /// Older versions that were dropped, because part of their data was not found.
     public let lostVersionCount: Int
     public let lostPackCount: Int
 
-    /// Assets that were damaged and are whole again, at most the first 1,000. Those that lay whole in a damaged file, and
-    /// were stored again for that, are not among them.
+    /// Damaged assets that were restored, at most the first 1,000. Undamaged assets that were stored again, because their file is
+    /// damaged, are not included.
     public let healings: [Healing]
     public let healedAssetCount: Int
 
@@ -129,26 +128,25 @@ extension Store.RepairResult.Loss: CustomStringConvertible {
 }
 
 extension Store {
-  /// Makes the damaged store in the directory `path` whole again, as far as its bytes are anywhere: in segments that
-  /// are whole, in intact parts of others, by way of the old index, or in `donors`, other stores that may have the same
-  /// content.
+  /// Repairs the damaged store in the directory `path` from every place where its bytes still exist: undamaged segments, intact
+  /// parts of damaged ones, the old index, and `donors`, other stores that may contain the same data.
   ///
-  /// What can be salvaged becomes a new generation by one durable commit; nothing of the old one is touched. Readers go
-  /// on; other writers wait. A current version with losses becomes a new version of the assets that are left; older
-  /// versions with losses are dropped. A store without faults is left alone.
+  /// The recovered data becomes a new generation in one durable commit; nothing of the old generation is changed. Readers are not
+  /// blocked; other writers wait. A current version with losses becomes a new version of the remaining assets; older versions with
+  /// losses are dropped. A store without faults is not changed.
   ///
-  /// The store need not open. On a thread that may block; a cancelled task ends it soon, with `CancellationError`, and
-  /// leaves the store as it was.
+  /// The store need not be readable. Runs on a thread that may block. Cancelling the task ends it soon, with `CancellationError`,
+  /// and leaves the store unchanged.
   ///
   /// - Parameters:
   ///   - path: the store's folder.
   ///   - donors: folders of other stores.
-  ///   - isDryRun: find out what would be done, and leave the store as it is.
-  ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
-  ///   - progress: called on a thread of the store's.
-  /// - Throws: `notAStore`, also for a donor; `isSite` when the store is a site's, which a publisher repairs;
-  ///   `newerFormat`, `readOnly`, `busy`, `CancellationError`, `noSpace`, `ioError`, `outOfMemory`; `corrupt` when a
-  ///   donor cannot be opened. The store is as it was then. What is lost is not thrown: it is the result.
+  ///   - isDryRun: whether to report what would be done, without changing the store.
+  ///   - waitsForWriters: whether to wait for a process that is committing, rather than fail with `busy`.
+  ///   - progress: called on a thread of the store.
+  /// - Throws: `notAStore`, also for a donor; `isSite` for a site's store, which its publisher repairs; `newerFormat`, `readOnly`,
+  ///   `busy`, `CancellationError`, `noSpace`, `ioError`, `outOfMemory`; `corrupt` if a donor cannot be opened. The store is then
+  ///   unchanged. Losses are not thrown: they are part of the result.
   /// - Complexity: O(*n*) in stored bytes.
   @discardableResult
   public static func repair(
@@ -161,9 +159,9 @@ extension Store {
     }
   }
 
-  /// The same on this thread, which may block.
+  /// Repairs a store on this thread, which may block.
   ///
-  /// - Parameter isPublication: the store is a site's, and the caller describes it in the root.
+  /// - Parameter isPublication: whether the store belongs to a site, and the caller lists its versions in the root.
   package static func repairNow(
     _ path: FilePath, _ donors: [FilePath], isDryRun: Bool, waitsForWriters: Bool, isPublication: Bool,
     _ progress: ((RepairProgress) -> Void)?
@@ -243,6 +241,6 @@ private struct RepairObserver {
 }
 
 extension Store.RepairProgress: Store.Progress {
-  /// Of the phase.
+  /// The fraction of the current phase.
   public var fraction: Double { PackStore.fraction(byteCount, of: totalByteCount) }
 }

@@ -1,40 +1,39 @@
 import CPackStore
 
 extension Store.Statistics {
-  /// Where the bytes of a store's folder are, and what packs cost. The page `Docs/Space.md` defines each figure and says which add
-  /// up to which.
+  /// The space used by a store's folder and by its packs. `Docs/Space.md` defines each figure and their sums.
   public struct Space: Hashable, Codable, Sendable {
     /// `segments/`: chunks of assets, and pages of catalogs and layouts.
     public let segments: Files
 
-    /// `tables/`: tables of the segments that lie in the cache folder.
+    /// `tables/`: tables of the segments in the cache folder.
     public let tables: Files
 
-    /// The store's own folder in the cache folder: data of purgeable packs. No part of the store's folder.
+    /// The store's own folder in the cache folder: data of purgeable packs. Not part of the store's folder.
     public let cache: Files
 
     /// `index/`: runs and generations.
     public let index: Files
 
-    /// `incoming/`: what was fetched of versions that are not committed yet.
+    /// `incoming/`: downloaded data of versions that are not committed yet.
     public let incoming: Files
 
-    /// `tmp/`: work of writers that are running, and what a killed one left until the next commit.
+    /// `tmp/`: work of running writers, and leftovers of killed writers until the next commit.
     public let temporary: Files
 
-    /// All else in the folder.
+    /// Everything else in the folder.
     public let other: Files
 
-    /// All packs by name, those too that were removed with their history kept.
+    /// All packs by name, including removed packs with a kept history.
     public let packs: [PackID: Pack]
 
-    /// Bytes in segments that one pack alone needs: the sum over all packs.
+    /// Bytes in segments that only one pack needs: the sum over all packs.
     public let ownByteCount: Int
 
     /// Bytes in segments that several packs need.
     public let sharedByteCount: Int
 
-    /// Bytes that packs need and the base has, in no file of this store.
+    /// Bytes that packs need and that are in the base, not in a file of this store.
     public let baseByteCount: Int
 
     /// Bytes of chunks that no kept version needs, in files that are needed.
@@ -43,26 +42,26 @@ extension Store.Statistics {
     /// Bytes of headers, tables and padding, in files that are needed.
     public let tableByteCount: Int
 
-    /// The sizes of segments' files that no kept version needs. The next collection takes them, unless a reader holds them.
+    /// The sizes of segment files that no kept version needs. The next collection deletes them, unless a reader retains them.
     public let unneededByteCount: Int
 
-    /// The sizes of segments' files that one pack alone needs: the sum over all packs.
+    /// The sizes of segment files that only one pack needs: the sum over all packs.
     public let freedByteCount: Int
 
-    /// The sizes of segments' files that several packs need.
+    /// The sizes of segment files that several packs need.
     public let sharedFileByteCount: Int
 
     /// The whole folder, without the cache folder.
     public var total: Files { [segments, tables, index, incoming, temporary, other].reduce(Files.none, Files.adding) }
 
-    /// Files of a part of the folder.
+    /// Files in one part of the folder.
     public struct Files: Hashable, Codable, Sendable {
       public let count: Int
 
-      /// Their sizes, in bytes.
+      /// The sum of their sizes, in bytes.
       public let byteCount: Int
 
-      /// What the file system allotted to them and to the folders that they are in, in bytes.
+      /// Bytes allocated by the file system for them and their folders.
       public let allocatedByteCount: Int
 
       fileprivate static var none: Files { Files(count: 0, byteCount: 0, allocatedByteCount: 0) }
@@ -74,53 +73,52 @@ extension Store.Statistics {
       }
     }
 
-    /// What one pack costs, with all its kept versions.
+    /// The space used by one pack with all its kept versions.
     public struct Pack: Hashable, Codable, Sendable {
       /// Bytes in segments that its current version needs; 0 for a removed pack.
       public let currentByteCount: Int
 
-      /// Bytes in segments that its kept versions need, the current one among them.
+      /// Bytes in segments that its kept versions need, including the current one.
       public let neededByteCount: Int
 
-      /// Of ``neededByteCount``: pages of catalogs and layouts, and attributes.
+      /// The part of ``neededByteCount`` in pages of catalogs and layouts, and attributes.
       public let pageByteCount: Int
 
-      /// Of ``neededByteCount``: what no other pack needs, and does not lie in the base.
+      /// The part of ``neededByteCount`` that no other pack needs and that is not in the base.
       public let ownByteCount: Int
 
-      /// Of ``neededByteCount``: what lies in the base. What several packs need there counts for one of them.
+      /// The part of ``neededByteCount`` in the base. Bytes that several packs need there count for one of them.
       public let baseByteCount: Int
 
-      /// Of ``neededByteCount``: what was purged from the cache folder, or vanished there.
+      /// The part of ``neededByteCount`` that was purged from the cache folder or is missing there.
       public let missingByteCount: Int
 
-      /// The sizes of the files that vanish when the pack is removed with its history, those in the cache folder among them, once a collection has run and no reader
-      /// holds an older generation.
+      /// The sizes of the files that are deleted when the pack is removed with its history, including files in the cache folder: by
+      /// the first collection after which no reader retains an older generation.
       public let freedByteCount: Int
 
-      /// What the file system allotted to those files, in bytes.
+      /// Bytes allocated by the file system for those files.
       public let freedAllocatedByteCount: Int
 
-      /// Of ``freedByteCount``: files in the cache folder, which may vanish or be purged.
+      /// The part of ``freedByteCount`` in the cache folder, where files may be missing or purged.
       public let cacheByteCount: Int
 
-      /// Of ``neededByteCount``: what other packs need as well.
+      /// The part of ``neededByteCount`` that other packs also need.
       public var sharedByteCount: Int { max(neededByteCount - ownByteCount - baseByteCount - missingByteCount, 0) }
     }
   }
 
-  /// What files whose names end alike hold and cost, in all current versions.
+  /// Counts and bytes of all files with one file name extension, in all current versions.
   public struct Kind: Hashable, Codable, Sendable {
-    /// In small letters, without the dot; empty for names that have none.
+    /// The extension in lower case, without the dot; empty for names without one.
     public let fileExtension: String
 
     public let fileCount: Int
 
-    /// The sizes of the files, in bytes.
+    /// The sum of the file sizes, in bytes.
     public let byteCount: Int
 
-    /// Bytes of the chunks that count for the kind, before compression. A chunk that several kinds have counts for the file
-    /// that comes first in the order of paths.
+    /// Bytes of the kind's chunks, before compression. A chunk counts only for the first file that contains it, in order of paths.
     public let uniqueByteCount: Int
 
     /// Bytes that those chunks take in segments.
@@ -183,7 +181,7 @@ extension Store.Statistics.Kind {
 }
 
 extension Snapshot {
-  /// Measures where the bytes of the store's folder are, and what packs cost with all their kept versions.
+  /// Measures the space used by the store's folder, and by packs with all their kept versions.
   ///
   /// - Complexity: O(*n*) in assets and chunks of all kept versions, and in files of the folder; blocks this thread.
   public func space() throws -> Store.Statistics.Space {
@@ -197,7 +195,7 @@ extension Snapshot {
       space, packs: Dictionary(uniqueKeysWithValues: zip(ids, rows.map(Store.Statistics.Space.Pack.init))))
   }
 
-  /// Measures what kinds of files hold and cost in all current versions, by the extensions of their names: the largest first.
+  /// Measures the files of all current versions by file name extension, the largest kind first.
   ///
   /// - Complexity: O(*n*) in assets and chunks; blocks this thread.
   public func kinds() throws -> [Store.Statistics.Kind] {

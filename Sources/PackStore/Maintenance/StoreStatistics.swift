@@ -1,7 +1,7 @@
 import CPackStore
 
 extension Store {
-  /// What the packs of a snapshot hold, and what they cost on disk.
+  /// The contents of a snapshot's packs, and their size on disk.
   public struct Statistics: Hashable, Codable, Sendable {
     /// All current versions together.
     public let all: Usage
@@ -11,24 +11,24 @@ extension Store {
 
     public let segmentCount: Int
 
-    /// The sizes of all segment files in bytes: history, catalogs and what is not yet collected included.
+    /// The sizes of all segment files in bytes, including history, catalogs and garbage.
     public let segmentByteCount: Int
 
     /// The sizes of all index files in bytes.
     public let indexByteCount: Int
 
-    /// Index runs of the generation: what a look-up may have to ask.
+    /// Index runs of the generation: the number of runs that a look-up may have to search.
     public let runCount: Int
 
-    /// Where the bytes of the folder are, and what packs cost with all their kept versions.
+    /// The space used by the folder, and by packs with all their kept versions.
     public let space: Space
 
-    /// What one pack holds and costs, or all of them.
+    /// The contents and size on disk of one pack, or of all packs.
     public struct Usage: Hashable, Codable, Sendable {
       public let fileCount: Int
       public let linkCount: Int
 
-      /// Folders that are recorded as such: the empty ones.
+      /// Recorded folders: the empty ones.
       public let folderCount: Int
 
       /// The sum of the files' sizes, in bytes.
@@ -40,13 +40,13 @@ extension Store {
       /// Bytes of distinct chunks, before compression.
       public let uniqueByteCount: Int
 
-      /// Bytes that those chunks take in segments. What is compressed together is shared out by raw length.
+      /// Bytes of those chunks in segments. A frame's stored size is divided among its chunks by raw length.
       public let storedByteCount: Int
 
-      /// Of ``uniqueByteCount``: in chunks that no other pack uses.
+      /// The part of ``uniqueByteCount`` in chunks that no other pack uses.
       public let ownUniqueByteCount: Int
 
-      /// Of ``storedByteCount``: in chunks that no other pack uses. What removing the pack frees is
+      /// The part of ``storedByteCount`` in chunks that no other pack uses. Removing the pack frees
       /// ``Store/Statistics/Space/Pack/freedByteCount``.
       public let ownStoredByteCount: Int
 
@@ -66,7 +66,7 @@ extension Store {
 }
 
 extension Snapshot {
-  /// Measures what packs hold and cost.
+  /// Measures the contents of packs and their size on disk.
   ///
   /// - Complexity: O(*n*) in assets and chunks of all kept versions, and in files of the store's folder; blocks this thread.
   public func statistics() throws -> Store.Statistics {

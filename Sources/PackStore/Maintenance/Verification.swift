@@ -1,7 +1,7 @@
 import CPackStore
 
 extension Store {
-  /// How far a verification has come.
+  /// The progress of a verification.
   public struct VerifyProgress: Hashable, Sendable {
     /// Stored bytes read.
     public let byteCount: Int
@@ -13,7 +13,7 @@ extension Store {
 }
 
 extension Store {
-  /// What a verification found.
+  /// The result of a verification.
   public struct VerifyResult: Hashable, Codable, Sendable {
     /// Files of the store.
     public let fileCount: Int
@@ -28,17 +28,17 @@ extension Store {
     /// Faults, each counted once.
     public let faultCount: Int
 
-    /// Assets of kept versions that faults hurt: those that ``faults`` names, each counted once for each version.
+    /// Damaged assets of kept versions, each counted once for each version.
     public let hurtAssetCount: Int
 
-    /// What is wrong, where, and what it hurts: one element for each asset that a fault hurts, at most the first 1,000.
+    /// The faults, with location and damaged asset: one element for each damaged asset, at most the first 1,000.
     public let faults: [Fault]
 
-    /// Of the faults, those that are damaged copies of a slot of the control file. While only one copy of a slot is
-    /// damaged, nothing depends on it, and the next commit writes it again.
+    /// Faults that are damaged copies of a slot of the control file. While only one copy of a slot is damaged, no data depends on
+    /// it, and the next commit rewrites it.
     public let damagedCopyCount: Int
 
-    /// The control file may name a newer commit that cannot be found: see ``Store/checkControl()``.
+    /// Whether the control file may refer to a newer commit that cannot be found: see ``Store/checkControl()``.
     public let mayHideCommit: Bool
 
     public var isSound: Bool { faultCount == 0 }
@@ -61,11 +61,11 @@ extension Snapshot {
   /// Checks every file of the generation: structure and checksums.
   ///
   /// - Parameters:
-  ///   - deep: also decodes every frame, hashes every chunk, and compares the catalogs of all kept versions with what the
-  ///     index or their layouts lead to.
-  ///   - progress: called on this thread; may be nil.
-  /// - Throws: `CancellationError` when the surrounding task is; `invalidArgument`, `ioError`, `outOfMemory`. Faults
-  ///   are not thrown: they are the result.
+  ///   - deep: whether to decode every frame, hash every chunk, and compare the catalogs of all kept versions with the data that
+  ///     the index or their layouts refer to.
+  ///   - progress: called on this thread; may be `nil`.
+  /// - Throws: `CancellationError` if the surrounding task is cancelled; `invalidArgument`, `ioError`, `outOfMemory`. Faults are
+  ///   not thrown: they are part of the result.
   /// - Complexity: O(*n*) in stored bytes; blocks this thread.
   public func verify(
     deep: Bool = false, progress: ((Store.VerifyProgress) -> Void)? = nil

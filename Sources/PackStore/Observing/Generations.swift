@@ -1,15 +1,15 @@
 extension Store {
-  /// The generations of a store as they come.
+  /// The generations of a store, as an asynchronous sequence.
   ///
-  /// Begins with the newest one and goes on with newer ones. It never goes back, and shows what is newest when the next
-  /// element is asked for: a slow consumer skips what came and went meanwhile, and nothing piles up.
+  /// Begins with the newest generation and continues with newer ones, never with older ones. Each element is the newest generation
+  /// at the time of the request: a slow consumer skips intermediate generations, and nothing accumulates.
   ///
-  /// What this process commits through Swift is seen at once, by whichever ``Store`` it does so; what others commit, at
-  /// the next look. Between looks a task sleeps: no thread waits or spins.
+  /// Commits of this process through Swift are seen at once, through any ``Store``; commits of other processes at the next check.
+  /// Between checks the task sleeps: no thread waits or spins.
   ///
-  /// Ends when its task is cancelled, and when the store is gone, which this does not keep. An error ends it too:
-  /// `corrupt`, `ioError`, `forked`. Any number of tasks may go through it at once, each at its own pace; an iterator
-  /// belongs to one.
+  /// Ends when its task is cancelled, or when the store is released, because the sequence does not retain the store. An error also
+  /// ends it: `corrupt`, `ioError`, `forked`. Any number of tasks may iterate at once, independently; an iterator belongs to one
+  /// task.
   public struct Generations: AsyncSequence, Sendable {
     private weak let store: Store?
     private let interval: Duration
@@ -19,7 +19,7 @@ extension Store {
       self.interval = interval
     }
 
-    /// Goes through the generations.
+    /// Iterates over the generations.
     public struct AsyncIterator: AsyncIteratorProtocol {
       fileprivate weak let store: Store?
       fileprivate let interval: Duration
@@ -31,10 +31,10 @@ extension Store {
         self.interval = interval
       }
 
-      /// The newest generation, once it is newer than the one before; nil at the end, and after an error.
+      /// Returns the newest generation, once it is newer than the previous element; `nil` at the end, and after an error.
       public mutating func next() async throws -> Generation? {
         while !isOver && !Task.isCancelled {
-          // Before looking: what is committed after the look is not slept through.
+          // Read before checking, so that a commit after the check ends the sleep.
           let rings = GenerationBell.shared.rings
           guard let newest = try look() else { break }
           if last.map({ $0 < newest }) ?? true {
@@ -47,7 +47,7 @@ extension Store {
         return nil
       }
 
-      /// The store's newest generation; nil when the store is gone.
+      /// Returns the store's newest generation; `nil` if the store was released.
       private mutating func look() throws -> Generation? {
         do {
           return try store?.newestGeneration()

@@ -1,12 +1,11 @@
 import CPackStore
 
-/// Noticing that a store moved on.
+/// Detecting new generations.
 extension Store {
-  /// The newest generation, by whichever process committed it.
+  /// Returns the newest generation, committed by any process.
   ///
-  /// - Complexity: a few loads, as long as no process has committed anything since this store looked last; then, or
-  ///   where the store's control file cannot be mapped (network file systems, files of other users or open to all), one
-  ///   system call.
+  /// - Complexity: a few loads if no process has committed since this store's last check. Otherwise, or if the store's control file
+  ///   cannot be mapped (network file systems, files that other users own or may write), one system call.
   /// - Throws: `corrupt`, `ioError`, `forked`.
   public func newestGeneration() throws -> Generation {
     var generation: UInt64 = 0
@@ -14,22 +13,22 @@ extension Store {
     return Generation(rawValue: generation)
   }
 
-  /// Opens the newest generation, so that the next snapshot of it costs no system call, and says which one it is.
+  /// Opens the newest generation, so that the next snapshot of it needs no system call, and returns its number.
   ///
-  /// Calling this is never necessary: every new snapshot shows the newest generation. It moves the cost of opening
-  /// files from the first read after a commit to a moment of the app's choice.
+  /// Calling this is never necessary: every new snapshot shows the newest generation. It moves the cost of opening files from the
+  /// first read after a commit to a moment of the app's choice.
   ///
-  /// - Throws: what ``makeSnapshot()`` throws.
+  /// - Throws: the errors of ``makeSnapshot()``.
   @discardableResult
   public func refresh() throws -> Generation { try makeSnapshot().generation }
 
-  /// The generations of this store as they come: the newest one first, then each newer one that is seen.
+  /// Returns the generations of this store as a sequence: the newest one first, then each newer one.
   ///
   ///     for try await generation in store.generations() { try await reload(store.makeSnapshot()) }
   ///
   /// See ``Store/Generations``.
   ///
-  /// - Parameter interval: how often to look for commits of others. A look costs what ``newestGeneration()`` costs.
+  /// - Parameter interval: the interval of checks for commits of other processes. A check costs as much as ``newestGeneration()``.
   public func generations(every interval: Duration = .milliseconds(100)) -> Generations {
     Generations(store: self, interval: interval)
   }

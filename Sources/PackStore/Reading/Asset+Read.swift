@@ -8,13 +8,13 @@ import CPackStore
   import Darwin
 #endif
 
-/// Reading. Every byte is verified by a checksum before it is handed out; what fails is `corrupt` and says where.
+/// Reading. A checksum verifies every byte before it is returned; damage is `corrupt`, with its location.
 extension Snapshot.Asset {
-  /// The whole file without a copy: memory mapped from the store, readable until the snapshot ends.
+  /// Borrows the whole file without a copy: memory mapped from the store, readable until the snapshot ends.
   ///
-  /// The first access verifies the whole file, once per process. If another process truncates the store's files,
-  /// touching the span raises SIGBUS, as with any mapped file: use ``contents()`` or ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)`` where
-  /// untrusted users can write.
+  /// The first access verifies the whole file, once per process. If another process truncates the store's files, reading the span
+  /// raises SIGBUS, as with any mapped file. If untrusted users can write to the store, use ``contents()`` or
+  /// ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``.
   ///
   /// - Throws: `notContiguous` unless ``isContiguous``; `wrongKind`, `corrupt`, `purged`, `ioError`.
   @_lifetime(copy self)
@@ -25,13 +25,12 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, to the beginning of `buffer`.
   ///
-  /// Compressed data is decoded straight into the buffer where it fits whole. Ranges of 256 KiB and more stop within
-  /// one frame when the surrounding task is cancelled, and are shared with the store's idle threads, those of assets
-  /// that lie raw in one piece from 2 MiB on; shorter ones stay on this thread. Nothing is allocated once a few reads
-  /// were made.
+  /// Compressed frames that fit are decoded directly into the buffer. Reads of 256 KiB and more can be cancelled within one frame.
+  /// The store's idle threads share them; for assets stored raw in one piece, reads of 2 MiB and more. Shorter reads stay on this
+  /// thread. After a few reads, nothing is allocated.
   ///
-  /// - Throws: `invalidArgument` when the range leaves the file or does not fit the buffer; `wrongKind`, `corrupt`,
-  ///   `purged`, `ioError`, `outOfMemory`, `CancellationError`. The buffer's bytes are then unspecified.
+  /// - Throws: `invalidArgument` if the range exceeds the file or the buffer; `wrongKind`, `corrupt`, `purged`, `ioError`,
+  ///   `outOfMemory`, `CancellationError`. The buffer's bytes are then unspecified.
   /// - Returns: the number of bytes read, which is the length of the range.
   @discardableResult
   public func read(into buffer: inout MutableRawSpan, range: Range<Int>? = nil) throws -> Int {
@@ -40,7 +39,7 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, and appends it to `buffer`, which has room for it.
   ///
-  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``. The buffer then holds what it held.
+  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``. The contents of the buffer are then unchanged.
   public func read(appendingTo buffer: inout OutputRawSpan, range: Range<Int>? = nil) throws {
     try buffer.withUnsafeMutableBytes { bytes, initializedCount in
       initializedCount += try read(
@@ -50,7 +49,7 @@ extension Snapshot.Asset {
 
   /// Reads a range of the file, or all of it, and appends it to `buffer`, which has room for it.
   ///
-  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``. The buffer then holds what it held.
+  /// - Throws: as ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``. The contents of the buffer are then unchanged.
   public func read(appendingTo buffer: inout OutputSpan<UInt8>, range: Range<Int>? = nil) throws {
     try buffer.withUnsafeMutableBufferPointer { bytes, initializedCount in
       initializedCount += try read(
@@ -75,12 +74,12 @@ extension Snapshot.Asset {
     return range.count
   }
 
-  /// The whole file, as data that outlives the snapshot and the store.
+  /// Returns the whole file, as data that outlives the snapshot and the store.
   ///
-  /// Assets from 64 KiB up that lie raw in one piece are mapped, not copied. Assets from 1 MiB up that do not are put
-  /// in the store's cache by the first call (see ``Store/Options/cache``) and mapped from there; without a cache, and
-  /// below that size, they are decoded into memory. If another process truncates a mapped file, touching its bytes
-  /// raises SIGBUS: use ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)`` where untrusted users can write.
+  /// Assets of 64 KiB and more that are stored raw in one piece are mapped, not copied. Other assets of 1 MiB and more are mapped
+  /// from the store's cache, which the first call fills (see ``Store/Options/cache``). Without a cache, and for smaller assets, the
+  /// data is decoded into memory. If another process truncates a mapped file, reading its bytes raises SIGBUS. If untrusted users
+  /// can write to the store, use ``read(into:range:)-(UnsafeMutableRawBufferPointer,_)``.
   ///
   /// - Throws: `wrongKind` for a link or folder; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func contents() throws -> Data {
@@ -96,10 +95,10 @@ extension Snapshot.Asset {
       })
   }
 
-  /// A range of the file, as a copy.
+  /// Returns a copy of a range of the file.
   ///
-  /// - Throws: `invalidArgument` when the range leaves the file; `wrongKind`, `corrupt`, `purged`, `ioError`,
-  ///   `outOfMemory`, `CancellationError`.
+  /// - Throws: `invalidArgument` if the range exceeds the file; `wrongKind`, `corrupt`, `purged`, `ioError`, `outOfMemory`,
+  ///   `CancellationError`.
   public func contents(range: Range<Int>) throws -> Data {
     try checkFits(range)
     return try Data(count: range.count) { memory in
@@ -107,30 +106,30 @@ extension Snapshot.Asset {
     }
   }
 
-  /// Opens a plain file that holds the asset's bytes and nothing else, for APIs that want a descriptor. The caller
-  /// closes it; it outlives the snapshot.
+  /// Opens a plain file with exactly the asset's bytes, for APIs that need a descriptor. The caller closes it; it outlives the
+  /// snapshot.
   ///
-  /// It is a file of the store's cache for assets from 1 MiB up, made by the first call and free of cost afterwards;
-  /// otherwise, or when the cache is busy or too small, a sealed file in memory of at most 64 MiB.
+  /// For assets of 1 MiB and more it is a file of the store's cache, which the first call creates. Otherwise, or if the cache is
+  /// busy or too small, it is a sealed file in memory of at most 64 MiB.
   ///
-  /// - Throws: `wrongKind`, `corrupt`, `purged`, `ioError`, `outOfMemory`; `noSpace` when there is room in neither.
+  /// - Throws: `wrongKind`, `corrupt`, `purged`, `ioError`, `outOfMemory`; `noSpace` if neither is possible.
   public func openDescriptor() throws -> FileDescriptor {
     var descriptor: CInt = -1
     try check { error in withCore { pks_asset_open_file(&descriptor, $0, error) } }
     return FileDescriptor(rawValue: descriptor)
   }
 
-  /// Where a link points to: any text, perhaps of nothing that exists. What is not UTF-8 is replaced by U+FFFD here; it
-  /// is stored and extracted as it was.
+  /// Returns the target of a link: any text, whether or not the target exists. Bytes that are not UTF-8 are replaced by U+FFFD
+  /// here, but stored and extracted unchanged.
   ///
-  /// - Throws: `wrongKind` for anything else than a link.
+  /// - Throws: `wrongKind` for a file or folder.
   public func linkTarget() throws -> String {
     var target = pks_bytes()
     try check { error in withCore { pks_asset_link_target(&target, $0, error) } }
     return String(copying: target)
   }
 
-  /// Before a range is counted, or memory asked for: there may be neither such a number nor so much.
+  /// Checks a range before it is counted or memory is allocated: the bounds may overflow, or exceed the memory.
   private func checkFits(_ range: Range<Int>) throws {
     guard kind == .file else { throw notAFile() }
     guard range.lowerBound >= 0, range.upperBound <= byteCount else { throw outside(range) }
@@ -157,10 +156,10 @@ extension Snapshot.Asset {
   }
 }
 
-/// Reads from which on a task's cancellation is heeded: shorter ones are over before it matters.
+/// Reads of at least this length check for cancellation; shorter reads finish before it matters.
 private let cancellableByteCount = 256 * 1024
 
-/// Reads a range; a long one for as long as the surrounding task, if there is one, is not cancelled.
+/// Reads a range. A long read stops if the surrounding task, if any, is cancelled.
 func readWhileWanted(
   _ asset: UnsafePointer<pks_asset>, _ offset: UInt64, _ memory: UnsafeMutableRawPointer?, _ count: Int,
   _ error: UnsafeMutablePointer<pks_error>
@@ -170,7 +169,7 @@ func readWhileWanted(
 }
 
 extension Data {
-  /// Data of `count` bytes that `fill` writes. Not zeroed before.
+  /// Creates data of `count` bytes that `fill` writes; the memory is not zeroed before.
   init(count: Int, filledBy fill: (UnsafeMutableRawPointer) throws -> Void) throws {
     guard let memory = malloc(Swift.max(count, 1)) else { throw PackStoreError(.outOfMemory, "out of memory") }
     do {

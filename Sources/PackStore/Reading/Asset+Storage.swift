@@ -3,22 +3,22 @@ import CPackStore
 extension Snapshot.Asset {
   /// How a file is stored.
   public struct Storage: Hashable, Codable, Sendable {
-    /// Stretches of neighbouring frames: reading from front to back jumps in between.
+    /// The number of runs of neighbouring frames; sequential reading seeks between them.
     public let extentCount: Int
 
-    /// Frames that hold bytes of the file; one that several extents touch counts for each.
+    /// The number of frames with bytes of the file. A frame that several extents touch counts once for each.
     public let frameCount: Int
 
-    /// The frames that are stored without compression.
+    /// The number of these frames that are stored without compression.
     public let rawFrameCount: Int
 
-    /// The file's share of what those frames take.
+    /// The file's share of these frames' stored size, in bytes.
     public let storedByteCount: Int
 
-    /// Raw, in one piece.
+    /// Whether the file is stored raw, in one piece.
     public let isContiguous: Bool
 
-    /// Contiguous by contract, and page-aligned.
+    /// Whether the file is guaranteed to be contiguous, and page-aligned.
     public let isMapped: Bool
 
     init(_ storage: pks_storage) {
@@ -31,10 +31,10 @@ extension Snapshot.Asset {
     }
   }
 
-  /// How the file is stored.
+  /// Returns how the file is stored.
   ///
-  /// - Throws: `wrongKind` unless it is a file; `corrupt`.
-  /// - Complexity: O(*n*) in the frames that hold its bytes.
+  /// - Throws: `wrongKind` for a link or folder; `corrupt`.
+  /// - Complexity: O(*n*) in the frames with its bytes.
   public func storage() throws -> Storage {
     var storage = pks_storage()
     try check { error in withCore { pks_asset_storage(&storage, $0, error) } }

@@ -1,14 +1,14 @@
 import CPackStore
 
 extension Snapshot {
-  /// A file, link or folder, on loan from a snapshot.
+  /// A file, link or folder, borrowed from a snapshot.
   ///
-  /// An asset borrows from the ``Snapshot`` or ``Snapshot/Cursor`` it comes from and cannot be kept longer: for that,
-  /// take its ``entry``. Any number of threads may read it.
+  /// An asset borrows from its ``Snapshot`` or ``Snapshot/Cursor`` and cannot outlive it; its ``entry`` can. Any number of threads
+  /// may read it.
   public struct Asset: ~Escapable {
     private let core: pks_asset
 
-    /// The path by which it was found, whose bytes the core has not kept; nil when they are the cursor's.
+    /// The path of the look-up, whose bytes the core has not kept; `nil` if they belong to the cursor.
     private let foundPath: String?
 
     @_lifetime(borrow snapshot)
@@ -23,7 +23,7 @@ extension Snapshot {
       foundPath = nil
     }
 
-    /// Lends the core's form.
+    /// Calls `body` with the core's struct.
     func withCore<Result>(_ body: (UnsafePointer<pks_asset>) -> Result) -> Result {
       var asset = core
       guard let foundPath else { return body(&asset) }
@@ -35,7 +35,7 @@ extension Snapshot {
   }
 }
 
-/// Everything an asset refers to is immutable until its lender ends, and the compiler keeps it from living longer.
+/// Everything an asset refers to is immutable until its owner ends, and the compiler ensures that the asset ends first.
 extension Snapshot.Asset: @unchecked Sendable {}
 
 extension Snapshot.Asset {
@@ -43,7 +43,7 @@ extension Snapshot.Asset {
     case file
     /// A symbolic link.
     case link
-    /// A folder that is stored because it is empty, or one that the paths in it imply.
+    /// A folder that is stored because it is empty, or that other paths imply.
     case folder
   }
 
@@ -52,21 +52,21 @@ extension Snapshot.Asset {
 
   public var kind: Kind { Kind(core.kind) }
 
-  /// The bytes of a file; of a link, the length of its target; 0 for a folder.
+  /// The bytes of a file; for a link, the length of its target; 0 for a folder.
   public var byteCount: Int { Int(clamping: core.size) }
 
   public var isExecutable: Bool { core.executable }
 
-  /// Stored raw, in one piece: ``bytes()`` lends it without a copy.
+  /// Whether the file is stored raw, in one piece: ``bytes()`` borrows it without a copy.
   public var isContiguous: Bool { core.contiguous }
 
-  /// Contiguous by contract, and page-aligned: see ``Store/InstallOptions/mappedPaths``.
+  /// Whether the file is guaranteed to be contiguous, and page-aligned: see ``Store/InstallOptions/mappedPaths``.
   public var isMapped: Bool { core.mapped }
 
-  /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
+  /// The pack of the asset; `nil` for a folder that paths imply, possibly of several packs.
   public var pack: PackID? { PackID(number: core.pack, in: core.snapshot) }
 
-  /// What is known about the asset, as a value to keep.
+  /// The asset's metadata, as a value that outlives the snapshot.
   public var entry: Snapshot.Entry { withCore { Snapshot.Entry($0.pointee) } }
 }
 
@@ -81,7 +81,7 @@ extension Snapshot.Asset.Kind {
 }
 
 extension PackID {
-  /// The name of a snapshot's pack by its number; nil for any pack.
+  /// Finds the name of a snapshot's pack by its number; `nil` for any pack.
   init?(number: UInt32, in snapshot: OpaquePointer?) {
     guard number != anyPack, let snapshot else { return nil }
     self.init(trusted: pks_snapshot_pack(snapshot, number).name)

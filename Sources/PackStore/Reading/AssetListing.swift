@@ -1,27 +1,27 @@
 import CPackStore
 
 extension Snapshot {
-  /// What a listing says about a file, link or folder. A copy: it outlives its snapshot.
+  /// The metadata of a file, link or folder. A copy: it outlives its snapshot.
   public struct Entry: Hashable, Codable, Sendable {
     /// The whole path, relative, `/`-separated.
     ///
-    /// Paths are different when their bytes are; strings that differ in Unicode normalisation alone compare equal.
+    /// Paths are compared by their bytes, unlike strings, which also compare equal in different Unicode normal forms.
     public let path: String
 
     public let kind: Asset.Kind
 
-    /// The bytes of a file; of a link, the length of its target; 0 for a folder.
+    /// The bytes of a file; for a link, the length of its target; 0 for a folder.
     public let byteCount: Int
 
     public let isExecutable: Bool
 
-    /// Stored raw, in one piece.
+    /// Whether the file is stored raw, in one piece.
     public let isContiguous: Bool
 
-    /// Contiguous by contract, and page-aligned.
+    /// Whether the file is guaranteed to be contiguous, and page-aligned.
     public let isMapped: Bool
 
-    /// The pack it comes from; nil for a folder that paths imply, perhaps of several packs.
+    /// The pack of the asset; `nil` for a folder that paths imply, possibly of several packs.
     public let pack: PackID?
 
     /// The last part of the path.
@@ -42,13 +42,13 @@ extension Snapshot {
 
   /// An asset that another pack hides.
   public struct Conflict: Hashable, Codable, Sendable {
-    /// What cannot be seen in the merged namespace. A look-up limited to its pack finds it.
+    /// The asset that is invisible in the merged namespace. A look-up in its own pack finds it.
     public let hidden: Entry
 
     /// The pack that wins.
     public let winner: PackID
 
-    /// The path that wins: the same, or a file where the hidden one needs a folder, or the reverse.
+    /// The path that wins: the same path, or a file in place of a folder, or the reverse.
     public let winnerPath: String
 
     init(_ entry: pks_entry, in snapshot: OpaquePointer) {
@@ -60,19 +60,19 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// How far a walk goes.
+  /// The depth of a walk.
   public enum Depth: Sendable {
-    /// What lies directly in the folder. Folders that paths imply appear once.
+    /// The entries directly in the folder. Folders that paths imply appear once.
     case children
     /// Every file, link and empty folder below the folder. Folders that paths imply do not appear.
     case descendants
   }
 
-  /// What lies in a folder of the merged namespace, or of one pack, in bytewise order of paths.
+  /// Returns the entries of a folder of the merged namespace, or of one pack, in bytewise order of paths.
   ///
-  /// - Throws: `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`, `ioError`,
+  /// - Throws: `notFound` if the folder does not exist, `wrongKind` if the path is not a folder; `corrupt`, `ioError`,
   ///   `outOfMemory`.
-  /// - Complexity: O(*n*) time and memory in what is listed. ``forEachAsset(in:pack:depth:_:)`` takes no memory.
+  /// - Complexity: O(*n*) time and memory in the entries. ``forEachAsset(in:pack:depth:_:)`` needs no memory for them.
   public func entries(
     in folder: String = "", pack: PackID? = nil, depth: Depth = .children
   ) throws -> [Entry] {
@@ -82,11 +82,11 @@ extension Snapshot {
     return entries
   }
 
-  /// Calls `body` with what lies in a folder of the merged namespace, or of one pack, in bytewise order of paths.
+  /// Calls `body` with each asset in a folder of the merged namespace, or of one pack, in bytewise order of paths.
   ///
-  /// - Throws: what `body` throws; `notFound` when there is no such folder, `wrongKind` when it is none; `corrupt`,
+  /// - Throws: the errors of `body`; `notFound` if the folder does not exist, `wrongKind` if the path is not a folder; `corrupt`,
   ///   `ioError`, `outOfMemory`.
-  /// - Complexity: O(*n*) time in what is listed.
+  /// - Complexity: O(*n*) time in the assets.
   public func forEachAsset(
     in folder: String = "", pack: PackID? = nil, depth: Depth = .children, _ body: (Asset) throws -> Void
   ) throws {
@@ -94,7 +94,7 @@ extension Snapshot {
     while let asset = try cursor.next() { try body(asset) }
   }
 
-  /// A walk that the caller drives.
+  /// Returns a cursor on a folder, for a walk that the caller controls.
   @_lifetime(borrow self)
   public func cursor(
     in folder: String = "", pack: PackID? = nil, depth: Depth = .children
@@ -102,7 +102,7 @@ extension Snapshot {
     try Cursor(self, folder, try scope(pack), depth == .children ? PKS_CHILDREN : PKS_DESCENDANTS)
   }
 
-  /// What other packs hide below `folder`, in bytewise order of paths.
+  /// Returns the entries below `folder` that other packs hide, in bytewise order of paths.
   ///
   /// - Complexity: O(*n*) time and memory in the conflicts.
   public func conflicts(in folder: String = "") throws -> [Conflict] {
@@ -114,7 +114,7 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// A walk through a folder: one thread at a time.
+  /// A walk through a folder. Only one thread at a time may use it.
   ///
   ///     var cursor = try snapshot.cursor(in: "Videos")
   ///     while let asset = try cursor.next() { print(asset.path, asset.byteCount) }
@@ -128,7 +128,7 @@ extension Snapshot {
       self.walk = try AssetWalk(snapshot.hold, folder, scope, walk)
     }
 
-    /// The next asset, on loan until the next call; nil after the last.
+    /// Returns the next asset, borrowed until the next call; `nil` after the last one.
     @_lifetime(&self)
     public mutating func next() throws -> Asset? {
       guard let entry = try walk.next() else { return nil }
@@ -151,7 +151,7 @@ final class AssetWalk {
 
   deinit { pks_cursor_close(pointer) }
 
-  /// The next entry, whose paths are on loan until the next call; nil after the last.
+  /// Returns the next entry, whose paths are borrowed until the next call; `nil` after the last one.
   func next() throws -> pks_entry? {
     var entry = pks_entry()
     var more = false

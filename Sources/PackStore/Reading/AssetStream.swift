@@ -4,32 +4,31 @@ import CPackStore
 ///
 ///     for try await buffer in try store.stream(of: "Videos/Introduction.m4v") { try await socket.write(buffer) }
 ///
-/// One buffer is read when the next one is asked for, on a thread that may block: a slow consumer costs no memory. The
-/// stream holds its generation, and so shows one version of the file, whatever is committed meanwhile. It may be gone
-/// through more than once.
+/// Each request reads one buffer, on a thread that may block: a slow consumer does not increase memory use. The stream retains its
+/// generation, so it contains one version of the file even if other writers commit. It can be iterated several times.
 ///
-/// A cancelled task ends it with `CancellationError`, within one frame. Bytes are verified before they are handed out;
-/// what fails is `corrupt`, `purged`, `ioError` or `outOfMemory`, and then that was the end.
+/// Cancelling the task ends it with `CancellationError`, within one frame. Bytes are verified before they are returned. An error
+/// (`corrupt`, `purged`, `ioError` or `outOfMemory`) ends the stream.
 public struct AssetStream: AsyncSequence, Sendable {
-  /// How many bytes a buffer has unless asked otherwise: enough for several threads to decode it.
+  /// The default size of a buffer in bytes: enough for several threads to decode it.
   public static let bufferByteCount = 1024 * 1024
 
   let source: Source
   let range: Range<Int>
 
-  /// How many bytes each buffer has, but the last.
+  /// The size of each buffer in bytes, except the last one.
   public let bufferByteCount: Int
 
-  /// How many bytes all buffers have together.
+  /// The total size of all buffers in bytes.
   public var byteCount: Int { range.count }
 
-  /// Goes through the buffers.
+  /// Iterates over the buffers.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let source: Source
     var rest: Range<Int>
     let bufferByteCount: Int
 
-    /// The next buffer, or nil after the last, and after an error.
+    /// Returns the next buffer; `nil` after the last one, and after an error.
     public mutating func next() async throws -> Data? {
       let source = source, next = rest.prefix(bufferByteCount), end = rest.upperBound
       guard !next.isEmpty else { return nil }
@@ -47,7 +46,7 @@ public struct AssetStream: AsyncSequence, Sendable {
 }
 
 extension AssetStream {
-  /// A file of a snapshot, held as long as a task reads it.
+  /// A file of a snapshot, retained while a task reads it.
   final class Source: Sendable {
     private let hold: SnapshotHold
     private let path: String
@@ -74,9 +73,9 @@ extension AssetStream {
 }
 
 extension Snapshot {
-  /// The bytes of a file, or of a range of it, as an asynchronous sequence of buffers, which outlives the snapshot.
+  /// Returns the bytes of a file, or of a range of it, as an asynchronous sequence of buffers, which outlives the snapshot.
   ///
-  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file.
+  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` if the range exceeds the file.
   public func stream(
     of path: String, pack: PackID? = nil, range: Range<Int>? = nil,
     bufferByteCount: Int = AssetStream.bufferByteCount

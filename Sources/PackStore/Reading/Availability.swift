@@ -1,29 +1,29 @@
 import CPackStore
 
 extension Store {
-  /// How much of a version, or of an asset, can be read now.
+  /// The part of a version or an asset that can be read now.
   public struct Availability: Hashable, Codable, Sendable {
     /// The sum of the files' sizes.
     public let byteCount: Int
 
-    /// Of them, what is gone.
+    /// Bytes that cannot be read.
     public let missingByteCount: Int
 
     public let assetCount: Int
 
-    /// Files that lack bytes.
+    /// Files with missing bytes.
     public let missingAssetCount: Int
 
-    /// Whether parts of the version's catalog or layout are lost. Its assets may be readable all the same, but the version cannot be
-    /// compared or updated by deltas; a pull or an installation of it stores them again.
+    /// Whether parts of the version's catalog or layout are missing. Its assets may still be readable, but the version cannot be
+    /// compared or updated by deltas. A pull or an installation of the version restores the missing parts.
     public let lacksPages: Bool
 
     public enum State: String, CaseIterable, Codable, Sendable {
-      /// All of it can be read.
+      /// Everything can be read.
       case present
-      /// Some bytes, or parts of the catalog or the layout, are gone.
+      /// Some bytes, or parts of the catalog or the layout, are missing.
       case partial
-      /// All bytes are gone.
+      /// All bytes are missing.
       case purged
     }
 
@@ -46,16 +46,16 @@ extension Store {
 }
 
 extension Snapshot {
-  /// Returns how much of a kept version is available: by the existence and the lengths of its files in the store and in the cache
-  /// folder, and by the cached data that was found damaged in this process. ``checkCachedData(of:)`` reads that data.
+  /// Returns how much of a kept version is available. Checks the existence and length of its files in the store and in the cache
+  /// folder, and the cached data that this process has found to be damaged. ``checkCachedData(of:)`` reads that data.
   ///
-  /// Files that another program deleted or cut short count as missing from the next call on, although this process may still be able
-  /// to read them. A site's copy without frames lacks nothing.
+  /// Files that another program deleted or truncated count as missing from the next call on, although this process may still be
+  /// able to read them. A site's copy without frames counts as complete.
   ///
-  /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, `ioError` when a file cannot be examined,
+  /// - Throws: `notFound` if the snapshot does not keep the version; `corrupt`, `ioError` if a file cannot be examined,
   ///   `outOfMemory`.
-  /// - Complexity: O(*n*) in the segments that the store lists, with one to three system calls for each segment of the version; also
-  ///   O(*n*) in the assets of the version if anything is missing.
+  /// - Complexity: O(*n*) in the segments that the store lists, with one to three system calls for each segment of the version;
+  ///   also O(*n*) in the assets of the version if anything is missing.
   public func availability(of version: PackVersion) throws -> Store.Availability {
     let (pack, place) = try place(of: version)
     var availability = pks_availability()
@@ -71,17 +71,17 @@ extension Snapshot {
     return try availability(of: installed.version)
   }
 
-  /// Reads what of a kept version lies in the cache folder. What is damaged counts as gone from then on in this process, so that a
-  /// pull or an installation brings it back.
+  /// Reads a kept version's data in the cache folder. Damaged data then counts as missing in this process, so that a pull or an
+  /// installation restores it.
   ///
-  /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, `ioError`, `outOfMemory`.
-  /// - Complexity: O(*n*) in the bytes that lie there; blocks this thread.
+  /// - Throws: `notFound` if the snapshot does not keep the version; `corrupt`, `ioError`, `outOfMemory`.
+  /// - Complexity: O(*n*) in the bytes of the version in the cache folder; blocks this thread.
   public func checkCachedData(of version: PackVersion) throws {
     let (pack, place) = try place(of: version)
     try check { pks_snapshot_check_cached(pointer, pack, place, $0) }
   }
 
-  /// The numbers by which the core knows a kept version.
+  /// Returns the numbers that identify a kept version in the core.
   private func place(of version: PackVersion) throws -> (pack: UInt32, version: UInt32) {
     let kept = versions(of: version.pack)
     guard let pack = anyIndex(of: version.pack), let place = kept.firstIndex(where: { $0.number == version.number })
@@ -91,10 +91,10 @@ extension Snapshot {
 }
 
 extension Store {
-  /// Identifies the files that exist in the store and its cache folder. As long as it stays the same, so does
-  /// ``Snapshot/availability(of:)-(PackVersion)`` of a generation, except for files that were cut short; get the stamp first.
+  /// Returns a stamp of the files that exist in the store and its cache folder. While it stays the same, so does
+  /// ``Snapshot/availability(of:)-(PackVersion)`` of a generation, except for truncated files. Call this before the availability.
   ///
-  /// - Returns: `nil` if it is unknown: a folder changed a moment ago, or cannot be examined.
+  /// - Returns: `nil` if the stamp is unknown: a folder changed a moment ago, or cannot be examined.
   package func filesStamp() -> UInt64? {
     let stamp = pks_store_files_stamp(pointer)
     return stamp == 0 ? nil : stamp
@@ -104,7 +104,7 @@ extension Store {
 extension Snapshot.Asset {
   /// Returns how much of the asset is available, as ``Snapshot/availability(of:)-(PackVersion)`` does for a version.
   ///
-  /// - Throws: `wrongKind` unless it is a file; `corrupt`, `ioError`, `outOfMemory`.
+  /// - Throws: `wrongKind` for a link or folder; `corrupt`, `ioError`, `outOfMemory`.
   /// - Complexity: O(*n*) in the frames that hold its bytes.
   public func availability() throws -> Store.Availability {
     var availability = pks_availability()

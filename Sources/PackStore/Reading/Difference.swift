@@ -1,22 +1,22 @@
 import CPackStore
 
 extension Snapshot {
-  /// One path in which two pack versions differ.
+  /// A path in which two pack versions differ.
   public struct Difference: Hashable, Codable, Sendable {
     public let change: Change
     public let kind: Asset.Kind
 
-    /// The path in the newer version; of what was removed, in the older one.
+    /// The path in the newer version; for a removed asset, in the older version.
     public let path: String
 
-    /// Where a moved asset was.
+    /// The previous path of a moved asset.
     public let oldPath: String?
 
     public let oldByteCount: Int
     public let newByteCount: Int
 
-    /// Of a file, the bytes of its chunks that neither the older version has, nor a difference that came before this one. Over all
-    /// differences the sum is ``DifferenceTotals/newByteCount``.
+    /// For a file: bytes of its chunks that are in neither the older version nor an earlier difference. The sum over all
+    /// differences is ``DifferenceTotals/newByteCount``.
     public let newChunkByteCount: Int
 
     public enum Change: String, CaseIterable, Codable, Sendable {
@@ -51,7 +51,7 @@ extension Snapshot.Difference.Change {
 }
 
 extension Snapshot {
-  /// How much two pack versions differ.
+  /// The amount by which two pack versions differ.
   public struct DifferenceTotals: Hashable, Codable, Sendable {
     public let addedCount: Int
     public let removedCount: Int
@@ -62,10 +62,10 @@ extension Snapshot {
     /// Distinct chunks of the newer version.
     public let chunkCount: Int
 
-    /// Of them, those that the older version does not have.
+    /// Of these, chunks that the older version does not have.
     public let newChunkCount: Int
 
-    /// The bytes of those, before compression.
+    /// The bytes of the new chunks, before compression.
     public let newByteCount: Int
 
     init(_ totals: pks_diff_totals) {
@@ -82,8 +82,8 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// Compares two kept versions, of one pack or of two, perhaps of two stores. Calls `visit` once per difference, in bytewise order of paths,
-  /// moves last.
+  /// Compares two kept versions, of one pack or of two, also of two stores. Calls `visit` once per difference, in bytewise order of
+  /// paths, moves last.
   ///
   ///     let versions = snapshot.versions(of: "Tutorial")
   ///     let totals = try snapshot.compare(versions[1], with: versions[0]) { print($0.change, $0.path) }
@@ -91,10 +91,10 @@ extension Snapshot {
   /// - Parameters:
   ///   - old: the older version, of this snapshot.
   ///   - new: the newer version.
-  ///   - other: the snapshot that has `new`; nil: this one.
+  ///   - other: the snapshot that has `new`; `nil`: this one.
   ///   - visit: called on this thread.
-  /// - Throws: what `visit` throws; `notFound` when a version is not kept; `CancellationError` when the surrounding
-  ///   task is; `corrupt`, `ioError`, `outOfMemory`.
+  /// - Throws: the errors of `visit`; `notFound` if a version is not kept; `CancellationError` if the surrounding task is
+  ///   cancelled; `corrupt`, `ioError`, `outOfMemory`.
   @discardableResult
   public func compare(
     _ old: PackVersion, with new: PackVersion, of other: Snapshot? = nil, _ visit: (Difference) throws -> Void

@@ -1,10 +1,10 @@
 import CPackStore
 
 extension Snapshot {
-  /// What a kept version says besides its content. A version that says nothing has the defaults.
+  /// Returns the attributes of a kept version; the defaults if it has none.
   ///
-  /// - Throws: `notFound` when the snapshot does not keep the version; `corrupt`, also for bytes that are no attributes;
-  ///   `purged`, `ioError`, `outOfMemory`.
+  /// - Throws: `notFound` if the snapshot does not keep the version; `corrupt`, also for invalid attributes; `purged`, `ioError`,
+  ///   `outOfMemory`.
   public func attributes(of version: PackVersion) throws -> Attributes {
     guard let pack = anyIndex(of: version.pack),
       let index = versions(of: version.pack).firstIndex(where: { $0.number == version.number })
@@ -16,9 +16,9 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// Those of a pack's kept versions that have a label, the current version first.
+  /// Returns the kept versions of a pack with a label, the current version first.
   ///
-  /// More than one has it where a publisher gave it twice: a store does not.
+  /// Several versions have the same label only if their publisher assigned it twice, which a store refuses.
   ///
   /// - Throws: `corrupt`, `purged`, `ioError`, `outOfMemory`.
   public func versions(of pack: PackID, labeled label: VersionLabel) throws -> [PackVersion] {
@@ -27,7 +27,7 @@ extension Snapshot {
 }
 
 extension Snapshot {
-  /// What a version says, by default the current one; nil when there is no such version.
+  /// Returns the attributes of a version, by default of the current one; `nil` if the version does not exist.
   func attributes(of pack: PackID, version: UInt64?) throws -> Attributes? {
     guard let kept = versions(of: pack).first(where: { version == nil || $0.number == version }) else { return nil }
     return try attributes(of: kept)
@@ -35,9 +35,9 @@ extension Snapshot {
 }
 
 extension Attributes {
-  /// Takes what the core has stored of a version.
+  /// Reads the attributes that the core has stored for a version.
   ///
-  /// - Parameter read: copies the bytes, and says how many there are: at most ``byteCountLimit``.
+  /// - Parameter read: copies the bytes, and returns their number, at most ``byteCountLimit``.
   init(
     of version: PackVersion,
     read: (UnsafeMutableRawPointer?, Int, inout Int, UnsafeMutablePointer<pks_error>) -> pks_status

@@ -1,13 +1,13 @@
 import CPackStore
 
-/// A reader's hold on one generation of a store.
+/// A view of one generation of a store, which it retains.
 ///
-/// What a snapshot shows never changes and never breaks, whatever is committed, removed or collected meanwhile. Assets,
-/// cursors and spans borrow from it: keeping one longer than its snapshot does not compile.
+/// A snapshot never changes and stays readable, even if other writers commit, remove packs or collect garbage. Assets, cursors and
+/// spans borrow from it: code that keeps one longer than its snapshot does not compile.
 ///
-/// A snapshot is a handle: copies share one hold, which ends with the last of them, and keeps the store open until
-/// then. Any number of threads and tasks may read through one at the same time, without locks of their own. What is on
-/// loan from it (``Asset``, ``Cursor``, spans) stays within one task.
+/// A snapshot is a handle. Copies share one view, which ends with the last copy and keeps the store open until then. Any number of
+/// threads and tasks may read through one snapshot at the same time, without locks. Values borrowed from it (``Asset``, ``Cursor``,
+/// spans) stay within one task.
 public struct Snapshot: Sendable {
   let hold: SnapshotHold
 
@@ -15,10 +15,10 @@ public struct Snapshot: Sendable {
 
   var pointer: OpaquePointer { hold.pointer }
 
-  /// Which generation this is.
+  /// The number of the generation.
   public var generation: Store.Generation { Store.Generation(rawValue: pks_snapshot_generation(pointer)) }
 
-  /// Whether the store is a site's: it takes no commits but those of publications.
+  /// Whether the store belongs to a site: only publications may commit to it.
   public var isSite: Bool { pks_snapshot_is_site(pointer) }
 }
 
@@ -36,13 +36,12 @@ final class SnapshotHold: Sendable {
 }
 
 extension Snapshot {
-  /// The packs, in the order in which they win: by the order of origins, then by priority, then first
-  /// installed first.
+  /// The packs, in descending precedence: by the order of origins, then by priority, then first installed first.
   public var packs: [Store.Pack] {
     (0..<pks_snapshot_pack_count(pointer)).map { Store.Pack(pks_snapshot_pack(pointer, $0)) }
   }
 
-  /// Packs that were removed but keep their history.
+  /// Removed packs with a kept history.
   public var removedPacks: [Store.Pack] { removedIndices.map { Store.Pack(pks_snapshot_pack(pointer, $0)) } }
 
   private var removedIndices: Range<UInt32> {
@@ -50,29 +49,29 @@ extension Snapshot {
     return first..<first + pks_snapshot_removed_count(pointer)
   }
 
-  /// One pack, or nil when there is none of that name.
+  /// Returns the pack with an id; `nil` if it does not exist.
   public func pack(_ id: PackID) -> Store.Pack? {
     let index = index(of: id)
     return index == anyPack ? nil : Store.Pack(pks_snapshot_pack(pointer, index))
   }
 
-  /// The versions of a pack that are kept: the current one, then those that were current before it, the last first.
-  /// Those of a removed pack, too. Empty when there is no such pack.
+  /// Returns the kept versions of a pack, also of a removed one: the current version first, then in reverse order of being current.
+  /// Empty if the pack does not exist.
   public func versions(of id: PackID) -> [PackVersion] {
     guard let index = anyIndex(of: id) else { return [] }
     let count = pks_snapshot_pack(pointer, index).version_count
     return (0..<count).map { PackVersion(pks_snapshot_version(pointer, index, $0), of: id) }
   }
 
-  /// The kept versions of all packs, of removed ones, too.
+  /// The kept versions of all packs, including removed ones.
   var allVersions: [PackVersion] { (packs + removedPacks).flatMap { versions(of: $0.id) } }
 
-  /// One kept version of a pack, or nil.
+  /// Returns one kept version of a pack; `nil` if it is not kept.
   public func version(_ number: UInt64, of id: PackID) -> PackVersion? {
     versions(of: id).first { $0.number == number }
   }
 
-  /// The core's number for a pack, be it removed with its history kept.
+  /// The core's number of a pack, including removed packs with a kept history.
   func anyIndex(of id: PackID) -> UInt32? {
     let live = index(of: id)
     return live != anyPack ? live : removedIndices.first { Store.Pack(pks_snapshot_pack(pointer, $0)).id == id }
@@ -80,7 +79,7 @@ extension Snapshot {
 
   private func index(of id: PackID) -> UInt32 { pks_snapshot_find_pack(pointer, id.name) }
 
-  /// The core's number for a pack to look in: any of them for nil.
+  /// The core's number of the pack to search; `nil` means all packs.
   func scope(_ id: PackID?) throws -> UInt32 {
     guard let id else { return anyPack }
     let index = index(of: id)
@@ -89,16 +88,16 @@ extension Snapshot {
   }
 }
 
-/// `PKS_ANY_PACK`, which is a macro that Swift does not import as a number of the right type.
+/// `PKS_ANY_PACK`, a macro that Swift does not import with the right type.
 let anyPack = UInt32.max
 
 extension Snapshot {
-  /// The asset at `path`, from whichever pack wins or from one pack. Folders that other paths imply are found too.
+  /// Finds the asset at `path` in the merged namespace, or in one pack. Folders implied by other paths are found too.
   ///
   /// - Parameters:
   ///   - path: relative, `/`-separated, without empty, `.` or `..` parts.
-  ///   - pack: the pack to look in; by default all of them.
-  /// - Throws: `notFound`; `invalidArgument` when no asset can have such a path; `corrupt`.
+  ///   - pack: the pack to search; by default all packs.
+  /// - Throws: `notFound`; `invalidArgument` for a path that no asset can have; `corrupt`.
   /// - Complexity: O(1), about two cache misses.
   @_lifetime(borrow self)
   public func asset(_ path: String, pack: PackID? = nil) throws -> Asset {
@@ -112,7 +111,7 @@ extension Snapshot {
     return Asset(asset, at: path, lentBy: self)
   }
 
-  /// Whether there is an asset at `path`, be it a file, link or folder.
+  /// Whether a file, link or folder exists at `path`.
   public func contains(_ path: String, pack: PackID? = nil) throws -> Bool {
     do {
       _ = try asset(path, pack: pack)
@@ -122,13 +121,13 @@ extension Snapshot {
     }
   }
 
-  /// The bytes of a file that is stored raw, without a copy. See ``Snapshot/Asset/bytes()``.
+  /// Borrows the bytes of a file that is stored raw, without a copy. See ``Snapshot/Asset/bytes()``.
   @_lifetime(borrow self)
   public func bytes(of path: String, pack: PackID? = nil) throws -> RawSpan {
     try asset(path, pack: pack).bytes()
   }
 
-  /// The bytes of a file, as data that outlives the snapshot. See ``Snapshot/Asset/contents()``.
+  /// Returns the bytes of a file, as data that outlives the snapshot. See ``Snapshot/Asset/contents()``.
   public func contents(of path: String, pack: PackID? = nil) throws -> Data {
     try asset(path, pack: pack).contents()
   }

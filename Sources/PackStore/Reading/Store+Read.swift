@@ -1,25 +1,25 @@
 extension Store {
-  /// A hold on the newest generation, for as long as the caller keeps it.
+  /// Opens a snapshot of the newest generation, which retains it.
   ///
-  /// For a few reads in one place, ``read(_:)`` is simpler. Tasks may share a snapshot, or make one each.
+  /// For a few reads in one place, ``read(_:)`` is simpler. Tasks may share a snapshot, or open one each.
   ///
-  /// - Complexity: O(1). Snapshots without a commit between them share one view.
+  /// - Complexity: O(1). Snapshots without a commit between them share their data.
   public func makeSnapshot() throws -> Snapshot { Snapshot(try SnapshotHold(of: self)) }
 
-  /// Reads from one generation: whatever is committed meanwhile, `body` sees none of it.
+  /// Reads from one generation: `body` does not see commits of other writers.
   ///
-  /// Assets and spans end with `body`; the compiler sees to it. Return copies.
+  /// Assets and spans cannot leave `body`; the compiler ensures it. Return copies.
   public func read<Result: ~Copyable>(_ body: (Snapshot) throws -> Result) throws -> Result {
     try body(try makeSnapshot())
   }
 }
 
-/// One question, one snapshot. For several questions of the same generation, see ``Store/read(_:)``.
+/// Single reads, each with its own snapshot. For several reads of the same generation, see ``Store/read(_:)``.
 extension Store {
-  /// The bytes of a file, from whichever pack has it or from one pack.
+  /// Returns the bytes of a file, from the merged namespace or from one pack.
   ///
-  /// Mapped where the asset lies raw in one piece or in the cache, decoded otherwise: see
-  /// ``Snapshot/Asset/contents()``. For bytes on loan, see ``Snapshot/bytes(of:pack:)``.
+  /// Mapped if the asset is stored raw in one piece or is in the cache, otherwise decoded: see ``Snapshot/Asset/contents()``. For
+  /// borrowed bytes, see ``Snapshot/bytes(of:pack:)``.
   ///
   /// Blocks this thread: on the main actor, and in other asynchronous code, call ``read(_:pack:range:)``.
   ///
@@ -33,9 +33,9 @@ extension Store {
     try makeSnapshot().openDescriptor(of: path, pack: pack)
   }
 
-  /// The bytes of a file, or of a range of it, as an asynchronous sequence of buffers. See ``AssetStream``.
+  /// Returns the bytes of a file, or of a range of it, as an asynchronous sequence of buffers. See ``AssetStream``.
   ///
-  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file.
+  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` if the range exceeds the file.
   public func stream(
     of path: String, pack: PackID? = nil, range: Range<Int>? = nil,
     bufferByteCount: Int = AssetStream.bufferByteCount
@@ -43,29 +43,29 @@ extension Store {
     try makeSnapshot().stream(of: path, pack: pack, range: range, bufferByteCount: bufferByteCount)
   }
 
-  /// What lies directly in a folder of the merged namespace, or of one pack, in bytewise order of names.
+  /// Returns the entries directly in a folder of the merged namespace, or of one pack, in bytewise order of names.
   ///
-  /// - Throws: `notFound` when there is no such folder.
+  /// - Throws: `notFound` if the folder does not exist.
   public func entries(in folder: String = "", pack: PackID? = nil) throws -> [Snapshot.Entry] {
     try makeSnapshot().entries(in: folder, pack: pack)
   }
 
-  /// The packs, in the order in which they win.
+  /// Returns the packs, in descending precedence.
   public func packs() throws -> [Pack] { try makeSnapshot().packs }
 
   /// Returns how much of the current version of a pack is available. See ``Snapshot/availability(of:)-(PackID)``.
   public func availability(of pack: PackID) throws -> Availability { try makeSnapshot().availability(of: pack) }
 
-  /// The kept versions of a pack, the current one first; empty if the pack does not exist.
+  /// Returns the kept versions of a pack, the current one first; empty if the pack does not exist.
   public func versions(of pack: PackID) throws -> [PackVersion] { try makeSnapshot().versions(of: pack) }
 
-  /// Paths that several packs have: what is hidden below `folder`, and by which pack.
+  /// Returns paths that several packs have: the hidden entries below `folder`, and the packs that hide them.
   public func conflicts(in folder: String = "") throws -> [Snapshot.Conflict] {
     try makeSnapshot().conflicts(in: folder)
   }
 }
 
-/// Whole-store walks, on a thread that may block. A cancelled task ends them soon, with `CancellationError`.
+/// Whole-store walks, on a thread that may block. Cancelling the task ends them soon, with `CancellationError`.
 extension Store {
   /// Writes the assets below `folder` to disk. See ``Snapshot/extract(_:pack:to:options:progress:)``.
   @discardableResult
@@ -87,7 +87,7 @@ extension Store {
     }
   }
 
-  /// Measures what packs hold and cost. See ``Snapshot/statistics()``.
+  /// Measures the contents of packs and their size on disk. See ``Snapshot/statistics()``.
   public func statistics() async throws -> Statistics {
     try await BlockingExecutor.run { try self.makeSnapshot().statistics() }
   }

@@ -1,24 +1,26 @@
 import CPackStore
 
 extension Store {
-  /// Opens the store in the directory `path` over another one, its *base*, which is never written: one that came with the
-  /// app, perhaps on a medium that cannot be written.
-  ///
-  /// The base's packs are the store's, too: of one pack of one origin the higher version wins. What the base has is not
-  /// stored again; updates go to the store in `path`. The base may be another one at the next opening, or lie elsewhere:
-  /// versions that relied on what only the old one had lack that data then, which reading says (`purged`), and a pull
-  /// fetches. A pack that was removed, and not with its history kept, comes back with another base or a later state of it.
+  /// Opens the store in the directory `path` on top of another store, its *base*, which is never written. The base may be part of
+  /// the app or on read-only media.
   ///
   ///     let packs = try Store(at: "/var/lib/game/packs", base: "/usr/share/game/packs")
   ///
-  /// A repair knows no base: name it among the stores that ``repair(at:from:isDryRun:waitsForWriters:progress:)`` may take data from.
+  /// The store also shows the base's packs. If both stores have a pack of the same origin, the higher version wins. Data of the
+  /// base is not stored again; updates are stored in `path`.
   ///
-  /// Packs are taken over by one commit when the base is another one than before, or was changed; a store that is opened
-  /// for reading only shows them as they were taken over last.
+  /// The next opening may use another base, or another path of it. Versions that depended on data of the old base only then lack
+  /// this data: reading it fails with `purged`, and a pull restores it. A pack that was removed without keeping its history returns
+  /// with another base, or with a later state of this base.
   ///
-  /// - Throws: As ``init(at:options:)-(FilePath,_)``, also for the base; `invalidArgument` for a base that is the store itself or
-  ///   lies over another one; those of a commit.
-  /// - Complexity: O(1) over the same base as before; else linear in the assets of the packs that are taken over.
+  /// A repair does not use the base: pass it as a donor to ``repair(at:from:isDryRun:waitsForWriters:progress:)``.
+  ///
+  /// If the base changed since the last opening, one commit adopts its packs. A store opened for reading only shows the packs as
+  /// they were adopted last.
+  ///
+  /// - Throws: As ``init(at:options:)-(FilePath,_)``, also for the base; `invalidArgument` if the base is the store itself or has a
+  ///   base of its own; the errors of a commit.
+  /// - Complexity: O(1) for an unchanged base; otherwise linear in the assets of the adopted packs.
   public convenience init(at path: FilePath, base: FilePath, options: Options = .createIfMissing) throws {
     try self.init(openingAt: path, base: base, options: options)
     if !options.isReadOnly { try check { pks_store_adopt_base(nil, pointer, $0) } }

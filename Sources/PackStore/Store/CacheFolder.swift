@@ -1,11 +1,11 @@
 extension Store {
-  /// Where the data of purgeable packs lies: a folder in which the store has one of its own. Whatever lies there may vanish at any
-  /// moment, by another program's hand too, and is fetched again.
+  /// The folder for data of purgeable packs, in which the store creates a folder of its own. Any program may delete these files at
+  /// any moment; a pull restores them.
   public struct CacheFolder: Hashable, Codable, Sendable {
     /// An absolute path. It may be on another file system than the store.
     public let path: FilePath
 
-    /// How many bytes the store's files there may take; nil: as many as they need.
+    /// The maximum size of the store's files there, in bytes; `nil`: no limit.
     public let byteBudget: Int?
 
     public init(path: FilePath, byteBudget: Int? = nil) {

@@ -1,34 +1,34 @@
 import CPackStore
 
 extension Snapshot {
-  /// A generation older than a snapshot's that readers hold, so that its files stay.
+  /// A generation older than a snapshot's that readers retain, so that its files are kept.
   public struct HeldGeneration: Hashable, Codable, Sendable {
     public let generation: Store.Generation
 
-    /// The sizes of the files that it needs and the snapshot's generation does not, in bytes.
+    /// The sizes, in bytes, of the files that it needs and the snapshot's generation does not.
     public let keptByteCount: Int
 
-    /// The ids of the processes that hold it, as far as the system tells: on Linux, those of the same user.
+    /// The ids of the processes that retain it, if the system reports them: on Linux, only processes of the same user.
     public let processes: [Int]
   }
 }
 
 extension Snapshot {
-  /// What readers hold.
+  /// The generations that readers retain.
   public struct HeldGenerations: Hashable, Codable, Sendable {
-    /// In order, at most 32.
+    /// In ascending order, at most 32.
     public let generations: [HeldGeneration]
 
-    /// Whether there may be more. Then nothing is collected until there are fewer.
+    /// Whether more generations may be retained. Nothing is collected then.
     public let hasMore: Bool
 
-    /// What would be free without all of these, in bytes.
+    /// The bytes that would be free if none of these were retained.
     public let keptByteCount: Int
   }
 }
 
 extension Snapshot {
-  /// Which older generations readers of any process hold, and what that costs.
+  /// Returns the older generations that readers of any process retain, and the space they use.
   public func heldGenerations() throws -> HeldGenerations {
     var holds = pks_holds()
     try check { pks_snapshot_holds(&holds, pointer, $0) }

@@ -1,36 +1,36 @@
 import CPackStore
 
 extension Store {
-  /// A pack as a snapshot or a transaction shows it. A copy: it outlives both.
+  /// A pack in a snapshot or a transaction. A copy: it outlives both.
   public struct Pack: Identifiable, Hashable, Codable, Sendable {
     public let id: PackID
 
-    /// Who may change it.
+    /// The publisher that may change it.
     public let origin: Origin
 
-    /// Who wins when several packs of one origin have the same path: the higher priority, then the pack that was first
-    /// installed earlier.
+    /// The pack's precedence among packs of one origin with the same path: the highest priority wins, then the pack that was first
+    /// installed earliest.
     public let priority: Int32
 
-    /// The version that is read; of a removed pack, the one that was.
+    /// The current version; for a removed pack, the last one.
     public let version: PackVersion
 
-    /// The highest number that any version of it ever had.
+    /// The highest number that any version of the pack ever had.
     public let highestVersion: UInt64
 
-    /// It has no assets any more, but a history.
+    /// Whether the pack was removed, and only its history is kept.
     public let isRemoved: Bool
 
-    /// It stays at its version, since a rollback, until it is unpinned.
+    /// Whether the pack is held at its version, since a rollback, until it is unpinned.
     public let isHeld: Bool
 
-    /// Where its data lies.
+    /// Where its data is stored.
     public let placement: Placement
 
-    /// A user said so; otherwise its version does.
+    /// Whether a user chose the placement, rather than the pack's version.
     public let isPlacedByHand: Bool
 
-    /// How many versions are kept, the current one included.
+    /// The number of kept versions, including the current one.
     public let keptVersionCount: Int
 
     init(_ pack: pks_pack) {

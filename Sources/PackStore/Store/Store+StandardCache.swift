@@ -1,11 +1,11 @@
 extension Store.Cache {
-  /// A folder of the user's for what may be deleted at any moment: `name` in `Library/Caches` on Apple systems, elsewhere in
-  /// `XDG_CACHE_HOME`, or in `~/.cache` where that is unset or relative.
+  /// The user's folder for files that may be deleted at any moment: `name` in `Library/Caches` on Apple systems; on others in
+  /// `XDG_CACHE_HOME`, or in `~/.cache` if that variable is unset or relative.
   ///
   /// - Parameters:
-  ///   - name: of the folder; best that of the app.
+  ///   - name: the name of the folder, preferably the app's name.
   ///   - environment: by default the process's.
-  /// - Throws: `notFound` when the user has no home folder.
+  /// - Throws: `notFound` if the user has no home folder.
   public static func standardFolder(
     named name: String, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws -> FilePath {
@@ -28,8 +28,7 @@ extension Store.Cache {
 }
 
 extension Store.CacheFolder {
-  /// Keeps the folder out of backups, where the system offers that. Called when a folder is chosen; what cannot be marked so is
-  /// used all the same.
+  /// Excludes the folder from backups, if the system supports it. Called when a folder is chosen; a failure is ignored.
   func markForSystem() {
     #if canImport(Darwin)
       // No machine that this was developed on compiles these lines.

@@ -1,7 +1,7 @@
 // The same calls by URLs of files and folders.
 
 extension FilePath {
-  /// The path that a `file:` URL means.
+  /// Converts a `file:` URL to its path.
   ///
   /// - Throws: `invalidArgument` for any other URL.
   public init(fileURL url: URL) throws {
@@ -13,7 +13,7 @@ extension FilePath {
 }
 
 extension Store {
-  /// Opens the store in the directory at `url`, or makes one there. See ``init(at:options:)-(FilePath,_)``.
+  /// Opens the store in the directory at `url`, or creates one there. See ``init(at:options:)-(FilePath,_)``.
   public convenience init(at url: URL, options: Options = .createIfMissing) throws {
     try self.init(at: FilePath(fileURL: url), options: options)
   }

@@ -1,42 +1,42 @@
 import CPackStore
 
-/// A directory that holds asset packs.
+/// A directory that contains asset packs.
 ///
-/// A pack is a named, versioned set of assets: the files of a folder. Every pack contributes its paths to one merged
-/// namespace, in which the pack of highest priority wins. What packs and versions have in common is stored once.
+/// A pack is a named, versioned set of assets: the files of a folder. Each pack adds its paths to one merged namespace, in which
+/// the pack with the highest priority wins. Data that packs and versions have in common is stored once.
 ///
 ///     let store = try Store(at: "Packs")
 ///     try await store.install(folder: "Assets/Tutorial", as: "Tutorial")
 ///     let intro = try await store.read("Videos/Introduction.m4v")
 ///
-/// - Any number of threads may use a store at once, and any number of processes.
-/// - Readers never wait for writers: a ``Snapshot`` shows one generation, whatever is committed meanwhile.
-/// - A write of any number of packs is one atomic switch: after a crash the store shows all of it or nothing.
-/// - A forked child opens the store again: whatever it does with this one is `forked`.
-/// - A store may lie over another one that is never written: ``init(at:base:options:)``.
+/// - Any number of threads and processes may use a store at once.
+/// - Readers never wait for writers: a ``Snapshot`` shows one generation, even if other writers commit.
+/// - A write of any number of packs is atomic: after a crash the store shows all of it or nothing.
+/// - A forked child must open the store again: any call on the inherited one is `forked`.
+/// - A store can be opened on top of a read-only one: ``init(at:base:options:)``.
 public final class Store: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
-  /// The directory, as it was given.
+  /// The directory, as passed by the caller.
   public let path: FilePath
 
   /// Whether large assets are kept decoded.
   package let hasCache: Bool
 
-  /// The core asks it for as long as the store is open.
+  /// Retained because the core calls it until the store is closed.
   private let spaceOwner: SpaceOwner?
 
   /// The version of this library.
   public static let libraryVersion = "0.2.0"
 
-  /// The version of libzstd that compresses. The same input becomes the same bytes with the same version alone.
+  /// The version of the linked libzstd. Compressed bytes are reproducible only with the same version.
   public static let zstdVersion = String(cString: pks_zstd_version())
 
-  /// Opens the store in the directory `path`, or makes one there.
+  /// Opens the store in the directory `path`, or creates one there.
   ///
-  /// - Throws: `notAStore` when the directory holds something else, or when there is none and the options do not make
-  ///   one; `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
-  /// - Complexity: O(1) in assets and bytes stored.
+  /// - Throws: `notAStore` if the directory contains other files, or if no store exists and the options do not create one;
+  ///   `newerFormat`, `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
+  /// - Complexity: O(1) in assets and stored bytes.
   public convenience init(at path: FilePath, options: Options = .createIfMissing) throws {
     try self.init(openingAt: path, base: nil, options: options)
   }
@@ -57,20 +57,19 @@ public final class Store: Sendable {
     spaceOwner = options.spaceOwner
   }
 
-  /// Sees whether damage of the control file may hide a commit. Ask after opening a store, and tell people.
+  /// Checks whether damage of the control file may hide a commit. Call it after opening a store, and report the result to the user.
   ///
-  /// Such a store shows the newest generation that can be found, which need not be the newest there was. It takes no
-  /// commits, which would make the loss final, until ``repair(at:from:isDryRun:waitsForWriters:progress:)`` has
-  /// settled what there is. Damage that hides nothing, or nothing that could not be found elsewhere, is no error here:
-  /// ``verify(deep:progress:)`` reports it.
+  /// Such a store shows the newest generation it can find, which may not be the newest committed one. It refuses commits until
+  /// ``repair(at:from:isDryRun:waitsForWriters:progress:)``, because a commit would make the loss permanent. Damage that hides
+  /// nothing, or only data found elsewhere, is not an error here: ``verify(deep:progress:)`` reports it.
   ///
-  /// - Throws: `corrupt` when a commit may be hidden; `ioError`, `outOfMemory`.
+  /// - Throws: `corrupt` if a commit may be hidden; `ioError`, `outOfMemory`.
   public func checkControl() throws { try check { pks_store_check_control(pointer, $0) } }
 
-  /// Whether the store's file system has no locks, such as NFS without its lock service.
+  /// Whether the store's file system does not support locks, such as NFS without its lock service.
   ///
-  /// Reading works then, but does not keep files from a collection by another process: a deleted file is reported as `corrupt` or
-  /// `purged`, never as other bytes. Writing fails with `ioError`.
+  /// Reading then works, but does not protect files from collection by another process: a deleted file is reported as `corrupt` or
+  /// `purged`, never read as other bytes. Writing fails with `ioError`.
   public var lacksLocks: Bool { pks_store_lacks_locks(pointer) }
 
   deinit {
@@ -80,61 +79,60 @@ public final class Store: Sendable {
 }
 
 extension Store {
-  /// How a store is opened.
+  /// How to open a store.
   public struct Options: Hashable, Sendable {
     /// Writes are refused with `readOnly`, and nothing in the directory changes.
     public var isReadOnly = false
 
-    /// Makes an empty store where there is none. The directory may exist and be empty.
+    /// Whether to create an empty store if none exists. The directory may exist and be empty.
     public var createsIfMissing = true
 
-    /// For a store made now: the average length of a chunk in bytes, a power of two from 1,024 to 1,048,576. By default
-    /// 8,192.
+    /// The average chunk size of a new store in bytes, a power of two from 1,024 to 1,048,576. By default 8,192.
     ///
-    /// Smaller chunks find more of what versions have in common, and cost more memory and time to install.
+    /// Smaller chunks deduplicate better, and cost more memory and time to install.
     public var averageChunkByteCount: Int?
 
-    /// Whether to wait for a process that is just making the store, or to fail with `busy`.
+    /// Whether to wait for a process that is creating the store, rather than fail with `busy`.
     public var waitsForWriters = true
 
-    /// How many threads installing and large reads may use. By default one per processor.
+    /// The number of threads for installing and large reads. By default one per processor.
     public var threadCount: Int?
 
-    /// For reading and writing; makes an empty store where there is none.
+    /// For reading and writing; creates an empty store if none exists.
     public static var createIfMissing: Self { Self() }
 
-    /// For reading and writing a store that is there.
+    /// For reading and writing an existing store.
     public static var existing: Self {
       var options = Self()
       options.createsIfMissing = false
       return options
     }
 
-    /// For reading a store that is there, perhaps on a medium that cannot be written.
+    /// For reading an existing store, also on read-only media.
     public static var readOnly: Self {
       var options = existing
       options.isReadOnly = true
       return options
     }
 
-    /// Where large assets that do not lie raw in one piece are kept as plain files, so that
-    /// ``Snapshot/Asset/contents()`` and ``Snapshot/Asset/openDescriptor()`` are mapped and opened like any file. None
-    /// by default.
+    /// The folder for decoded copies of large assets that are not stored raw in one piece, so that ``Snapshot/Asset/contents()``
+    /// maps them and ``Snapshot/Asset/openDescriptor()`` opens them as plain files. By default none.
     public var cache: Cache?
 
-    /// Who is asked before something fails with `noSpace`. None by default: then nothing is purged, and it fails.
+    /// The owner that is called before an operation fails with `noSpace`. By default none: nothing is purged, and the operation
+    /// fails.
     public var spaceOwner: SpaceOwner?
 
-    /// Asks for the mapped mode, for a store that only this user writes to: what does not compress is checked once per process
-    /// and copied from mapped files from then on, without a system call and without another checksum.
+    /// Whether to request the mapped mode, for a store that only this user writes to: uncompressed data is checked once per
+    /// process, and then copied from mapped files without a system call or another checksum.
     ///
-    /// All else is read as ever: first reads, compressed data, purgeable data in the cache folder, and a base's. The mode is
-    /// granted if only this user and the administrator can write to the store's folder and to all folders above it, and it
-    /// lies on a disk of this machine; otherwise the store reads as without the mode, and ``Store/mappedMode`` says why.
+    /// First reads, compressed data, purgeable data in the cache folder and data of a base are read as usual. The mode requires
+    /// that only this user and the administrator can write to the store's folder and all folders above it, and that the store is on
+    /// a disk of this machine. Otherwise it has no effect, and ``Store/mappedMode`` returns the reason.
     ///
-    /// What is given up: when a file of the store is cut short while it is mapped, by a program of this user's that damages
-    /// the store, or a disk fails to deliver a page, reading ends the process with SIGBUS in place of an error; and damage to
-    /// bytes that were checked before goes unseen until the process ends.
+    /// Risks: if another program truncates a mapped file of the store, or the disk fails to deliver a page, reading ends the
+    /// process with SIGBUS instead of returning an error. Damage to bytes that were already checked is not detected until the
+    /// process ends.
     public var usesMappedMode = false
 
     public init(
@@ -152,7 +150,7 @@ extension Store {
       self.cache = cache
     }
 
-    /// Lends the core's form.
+    /// Calls `body` with the core's options.
     func withCore<Result>(
       base: UnsafePointer<CChar>? = nil, _ body: (UnsafePointer<pks_options>) -> Result
     ) -> Result {
@@ -192,15 +190,15 @@ extension Store {
 }
 
 extension Store {
-  /// Who decides what becomes of purgeable data when the disk is full.
+  /// Decides whether to purge data when the disk is full.
   ///
-  /// Before a call fails with `noSpace` for want of room on the disk, the owner is asked once, with the bytes that are wanted at
-  /// least. It may remove files elsewhere, and answers whether to go on: then the store purges as much of its own, as
-  /// ``Store/purge(bytes:)`` does, and tries once more. Without purgeable data or decoded copies that can only help if the
-  /// owner made room. A failed sync is not tried again.
+  /// Before a call fails with `noSpace` because the disk is full, the owner is called once, with the minimum number of bytes
+  /// needed. It may delete files elsewhere, and returns whether to continue. If it does, the store purges about as much of its own
+  /// data, as ``Store/purge(bytes:)`` does, and tries the operation once more. Without purgeable data or decoded copies, this helps
+  /// only if the owner freed space. A failed sync is not tried again.
   ///
-  /// Asked on the thread that writes, one thread at a time, while a transaction is under way: it must not use the store. Equal
-  /// to itself alone.
+  /// Called on the writing thread, one thread at a time, during a transaction: it must not use the store. An owner is equal only to
+  /// itself.
   public final class SpaceOwner: Hashable, Sendable {
     let makeRoom: @Sendable (_ byteCount: Int) -> Bool
 
@@ -213,17 +211,17 @@ extension Store {
 }
 
 extension Store {
-  /// A folder for files that may be deleted at any moment: all that is lost is time.
+  /// A folder for files that may be deleted at any moment, at the cost of time only.
   ///
-  /// Processes and stores may share it; each store has its own folder there, and its own budget. What was used longest
-  /// ago goes first, before something new is written.
+  /// Processes and stores may share it; each store has its own folder and budget there. Before a new file is written, the files
+  /// used longest ago are deleted.
   public struct Cache: Hashable, Sendable {
-    /// Made when it is missing. Best an absolute path that only this user can write to: it is looked up again each time,
-    /// and what lies there is checked against rot, not against people.
+    /// The folder, created if missing. The path should be absolute, because it is looked up again each time, and only this user
+    /// should have write access: checksums there detect corruption, not tampering.
     public var folder: FilePath
 
-    /// What this store's files there may take, in bytes. With 0 none are made. Data of purgeable packs that lies in the same
-    /// folder counts: decoded copies go before it.
+    /// The maximum size of this store's files there, in bytes; 0: no files are created. Data of purgeable packs in the same folder
+    /// counts; decoded copies are deleted before it.
     public var byteBudget: Int
 
     public init(folder: FilePath, byteBudget: Int) {

@@ -1,6 +1,6 @@
 /// The identity of a pack version's content: the SHA-256 of its catalog's root page.
 ///
-/// Equal folders give equal catalogs, whatever the store held before, on any machine.
+/// Equal folders give equal catalogs, on any machine and regardless of the store's history.
 public struct CatalogID: Hashable, Sendable {
   package let digest: Digest256
 
@@ -16,7 +16,7 @@ extension CatalogID: Comparable {
 }
 
 extension CatalogID: LosslessStringConvertible {
-  /// Reads 64 hexadecimal digits.
+  /// Parses 64 hexadecimal digits.
   public init?(_ description: String) {
     guard let digest = Digest256(hex: description) else { return nil }
     self.digest = digest

@@ -1,13 +1,13 @@
-/// The name of a chunk: the SHA-256 of its raw bytes, whatever they look like when stored.
+/// The identity of a chunk: the SHA-256 of its raw bytes, regardless of how they are stored.
 public struct ChunkID: Hashable, Sendable {
   let digest: Digest256
 
-  /// The name that `bytes` have as one chunk.
+  /// Computes the id of `bytes` as one chunk.
   ///
   /// - Complexity: O(*n*) in the bytes.
   public init(of bytes: RawSpan) { digest = bytes.withUnsafeBytes { Digest256(hashing: $0) } }
 
-  /// The 32 bytes of the name.
+  /// The 32 bytes of the id.
   public var bytes: [UInt8] { digest.bytes }
 }
 
@@ -17,7 +17,7 @@ extension ChunkID: Comparable {
 }
 
 extension ChunkID: LosslessStringConvertible {
-  /// Reads 64 hexadecimal digits.
+  /// Parses 64 hexadecimal digits.
   public init?(_ description: String) {
     guard let digest = Digest256(hex: description) else { return nil }
     self.digest = digest

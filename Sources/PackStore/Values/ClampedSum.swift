@@ -1,4 +1,4 @@
-// Numbers of files that anyone may have made: sums of them stop at the largest number, and never trap.
+// Sums of numbers from untrusted files: they stop at the largest number, and never trap.
 
 extension FixedWidthInteger {
   package func addingClamped(_ other: Self) -> Self {
@@ -11,7 +11,7 @@ extension FixedWidthInteger {
     return overflows ? (other < 0 ? .max : .min) : difference
   }
 
-  /// Of numbers that are not negative.
+  /// Multiplies non-negative numbers.
   package func multipliedClamped(by other: Self) -> Self {
     let (product, overflows) = multipliedReportingOverflow(by: other)
     return overflows ? .max : product

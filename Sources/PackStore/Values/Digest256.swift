@@ -1,18 +1,18 @@
 internal import CPackHash
 
-/// 32 bytes that name something: what ``ChunkID`` and ``CatalogID`` are made of. Ordered bytewise.
+/// A 32-byte digest, the representation of ``ChunkID`` and ``CatalogID``. Ordered bytewise.
 package struct Digest256: Hashable, Sendable {
   package static let byteCount = 32
 
   /// Big-endian words, so that comparing words compares bytes.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// What stands for no digest where a format has room for one.
+  /// The value for "no digest" in formats with a fixed field.
   package static let zero = Digest256(words: (0, 0, 0, 0))
 
   private init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
-  /// Copies the first 32 of `bytes`, which has at least as many.
+  /// Copies the first 32 bytes of `bytes`, which must have at least 32.
   package init(copying bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count >= Self.byteCount)
     func word(_ index: Int) -> UInt64 {
@@ -21,7 +21,7 @@ package struct Digest256: Hashable, Sendable {
     words = (word(0), word(1), word(2), word(3))
   }
 
-  /// The SHA-256 of `bytes`.
+  /// Computes the SHA-256 of `bytes`.
   package init(hashing bytes: UnsafeRawBufferPointer) {
     self = withUnsafeTemporaryAllocation(byteCount: Self.byteCount, alignment: 8) { digest in
       pkh_sha256(bytes.baseAddress, bytes.count, digest.bindMemory(to: UInt8.self).baseAddress!)
@@ -29,10 +29,10 @@ package struct Digest256: Hashable, Sendable {
     }
   }
 
-  /// The SHA-256 of `bytes`.
+  /// Computes the SHA-256 of `bytes`.
   package init(hashing bytes: [UInt8]) { self = bytes.withUnsafeBytes { Self(hashing: $0) } }
 
-  /// Reads 64 hexadecimal digits, in either case.
+  /// Parses 64 hexadecimal digits, in either case.
   package init?(hex: some StringProtocol) {
     guard let bytes = [UInt8](hex: hex, count: Self.byteCount) else { return nil }
     self = bytes.withUnsafeBytes { Self(copying: $0) }
@@ -51,7 +51,7 @@ package struct Digest256: Hashable, Sendable {
 
   package static func == (left: Self, right: Self) -> Bool { left.words == right.words }
 
-  /// A digest's first word is as good as all of it.
+  /// Hashes only the first word, which is as random as the whole digest.
   package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
@@ -59,7 +59,7 @@ extension Digest256: Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 }
 
-/// The SHA-256 of bytes that arrive in parts.
+/// Computes the SHA-256 of bytes that arrive in parts.
 package struct DigestBuilder {
   private var state: pkh_sha256_state
 
@@ -84,7 +84,7 @@ package struct DigestBuilder {
 }
 
 extension [UInt8] {
-  /// Reads `count` bytes as hexadecimal digits, in either case, and nothing besides.
+  /// Parses exactly `count` bytes of hexadecimal digits, in either case.
   init?(hex: some StringProtocol, count: Int) {
     let digits = hex.utf8.compactMap { UInt8(hexDigit: $0) }
     guard hex.utf8.count == 2 * count, digits.count == 2 * count else { return nil }

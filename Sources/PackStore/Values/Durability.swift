@@ -1,12 +1,11 @@
 import CPackStore
 
 extension Store {
-  /// What a commit survives.
+  /// The failures that a commit survives.
   public enum Durability: Sendable {
-    /// A loss of power.
+    /// Power loss.
     case durable
-    /// A crash of the process. A loss of power may take the store back to the last durable generation. Waits for no
-    /// disk.
+    /// A crash of the process. Power loss may return the store to the last durable generation. Does not wait for a disk.
     case atomic
 
     var core: pks_durability {

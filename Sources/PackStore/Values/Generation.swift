@@ -1,7 +1,7 @@
 extension Store {
-  /// The number of a generation: which pack versions a store shows at one moment.
+  /// The number of a generation: the set of pack versions that a store shows at one moment.
   ///
-  /// An empty new store shows generation 1; each commit makes the next.
+  /// A new, empty store shows generation 1; each commit creates the next.
   public struct Generation: RawRepresentable, Hashable, Codable, Comparable, Sendable {
     public let rawValue: UInt64
 

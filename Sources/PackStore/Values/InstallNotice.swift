@@ -1,45 +1,45 @@
 import CPackStore
 
 extension Store {
-  /// Something in a folder that was left out, could not be stored, or will cause trouble elsewhere.
+  /// A file of a folder that was skipped, could not be stored, or may cause problems on other systems.
   public struct InstallNotice: Hashable, Codable, Sendable {
     public let kind: Kind
 
-    /// Relative to the folder. Bytes that are not UTF-8 appear as `\xe9`.
+    /// The path relative to the folder. Bytes that are not UTF-8 appear as `\xe9`.
     public let path: String
 
     /// The bytes of the path, if it is not UTF-8.
     public let pathBytes: [UInt8]?
 
-    /// With ``Kind/twin``: the other path.
+    /// With ``Kind/twin``: the path of the other file.
     public let twinPath: String?
 
-    /// Why the system refused, with ``Kind/unreadable``.
+    /// With ``Kind/unreadable``: the system's error.
     public let systemError: Errno?
 
     public enum Kind: String, CaseIterable, Codable, Sendable {
-      /// A refusal: the name is not UTF-8, too long, or its path too deep.
+      /// Refused: the name is not UTF-8 or too long, or its path is too deep.
       case badName
-      /// A refusal: a link, with ``Store/InstallOptions/Links/refuse``.
+      /// Refused: a link, with ``Store/InstallOptions/Links/refuse``.
       case link
-      /// A refusal: following the link does not end, or ends nowhere.
+      /// Refused: following the link does not end, or its target is missing.
       case linkLoop
-      /// A refusal: a link that is followed is absolute, or leads out of the folder, and
-      /// ``Store/InstallOptions/followsUnsafeLinks`` does not allow it.
+      /// Refused: a followed link is absolute or leads out of the folder, and ``Store/InstallOptions/followsUnsafeLinks`` is not
+      /// set.
       case linkOut
-      /// Differs from ``Store/InstallNotice/twinPath`` in the same folder by case or Unicode normal form only, which some disks
-      /// ignore; a refusal with ``Store/InstallOptions/isPortable``.
+      /// Differs from ``Store/InstallNotice/twinPath`` in the same folder only by case or Unicode normal form, which some disks
+      /// ignore; refused with ``Store/InstallOptions/isPortable``.
       case twin
-      /// A warning: a socket, device or FIFO was left out.
+      /// A warning: a socket, device or FIFO was skipped.
       case skipped
-      /// A warning: the store that is written lies in the folder, and was left out.
+      /// A warning: the store being written is in the folder, and was skipped.
       case ownStore
-      /// A refusal: a file or folder cannot be read.
+      /// Refused: a file or folder cannot be read.
       case unreadable
-      /// A warning: a pattern of ``Store/InstallOptions/mappedPaths``, which is the ``Store/InstallNotice/path``, means
-      /// no file of the folder.
+      /// A warning: a pattern of ``Store/InstallOptions/mappedPaths``, given as ``Store/InstallNotice/path``, matches no file of
+      /// the folder.
       case unusedPattern
-      /// A refusal: a file begins as a publisher's secret key does.
+      /// Refused: a file begins like a publisher's secret key.
       case secret
     }
 
@@ -55,7 +55,7 @@ extension Store {
 }
 
 extension Store.InstallNotice.Kind {
-  /// Whether it never keeps a folder from being installed.
+  /// Whether the notice never prevents an installation.
   package var isWarning: Bool { self == .skipped || self == .ownStore || self == .unusedPattern }
 
   fileprivate init(_ notice: pks_notice) {

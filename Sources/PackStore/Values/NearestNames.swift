@@ -1,10 +1,10 @@
-/// "Did you mean": the names that a mistyped one may stand for.
+/// "Did you mean": names similar to a mistyped name.
 
-/// Of `names` those that are nearest to `name`, the nearest first, three at most: a few edits away, for letters that were
-/// swapped, left out, added or mistaken, or with another case; or names that begin with it.
+/// Returns up to three of `names` that are similar to `name`, the nearest first. Similar names differ by a few swapped, missing,
+/// added or wrong letters, or by case, or begin with `name`.
 package func nearestNames(to name: String, among names: some Sequence<String>) -> [String] {
   let wanted = Array(name.lowercased().unicodeScalars.prefix(maximumLength))
-  let limit = wanted.count / 3  // of one or two letters, any other name would be near
+  let limit = wanted.count / 3  // for one or two letters, any other name would be similar
   let candidates = names.compactMap { candidate -> (name: String, distance: Int)? in
     let scalars = Array(candidate.lowercased().unicodeScalars.prefix(maximumLength))
     if let distance = editDistance(wanted, scalars, atMost: limit) { return (candidate, distance) }
@@ -20,17 +20,17 @@ package func alternatives(_ names: [String]) -> String {
   return quoted.dropLast().joined(separator: ", ") + " or " + last
 }
 
-/// `a, b, c`; of many the first ten, and how many more there are.
+/// `a, b, c`; for many names the first ten, and the number of others.
 package func listed(_ names: [String]) -> String {
   let shown = names.prefix(10).joined(separator: ", ")
   if names.isEmpty { return "none" }
   return names.count > 10 ? "\(shown) and \(names.count - 10) more" : shown
 }
 
-/// What is longer is compared by its beginning: the work for one name is bounded.
+/// Only the beginning of longer names is compared, to bound the work for one name.
 private let maximumLength = 128
 
-/// How many letters must be replaced, inserted, left out or swapped with the next, or nil if there are more than `limit`.
+/// The number of letters to replace, insert, delete or swap with the next; `nil` if it exceeds `limit`.
 private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar], atMost limit: Int) -> Int? {
   guard abs(a.count - b.count) <= limit else { return nil }
   var beforeLast: [Int] = []

@@ -106,7 +106,7 @@ package struct Provenance: Hashable, Sendable {
   package var statement: Statement
   /// The serial of the delegation that authorizes the signature; 0 if the file is unsigned.
   package var serial: UInt64
-  /// Serials below this one are revoked: versions that were accepted under them bind the store no longer. 0 if none is.
+  /// Serials below this one are revoked: versions accepted under them no longer set a lower bound. 0 if none is revoked.
   package var revokedBelow: UInt64 = 0
   /// The sequence number of the file. A publisher only raises it.
   package var sequence: UInt64

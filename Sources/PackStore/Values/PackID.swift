@@ -1,13 +1,13 @@
-/// The name of a pack: 1 to 128 ASCII letters, digits, `-`, `_` and `.`, of which the first is neither `-` nor `.`.
+/// The name of a pack: 1 to 128 ASCII letters, digits, `-`, `_` and `.`, not beginning with `-` or `.`.
 public struct PackID: Hashable, Sendable {
   public let name: String
 
-  /// Checks a name that comes from outside the source: a file, a user, a network.
+  /// Checks a name from outside the source code: from a file, a user, or a network.
   ///
-  /// Without a label of its own it could not be called with a literal: `PackID("Level 1")` is the literal itself, as in
-  /// `let pack: PackID = "Level 1"`.
+  /// The argument label prevents a call with a literal: `PackID("Level 1")` would be the literal itself, as in `let pack: PackID =
+  /// "Level 1"`.
   ///
-  /// - Throws: `invalidArgument` for anything else than what ``PackID`` describes.
+  /// - Throws: `invalidArgument` for an invalid name.
   public init(validating name: String) throws {
     guard Self.isValid(name) else {
       var error = PackStoreError(.invalidArgument, "invalid name of a pack", about: .value(name))
@@ -17,7 +17,7 @@ public struct PackID: Hashable, Sendable {
     self.name = name
   }
 
-  /// A name that the core vouches for.
+  /// Creates an id from a name that the core has already checked.
   init(trusted name: UnsafePointer<CChar>) { self.name = String(cString: name) }
 
   private static func isValid(_ name: String) -> Bool {
@@ -34,8 +34,8 @@ public struct PackID: Hashable, Sendable {
 }
 
 extension PackID: ExpressibleByStringLiteral {
-  /// A name written in the source. A literal that is no valid name stops the program: a mistake in the source shows at
-  /// its first run. No other string gets here, as nothing but a literal is a `StaticString`; see ``init(validating:)``.
+  /// A name in the source code. An invalid literal stops the program, so that the mistake shows at the first run. Other strings
+  /// cannot be passed here, because only a literal is a `StaticString`; for them see ``init(validating:)``.
   public init(stringLiteral literal: StaticString) {
     name = literal.description
     precondition(Self.isValid(name), "invalid name of a pack: '\(name)'")

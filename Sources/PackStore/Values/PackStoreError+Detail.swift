@@ -36,7 +36,7 @@ extension PackStoreError {
 
     /// With `notAStore`: the directory does not exist, or the path leads through a file.
     public static let noDirectory = Self(rawValue: "no_directory")
-    /// With `notAStore`: the directory exists without a store.
+    /// With `notAStore`: the directory exists, but contains no store.
     public static let noControlFile = Self(rawValue: "no_control_file")
     /// With `notAStore`: the directory contains other files, and no store is created there.
     public static let foreignDirectory = Self(rawValue: "foreign_directory")
@@ -65,9 +65,9 @@ extension PackStoreError {
 
     /// With `exists`: the version, or the file, exists with other content.
     public static let otherContent = Self(rawValue: "other_content")
-    /// With `exists`: the version number is not above every earlier one of the pack.
+    /// With `exists`: the version number does not exceed every earlier number of the pack.
     public static let lowNumber = Self(rawValue: "low_number")
-    /// With `exists`: a file or folder is in the way.
+    /// With `exists`: a file or folder already exists.
     public static let fileExists = Self(rawValue: "file_exists")
 
     /// With `downgrade`: a higher version was accepted before.
@@ -76,7 +76,7 @@ extension PackStoreError {
     public static let withdrawn = Self(rawValue: "withdrawn")
     /// With `downgrade`: the root is signed by a key that its publisher replaced.
     public static let replacedKey = Self(rawValue: "replaced_key")
-    /// With `downgrade`: the root repeats a state from before the publisher took something back.
+    /// With `downgrade`: the root repeats a state from before the publisher withdrew something.
     public static let olderState = Self(rawValue: "older_state")
 
     /// With `ioError`: the file system has no locks, which writers need.

@@ -1,7 +1,7 @@
 extension PackStoreError {
   /// The pack does not exist. The error lists similar names, or all packs.
   ///
-  /// - Parameter place: what has the packs, such as "the site".
+  /// - Parameter place: the place that was searched, such as "the site".
   package static func noPack(_ id: PackID, among packs: some Sequence<PackID>, of place: String? = nil) -> Self {
     let names = packs.map(\.name).sorted()
     let nearest = nearestNames(to: id.name, among: names)

@@ -1,4 +1,4 @@
-/// A path that no asset can have is most often one of the machine's: what it would be in a store.
+/// Explains an error about a path that no asset can have. Such a path is usually one of the file system.
 func explain(_ error: any Error, _ path: String) -> any Error {
   guard var error = error as? PackStoreError, error.code == .invalidArgument, path.hasPrefix("/") else { return error }
   let relative = String(path.drop { $0 == "/" })

@@ -28,7 +28,7 @@ extension PackStoreError {
     case product(String)
     /// A pattern of paths.
     case pattern(String)
-    /// A text that was to become a value, such as an invalid name.
+    /// A text that is not a valid value, such as an invalid name.
     case value(String)
     /// A parameter, by its name in the source or in a file.
     case parameter(String)

@@ -1,6 +1,6 @@
 import CPackStore
 
-/// What went wrong, where, and what to do about it.
+/// An error: the object concerned, the fault, and the remedy.
 ///
 /// Compare ``code`` to decide, and ``detail`` to distinguish cases of one code:
 ///
@@ -18,10 +18,10 @@ import CPackStore
 public struct PackStoreError: Error, Hashable, Sendable {
   public var code: Code
 
-  /// Which case of ``code``; `nil` if the code is enough.
+  /// The case of ``code``; `nil` if the code is sufficient.
   public var detail: Detail?
 
-  /// The object concerned; of a read that failed, the store's file. `nil` if the fault names none.
+  /// The object concerned; after a failed read, the store's file. `nil` if the error has no object.
   public var subject: Subject?
 
   /// The fault, in a few English words that follow the object's name.
@@ -30,28 +30,28 @@ public struct PackStoreError: Error, Hashable, Sendable {
   /// The path of the asset in ``subject`` that could not be read.
   public var asset: String?
 
-  /// Where in ``subject``, in bytes.
+  /// The byte offset in ``subject``.
   public var offset: UInt64?
 
-  /// Why the system refused.
+  /// The system's error.
   public var systemError: Errno?
 
-  /// With ``Code/noSpace``: a number of bytes that would have been enough for this step.
+  /// With ``Code/noSpace``: a number of bytes that would be enough for this step.
   public var neededByteCount: UInt64?
 
-  /// With ``Code/purged``: the number of requested bytes that are gone, at least.
+  /// With ``Code/purged``: the number of requested bytes that are missing, at least.
   public var missingByteCount: UInt64?
 
-  /// With ``Code/busy``: the id of the process that holds the writer's lock, if it is known.
+  /// With ``Code/busy``: the id of the process that holds the writer's lock, if known.
   public var holder: UInt64?
 
-  /// With ``Code/refused``: what could not be stored, at most the first 1,000.
+  /// With ``Code/refused``: the files that could not be stored, at most the first 1,000.
   public var notices: [Store.InstallNotice] = []
 
-  /// What to do about it, if the remedy for ``code`` does not help.
+  /// The remedy, if the general remedy for ``code`` does not help.
   package var specificRemedy: String?
 
-  /// What may have been meant: names of packs, or versions as `Tutorial@3`.
+  /// Similar names that exist: names of packs, or versions as `Tutorial@3`.
   package var suggestions: [String] = []
 
   /// - Parameters:
@@ -69,7 +69,7 @@ public struct PackStoreError: Error, Hashable, Sendable {
     specificRemedy = remedy
   }
 
-  /// An error about a file, or about no object.
+  /// Creates an error about a file, or without an object.
   package init(
     _ code: Code, _ reason: String, file: String? = nil, detail: Detail? = nil, systemError: Errno? = nil,
     remedy: String? = nil

@@ -1,40 +1,40 @@
 import CPackStore
 
-/// One version of a pack, by its numbers. A copy: it outlives the snapshot it comes from.
+/// One version of a pack. A copy: it outlives its snapshot.
 public struct PackVersion: Hashable, Codable, Sendable {
   public let pack: PackID
 
-  /// 1, 2, 3, ... unless the publisher said otherwise.
+  /// 1, 2, 3, ... unless the publisher chose other numbers.
   public let number: UInt64
 
-  /// The last number that a version can have: 2^53 - 1.
+  /// The highest possible version number: 2^53 - 1.
   public static let lastNumber: UInt64 = (1 << 53) - 1
 
-  /// The identity of the content. Versions with equal catalogs hold equal files.
+  /// The identity of the content. Versions with equal catalogs contain equal files.
   public let catalog: CatalogID
 
-  /// When the version was committed, by the clock of the machine that did it.
+  /// The date of the commit, by the clock of the machine that made it.
   public let committedAt: Date
 
   public let fileCount: Int
   public let linkCount: Int
 
-  /// Folders that are recorded as such: the empty ones.
+  /// Recorded folders: the empty ones.
   public let folderCount: Int
 
   /// The sum of the files' sizes, in bytes.
   public let byteCount: Int
 
-  /// The SHA-256 of its attributes; nil when it has none.
+  /// The SHA-256 of its attributes; `nil` without attributes.
   package let attributesDigest: Digest256?
 
-  /// The id of the root page of its layout, which depends on what the store held before.
+  /// The id of the root page of its layout, which depends on the store's history.
   package let layout: Digest256
 
   /// ``committedAt``, in nanoseconds since 1970.
   package let committedAtNanoseconds: Int64
 
-  /// It is kept whatever the number of versions to keep.
+  /// Whether it is kept regardless of the number of versions to keep.
   public let isPinned: Bool
 
   init(_ version: pks_pack_version, of pack: PackID) {

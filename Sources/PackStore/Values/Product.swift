@@ -1,17 +1,17 @@
 extension Store {
-  /// The name of a publisher's product: packs of one product are one origin, whichever site or file they come by.
+  /// The name of a publisher's product. Packs of one product have one origin, regardless of the site or file they come from.
   ///
-  /// 1 to 64 of the characters `a-z 0-9 - _ .`, the first of them a letter or a digit.
+  /// 1 to 64 of the characters `a-z 0-9 - _ .`, beginning with a letter or digit.
   public struct Product: Hashable, Comparable, Sendable {
     public let name: String
 
-    /// What publishers have who name none.
+    /// The product of publishers that do not name one.
     public static let standard = Self(trusted: "default")
 
-    /// The most bytes that a name has.
+    /// The maximum length of a name in bytes.
     package static let byteCountLimit = 64
 
-    /// - Throws: `invalidArgument` for what is no name of a product.
+    /// - Throws: `invalidArgument` for an invalid name.
     public init(_ name: some StringProtocol) throws {
       let isFirst: (UInt8) -> Bool = { 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 }
       let isNext: (UInt8) -> Bool = { isFirst($0) || $0 == 0x2d || $0 == 0x5f || $0 == 0x2e }

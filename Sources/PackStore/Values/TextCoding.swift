@@ -1,9 +1,9 @@
-// Names and digests are coded as the text that they show, and checked when they are decoded.
+// Names and digests are encoded as text, and validated when decoded.
 
 extension Decoder {
-  /// Reads a text and makes a value of it.
+  /// Decodes a text and converts it to a value.
   ///
-  /// - Throws: `DecodingError` where `make` throws or returns nil.
+  /// - Throws: `DecodingError` if `make` throws or returns `nil`.
   package func value<Value>(_ make: (String) throws -> Value?) throws -> Value {
     let container = try singleValueContainer()
     let text = try container.decode(String.self)

@@ -1,30 +1,30 @@
 extension Store {
-  /// How a version that another store has, or that a delta leads to, becomes one of this store.
+  /// How to store a version of another store, or the version that a delta leads to.
   public struct CopyOptions: Hashable, Sendable {
-    /// Who wins when several packs have the same path: the higher. By default a pack keeps the priority that it has
-    /// here, and a new one gets 0.
+    /// The pack's priority: if several packs have the same path, the highest priority wins. By default a pack keeps its priority in
+    /// this store, and a new pack gets 0.
     public var priority: Int32?
 
-    /// Takes over a pack of another origin. Its history goes then.
+    /// Whether to take over a pack of another origin, which deletes the pack's history.
     public var adopts = false
 
-    /// Takes a version that is lower than the one that was accepted last.
+    /// Whether to accept a version below the last accepted version.
     public var allowsDowngrade = false
 
-    /// The pack becomes the store's own, wherever it comes from: what a publisher publishes.
+    /// Whether to make the pack local, regardless of its origin. Publishers use it for the packs that they publish.
     package var isOwn = false
 
-    /// Restores missing data of the pack's current version, and keeps the pack's origin. `notFound` if the source has other content as
-    /// that version.
+    /// Whether to restore missing data of the pack's current version and keep the pack's origin. `notFound` if the source has other
+    /// content under that version number.
     package var heals = false
 
-    /// The ``Store/CompressionLevel`` of what is new here. Nil: 3, 4 with the sequential layout, 6 with the compact one.
+    /// The ``Store/CompressionLevel`` of new chunks. `nil`: 3, 4 with the sequential layout, 6 with the compact layout.
     public var level: Int32?
 
-    /// How what is new here is read later.
+    /// The expected access pattern of new chunks.
     public var layout: InstallOptions.Layout = .random
 
-    /// Like ``InstallOptions/rowLimit``, for each version that a delta leads to. A copy has no limit.
+    /// As ``InstallOptions/rowLimit``, for each version that a delta leads to. A copy has no limit.
     public var rowLimit: Int?
 
     public init(
@@ -40,6 +40,6 @@ extension Store {
     }
   }
 
-  /// How the version that a delta leads to is stored.
+  /// How to store the version that a delta leads to.
   public typealias ApplyOptions = CopyOptions
 }

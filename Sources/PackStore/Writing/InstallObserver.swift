@@ -1,13 +1,13 @@
 import CPackStore
 
-/// What the core tells while it installs: the `context` of its callbacks.
+/// Receives the core's callbacks during an installation: the `context` of these callbacks.
 struct InstallObserver {
   private static let noticeLimit = 1_000
 
   let progress: ((Store.InstallProgress) -> Void)?
   private(set) var notices: [Store.InstallNotice] = []
 
-  /// Decides what is left out; nil: nothing is.
+  /// Decides which files are skipped; `nil`: none.
   let ignoring: IgnoreWalk?
 
   init(progress: ((Store.InstallProgress) -> Void)?, ignoring: IgnoreWalk? = nil) {
@@ -19,7 +19,7 @@ struct InstallObserver {
     if notices.count < Self.noticeLimit { notices.append(notice()) }
   }
 
-  /// A refusal says what was refused.
+  /// Adds the refused files to an error.
   func explain(_ error: any Error) -> any Error {
     if let failure = ignoring?.failure { return failure }
     guard var error = error as? PackStoreError, error.code == .refused else { return error }
@@ -34,20 +34,20 @@ struct InstallObserver {
   }
 }
 
-/// The core's callback while something is installed, whose `context` is an `InstallObserver`. Stops when the surrounding
-/// task is cancelled.
+/// The core's progress callback during an installation, whose `context` is an `InstallObserver`. Stops if the surrounding task is
+/// cancelled.
 func observeProgress(_ context: UnsafeMutableRawPointer?, _ progress: UnsafePointer<pks_progress>) -> Bool {
   let observer = context!.assumingMemoryBound(to: InstallObserver.self)
   observer.pointee.progress?(Store.InstallProgress(progress.pointee))
   return !Task.isCancelled && observer.pointee.ignoring?.failure == nil
 }
 
-/// Lends the core's form of what to install. Stops when the surrounding task is cancelled.
+/// Calls `body` with the core's add request. Stops if the surrounding task is cancelled.
 ///
 /// - Parameters:
-///   - entries: what is selected of the folder; nil: all of it.
-///   - statement: what the version is to say besides its content.
-///   - placement: what that says of it.
+///   - entries: the selected entries of the folder; `nil`: the whole folder.
+///   - statement: the attributes of the version.
+///   - placement: the placement in those attributes.
 func withRequest<Result>(
   _ folder: FilePath, _ entries: [Store.Selection.Entry]?, _ pack: PackID, _ options: Store.InstallOptions,
   _ statement: VersionStatement, _ placement: pks_placement,
@@ -57,7 +57,7 @@ func withRequest<Result>(
   var request = pks_add_request()
   request.version = options.version ?? 0
   request.downgrade = options.allowsDowngrade
-  // Attributes that say no priority leave the pack its own.
+  // Attributes without a priority leave the pack's priority unchanged.
   let stated = statement.attributes.flatMap { $0.priority == 0 ? nil : $0.priority }
   let priority = options.priority ?? stated
   request.set_priority = priority != nil
@@ -115,7 +115,7 @@ func withRequest<Result>(
   }
 }
 
-/// Lends the core's form of what is selected.
+/// Calls `body` with the core's array of selected entries.
 private func withEntries<Result>(
   _ entries: [Store.Selection.Entry], _ body: (UnsafeBufferPointer<pks_add_entry>) -> Result
 ) -> Result {
@@ -133,13 +133,13 @@ private func withStoredBytes<Result>(
   }
 }
 
-/// Lends the bytes that are stored of attributes: none where everything is the default.
+/// Calls `body` with the encoded attributes: no bytes if all are defaults.
 func withStoredBytes<Result>(of attributes: Attributes?, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
   guard let attributes, !attributes.isEmpty else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
   return attributes.canonicalBytes.withUnsafeBufferPointer(body)
 }
 
-/// Lends the core's form of what attributes to give a pack. Stops when the surrounding task is cancelled.
+/// Calls `body` with the core's request for new attributes. Stops if the surrounding task is cancelled.
 func withRequest<Result>(
   _ attributes: Attributes, _ pack: PackID, _ version: UInt64?, _ adopts: Bool, _ observer: inout InstallObserver,
   _ body: (UnsafePointer<pks_attributes_request>) -> Result
@@ -165,7 +165,7 @@ func withRequest<Result>(
   }
 }
 
-/// Lends the core's form of what to copy. Stops when the surrounding task is cancelled.
+/// Calls `body` with the core's copy request. Stops if the surrounding task is cancelled.
 func withRequest<Result>(
   _ pack: PackID, _ version: UInt64?, _ source: OpaquePointer, _ options: Store.CopyOptions,
   _ placement: pks_placement, _ observer: inout InstallObserver, _ body: (UnsafePointer<pks_copy_request>) -> Result
@@ -192,7 +192,7 @@ func withRequest<Result>(
   }
 }
 
-/// Lends texts as C strings, each up to its first NUL.
+/// Calls `body` with texts as C strings, each up to its first NUL.
 func withCStrings<Result>(
   _ texts: [String], _ body: (UnsafeBufferPointer<UnsafePointer<CChar>>) -> Result
 ) -> Result {

@@ -1,86 +1,87 @@
 import CPackStore
 
 extension Store {
-  /// How a folder becomes a pack version.
+  /// How to store a folder as a pack version.
   public struct InstallOptions: Hashable, Sendable {
-    /// The number of the version; by default one more than the highest that the pack ever had, or 1.
+    /// The number of the version; by default one more than the highest number the pack ever had, or 1.
     ///
-    /// Numbers rise, up to 2^53 - 1: one that is not above all that the pack ever had is `exists`, unless it is that of
-    /// the current version and the content is the same.
+    /// Numbers only rise, up to 2^53 - 1. A number that does not exceed every earlier number of the pack is `exists`, unless it is
+    /// the current version's and the content is equal.
     public var version: UInt64?
 
-    /// Takes a ``version`` that is lower than others that the pack had, too.
+    /// Whether ``version`` may be lower than earlier numbers of the pack.
     public var allowsDowngrade = false
 
-    /// Who wins when several packs have the same path: the higher. By default an update keeps the pack's priority, and
-    /// a new pack gets 0.
+    /// The pack's priority: if several packs have the same path, the highest priority wins. By default an update keeps the pack's
+    /// priority, and a new pack gets 0.
     public var priority: Int32?
 
-    /// What the version is to say besides its content. By default an update keeps what the pack's current version says, but for
-    /// the label. A priority of theirs counts where ``priority`` says none, their patterns besides ``mappedPaths``, also those of
-    /// attributes that are kept.
+    /// The attributes of the version. By default an update keeps the attributes of the pack's current version, except the label.
+    /// Their priority applies if ``priority`` is `nil`. Their patterns for mapped files apply in addition to ``mappedPaths``, also
+    /// when the attributes are kept.
     public var attributes: Attributes?
 
-    /// The version's label, which the ``attributes`` get. `exists` if it is that of a version with other content. Other labels
-    /// make other versions, also of equal content.
+    /// The version's label, which becomes part of the ``attributes``. A label of a version with other content is `exists`. Another
+    /// label creates another version, even with equal content.
     public var label: VersionLabel?
 
-    /// What the publisher notes down of the version: it stays in this store, and goes nowhere with the version. Of a version that
-    /// is current already it is the note from then on.
+    /// The publisher's note about the version. It stays in this store, and is not transferred with the version. If the version is
+    /// already current, the note replaces its earlier note.
     public var note: VersionNote?
 
-    /// Makes the ``note`` a part of the version's ``attributes``: devices get it, and it cannot be changed. Other notes make
-    /// other versions then, also of equal content.
+    /// Whether to include the ``note`` in the version's ``attributes``: devices receive it, and it cannot be changed. Another note
+    /// then creates another version, even with equal content.
     public var publishesNote = false
 
-    /// Takes over a pack of another origin. Its history goes then, and versions are numbered from 1 again.
+    /// Whether to take over a pack of another origin. This deletes its history, and its versions are numbered from 1 again.
     public var adopts = false
 
-    /// The ``Store/CompressionLevel``. From 1 to 22 higher is smaller and slower to install; -1 to -7 are larger and faster to read.
-    /// Nil: 3, 4 with the sequential layout, and 6 with the compact one.
+    /// The ``Store/CompressionLevel``. From 1 to 22, higher levels are smaller and slower to install; -1 to -7 are larger and
+    /// faster to read. `nil`: 3, 4 with the sequential layout, and 6 with the compact layout.
     public var level: Int32?
 
-    /// How assets are read later.
+    /// The expected access pattern of the assets.
     public var layout: Layout = .random
 
-    /// What becomes of symbolic links.
+    /// How to store symbolic links.
     public var links: Links = .store
 
-    /// With ``Links/follow``: links may be absolute and lead out of the folder. Otherwise such a link is a refusal,
-    /// ``Store/InstallNotice/Kind/linkOut``: what it points to may be anything that this user can read.
+    /// Whether links may be absolute or lead out of the folder, with ``Links/follow``. Otherwise such a link is refused with
+    /// ``Store/InstallNotice/Kind/linkOut``, because its target may be any file that this user can read.
     public var followsUnsafeLinks = false
 
-    /// Refuses paths in one folder that differ by case or Unicode normal form only, which some disks cannot tell apart.
+    /// Whether to refuse paths in one folder that differ only by case or Unicode normal form, which some disks do not distinguish.
     public var isPortable = false
 
-    /// Patterns of files to store as *map assets*: raw whatever they hold, in one piece that begins at a page, so that
-    /// ``Snapshot/Asset/bytes()`` always lends them.
+    /// Patterns of files to store as *map assets*: raw, in one piece that begins at a page, so that ``Snapshot/Asset/bytes()``
+    /// always works.
     ///
-    /// An update writes such a file whole when any of it changed. Say so with every installation: a file that changed
-    /// and is not meant is stored like any other; one that did not change stays as it is stored, and is laid out afresh
-    /// if it is meant now and was not before.
+    /// An update writes such a file completely if any part of it changed. Pass the patterns with every installation. A changed file
+    /// that no pattern matches is stored like any other file. An unchanged file stays as it is stored, but becomes a map asset if a
+    /// pattern matches it now and none did before.
     ///
-    /// `*` stands for any characters of one part of a path, `**` for any characters, `**/` at the beginning of a part
-    /// for any folders or none, `?` for one character, `[a-z]` and `[!a-z]` for one of these or of the others; a
-    /// backslash takes the next character as it is. A pattern with a slash means whole paths, and one at its beginning
-    /// is left out; a pattern without a slash means the last part of a path, at any depth. One that means no file is
-    /// noticed: ``Store/InstallNotice/Kind/unusedPattern``.
+    /// `*` matches any characters of one part of a path, `**` any characters, and `**/` at the beginning of a part any folders or
+    /// none. `?` matches one character, `[a-z]` one of these characters, and `[!a-z]` any other character; a backslash quotes the
+    /// next character. A pattern with a slash matches whole paths, and a leading slash is ignored. A pattern without a slash
+    /// matches the last part of a path, at any depth. A pattern that matches no file is reported:
+    /// ``Store/InstallNotice/Kind/unusedPattern``.
     public var mappedPaths: [String] = []
 
-    /// What of the folder is left out; nil: nothing. It means nothing for what is selected file by file.
+    /// The rules for files to skip; `nil`: none. Ignored for a selection of single files.
     public var ignoring: IgnoreRules?
 
-    /// How many raw bytes are compressed together, from 65,536 to 16,777,216. By default as the layout says.
+    /// The number of raw bytes per frame, from 65,536 to 16,777,216. By default determined by the layout.
     public var frameByteCount: Int?
 
-    /// Up to how many raw bytes small assets share a frame. By default as the layout says: with
-    /// ``Store/InstallOptions/Layout/random``, only the smallest do, where frames of their own take at most a hundredth more, with
-    /// or without a dictionary of what assets of their kind have in common. That is tried for kinds of 2 MiB or more.
+    /// The size in raw bytes up to which small assets share a frame. By default determined by the layout: with
+    /// ``Store/InstallOptions/Layout/random``, all but the smallest assets get frames of their own if that takes at most 1 % more
+    /// space, with or without a dictionary for their kind. This is measured for kinds of 2 MiB or more.
     public var sharedFrameByteCount: Int?
 
-    /// How many rows the version may have beyond 64 for each KiB of its distinct catalog pages: a row is a chunk of a file or an
-    /// extent of the layout. By default 4,194,304, as for clients, which pull no version with more unless they allow it. Only long
-    /// runs of equal chunks reach the limit: about 64 GiB of holes in sparse files. More is `tooManyRows`.
+    /// The number of rows that the version may have in addition to 64 for each KiB of its distinct catalog pages. A row is a chunk
+    /// of a file or an extent of the layout. The default is 4,194,304, as for clients, which pull no version with more unless they
+    /// allow it. Only long runs of equal chunks reach the limit: about 64 GiB of holes in sparse files. More rows are
+    /// `tooManyRows`.
     public var rowLimit: Int?
 
     public init(
@@ -112,22 +113,21 @@ extension Store {
     }
 
     public enum Layout: String, CaseIterable, Sendable {
-      /// Frames of 128 KiB: for assets that are read at random.
+      /// Frames of 128 KiB: for random access.
       case random
-      /// Frames of 2 MiB: smaller, for assets that are read from front to back.
+      /// Frames of 2 MiB: smaller, for assets that are read from start to end.
       case sequential
-      /// Frames of 256 KiB, which small assets share: smaller, for assets that are read at random, but rarely. Reading a small one
-      /// takes about five times as long as with ``random``.
+      /// Frames of 256 KiB, shared by small assets: smaller, for rare random access. Reading a small asset takes about five times
+      /// as long as with ``random``.
       case compact
     }
 
     public enum Links: String, CaseIterable, Sendable {
-      /// Links are stored as links, dangling ones too.
+      /// Links are stored as links, including dangling ones.
       case store
-      /// What links point to is stored in their place, if it lies within the folder: see
-      /// ``Store/InstallOptions/followsUnsafeLinks``.
+      /// The target is stored in place of the link, if it is in the folder: see ``Store/InstallOptions/followsUnsafeLinks``.
       case follow
-      /// Any link is a refusal.
+      /// Any link is refused.
       case refuse
     }
   }

@@ -1,9 +1,9 @@
 import CPackStore
 
 extension Store {
-  /// How far an installation has come. Each phase begins with a report, ``Phase/store`` ends with one of everything
-  /// done, and between them there is one at least every 16 MiB or 1,000 files. No number ever falls, unless the
-  /// installation begins again because another writer changed the same pack meanwhile.
+  /// The progress of an installation. Each phase begins with a report; ``Phase/store`` also ends with a report, when everything is
+  /// done. Between them, a report comes at least every 16 MiB or 1,000 files. Numbers never decrease, unless the installation
+  /// starts again because another writer changed the same pack.
   public struct InstallProgress: Hashable, Sendable {
     public let phase: Phase
 
@@ -12,13 +12,13 @@ extension Store {
     /// 0 while scanning.
     public let totalFileCount: Int
 
-    /// Bytes of the folder that were taken in.
+    /// Bytes of the folder processed so far.
     public let byteCount: Int
 
     /// 0 while scanning.
     public let totalByteCount: Int
 
-    /// Bytes written to the store: what is new, compressed.
+    /// Bytes written to the store: new data, compressed.
     public let storedByteCount: Int
 
     /// From 0 to 1, by bytes; 0 while scanning.
@@ -32,7 +32,7 @@ extension Store {
       case scan
       /// Chunking, hashing, compressing, writing.
       case store
-      /// Writing layout and index, making everything durable, and the switch: the last report.
+      /// Writing layout and index, syncing, and the commit: the last report.
       case commit
 
       public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -1,13 +1,13 @@
 import CPackStore
 
 extension Store {
-  /// What an installation did.
+  /// The result of an installation.
   public struct InstallResult: Hashable, Codable, Sendable {
-    /// The version that shows after the commit: a new one, or the current one when ``isUnchanged``.
+    /// The pack's version after the commit: a new one, or the current one if ``isUnchanged``.
     public let version: PackVersion
 
-    /// The pack's current version had this very content: no version was made. What changed may be where map assets lie:
-    /// ``relaidCount``.
+    /// Whether the pack's current version already had the same content: no version was created. The location of map assets may have
+    /// changed: ``relaidCount``.
     public let isUnchanged: Bool
 
     /// Chunks of the folder.
@@ -22,25 +22,25 @@ extension Store {
     /// Bytes that were written to segments: the new chunks, map assets, catalog and layout.
     public let newStoredByteCount: Int
 
-    /// Map assets of the folder that hold bytes: see ``Store/InstallOptions/mappedPaths``.
+    /// Non-empty map assets of the folder: see ``Store/InstallOptions/mappedPaths``.
     public let mappedCount: Int
 
-    /// Map assets that did not change but were not stored as such before, and are now.
+    /// Unchanged assets that were not stored as map assets before, and are now.
     public let relaidCount: Int
 
-    /// Assets that did not change, and of which data was stored again: it was gone, or is to lie elsewhere.
+    /// Unchanged assets whose data was stored again, because it was missing or its placement changed.
     public let restoredCount: Int
 
-    /// Bytes of the map assets that were laid out now, be their chunks new or not.
+    /// Bytes of map assets stored by this installation, whether or not their chunks are new.
     public let mappedNewByteCount: Int
 
-    /// What of the folder was left out by the rules of the options, each folder as one: at most the first 10,000.
+    /// Files and folders that the rules of the options skipped, each folder once: at most the first 10,000.
     public let ignored: [IgnoredPath]
 
-    /// How much that was, each folder as one.
+    /// The number of skipped files and folders, each folder once.
     public let ignoredCount: Int
 
-    /// What was left out or looks like trouble; at most the first 1,000.
+    /// Files that were skipped or may cause problems; at most the first 1,000.
     public let notices: [InstallNotice]
 
     init(_ result: pks_add_result, of pack: PackID, notices: [InstallNotice], ignoring: IgnoreWalk? = nil) {

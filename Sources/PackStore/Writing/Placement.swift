@@ -1,7 +1,7 @@
 import CPackStore
 
 extension Snapshot {
-  /// Where the data of purgeable packs lies; nil: none was chosen, for there was never such a pack.
+  /// The folder for data of purgeable packs; `nil` if none was set, because the store never had such a pack.
   public var cacheFolder: Store.CacheFolder? {
     var budget: UInt64 = 0
     guard let folder = pks_snapshot_cache_folder(pointer, &budget) else { return nil }
@@ -11,33 +11,34 @@ extension Snapshot {
 }
 
 extension Transaction {
-  /// Stages which folder holds the data of purgeable packs. What lies in the folder before is not moved: it counts as purged.
+  /// Stages the folder for data of purgeable packs. Data in the previous folder is not moved: it counts as purged.
   ///
-  /// Without, the first pack that becomes purgeable chooses that of ``Options/cacheFolder`` or ``Store/Options/cache``.
+  /// If no folder is set, the first pack that becomes purgeable sets the folder of ``Options/cacheFolder`` or
+  /// ``Store/Options/cache``.
   ///
   /// - Parameters:
   ///   - folder: an absolute path of at most 4,095 bytes. It may be on another file system than the store.
-  ///   - byteBudget: how many bytes the store's files there may take; nil: as many as they need. What is more when it is
-  ///     committed is purged, the least valuable first.
-  /// - Throws: `invalidArgument`, also after this transaction staged data of a purgeable pack; `outOfMemory`.
+  ///   - byteBudget: the maximum size of the store's files there, in bytes; `nil`: no limit. The commit purges excess data, the
+  ///     least valuable first.
+  /// - Throws: `invalidArgument`, also if this transaction has already staged data of a purgeable pack; `outOfMemory`.
   public mutating func setCacheFolder(_ folder: FilePath, byteBudget: Int? = nil) throws {
     try hold.setCacheFolder(Store.CacheFolder(path: folder, byteBudget: byteBudget))
   }
 
-  /// Stages where the data of a pack lies, with that of all its kept versions: among the store's files, or in the cache folder,
-  /// where it may vanish. This outlives updates, whatever later versions say of themselves.
+  /// Stages the placement of a pack's data, for all its kept versions: in the store, or in the cache folder, where it may be
+  /// deleted at any time. Updates do not change this placement, regardless of their attributes.
   ///
-  /// What must not stay where it is is stored again, in as many bytes. Data that durable packs need stays with them: a durable pack
-  /// never depends on what may vanish.
+  /// Data that must move is stored again, in as many bytes. Data that durable packs need stays with them: a durable pack never
+  /// depends on purgeable data.
   ///
   /// - Parameters:
   ///   - placement: the new placement.
-  ///   - pack: a pack that is installed, or keeps its history.
-  /// - Returns: ``Store/InstallResult/isUnchanged`` where no data had to be moved.
-  /// - Throws: `purged` when the pack is to be durable and data of its current version is gone, which must be fetched first;
-  ///   `invalidArgument` when no cache folder was chosen; `notFound` when there is no such pack; `ioError` when the cache folder
-  ///   cannot be used; `noSpace`, `outOfMemory`, `corrupt`. Nothing is staged then.
-  /// - Complexity: linear in the bytes that the versions hold.
+  ///   - pack: an installed pack, or a removed pack with a kept history.
+  /// - Returns: ``Store/InstallResult/isUnchanged`` if no data was moved.
+  /// - Throws: `purged` if the pack is to become durable, and data of its current version is missing and must be fetched first;
+  ///   `invalidArgument` if no cache folder was set; `notFound` if the pack does not exist; `ioError` if the cache folder cannot be
+  ///   used; `noSpace`, `outOfMemory`, `corrupt`. Nothing is staged then.
+  /// - Complexity: linear in the bytes of the versions.
   @discardableResult
   public mutating func setPlacement(_ placement: Placement, of pack: PackID) throws -> Store.InstallResult {
     try Task.checkCancellation()
@@ -57,8 +58,8 @@ extension Transaction {
     return Store.InstallResult(result, of: pack, notices: [])
   }
 
-  /// Places a pack as its current version says, unless a user placed it. One that cannot become durable because data of it is gone
-  /// stays purgeable.
+  /// Places a pack as the attributes of its current version specify, unless a user placed it. A pack with missing data cannot
+  /// become durable, and stays purgeable.
   mutating func followPlacement(of pack: PackID, _ attributes: Attributes) throws {
     let placement = try hold.corePlacement(attributes.placement, of: pack)
     guard placement != PKS_PLACE_KEEP else { return }
@@ -69,7 +70,7 @@ extension Transaction {
 }
 
 extension Store {
-  /// Places a pack: among the store's files, or in the cache folder, where its data may vanish. See
+  /// Places a pack in the store, or in the cache folder, where its data may be deleted at any time. See
   /// ``Transaction/setPlacement(_:of:)``.
   @discardableResult
   public func setPlacement(

@@ -1,10 +1,10 @@
 extension Store {
-  /// What to install of a folder, and under which paths.
+  /// Files of a folder to install, and their paths in the pack.
   public struct Selection: Hashable, Sendable {
-    /// The folder in which the sources lie.
+    /// The folder with the sources.
     public var folder: FilePath
 
-    /// In any order; each path once. Nothing lies below a file or a link.
+    /// The entries, in any order, with unique paths. No entry may be below a file or a link.
     public var entries: [Entry]
 
     public init(from folder: FilePath, _ entries: [Entry]) {
@@ -12,13 +12,13 @@ extension Store {
       self.entries = entries
     }
 
-    /// Something of the folder.
+    /// A file, link or folder to install.
     public struct Entry: Hashable, Sendable {
-      /// In the pack.
+      /// The path in the pack.
       public var path: String
 
-      /// Below the folder: a file, a link, or a folder, which becomes an empty one whatever it holds. No part of the path
-      /// on the way is a link, unless links are followed.
+      /// The path in the folder: a file, a link, or a folder, whose contents are ignored. No parent folder may be a link, unless
+      /// links are followed.
       public var source: String
 
       public init(path: String, source: String) {
@@ -30,9 +30,9 @@ extension Store {
 }
 
 extension Store.Selection {
-  /// The entries as the core takes them.
+  /// Returns the entries in the core's order.
   ///
-  /// - Throws: `invalidArgument` when there is none or there are too many, and for a path that a C string cannot hold.
+  /// - Throws: `invalidArgument` without entries or with too many, or if a path contains a NUL.
   func coreEntries() throws -> [Entry] {
     guard !entries.isEmpty else {
       throw PackStoreError(.invalidArgument, "nothing is selected", about: .folder(folder.string))

@@ -1,24 +1,24 @@
-// Forms that suspend where the others block: for the main actor, and for all code that runs on the concurrency pool.
+// Asynchronous forms of calls that block: for the main actor, and for code on the concurrency pool.
 
 extension Store {
-  /// Opens the store in the directory `path`, or makes one there, on a thread that may block: another process may be
-  /// just making it.
+  /// Opens the store in the directory `path`, or creates one there, on a thread that may block, because another process may be
+  /// creating it.
   ///
-  /// - Throws: what ``init(at:options:)-(FilePath,_)`` throws.
+  /// - Throws: the errors of ``init(at:options:)-(FilePath,_)``.
   public static func open(at path: FilePath, options: Options = .createIfMissing) async throws -> Store {
     try await BlockingExecutor.run { try Store(at: path, options: options) }
   }
 
-  /// The bytes of a file, or of a range of it, read on a thread that may block. See ``Snapshot/read(_:pack:range:)``.
+  /// Returns the bytes of a file, or of a range of it, read on a thread that may block. See ``Snapshot/read(_:pack:range:)``.
   public func read(_ path: String, pack: PackID? = nil, range: Range<Int>? = nil) async throws -> Data {
     try await withSnapshot { try $0.readBlocking(path, pack, range) }
   }
 
-  /// Reads from one generation on a thread that may block: whatever takes long, such as listings and comparisons.
+  /// Reads from one generation on a thread that may block: for long reads, such as listings and comparisons.
   ///
   ///     let entries = try await store.withSnapshot { try $0.entries(in: "Levels", depth: .descendants) }
   ///
-  /// Assets and spans end with `body`; the compiler sees to it. Return copies.
+  /// Assets and spans cannot leave `body`; the compiler ensures it. Return copies.
   public func withSnapshot<Result: Sendable>(
     _ body: @Sendable (Snapshot) throws -> Result
   ) async throws -> Result {
@@ -30,13 +30,13 @@ extension Store {
 }
 
 extension Snapshot {
-  /// The bytes of a file, or of a range of it, read on a thread that may block.
+  /// Returns the bytes of a file, or of a range of it, read on a thread that may block.
   ///
-  /// A whole file is mapped where ``Asset/contents()`` maps it. A cancelled task ends it within one frame, with
-  /// `CancellationError`, unless the file is just being put in the store's cache.
+  /// A whole file is mapped if ``Asset/contents()`` maps it. Cancelling the task ends the call within one frame, with
+  /// `CancellationError`, unless the file is being written to the store's cache.
   ///
-  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` when the range leaves the file;
-  ///   `corrupt`, `purged`, `ioError`, `outOfMemory`; `CancellationError`.
+  /// - Throws: `notFound`; `wrongKind` for a link or folder; `invalidArgument` if the range exceeds the file; `corrupt`, `purged`,
+  ///   `ioError`, `outOfMemory`; `CancellationError`.
   public func read(_ path: String, pack: PackID? = nil, range: Range<Int>? = nil) async throws -> Data {
     try await BlockingExecutor.run { try readBlocking(path, pack, range) }
   }

@@ -1,20 +1,19 @@
-/// One change, one commit, staged again when another writer changed the same pack meanwhile. Each is the method of
-/// ``Transaction`` of the same name, and throws what that and ``Transaction/commit()`` throw. A cancelled task ends it
-/// with `CancellationError` and leaves the store as it was.
+/// Single changes, each in its own commit. If another writer changes the same pack before the commit, the change is staged again.
+/// Each call corresponds to the method of ``Transaction`` with the same name, and throws its errors and the errors of
+/// ``Transaction/commit()``. Cancelling the task ends it with `CancellationError` and leaves the store unchanged.
 ///
 /// For several changes in one commit, see ``change(options:_:)``.
 extension Store {
   /// Installs a folder as the next version of a pack: chunks, deduplicates, compresses and commits it.
   ///
-  /// A folder whose content is the current version's makes no new version. Private memory stays bounded whatever the
-  /// folder holds.
+  /// If the content equals the current version's, no new version is created. Private memory is bounded for any folder.
   ///
   /// - Parameters:
   ///   - folder: the folder to install.
   ///   - pack: the pack that gets the version; it need not exist yet.
   ///   - options: compression, layout, links, mapped files.
   ///   - durability: whether the commit survives a loss of power.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
   @discardableResult
   public func install(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
@@ -25,16 +24,16 @@ extension Store {
     }
   }
 
-  /// Finds out what installing a folder would come to. It is staged and dropped: nothing of the store changes, but it has to be
+  /// Computes the result of installing a folder. The installation is staged and dropped: the store does not change, but must be
   /// writable.
   ///
   /// - Parameters:
   ///   - folder: the folder.
   ///   - pack: the pack that would get the version; it need not exist yet.
   ///   - options: compression, layout, links, mapped files.
-  ///   - transactionOptions: those of the transaction that would install it.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
-  /// - Throws: what installing throws, but for what only a commit finds out.
+  ///   - transactionOptions: the options of the transaction.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
+  /// - Throws: the errors of an installation, except errors that only a commit detects.
   public func planInstall(
     folder: FilePath, as pack: PackID, options: InstallOptions = .init(),
     transaction transactionOptions: Transaction.Options = .init(),
@@ -46,14 +45,14 @@ extension Store {
     }
   }
 
-  /// Installs what is selected of a folder as the next version of a pack, as if it lay in a folder of its own.
+  /// Installs selected files of a folder as the next version of a pack, as if they were in a folder of their own.
   ///
   /// - Parameters:
-  ///   - selection: what to install of which folder, under which paths.
+  ///   - selection: the folder, the files to install, and their paths.
   ///   - pack: the pack that gets the version; it need not exist yet.
   ///   - options: compression, layout, links, mapped files.
   ///   - durability: whether the commit survives a loss of power.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
   @discardableResult
   public func install(
     _ selection: Selection, as pack: PackID, options: InstallOptions = .init(), durability: Durability = .durable,
@@ -72,7 +71,7 @@ extension Store {
   ///   - source: a snapshot of the store to copy from.
   ///   - options: priority, origin, and how new chunks are compressed.
   ///   - durability: whether the commit survives a loss of power.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
   @discardableResult
   public func copy(
     _ pack: PackID, version: UInt64? = nil, from source: Snapshot, options: CopyOptions = .init(),
@@ -83,14 +82,14 @@ extension Store {
     }
   }
 
-  /// Gives a pack other attributes: a new version of its present content.
+  /// Sets the attributes of a pack: creates a new version with the current content.
   ///
   /// - Parameters:
-  ///   - attributes: what the version is to say besides its content.
-  ///   - pack: a pack that is installed.
-  ///   - version: its number; by default one more than the highest that the pack ever had.
+  ///   - attributes: the new attributes.
+  ///   - pack: an installed pack.
+  ///   - version: its number; by default one more than the highest number the pack ever had.
   ///   - durability: whether the commit survives a loss of power.
-  ///   - progress: called on a thread of the store's.
+  ///   - progress: called on a thread of the store.
   @discardableResult
   public func setAttributes(
     _ attributes: Attributes, of pack: PackID, version: UInt64? = nil, durability: Durability = .durable,
@@ -101,12 +100,12 @@ extension Store {
     }
   }
 
-  /// Removes a pack, and its history unless that is kept. Snapshots that show it go on showing it.
+  /// Removes a pack, and its history unless it is to be kept. Existing snapshots still show it.
   public func remove(_ pack: PackID, keepsHistory: Bool = false, durability: Durability = .durable) async throws {
     try await change(options: .init(durability: durability)) { try $0.remove(pack, keepsHistory: keepsHistory) }
   }
 
-  /// Makes a kept version of a pack its current one again, by default the one before, and holds the pack there until
+  /// Makes a kept version of a pack current again, by default the previous one, and holds the pack there until
   /// ``unpin(_:durability:)``.
   @discardableResult
   public func rollBack(
@@ -117,43 +116,42 @@ extension Store {
     }
   }
 
-  /// Drops all versions of a pack but the `count` that were current last, and those that are pinned.
+  /// Drops older versions of a pack: keeps pinned versions and the `count` versions that were current last.
   public func trim(_ pack: PackID, keeping count: Int, durability: Durability = .durable) async throws {
     try await change(options: .init(durability: durability)) { try $0.trim(pack, keeping: count) }
   }
 
-  /// Keeps a version, whatever the number of versions to keep.
+  /// Pins a version: it is kept regardless of the number of versions to keep.
   public func pin(_ pack: PackID, version: UInt64, durability: Durability = .durable) async throws {
     try await change(options: .init(durability: durability)) { try $0.pin(pack, version: version) }
   }
 
-  /// Pins no version of the pack any more, and lets the pack move again after a rollback.
+  /// Removes all pins of the pack, and its hold after a rollback.
   public func unpin(_ pack: PackID, durability: Durability = .durable) async throws {
     try await change(options: .init(durability: durability)) { try $0.unpin(pack) }
   }
 
-  /// Says which pack wins when several have the same path: the one of higher priority.
+  /// Sets the priority of a pack: if several packs have the same path, the highest priority wins.
   public func setPriority(_ priority: Int32, of pack: PackID, durability: Durability = .durable) async throws {
     try await change(options: .init(durability: durability)) { try $0.setPriority(priority, of: pack) }
   }
 
-  /// Stages changes and commits them as one atomic switch, on a thread that may block, and stages them again where
-  /// another writer changed the same pack between staging and commit.
+  /// Stages changes and commits them in one atomic step, on a thread that may block. If another writer changes the same pack
+  /// between staging and commit, stages them again.
   ///
   ///     try await store.change { transaction in
   ///       try transaction.install(folder: "Assets/Level1", as: "Level1")
   ///       try transaction.remove("Tutorial")
   ///     }
   ///
-  /// What was stored the first time is found again, so that another round costs little. Where `body` should run once at
-  /// most, call `write` instead.
+  /// Data stored in the first round is found again, so that another round costs little. If `body` must run only once, call `write`
+  /// instead.
   ///
   /// - Parameters:
-  ///   - options: durability, waiting, and how many versions are kept.
-  ///   - body: called once for each round, five times at most. It decides by what the transaction shows, not by what was
-  ///     read before.
-  /// - Throws: what `body` throws, and nothing has happened; what ``Transaction/commit()`` throws, `conflict` after the
-  ///   last round; `CancellationError`.
+  ///   - options: durability, waiting, and the number of versions to keep.
+  ///   - body: called once for each round, at most five times. It must decide by the transaction's view, not by earlier reads.
+  /// - Throws: the errors of `body`, and the store is unchanged; the errors of ``Transaction/commit()``, including `conflict` after
+  ///   the last round; `CancellationError`.
   @discardableResult
   public func change<Result: Sendable>(
     options: Transaction.Options = .init(), _ body: @Sendable (inout Transaction) throws -> Result
@@ -168,6 +166,6 @@ extension Store {
     }
   }
 
-  /// How often a change is staged before a conflict is an error.
+  /// The number of times a change is staged before a conflict is an error.
   package static let changeRoundCount = 5
 }

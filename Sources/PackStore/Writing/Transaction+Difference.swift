@@ -1,7 +1,7 @@
 import CPackStore
 
 extension Transaction {
-  /// How much two versions of a pack differ, as they would be kept after the commit.
+  /// Counts the differences between two versions of a pack, as they will be kept after the commit.
   ///
   /// - Throws: `notFound`; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   package func difference(of pack: PackID, from old: UInt64, to new: UInt64) throws -> Snapshot.DifferenceTotals {

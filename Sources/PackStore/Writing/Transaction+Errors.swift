@@ -1,6 +1,6 @@
 extension Transaction {
-  /// Adds to the core's error about a pack the facts that this transaction has: the version at which the pack is held, its
-  /// origin, its highest version.
+  /// Adds facts of this transaction to the core's error about a pack: the version at which the pack is held, its origin, its
+  /// highest version.
   package func explain(_ error: any Error, of id: PackID) -> any Error {
     guard var error = error as? PackStoreError else { return error }
     guard error.code != .noSpace else { return error.naming(hold.store.path) }

@@ -1,5 +1,5 @@
 extension Transaction {
-  /// Lets a pack move that is held at its version since a rollback. Its pins stay.
+  /// Releases a pack that is held at its version since a rollback. Its pins stay.
   package mutating func release(_ pack: PackID) throws {
     guard packs.contains(where: { $0.id == pack && $0.isHeld }) else { return }
     let pinned = versions(of: pack).filter(\.isPinned)

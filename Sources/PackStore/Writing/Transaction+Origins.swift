@@ -1,21 +1,22 @@
 import CPackStore
 
 extension Snapshot {
-  /// The origins of packs, in the order in which their packs win. The local one is always among them.
+  /// The origins of packs, in descending precedence of their packs. The local origin is always included.
   public var origins: [Store.Origin] {
     (0..<pks_snapshot_origin_count(pointer)).map { Store.Origin(pks_snapshot_origin(pointer, $0)) }
   }
 }
 
 extension Transaction {
-  /// The origins as they will be after the commit, in the order in which their packs win.
+  /// The origins after the commit, in descending precedence of their packs.
   public var origins: [Store.Origin] {
     (0..<pks_txn_origin_count(pointer)).map { Store.Origin(pks_txn_origin(pointer, $0)) }
   }
 
-  /// Stages that the packs of these origins win first, in this order; the others follow as they were.
+  /// Stages the precedence of origins: packs of these origins win first, in this order; the other origins follow in their current
+  /// order.
   ///
-  /// - Throws: `notFound` for an origin that the store does not know; `invalidArgument` when one is named twice.
+  /// - Throws: `notFound` for an origin unknown to the store; `invalidArgument` if an origin is listed twice.
   public mutating func setOrder(of origins: [Store.Origin]) throws {
     let core = origins.map(\.core)
     try check { error in
@@ -25,17 +26,17 @@ extension Transaction {
     }
   }
 
-  /// Stages that what was accepted from an origin counts no more: the next word on each of its packs is taken, whatever its
-  /// numbers are.
+  /// Stages that the accepted versions of an origin are forgotten: the next statement about each of its packs is accepted
+  /// regardless of its numbers.
   ///
-  /// - Throws: `notFound` for an origin that the store does not know.
+  /// - Throws: `notFound` for an origin unknown to the store.
   package mutating func restart(_ origin: Store.Origin) throws {
     var core = origin.core
     try check { pks_txn_restart_origin(pointer, &core, $0) }
   }
 
-  /// Checks whether a signed file may make a version the current one of a pack, before anything of it is transferred. If the version
-  /// is current already and the file's epoch is above the recorded one, stages that the epoch is recorded.
+  /// Checks, before any transfer, whether a signed file may make a version the current version of a pack. If the version is already
+  /// current and the file's epoch is above the recorded epoch, stages the new epoch.
   ///
   /// - Throws: `otherOrigin`, `downgrade`, `stale`.
   package borrowing func accept(_ version: UInt64, of pack: PackID, by provenance: Provenance) throws {
@@ -43,10 +44,9 @@ extension Transaction {
     try check { pks_txn_accept_offer(pointer, pack.name, version, &core, $0) }
   }
 
-  /// Stages that an origin is forgotten, with the versions that were accepted last from it.
+  /// Stages the removal of an origin, together with the versions last accepted from it.
   ///
-  /// - Throws: `notFound`; `invalidArgument` for the local origin, and for one of which a pack, or the history of one,
-  ///   is here.
+  /// - Throws: `notFound`; `invalidArgument` for the local origin, and for an origin that still has a pack or a history.
   public mutating func forget(_ origin: Store.Origin) throws {
     var core = origin.core
     try check { pks_txn_forget_origin(pointer, &core, $0) }

@@ -1,8 +1,8 @@
 import CPackStore
 
-/// Changes that are staged, to be committed as one atomic switch or not at all.
+/// Staged changes, which are committed in one atomic step or not at all.
 ///
-/// A transaction that is dropped leaves no trace. It ends with its commit: a second ``commit()`` does not compile.
+/// A transaction that is dropped does not change the store. It ends with its commit: a second ``commit()`` does not compile.
 /// Staging takes no lock; the commit holds the writer's lock for milliseconds.
 public struct Transaction: ~Copyable {
   let hold: TransactionHold
@@ -13,17 +13,17 @@ public struct Transaction: ~Copyable {
 
   /// Stages a folder as the next version of a pack: chunks, hashes, deduplicates, compresses and writes it.
   ///
-  /// A folder whose content is the current version's makes no new version. What is staged is a function of the folder
-  /// and the store alone. When it fails, the transaction is as it was before the call.
+  /// If the content equals the current version's, no new version is created. The staged version depends only on the folder and the
+  /// store. After an error, the transaction is as it was before the call.
   ///
   /// - Parameters:
   ///   - folder: the folder to install.
   ///   - pack: the pack that gets the version; it need not exist yet.
   ///   - options: compression, layout, links, mapped files.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` with what cannot be stored;
-  ///   `sourceChanged`; `CancellationError` when the surrounding task is; `exists`; `held`; `otherOrigin` when the pack
-  ///   is not local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `invalidArgument`, `notFound` or `wrongKind` for the folder; `refused` for files that cannot be stored;
+  ///   `sourceChanged`; `CancellationError` if the surrounding task is cancelled; `exists`; `held`; `otherOrigin` if the pack is
+  ///   not local; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public mutating func install(
     folder: FilePath, as pack: PackID, options: Store.InstallOptions = .init(),
@@ -32,16 +32,15 @@ public struct Transaction: ~Copyable {
     try install(folder, nil, pack, options, progress)
   }
 
-  /// Stages what is selected of a folder as the next version of a pack. It is stored as if it lay in a folder of its own.
+  /// Stages selected files of a folder as the next version of a pack, as if they were in a folder of their own.
   ///
   /// - Parameters:
-  ///   - selection: what to install of which folder, under which paths.
+  ///   - selection: the folder, the files to install, and their paths.
   ///   - pack: the pack that gets the version; it need not exist yet.
-  ///   - options: compression, layout, links, mapped files. Patterns of mapped files mean paths in the pack.
+  ///   - options: compression, layout, links, mapped files. Patterns of mapped files match paths in the pack.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: what ``install(folder:as:options:progress:)`` throws; `invalidArgument` also when nothing is selected, and for
-  ///   paths that are not valid, that come twice, or that lie below a file; `wrongKind` also for what is neither a file, a
-  ///   folder nor a link.
+  /// - Throws: the errors of ``install(folder:as:options:progress:)``; `invalidArgument` also if nothing is selected, and for paths
+  ///   that are invalid, duplicates, or below a file; `wrongKind` also for sources other than files, folders and links.
   @discardableResult
   public mutating func install(
     _ selection: Store.Selection, as pack: PackID, options: Store.InstallOptions = .init(),
@@ -79,20 +78,20 @@ public struct Transaction: ~Copyable {
     return installed
   }
 
-  /// Stages other attributes for a pack: a new version of its present content.
+  /// Stages new attributes for a pack: a new version with the current content.
   ///
-  /// Nothing of the content is read or stored, but for files that the patterns of the attributes mean and that are no map
-  /// assets yet: these are laid out afresh, and ``Store/InstallResult/mappedNewByteCount`` says how much that is. With
-  /// the attributes that the pack has there is no new version. The pack's priority stays: ``setPriority(_:of:)``.
+  /// Nothing is read or stored, except files that match the patterns of the attributes and are not map assets yet;
+  /// ``Store/InstallResult/mappedNewByteCount`` counts their bytes. With equal attributes, no new version is created. The pack's
+  /// priority stays: see ``setPriority(_:of:)``.
   ///
   /// - Parameters:
-  ///   - attributes: what the version is to say besides its content.
-  ///   - pack: a pack that is installed.
-  ///   - version: its number; by default one more than the highest that the pack ever had.
-  ///   - adopts: takes over a pack of another origin.
+  ///   - attributes: the new attributes.
+  ///   - pack: an installed pack.
+  ///   - version: its number; by default one more than the highest number the pack ever had.
+  ///   - adopts: whether to take over a pack of another origin.
   ///   - progress: called on this thread.
-  /// - Throws: `notFound` when there is no such pack; `exists` for a number that is taken; `held`; `otherOrigin`;
-  ///   `CancellationError` when the surrounding task is; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `notFound` if the pack does not exist; `exists` for a number already used; `held`; `otherOrigin`;
+  ///   `CancellationError` if the surrounding task is cancelled; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func setAttributes(
@@ -126,27 +125,28 @@ public struct Transaction: ~Copyable {
   ///
   /// - Parameters:
   ///   - pack: the pack to remove.
-  ///   - keepsHistory: keeps its versions, so that ``rollBack(_:toVersion:allowsPurged:)`` can bring it back. They go when the pack is
-  ///     removed once more without.
-  /// - Throws: `notFound` when there is neither such a pack nor a history of one.
+  ///   - keepsHistory: whether to keep its versions, so that ``rollBack(_:toVersion:allowsPurged:)`` can restore the pack. Removing
+  ///     the pack again without this deletes them.
+  /// - Throws: `notFound` if neither the pack nor a history of it exists.
   public mutating func remove(_ pack: PackID, keepsHistory: Bool = false) throws {
     try naming(pack) { try check { pks_txn_remove(pointer, pack.name, keepsHistory, $0) } }
     hold.noteWhole(pack)
   }
 
-  /// Stages that a kept version of a pack is its current one again, and holds the pack there.
+  /// Stages a rollback: makes a kept version of a pack current again, and holds the pack there.
   ///
-  /// No asset's bytes are moved or read. Neither an installation nor an update moves the pack until ``unpin(_:)``. No
-  /// version is dropped, so that going forward again is another rollback.
+  /// Neither an installation nor an update changes the pack's version until ``unpin(_:)``. No version is dropped, so another
+  /// rollback can go forward again. Asset data is neither read nor moved, except data in the cache folder for a pack that is
+  /// durable now.
   ///
   /// - Parameters:
   ///   - pack: the pack to roll back.
-  ///   - version: its number; by default the version that was current before, or the last one of a pack that was removed
-  ///     with its history kept.
-  ///   - allowsPurged: goes back also to a version of a purgeable pack of which data is gone; what is gone is `purged` when it is
-  ///     read, and can be pulled again.
-  /// - Throws: `notFound` when there is no such pack or version, or none before; `purged` when data of the version is gone;
-  ///   `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
+  ///   - version: its number; by default the version that was current before, or the last version of a removed pack with a kept
+  ///     history.
+  ///   - allowsPurged: whether to allow a version with missing data, for a purgeable pack; reading the missing data is `purged`,
+  ///     and a pull can restore it.
+  /// - Throws: `notFound` if the pack, the version, or a previous version does not exist; `purged` if data of the version is
+  ///   missing; `corrupt`, `ioError`, `noSpace`, `outOfMemory`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func rollBack(
@@ -164,12 +164,12 @@ public struct Transaction: ~Copyable {
     return current
   }
 
-  /// Stages a version of another store, or of this one, as the pack's current version here: with its number, its date
-  /// and its content.
+  /// Stages a version of another store, or of this one, as the pack's current version here, with its number, date, content and
+  /// origin.
   ///
-  /// Chunks that this store has are not touched; the others are read from `source`, checked, and encoded as the options
-  /// say. Map assets stay map assets. The pack's origin comes along. A version that is kept here becomes current again;
-  /// unlike after ``rollBack(_:toVersion:allowsPurged:)`` the pack is not held.
+  /// Chunks that this store already has are reused; the others are read from `source`, checked, and encoded with the options. Map
+  /// assets stay map assets. A version that is already kept here becomes current again; unlike after
+  /// ``rollBack(_:toVersion:allowsPurged:)``, the pack is not held.
   ///
   /// - Parameters:
   ///   - pack: its name in both stores.
@@ -177,9 +177,9 @@ public struct Transaction: ~Copyable {
   ///   - source: a snapshot of the store to copy from.
   ///   - options: priority, origin, and how new chunks are compressed.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `invalidArgument`; `notFound` when `source` has no such pack or version; `exists` when a version of the
-  ///   same number has other content here; `otherOrigin`; `downgrade`; `held`; `CancellationError` when the surrounding
-  ///   task is; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `invalidArgument`; `notFound` if `source` has no such pack or version; `exists` if a version with the same number
+  ///   has other content here; `otherOrigin`; `downgrade`; `held`; `CancellationError` if the surrounding task is cancelled;
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   /// - Complexity: linear in the chunks of the version.
   @discardableResult
   public mutating func copy(
@@ -207,22 +207,22 @@ public struct Transaction: ~Copyable {
     return Store.InstallResult(result, of: pack, notices: [])
   }
 
-  /// Stages that of a pack's versions only the `count` that were current last are kept, the present one included, and
-  /// those that are pinned.
+  /// Stages the removal of older versions of a pack: keeps pinned versions and the `count` versions that were current last,
+  /// including the current one.
   ///
-  /// - Throws: `invalidArgument` for less than one, `notFound` when there is no such pack.
+  /// - Throws: `invalidArgument` for a count below 1, `notFound` if the pack does not exist.
   public mutating func trim(_ pack: PackID, keeping count: Int) throws {
     try naming(pack) { try check { pks_txn_trim(pointer, pack.name, UInt32(clamping: max(count, 0)), $0) } }
   }
 
-  /// Stages that a version is kept, whatever the number of versions to keep.
+  /// Stages a pin: the version is kept regardless of the number of versions to keep.
   ///
-  /// - Throws: `notFound` when there is no such pack or version.
+  /// - Throws: `notFound` if the pack or version does not exist.
   public mutating func pin(_ pack: PackID, version: UInt64) throws {
     try naming(pack, version) { try check { pks_txn_pin(pointer, pack.name, version, $0) } }
   }
 
-  /// Says which packs there are where one is not, and which versions are kept, be it of a pack that was removed.
+  /// Adds the existing packs, or the kept versions of the pack, to a `notFound` error; also for a removed pack.
   func naming(_ pack: PackID, _ version: UInt64? = nil, _ body: () throws -> Void) throws {
     do {
       try body()
@@ -237,34 +237,35 @@ public struct Transaction: ~Copyable {
     }
   }
 
-  /// Stages that no version of the pack is pinned any more, and that the pack is not held at its version.
+  /// Stages the removal of all pins of the pack, and of its hold.
   ///
-  /// - Throws: `notFound` when there is no such pack.
+  /// - Throws: `notFound` if the pack does not exist.
   public mutating func unpin(_ pack: PackID) throws {
     try naming(pack) { try check { pks_txn_unpin(pointer, pack.name, $0) } }
   }
 
-  /// Stages who wins when several packs have the same path: the higher priority.
+  /// Stages a new priority: if several packs have the same path, the highest priority wins.
   ///
-  /// - Throws: `notFound` when there is no such pack.
+  /// - Throws: `notFound` if the pack does not exist.
   public mutating func setPriority(_ priority: Int32, of pack: PackID) throws {
     try naming(pack) { try check { pks_txn_set_priority(pointer, pack.name, priority, $0) } }
   }
 
-  /// Keeps a segment from being collected by this commit, though no version may need it.
+  /// Protects a segment from collection by this commit, even if no version needs it.
   ///
   /// - Throws: `outOfMemory`, `ioError`, `noSpace`.
   package mutating func keep(_ segment: SegmentID) throws {
     try check { pks_txn_keep_segment(pointer, segment.id.bytes, $0) }
   }
 
-  /// Makes the commit happen even when nothing is staged, so that it collects what nothing needs any more.
+  /// Makes the commit happen even if nothing is staged, to collect garbage.
   package mutating func collect() { pks_txn_collect(pointer) }
 
-  /// Stages what is needed of segments that are mostly dead once more, so that these can go. Before anything else is staged.
+  /// Stages copies of the live data in segments that are mostly dead, so that these can be deleted. Call it before anything is
+  /// staged.
   ///
-  /// - Parameter byteLimit: about how much may be copied.
-  /// - Returns: bytes of new segments; 0: nothing was worth it.
+  /// - Parameter byteLimit: the approximate maximum number of bytes to copy.
+  /// - Returns: the size of the new segments; 0: no segment qualified.
   /// - Throws: `purged`, `corrupt`, `noSpace`, `ioError`, `outOfMemory`.
   package mutating func compact(copyingAtMost byteLimit: UInt64) throws -> UInt64 {
     var copied: UInt64 = 0
@@ -272,34 +273,33 @@ public struct Transaction: ~Copyable {
     return copied
   }
 
-  /// The packs as they will be after the commit, in no particular order.
+  /// The packs after the commit, in no particular order.
   public var packs: [Store.Pack] { (0..<pks_txn_pack_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, $0)) } }
 
-  /// The packs that will have been removed but keep their history, in no particular order.
+  /// The removed packs with a kept history after the commit, in no particular order.
   public var removedPacks: [Store.Pack] {
     let count = pks_txn_pack_count(pointer)
     return (0..<pks_txn_removed_count(pointer)).map { Store.Pack(pks_txn_pack(pointer, count + $0)) }
   }
 
-  /// The versions of a pack as they will be kept after the commit, the current one first. Empty when there is no such
-  /// pack.
+  /// Returns the versions of a pack that are kept after the commit, the current one first. Empty if the pack does not exist.
   public func versions(of id: PackID) -> [PackVersion] { versions(of: id, amongFirst: pks_txn_pack_count(pointer)) }
 
-  /// The same, also of a pack that was removed and keeps its history.
+  /// Returns the kept versions, also of a removed pack with a kept history.
   private func keptVersions(of id: PackID) -> [PackVersion] {
     versions(of: id, amongFirst: pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer))
   }
 
   private func statement(_ options: Store.InstallOptions, of pack: PackID) throws -> VersionStatement {
     let isTakenOver = options.adopts && packs.contains { $0.id == pack && $0.origin != .local }
-    // Of a pack that is taken over, the history goes: no label of it is taken.
+    // Adopting a pack deletes its history, so its labels can be used again.
     let current = try attributes(of: pack)
     return try VersionStatement(options, current: isTakenOver ? current?.labeled(nil) : current) {
       isTakenOver ? [] : try statedVersions(of: pack).filter { $0.version.number != versions(of: pack).first?.number }
     }
   }
 
-  /// The kept versions of a pack, with what they say.
+  /// Returns the kept versions of a pack, with their attributes.
   private func statedVersions(of id: PackID) throws -> [(version: PackVersion, attributes: Attributes)] {
     guard let index = index(of: id, amongFirst: pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer)) else {
       return []
@@ -315,15 +315,15 @@ public struct Transaction: ~Copyable {
     }
   }
 
-  /// What the version of a pack says that is current so far; nil when there is no such pack.
+  /// Returns the attributes of the pack's current version in this transaction; `nil` if the pack does not exist.
   private func attributes(of id: PackID) throws -> Attributes? {
     guard let index = index(of: id, amongFirst: pks_txn_pack_count(pointer)) else { return nil }
     return try attributes(of: PackVersion(pks_txn_version(pointer, index, 0), of: id), index, 0)
   }
 
-  /// What a version says that is kept so far.
+  /// Returns the attributes of a version that is kept in this transaction.
   ///
-  /// - Throws: `notFound` when it is not kept; `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  /// - Throws: `notFound` if it is not kept; `corrupt`, `purged`, `ioError`, `outOfMemory`.
   package func attributes(of version: PackVersion) throws -> Attributes {
     let kept = versions(of: version.pack)
     guard let pack = index(of: version.pack, amongFirst: pks_txn_pack_count(pointer)),
@@ -342,51 +342,52 @@ public struct Transaction: ~Copyable {
     return (0..<count).map { PackVersion(pks_txn_version(pointer, index, $0), of: id) }
   }
 
-  /// Lets the store know more of a staged version than the version says; see ``InstallLog``. A publication keeps nothing of it.
+  /// Records the source and the note of a staged version in the store's ``InstallLog``. A publication does not record them.
   package func note(_ version: PackVersion, from source: Installation.Source? = nil, note: VersionNote? = nil) {
     let now = Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18))
     hold.note(Installation(version, at: now, from: source, note: note))
   }
 
-  /// Commits everything as one atomic switch; a durable one waits until it is on disk.
+  /// Commits everything in one atomic step; a durable commit waits until the data is on disk.
   ///
-  /// - Throws: `busy`; `conflict` when another writer changed the same pack meanwhile; `isSite`; `noSpace`, `ioError`,
-  ///   `outOfMemory`, `corrupt`. The old generation stays, and what was staged is gone.
-  /// - Returns: the new generation, or the one the transaction began with when nothing was staged.
+  /// - Throws: `busy`; `conflict` if another writer changed the same pack since the transaction began; `isSite`; `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`. The old generation stays, and the staged changes are dropped.
+  /// - Returns: the new generation, or the current one if nothing was staged.
   @discardableResult
   public consuming func commit() throws -> Store.Generation { try hold.commit() }
 }
 
 extension Transaction {
-  /// How changes are committed.
+  /// How to commit changes.
   public struct Options: Hashable, Sendable {
     public var durability: Store.Durability
 
-    /// Waits at the commit while another writer holds the lock; otherwise the commit fails with `busy`.
+    /// Whether the commit waits while another writer holds the lock, rather than fail with `busy`.
     public var waitsForWriters: Bool
 
-    /// How many versions are kept of each pack that is touched, the current one included. By default 2.
+    /// The number of versions to keep of each changed pack, including the current one. By default 2.
     public var keptVersionCount: Int?
 
-    /// Keeps the files of the generation before until the next commit. By default a durable commit that drops something
-    /// unlinks at once what no version, pin or reader needs any more.
+    /// Whether to keep the files of the previous generation until the next commit. By default a durable commit that drops something
+    /// immediately unlinks files that no version, pin or reader needs.
     public var keepsGeneration = false
 
-    /// After a durable commit that dropped something: how much may be copied to free dead bytes inside segments, in percent of
-    /// what the commit wrote; 0: nothing. By default 25. ``Store/collect(options:progress:)`` does the rest.
+    /// The maximum number of bytes that may be copied after a durable commit that dropped something, to free dead bytes inside
+    /// segments: a percentage of the bytes that the commit wrote; 0: none. By default 25. ``Store/collect(options:progress:)``
+    /// frees the rest.
     public var collectionPercent: Int = 25
 
-    /// Part of a publication: the one kind of commit that the store of a site takes.
+    /// Whether the commit is part of a publication, the only kind of commit that a site's store accepts.
     package var isPublication = false
 
-    /// Where the data of purgeable packs goes from the first one on, if the store has no cache folder yet; nil: to the folder of
-    /// ``Store/Options/cache``. See ``Transaction/setCacheFolder(_:byteBudget:)``.
+    /// The folder for data of purgeable packs, from the first such pack on, if the store has no cache folder yet; `nil`: the folder
+    /// of ``Store/Options/cache``. See ``Transaction/setCacheFolder(_:byteBudget:)``.
     public var cacheFolder: Store.CacheFolder?
 
-    /// Whether packs are placed as their versions say: not in a store that is part of a publication.
+    /// Whether packs are placed as their attributes specify; false for a store that is part of a publication.
     package var followsPlacement = true
 
-    /// The date of versions that are made, in nanoseconds since 1970; nil: the clock's.
+    /// The date of new versions, in nanoseconds since 1970; `nil`: the current time.
     package var date: Int64?
 
     public init(durability: Store.Durability = .durable, waitsForWriters: Bool = true, keptVersionCount: Int? = nil) {
@@ -411,22 +412,22 @@ extension Transaction {
   }
 }
 
-/// The core's transaction: aborted unless it was committed, and always before its store is closed.
+/// The core's transaction: aborted unless it was committed, and always ended before its store is closed.
 final class TransactionHold {
   let store: Store
   let pointer: OpaquePointer
-  /// A commit ends the transaction, whatever it returns, and consumes the `Transaction`: no call gets the pointer later.
+  /// A commit ends the transaction, whether or not it succeeds, and consumes the `Transaction`: no later call uses the pointer.
   private var isEnded = false
-  /// Packs of which nothing is missing after the commit.
+  /// Packs without missing data after the commit.
   private var wholePacks: Set<PackID> = []
-  /// Packs are placed as their versions say.
+  /// Whether packs are placed as their attributes specify.
   let followsPlacement: Bool
-  /// What the store is to know of the versions that this brings, besides.
+  /// The sources and notes of versions in this transaction.
   private var installations: [Installation] = []
-  /// Nil: nothing is known of versions in the folder of a site.
+  /// `nil` in the folder of a site, where none are recorded.
   private let installLog: InstallLog?
   private let waitsForWriters: Bool
-  /// To be chosen when a pack needs one; nil: there is one, or none is known.
+  /// The cache folder to set when a pack needs one; `nil` if the store has one, or none is known.
   private var cacheFolder: Store.CacheFolder?
 
   init(of store: Store, options: Transaction.Options) throws {
@@ -451,9 +452,9 @@ final class TransactionHold {
     isEnded = true
     var generation: UInt64 = 0
     try naming(store.path) { try check { pks_txn_commit(pointer, &generation, $0) } }
-    // The versions are there. What is left over goes with the next change.
+    // The versions are committed. The next change deletes the leftover records.
     try? installLog?.prune(keeping: keptVersions, lock)
-    // A pull may leave alone what was purged here, until it is whole again.
+    // A pull skips purged packs until their data is complete again.
     for pack in wholePacks { pks_store_clear_purge_mark(store.pointer, pack.name) }
     GenerationBell.shared.ring()
     return Store.Generation(rawValue: generation)
@@ -463,27 +464,26 @@ final class TransactionHold {
 
   private func keptVersions() throws -> [PackVersion] { try store.makeSnapshot().allVersions }
 
-  /// - Returns: the lock to hold until the commit is done; nil: nothing is to be known of what it brings.
+  /// - Returns: the lock to hold until the commit ends; `nil` if nothing is to be recorded.
   private func logInstallations() throws -> FileLock? {
     guard let installLog else { return nil }
     guard !installations.isEmpty else {
-      // What a commit that failed has left is not to become that of what this one brings.
+      // Records of a failed commit must not be attributed to the versions of this one.
       try? installLog.prune(keeping: keptVersions, nil)
       return nil
     }
     do {
       return try installLog.add(installations, keeping: keptVersions, waits: waitsForWriters)
     } catch let error as PackStoreError where installations.allSatisfy({ $0.note == nil }) && error.code != .busy {
-      // It is less than the versions themselves.
+      // The records matter less than the versions themselves.
       return nil
     }
   }
 
-  /// Notes that nothing of the pack is missing once this is committed.
+  /// Records that the pack has no missing data after the commit.
   func noteWhole(_ pack: PackID) { wholePacks.insert(pack) }
 
-  /// What a request of the core says of the placement of a version that says this much. Sees that there is a cache folder if
-  /// the pack will need one.
+  /// Returns the placement for a version with these attributes. Sets a cache folder if the pack needs one.
   func corePlacement(_ placement: Placement?, of pack: PackID) throws -> pks_placement {
     guard followsPlacement, let placement else { return PKS_PLACE_KEEP }
     let count = pks_txn_pack_count(pointer) + pks_txn_removed_count(pointer)
@@ -495,7 +495,7 @@ final class TransactionHold {
     return placement.core
   }
 
-  /// Chooses the folder of the options where the store has none.
+  /// Sets the cache folder of the options if the store has none.
   func chooseCacheFolder() throws {
     guard let folder = cacheFolder else { return }
     cacheFolder = nil

@@ -1,15 +1,14 @@
 import CPackStore
 
-/// What the version that an installation makes is to say besides its content: by its options, and by what the pack's current
-/// version says.
+/// The attributes of the version that an installation creates, from its options and the attributes of the pack's current version.
 struct VersionStatement {
-  /// Nil: what the current version says.
+  /// `nil`: the attributes of the current version.
   let attributes: Attributes?
 
-  /// Instead of what the current version says, where the content is another: a label and a note are said of one version.
+  /// Used instead of the current version's attributes if the content differs: a label and a note apply to one version only.
   let changedAttributes: Attributes?
 
-  /// The label is the current version's, so that this has to be its content.
+  /// Whether the label is the current version's, so that the content must be equal.
   let isOfCurrentVersion: Bool
 
   let mappedPaths: [String]
@@ -18,9 +17,9 @@ struct VersionStatement {
 
 extension VersionStatement {
   /// - Parameters:
-  ///   - current: what the pack's current version says; nil: there is none.
-  ///   - others: the other kept versions. Asked where a label has to differ from theirs.
-  /// - Throws: `exists` for a label that another version has.
+  ///   - current: the attributes of the pack's current version; `nil` if the pack does not exist.
+  ///   - others: the other kept versions. Called if a label must differ from theirs.
+  /// - Throws: `exists` for a label of another version.
   init(
     _ options: Store.InstallOptions, current: Attributes?,
     others: () throws -> [(version: PackVersion, attributes: Attributes)]
