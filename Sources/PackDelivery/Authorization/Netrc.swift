@@ -17,7 +17,7 @@ package struct Netrc: Sendable {
   }
   private var entries: [Entry] = []
 
-  /// The most bytes of a file.
+  /// The maximum size of a file in bytes.
   package static let byteCountLimit = 1 << 20
 
   /// Reads the text of a file.
@@ -33,7 +33,7 @@ package struct Netrc: Sendable {
       case "login": set(\.login, try reader.value())
       case "password": set(\.password, try reader.value())
       case "account": _ = try reader.value()
-      // Other programs have words of their own.
+      // Words that only other programs use.
       default: break
       }
     }
@@ -43,9 +43,9 @@ package struct Netrc: Sendable {
     if !entries.isEmpty { entries[entries.count - 1][keyPath: path] = value }
   }
 
-  /// The name and password for a host: of the first entry that fits; `nil` if none does.
+  /// Returns the name and password of the first entry that matches a host; `nil` if none does.
   ///
-  /// - Parameter user: entries of other names do not fit; `nil`: any name.
+  /// - Parameter user: the required name; `nil`: any name.
   package func credential(for host: String, user: String? = nil) -> (user: String, password: String)? {
     let host = host.lowercased()
     let entry = entries.first { entry in
@@ -67,14 +67,14 @@ private struct NetrcReader {
     self.file = file
   }
 
-  /// Nothing of the line is shown: it may be a password.
+  /// Creates an error without the contents of the line, which may be a password.
   private func fault(_ reason: String) -> DeliveryError {
     var error = DeliveryError(.invalidLocation, "line \(line): \(reason)", at: file)
     error.specificRemedy = "correct the file, or name another one in NETRC"
     return error
   }
 
-  /// The next word; `nil` at the end.
+  /// Returns the next word; `nil` at the end.
   mutating func next() throws -> String? {
     skipBlanks()
     while rest.first == "#" {
@@ -85,7 +85,7 @@ private struct NetrcReader {
     return first == "\"" ? try quoted() : plain()
   }
 
-  /// The word after another one; `nil` at the end.
+  /// Returns the word after another one; `nil` at the end.
   mutating func value() throws -> String? {
     skipBlanks()
     // A password may begin with '#'.
@@ -93,7 +93,7 @@ private struct NetrcReader {
     return first == "\"" ? try quoted() : plain()
   }
 
-  /// The name of a macro, and its lines up to an empty one.
+  /// Skips the name of a macro, and its lines up to an empty one.
   mutating func skipMacro() {
     skipLine()
     while let first = rest.first, first != "\n", first != "\r" { skipLine() }

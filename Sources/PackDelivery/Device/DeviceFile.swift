@@ -1,10 +1,10 @@
 import PackFormats
 package import PackStore
 
-/// Where a store keeps its ``DeviceID``: the file `device` in its folder, which is made when the id is first asked for.
+/// Stores a store's ``DeviceID``: the file `device` in its folder, created when the id is first needed.
 ///
-/// A copy of the store, on this machine or another, is another device; a store that was moved is the same one. An id
-/// that is lost costs nothing but another draw: so what cannot be understood is replaced, and is no error.
+/// A copy of the store, on this machine or another, is another device; a moved store is the same device. A lost id can be generated
+/// again without harm, so invalid contents are replaced, and are not an error.
 package struct DeviceFile: Sendable {
   private static let sizeLimit = 4096
   private static let name = "device"
@@ -15,35 +15,35 @@ package struct DeviceFile: Sendable {
     self.init(inStore: store) { DevicePlace(machineID: machineID(), inode: try inode(ofFolder: store)) }
   }
 
-  /// - Parameter place: where the store is now.
+  /// - Parameter place: returns the current place of the store.
   package init(inStore store: FilePath, place: @escaping @Sendable () throws -> DevicePlace) {
     self.store = store
     self.place = place
   }
 
-  /// The device's id, which is drawn if there is none yet, or none of this place.
+  /// Returns the device's id. Generates one if none exists for this place.
   ///
-  /// - Throws: `readOnly` when there is none and the store's folder cannot be written to; `wrongKind` when the file is
-  ///   none; `ioError`, `noSpace`; `CancellationError`.
+  /// - Throws: `readOnly` if none exists and the store's folder is not writable; `wrongKind` if the file is not a regular file;
+  ///   `ioError`, `noSpace`; `CancellationError`.
   package func readOrMake() throws -> DeviceID {
     let place = try place()
     if let device = try read(at: place) { return device }
     let lock = try FileLock(
       lockOfStore: store, "\(Self.name).lock", waits: true, reason: "another process is generating the device's id")
     defer { withExtendedLifetime(lock) {} }
-    // Another process may have drawn it meanwhile.
+    // Another process may have generated it since.
     if let device = try read(at: place) { return device }
     let record = DeviceRecord(device: .random(), place: place)
     try replaceFile(Self.name, in: store, by: Array(record.text.utf8), draft: "tmp/\(Self.name)")
     return record.device
   }
 
-  /// The device's id, if one was drawn here. Nothing is written.
+  /// Returns the device's id; `nil` if none was generated here. Writes nothing.
   ///
-  /// - Throws: `wrongKind` when the file is none; `ioError`.
+  /// - Throws: `wrongKind` if the file is not a regular file; `ioError`.
   package func read() throws -> DeviceID? { try read(at: try place()) }
 
-  /// The id that was drawn at the place, if one was.
+  /// Returns the id that was generated at the place; `nil` if none was.
   private func read(at place: DevicePlace) throws -> DeviceID? {
     do {
       let bytes = try InputFile(Self.name, in: store).contents(limit: Self.sizeLimit)

@@ -1,7 +1,7 @@
 import PackFormats
 package import PackStore
 
-/// What a store remembers of the device: which id was drawn, and where.
+/// A store's record of its device: the id, and the place where it was generated.
 package struct DeviceRecord: Hashable, Sendable {
   package var device: DeviceID
   package var place: DevicePlace
@@ -12,16 +12,16 @@ package struct DeviceRecord: Hashable, Sendable {
   }
 }
 
-/// What a copy of a store does not share with it.
+/// The properties of a place that a copy of a store does not share.
 package struct DevicePlace: Hashable, Sendable {
-  /// A digest that tells the machine from others.
+  /// A digest that identifies the machine.
   package var machine: Digest256
 
-  /// Of the store's folder.
+  /// The inode of the store's folder.
   package var inode: UInt64
 
-  /// - Parameter machineID: what the machine says of itself; empty where it says nothing. It is not kept: others could
-  ///   tell by it which machine a file is from.
+  /// - Parameter machineID: the machine's own id; empty if it has none. Only a digest is stored, so that the file does not reveal
+  ///   the machine.
   package init(machineID: String, inode: UInt64) {
     machine = Digest256(hashing: Array("packstore machine\0\(machineID)".utf8))
     self.inode = inode
@@ -36,14 +36,14 @@ package struct DevicePlace: Hashable, Sendable {
 // MARK: - As text
 
 extension DeviceRecord {
-  /// What it is, and which version of the format of these files.
+  /// The title, with the version of the format.
   private static let title = "packstore device 1"
 
   package var text: String { "\(Self.title)\ndevice \(device) \(place.machine.hex) \(place.inode)\n" }
 
-  /// Nil: this is not what ``text`` writes.
+  /// `nil` if the text is not in the form of ``text``.
   package init?(text: String) {
-    // By bytes: as characters, a line feed is one with a carriage return before it.
+    // Split by bytes: Swift treats CR LF as one character.
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.count == 3 else { return nil }
     let fields = lines[1].split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map(Substring.init)

@@ -2,7 +2,7 @@
   import Darwin
   import PackStore
 
-  /// What tells this machine from others: the UUID of the host. Empty where there is none.
+  /// Returns the UUID of the host; empty if it has none.
   func machineID() -> String {
     var bytes = [UInt8](repeating: 0, count: 16)
     var patience = timespec(tv_sec: 1, tv_nsec: 0)
@@ -14,15 +14,14 @@
 
   private let machineFiles: [FilePath] = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
 
-  /// What tells this machine from others, as machine-id(5) describes it. Empty where there is no such file, as in many
-  /// containers.
+  /// Returns the machine's id as in machine-id(5); empty if the file does not exist, as in many containers.
   func machineID() -> String { machineID(from: machineFiles) }
 
   package func machineID(from files: [FilePath]) -> String {
     for file in files {
       guard let bytes = try? InputFile(file).bytes(upTo: 4096) else { continue }
       let id = bytes.filter { !" \t\r\n".utf8.contains($0) }
-      // A machine that was never started says `uninitialized`, as do all others then.
+      // `uninitialized` is the same on all machines that were never started.
       if !id.isEmpty, !id.elementsEqual("uninitialized".utf8) { return String(decoding: id, as: UTF8.self) }
     }
     return ""

@@ -1,35 +1,34 @@
 public import PackStore
 
-/// Why something could not be brought from a site, where, and what to do about it.
+/// An error of a transfer from a site: the location, the fault, and the remedy.
 ///
-/// What the store itself refuses is a `PackStoreError`.
+/// Errors of the store itself are `PackStoreError`.
 public struct DeliveryError: Error, Hashable, Sendable {
   public var code: Code
 
   /// The fault, in a few English words that follow the name of the location.
   public var reason: String
 
-  /// The URL or path of the file concerned, or of the site. A URL has no user's name and password, and `?...` in place of
-  /// its query.
+  /// The URL or path of the file or site concerned. A URL contains no user's name and password, and `?...` in place of its query.
   public var location: String?
 
-  /// Where in the file, in bytes.
+  /// The byte offset in the file.
   public var offset: UInt64?
 
-  /// What to do about it, where what ``code`` suggests is of no help.
+  /// The remedy, if the general remedy for ``code`` does not help.
   package var specificRemedy: String?
 
-  /// A limit of the caller's that ended the pull, and that may be raised.
+  /// A limit of the caller that ended the pull, and that may be raised.
   package enum Limit: String, CaseIterable, Sendable {
     case metadata, redirects, privateRedirects, answer, rate, root
   }
 
   package var limit: Limit?
 
-  /// Whether the place lacks the root that a site would have there.
+  /// Whether the place lacks the root that a site has.
   package private(set) var isMissingRoot = false
 
-  /// Whether the server refused a request for lack of an authorization.
+  /// Whether the server refused a request without an authorization.
   package var needsAuthorization = false
 
   /// With ``Code/otherKey``: the origin that the store trusts at the place.
@@ -38,7 +37,7 @@ public struct DeliveryError: Error, Hashable, Sendable {
   /// The pack concerned.
   package var pack: PackID?
 
-  /// Names of packs that may have been meant.
+  /// Names of existing packs that are similar.
   package var suggestions: [String] = []
 
   package init(
@@ -53,8 +52,8 @@ public struct DeliveryError: Error, Hashable, Sendable {
 }
 
 extension DeliveryError {
-  /// A version that was asked for by its number. What a site has besides the versions that its roots name, no signed word
-  /// leads to.
+  /// Creates an error about a version requested by its number. No signed file refers to other versions than those in the site's
+  /// roots.
   init(
     notOffered pack: PackID, _ number: UInt64, but offered: [UInt64], by channel: SiteChannel?, at location: String
   ) {
@@ -67,13 +66,13 @@ extension DeliveryError {
       "name another store that has this version, or ask the publisher to promote it again"
   }
 
-  /// A place without a root.
+  /// Creates an error about a place without a root.
   package init(noRoot path: String, at location: String) {
     self.init(.noSite, "not a site (the file '\(path)' does not exist)", at: location)
     isMissingRoot = true
   }
 
-  /// A file of a folder or an archive that cannot be read, or is not a file.
+  /// Creates an error about a file of a folder or archive that cannot be read, or is not a file.
   init(cannotRead error: any Error, at location: String, offset: UInt64? = nil) {
     guard let error = error as? PackStoreError else {
       self.init(.ioError, "cannot read the file (\(error))", at: location, offset: offset)
@@ -85,9 +84,9 @@ extension DeliveryError {
 }
 
 extension DeliveryError {
-  /// The kind of an error. More may come.
+  /// The kind of an error. Later versions may add kinds.
   public struct Code: Hashable, Sendable {
-    /// As an enumeration, for a `switch` that the compiler checks.
+    /// The codes as an enumeration, for exhaustive `switch` statements.
     package enum Known: String, CaseIterable, Sendable {
       case invalidLocation, noHTTP, noSite, noPack, unreachable, ioError, denied, badResponse, siteChanged, corrupt,
         newerFormat
@@ -99,48 +98,48 @@ extension DeliveryError {
 
     package init(_ known: Known) { self.known = known }
 
-    /// The place makes no sense: neither a URL that can be fetched nor a folder.
+    /// The place is invalid: neither a URL that can be fetched nor a folder.
     public static let invalidLocation = Self(.invalidLocation)
     /// This program was built without HTTP, which the trait Delivery of the package adds.
     public static let noHTTP = Self(.noHTTP)
-    /// There is no site at this place.
+    /// No site exists at the place.
     public static let noSite = Self(.noSite)
     /// The site has no such pack.
     public static let noPack = Self(.noPack)
-    /// No answer, or none that could be used, as often as was tried: the network or the server is down.
+    /// No usable answer after all attempts: the network or the server is down.
     public static let unreachable = Self(.unreachable)
     /// A file of this machine cannot be read or written.
     public static let ioError = Self(.ioError)
-    /// The server would not: a status of 400 to 499.
+    /// The server refused the request: a status of 400 to 499.
     public static let denied = Self(.denied)
-    /// The server, or something between, does not keep to HTTP.
+    /// The server, or a proxy, violates HTTP.
     public static let badResponse = Self(.badResponse)
-    /// The site changed while it was read, twice.
+    /// The site changed twice while it was read.
     public static let siteChanged = Self(.siteChanged)
-    /// The bytes that came are not those that the signed root leads to.
+    /// The received bytes do not match the signed root.
     public static let corrupt = Self(.corrupt)
-    /// The site was made by a later version of this library.
+    /// The site was written by a later version of this library.
     public static let newerFormat = Self(.newerFormat)
-    /// The site was made by a version of PackStore with another draft of the format.
+    /// The site was written by a version of PackStore with another draft of the format.
     public static let otherDraft = Self(.otherDraft)
-    /// The root is not signed, which only folders may do without, and only on request.
+    /// The root is not signed. Unsigned sites are accepted only in folders, and only on request.
     public static let notSigned = Self(.notSigned)
     /// The root's signature is wrong.
     public static let badSignature = Self(.badSignature)
-    /// The root is signed by another key than the one that is trusted.
+    /// The root is signed by a key other than the trusted one.
     public static let otherKey = Self(.otherKey)
-    /// The site shows the root of another channel.
+    /// The site returned the root of another channel.
     public static let otherChannel = Self(.otherChannel)
-    /// The site has closed the channel: what was taken from it stays, and nothing more comes.
+    /// The site has closed the channel: installed packs stay, and nothing more comes.
     public static let closedChannel = Self(.closedChannel)
-    /// Two different roots have one sequence number: its publisher, or a thief of the key, shows different people
-    /// different sites.
+    /// Two different roots have the same sequence number: the publisher, or a thief of the key, shows different sites to different
+    /// clients.
     public static let forkedRoot = Self(.forkedRoot)
-    /// The root says that it was made in the future.
+    /// The root's date is in the future.
     public static let fromTheFuture = Self(.fromTheFuture)
-    /// The root is older than was asked for.
+    /// The root is older than the requested maximum age.
     public static let tooOld = Self(.tooOld)
-    /// The root's time is over.
+    /// The root has expired.
     public static let expired = Self(.expired)
   }
 }

@@ -1,10 +1,9 @@
 import PackStore
 
-/// Servers without ranges: each file is read once, from front to back, and what is not wanted of it is skipped.
+/// Servers without ranges: each file is read once, sequentially, and unneeded bytes are skipped.
 ///
-/// Wants in a data segment rise, so that one pass over it is enough. Those in a metadata segment come level by level,
-/// each known from the one before: such a segment is small beside the data, and kept in a file without a name
-/// meanwhile.
+/// Requests for a data segment have rising offsets, so one pass is enough. Requests for a metadata segment come level by level, and
+/// each depends on the one before; such a segment is small compared with the data, and is kept in a temporary file without a name.
 extension Fetcher {
   func fetchStreams() async throws {
     var pass: Pass?
@@ -46,7 +45,7 @@ extension Fetcher {
     try await give(UnsafeRawBufferPointer(buffer.bytes), of: want, again: again)
   }
 
-  /// One reading of a data segment.
+  /// One pass over a data segment.
   private struct Pass {
     let segment: Int
     let stream: any SiteStream
@@ -58,7 +57,7 @@ extension Fetcher {
     }
   }
 
-  /// Fetches a whole metadata segment. What it costs is added to `buffer`'s counts.
+  /// Fetches a whole metadata segment. Adds its cost to `buffer`'s counts.
   private func spool(_ want: Want, _ buffer: TransferBuffer) async throws -> Spool {
     let file = file(of: want)
     try prepare(file.byteCount, of: want)

@@ -1,33 +1,33 @@
 import PackStore
 
-/// Fetches all that a version wants, and gives it in the order in which it is wanted.
+/// Fetches all bytes that a version requests, and passes them on in the order of the requests.
 ///
 ///     wants, in order --merged--> requests --several in flight--> buffers --in order--> given
 ///
-/// Where the server has no ranges, one file after the other is read from front to back instead: `Fetcher+Stream`.
+/// If the server does not support ranges, files are read one after the other, sequentially: `Fetcher+Stream`.
 package final class Fetcher {
   let source: any SiteSource
   let incoming: any Incoming
-  /// The files of a segment, by its number: they are not kept, because a version may have very many.
+  /// Returns the files of a segment by its number. They are not kept, because a version may have very many.
   private let filesOfSegment: (Int) -> SegmentFiles
   let limits: FetchLimits
-  /// A folder for files that have no name: buffers, and of servers without ranges the metadata meanwhile.
+  /// A folder for files without a name: buffers, and metadata of servers without ranges.
   let spoolFolder: String
-  /// How many bytes of metadata may be asked for, and come.
+  /// The maximum number of bytes of metadata, requested and received.
   let metadataByteLimit: Int
   let didGive: () throws -> Void
 
   package private(set) var tally = FetchTally()
   private var ring: TransferRing
   private var requests: [Request] = []
-  /// Wants that were taken and are in no request yet, oldest first.
+  /// Wants that are not in a request yet, oldest first.
   private var lookAhead: [Want] = []
   private var nextNumber = 0
   private var askedMetadataByteCount = 0
 
   /// - Parameters:
   ///   - files: the files of each segment, by segment number.
-  ///   - didGive: called after each want that was given.
+  ///   - didGive: called after each want whose bytes were passed on.
   package init(
     source: any SiteSource, incoming: any Incoming, files: some RandomAccessCollection<SegmentFiles>,
     limits: FetchLimits = .init(),
@@ -43,9 +43,9 @@ package final class Fetcher {
     ring = TransferRing(byteCount: limits.outstandingByteCount, in: FilePath(spoolFolder))
   }
 
-  /// Runs until nothing is wanted any more. Blocks where it gives.
+  /// Runs until no more bytes are requested. Blocks while it passes bytes on.
   ///
-  /// - Throws: ``SourceFault/siteChanged(_:)``; what the source and who takes the bytes throw; `corrupt`.
+  /// - Throws: ``SourceFault/siteChanged(_:)``; the errors of the source and of the receiver; `corrupt`.
   package func run() async throws {
     if source.hasRanges {
       do {
@@ -63,7 +63,7 @@ package final class Fetcher {
 
   // MARK: - What is wanted
 
-  /// The next want, without taking it.
+  /// Returns the next want without removing it.
   private func peek() throws -> Want? {
     if let want = lookAhead.first { return want }
     guard case .want(let want) = try incoming.next() else { return nil }
@@ -71,7 +71,7 @@ package final class Fetcher {
     return want
   }
 
-  /// Takes the next want. Nil: there is none, now or ever.
+  /// Removes and returns the next want; `nil` if there are no more.
   func takeWant() throws -> Want? {
     defer { if !lookAhead.isEmpty { lookAhead.removeFirst() } }
     return try peek()
@@ -86,10 +86,9 @@ package final class Fetcher {
     want.isTable ? .metadata : filesOfSegment(want.segment).content
   }
 
-  /// Counts what is about to be asked for.
+  /// Counts bytes about to be requested.
   ///
-  /// - Throws: `badResponse` when that is too much metadata: no site needs so much, nor does a server that keeps to
-  ///   HTTP.
+  /// - Throws: `badResponse` for too much metadata, which no valid site or server needs.
   func prepare(_ byteCount: UInt64, of want: Want) throws {
     guard content(of: want) == .metadata else { return }
     let (asked, isTooLarge) = askedMetadataByteCount.addingReportingOverflow(Int(clamping: byteCount))
@@ -103,13 +102,13 @@ package final class Fetcher {
       at: source.place(of: file(of: want).path), limit: .metadata)
   }
 
-  /// Counts what came over the wire.
+  /// Counts bytes received from the network.
   func count(_ buffer: TransferBuffer, of want: Want) throws {
     tally.take(buffer, content(of: want))
     guard tally.metadataByteCount <= metadataByteLimit else { throw tooMuchMetadata(want) }
   }
 
-  /// Counts the requests that were under way when another one failed. Their tasks have ended.
+  /// Counts the cancelled requests that were in flight when another one failed. Their tasks have ended.
   private func countAbandoned() {
     for request in requests {
       if let want = request.wants.first { tally.take(request.buffer, content(of: want)) }
@@ -118,12 +117,12 @@ package final class Fetcher {
 
   // MARK: - Ranges
 
-  /// Consecutive wants of one file, close to each other.
+  /// Consecutive wants in one file, with small gaps.
   private struct Request {
     let number: Int
     var wants: [Want]
     let buffer: TransferBuffer
-    /// What keeps a buffer that is not of the ring.
+    /// Owns the memory of a buffer outside the ring.
     let memory: OwnedMemory?
     var isComplete = false
   }
@@ -151,7 +150,7 @@ package final class Fetcher {
     }
   }
 
-  /// The next request, if there is something to ask for and room for its answer.
+  /// Returns the next request, if there are bytes to fetch and room for the answer.
   private func makeRequest() throws -> Request? {
     guard requests.count < limits.requestCount, let wants = try mergedWants() else { return nil }
     let byteCount = Int(wants.last!.end - wants[0].offset)
@@ -168,7 +167,7 @@ package final class Fetcher {
     return Request(number: nextNumber, wants: wants, buffer: TransferBuffer(bytes), memory: memory)
   }
 
-  /// The wants that the next request is for. They stay in `lookAhead`.
+  /// Returns the wants for the next request. They stay in `lookAhead`.
   private func mergedWants() throws -> [Want]? {
     guard let first = try peek() else { return nil }
     var count = 1
@@ -202,7 +201,7 @@ package final class Fetcher {
     requests.removeFirst()
   }
 
-  /// Makes wants of requests that came to nothing again what is wanted next.
+  /// Puts the wants of abandoned requests back at the front.
   private func takeBack() {
     lookAhead = requests.flatMap(\.wants) + lookAhead
     for request in requests where request.memory == nil { ring.returnOldest() }
@@ -211,7 +210,7 @@ package final class Fetcher {
 
   // MARK: - Giving
 
-  /// Gives the bytes of a want. If they are wrong they are fetched once more, by `again`.
+  /// Passes on the bytes of a want. If they are wrong, fetches them once more by `again`.
   func give(_ bytes: UnsafeRawBufferPointer, of want: Want, again: (TransferBuffer) async throws -> Void) async throws {
     var outcome = try incoming.give(bytes)
     if case .mismatch(_, isFinal: false) = outcome {
@@ -234,7 +233,7 @@ package final class Fetcher {
   }
 }
 
-/// Memory of its own.
+/// Separately allocated memory.
 final class OwnedMemory {
   let bytes: UnsafeMutableRawBufferPointer
   init(_ byteCount: Int) { bytes = .allocate(byteCount: byteCount, alignment: 16) }

@@ -1,15 +1,15 @@
 package import PackStore
 
-/// Who wants bytes and takes them: a version on its way into a store. Blocks; one task at a time.
+/// A version being received, which requests bytes and accepts them. Calls block; one task at a time.
 package protocol Incoming {
   func next() throws -> NextWant
-  /// Gives the bytes of the oldest want that is outstanding.
+  /// Accepts the bytes of the oldest outstanding want.
   func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome
 }
 
 extension Delivery: Incoming {}
 
-/// Where a segment's bytes lie on a site; or those of a delta, which is wanted as if it were one.
+/// The location of a segment's bytes on a site, or of a delta, which is requested like a segment.
 package struct SegmentFiles: Hashable, Sendable {
   package let segment: SiteFile
   package let table: SiteFile
@@ -24,18 +24,18 @@ package struct SegmentFiles: Hashable, Sendable {
   }
 }
 
-/// What came over the wire, retries and gaps included.
+/// Bytes received from the network, including retries and gaps.
 package struct FetchTally: Hashable, Sendable {
   package var requestCount = 0
-  /// Of frame tables and of frames with catalog and layout pages.
+  /// Bytes of frame tables, and of frames with catalog and layout pages.
   package var metadataByteCount = 0
-  /// Of frames with chunks.
+  /// Bytes of frames with chunks.
   package var frameByteCount = 0
   package var deltaByteCount = 0
 
   package init() {}
 
-  /// Takes over what was counted for a buffer.
+  /// Adds the counts of a buffer.
   mutating func take(_ buffer: TransferBuffer, _ content: SegmentFiles.Content) {
     requestCount += buffer.requestCount
     switch content {

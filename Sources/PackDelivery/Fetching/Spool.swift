@@ -1,6 +1,6 @@
 import PackStore
 
-/// A file without a name, which is gone with its last reference.
+/// A file without a name, deleted with its last reference.
 final class Spool {
   private let file: NewFile
 
@@ -8,7 +8,7 @@ final class Spool {
 
   func append(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
 
-  /// - Precondition: so much was appended.
+  /// - Precondition: the range was appended before.
   func read(at offset: UInt64, into buffer: TransferBuffer) throws {
     buffer.clear()
     while !buffer.isFull {

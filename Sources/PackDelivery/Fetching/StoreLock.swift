@@ -1,10 +1,10 @@
 import PackStore
 
 extension FileLock {
-  /// Locks a file of a store, which is made if need be.
+  /// Locks a file of a store, which is created if necessary.
   ///
-  /// - Throws: `readOnly` when the store's folder may not be written to, as any other writer of the store would have
-  ///   it; what ``init(_:waits:reason:)`` throws.
+  /// - Throws: `readOnly` if the store's folder is not writable, like any other writer of the store; the errors of
+  ///   ``init(_:waits:reason:)``.
   convenience init(lockOfStore store: FilePath, _ name: String, waits: Bool, reason: String) throws {
     do {
       try self.init(FilePlace(name, in: store), waits: waits, reason: reason, about: .store(store.string))

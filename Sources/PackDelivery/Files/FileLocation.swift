@@ -1,10 +1,10 @@
 import PackStore
 
-/// Where a file may come from: `https`, and `http` from this machine alone.
+/// A URL from which a file may be fetched: `https`, or `http` on this machine only.
 package struct FileLocation: Hashable, Sendable {
   package let host: String
 
-  /// Nil: no file is fetched from there.
+  /// `nil` for any other URL.
   package init?(_ url: String) {
     #if Delivery
       guard let url = try? SiteURL(url), url.isSafe else { return nil }

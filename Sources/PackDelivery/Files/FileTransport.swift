@@ -1,17 +1,18 @@
-// One file from any web server, as it comes: nothing of it is signed. What is behind ``FileTransport`` knows servers; what is behind
-// ``FileSink`` knows what becomes of the bytes.
+// Downloads of single unsigned files from any web server. A ``FileTransport`` implements the protocol; a ``FileSink`` processes the
+// bytes.
 
-/// What is asked for.
+/// A request for a file.
 package struct FileRequest: Hashable, Sendable {
   package var url: String
 
-  /// Fields of the request beside those of the transport. They go to the server that the URL names, and to no other one.
+  /// Additional header fields. They are sent only to the server in the URL.
   package var fields: [String: String] = [:]
 
-  /// How many bytes are here.
+  /// The number of bytes already present.
   package var offset = 0
 
-  /// Of which state of the file they are, as ``FileAnswer/validator`` said; nil: the file comes from its beginning on.
+  /// The state of the file that these bytes belong to, as in ``FileAnswer/validator``; `nil`: the file is requested from the
+  /// beginning.
   package var validator: String?
 
   package init(_ url: String, fields: [String: String] = [:], offset: Int = 0, validator: String? = nil) {
@@ -22,16 +23,16 @@ package struct FileRequest: Hashable, Sendable {
   }
 }
 
-/// What a server is about to send.
+/// The head of a server's answer.
 package struct FileAnswer: Hashable, Sendable {
-  /// Where in the file its bytes begin: ``FileRequest/offset``, or 0 where that state of the file cannot be had any more.
+  /// The offset of the answer's bytes in the file: ``FileRequest/offset``, or 0 if that state of the file no longer exists.
   package var offset: Int
 
-  /// The bytes of the whole file; nil: the server does not say.
+  /// The size of the whole file; `nil` if the server does not send it.
   package var byteCount: Int?
 
-  /// What names this state of the file byte for byte: a strong tag, or a time of change that is long past. Nil: nothing does, and
-  /// what breaks off begins again.
+  /// Identifies this state of the file byte for byte: a strong tag, or a modification time long past. `nil` if the server sends
+  /// neither: an interrupted transfer then begins again.
   package var validator: String?
 
   package init(offset: Int = 0, byteCount: Int? = nil, validator: String? = nil) {
@@ -41,13 +42,13 @@ package struct FileAnswer: Hashable, Sendable {
   }
 }
 
-/// A server asks who is there.
+/// A server's request for credentials.
 package struct FileChallenge: Hashable, Codable, Sendable {
   package var scheme: String
   package var host: String
   package var port: Int
   package var realm: String
-  /// How often an answer was refused before.
+  /// The number of refused answers so far.
   package var failureCount: Int
 
   package init(scheme: String, host: String, port: Int, realm: String, failureCount: Int = 0) {
@@ -61,19 +62,19 @@ package struct FileChallenge: Hashable, Codable, Sendable {
 
 package enum FileChallengeReply: Hashable, Codable, Sendable {
   case credential(user: String, password: String)
-  /// Nothing is known: the server's refusal counts.
+  /// No credentials: the server's refusal is final.
   case none
   case cancel
 }
 
-/// Where the bytes of a file go. Called by one task at a time, on a thread that may block.
+/// Receives the bytes of a file. Called by one task at a time, on a thread that may block.
 package protocol FileSink: Sendable {
-  /// Before a server is asked, also one that another leads to. What it throws ends the transfer.
+  /// Called before a request to a server, including redirect targets. An error ends the transfer.
   func permit(host: String) throws
 
   func answer(_ challenge: FileChallenge) async -> FileChallengeReply
 
-  /// Bytes follow.
+  /// Called before the bytes.
   func begin(_ answer: FileAnswer) throws
 
   func take(_ bytes: UnsafeRawBufferPointer) throws
@@ -81,20 +82,20 @@ package protocol FileSink: Sendable {
 
 /// Fetches files.
 package protocol FileTransport: Sendable {
-  /// Returns when the sink has all bytes of the file.
+  /// Returns when the sink has received all bytes of the file.
   ///
-  /// - Throws: ``FileFault``; what the sink throws; `CancellationError`.
+  /// - Throws: ``FileFault``; the errors of the sink; `CancellationError`.
   func fetch(_ request: FileRequest, to sink: any FileSink) async throws
 }
 
-/// Why a file did not come.
+/// The reason why a transfer failed.
 package struct FileFault: Error, Hashable, Sendable {
   package var error: DeliveryError
 
-  /// Another try may help.
+  /// Whether another attempt may succeed.
   package var isTemporary: Bool
 
-  /// For how long the server wants to be left alone.
+  /// The delay that the server requested.
   package var demandedDelay: Duration?
 
   package init(_ error: DeliveryError, isTemporary: Bool, demandedDelay: Duration? = nil) {
@@ -108,7 +109,7 @@ extension FileFault: CustomStringConvertible {
   package var description: String { "\(error)" }
 }
 
-/// The transport of this build.
+/// Returns the transport of this build.
 package func standardFileTransport(environment: [String: String]) -> any FileTransport {
   #if Delivery
     var options = HTTPSource.Options()

@@ -4,16 +4,16 @@
   import NIOHTTP1
   import PackStore
 
-  /// Fetches files from web servers: one request for what is missing, and more where the server redirects or asks who is there.
+  /// Fetches files from web servers: one request for the missing bytes, and more for redirects and requests for credentials.
   ///
-  /// - What is here counts only if the server says that its file is in the same state: `If-Range` with a strong validator, and a range
-  ///   that begins where the bytes end. Whatever else it answers, the file begins again.
-  /// - `http` is taken from this machine alone, and never after `https`; a public server leads to no private address.
-  /// - Fields of the caller and credentials stay with the server that they are for.
+  /// - Present bytes are used only if the server confirms that its file is in the same state: `If-Range` with a strong validator,
+  ///   and a range that begins after these bytes. After any other answer, the file begins again.
+  /// - `http` is accepted only from this machine, and never after `https`; a public server must not redirect to a private address.
+  /// - The caller's fields and credentials are sent only to their server.
   package struct HTTPFileTransport: FileTransport {
     private let options: HTTPSource.Options
 
-    /// How often a server may refuse what it was answered.
+    /// The maximum number of refused credentials.
     private static let challengeLimit = 5
 
     package init(_ options: HTTPSource.Options = .init()) { self.options = options }
@@ -64,7 +64,7 @@
     }
   }
 
-  /// What a sink threw, which is not the transport's to explain.
+  /// An error of a sink, which the transport must not explain.
   private struct SinkFailure: Error {
     let error: any Error
   }
@@ -80,7 +80,7 @@
     private let clients: HTTPClients
     private let redirectLimit: Int
     private let challengeLimit: Int
-    /// What is asked for now, which is all of it where what is here is of no use.
+    /// The offset requested now; 0 if the present bytes cannot be used.
     private var offset: Int
     private var authorization: (authority: String, value: String)?
     private var failureCount = 0
@@ -105,7 +105,7 @@
         case .partialContent:
           let answer = try partialAnswer(response, url)
           return try await take(response, answer, url, pulse)
-        // The server refuses ranges, or the file is shorter than the bytes that came before.
+        // The server refuses ranges, or the file is shorter than the bytes received before.
         case let status where status.mayRefuseRange && offset > 0: offset = 0
         case .unauthorized:
           guard try await authorize(response, url, pulse) else { throw refusal(response, url) }
@@ -116,7 +116,7 @@
 
     // MARK: - Asking
 
-    /// Asks, and again wherever the server leads.
+    /// Sends a request, and follows redirects.
     private func ask(_ pulse: Pulse) async throws -> (HTTPClientResponse, SiteURL) {
       let start = try SiteURL(request.url)
       var way = Redirections(from: start, mayBePrivate: true, limit: redirectLimit)
@@ -151,7 +151,7 @@
       return headers
     }
 
-    /// Asks the sink who is there; false: the server asks in a way that is not known, or the sink does not say.
+    /// Requests credentials from the sink; false if the server's scheme is unknown, or the sink returns none.
     private mutating func authorize(_ response: HTTPClientResponse, _ url: SiteURL, _ pulse: Pulse) async throws -> Bool
     {
       guard failureCount <= challengeLimit, let realm = response.headers.basicRealm else { return false }
@@ -161,7 +161,7 @@
       failureCount += 1
       switch try await pulse.hold({ [sink] in await sink.answer(challenge) }) {
       case .credential(let user, let password):
-        // The first colon ends the user's name.
+        // A user's name ends at the first colon.
         guard !user.contains(":") else { return false }
         authorization = (url.authority, "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())
         return true
@@ -230,17 +230,17 @@
   }
 
   extension FileAnswer {
-    /// The most bytes of a validator.
+    /// The maximum length of a validator in bytes.
     private static let validatorByteCountLimit = 1024
 
     fileprivate init(headers: HTTPHeaders) {
-      // One that cannot be kept or sent again is none.
+      // A validator that cannot be stored or sent is ignored.
       let validator = Validator(headers).flatMap { validator -> Validator? in
         let bytes = validator.value.utf8
         let isOfUse = bytes.count <= Self.validatorByteCountLimit && bytes.allSatisfy { $0 >= 0x20 && $0 <= 0x7e }
         return isOfUse ? validator : nil
       }
-      // A time is one only if it is long past.
+      // A time is strong only if it is long past.
       let isStrong = validator.map { $0.isTag || FileValidators(headers)?.changedAt != nil } ?? false
       self.init(
         byteCount: headers.contentLength.map { Int(clamping: $0) },
@@ -249,7 +249,7 @@
   }
 
   extension HTTPHeaders {
-    /// Of a challenge that a name and a password answer; nil: there is none.
+    /// The realm of a challenge that a name and a password answer; `nil` if there is no such challenge.
     var basicRealm: String? {
       for challenge in self["WWW-Authenticate"] where challenge.lowercased().hasPrefix("basic") {
         let realm = challenge.firstMatch(of: /[Rr][Ee][Aa][Ll][Mm]="(?<text>[^"\\]{0,256})"/)

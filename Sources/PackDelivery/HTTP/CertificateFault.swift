@@ -1,14 +1,14 @@
 #if Delivery
   import NIOSSL
 
-  /// Why the server of a connection is not believed to be who it says, if that is why there is none. Another attempt would find the
-  /// same.
+  /// The reason why a server's certificate was refused, if that is why a connection failed. Another attempt would fail in the same
+  /// way.
   struct CertificateFault {
     private let reason: String
 
     init?(_ error: any Error) {
       switch error {
-      // BoringSSL says it in words alone.
+      // BoringSSL reports it only as text.
       case NIOSSLError.handshakeFailed(let cause) where "\(cause)".contains("CERTIFICATE_VERIFY_FAILED"):
         reason = "the server's certificate is not trusted"
       case let error as NIOSSLExtraError where error == .failedToValidateHostname:

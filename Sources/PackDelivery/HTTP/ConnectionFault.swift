@@ -6,8 +6,8 @@
   import NIOSSL
   import PackStore
 
-  /// Why a connection was not made, or broke, in words for users: names of types of the network library, and the
-  /// addresses and targets in its errors, are left out.
+  /// The reason why a connection failed or broke, in words for users, without type names, addresses and targets of the network
+  /// library.
   package struct ConnectionFault: CustomStringConvertible, Sendable {
     package let description: String
 
@@ -54,7 +54,7 @@
     }
   }
 
-  /// A proxy that the environment names does not lead to the server.
+  /// The proxy in the environment does not reach the server.
   package struct ProxyFault: Error {
     private enum Kind {
       case unreachable(String)
@@ -65,7 +65,7 @@
     private let proxy: ProxyServer
     private let host: String
 
-    /// `nil` if the proxy is not to blame.
+    /// `nil` if the proxy is not the cause.
     init?(_ error: any Error, of proxy: ProxyServer, to url: SiteURL) {
       self.proxy = proxy
       host = url.plainHost
@@ -88,7 +88,7 @@
       }
     }
 
-    /// `nil` if the answer of a proxy is the server's.
+    /// `nil` if the answer is the server's own.
     init?(_ response: HTTPClientResponse, of proxy: ProxyServer, to url: SiteURL) {
       guard response.status == .proxyAuthenticationRequired else { return nil }
       self.proxy = proxy
@@ -96,7 +96,7 @@
       kind = .wantsPassword
     }
 
-    /// Whether another attempt may help.
+    /// Whether another attempt may succeed.
     var isTemporary: Bool {
       if case .wantsPassword = kind { false } else { true }
     }

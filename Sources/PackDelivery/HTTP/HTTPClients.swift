@@ -6,21 +6,20 @@
   import NIOSSL
   import Synchronization
 
-  /// The connections of one source, all on one network thread: a client for each proxy that is used, and for each
-  /// server that may be in a private network.
+  /// The connections of one source, all on one network thread: one client for each proxy, and one for each server that may be in a
+  /// private network.
   ///
-  /// Which addresses may be connected to is decided by the one that a connection was made to, before anything is asked
-  /// by it; names may mean another address each time they are looked up. Through a proxy the proxy looks names up:
-  /// there only addresses that stand in a URL are judged.
+  /// The address check uses the address of the established connection, before any request, because a name may resolve differently
+  /// each time. Through a proxy, the proxy resolves names, so only addresses in URLs are checked.
   package final class HTTPClients: Sendable {
     private struct State {
       var group: MultiThreadedEventLoopGroup?
       var clients: [Way: HTTPClient] = [:]
-      /// Of servers that may be in a private network, by ``SiteURL/authority``.
+      /// Servers that may be in a private network, by ``SiteURL/authority``.
       var sides: [String: ServerSide] = [:]
     }
     private static let readByteCount = 16 << 10
-    /// How many servers there are at most that may be in a private network: there is a client for each.
+    /// The maximum number of servers that may be in a private network: each has a client.
     private static let sideLimit = 16
     private let state: Mutex<State>
     private let ownsGroup: Bool
@@ -28,7 +27,7 @@
     private let proxies: ProxySettings
     private let roots: NIOSSLTrustRoots
 
-    /// - Throws: `ioError` when the certificates that the environment names cannot be read.
+    /// - Throws: `ioError` if the certificates in the environment cannot be read.
     package init(_ options: HTTPSource.Options) throws {
       let file = options.environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
       roots =
@@ -39,7 +38,7 @@
       state = Mutex(State())
     }
 
-    /// Others with no connections yet, on the same thread.
+    /// Creates clients without connections on the same thread.
     private init(freshFrom other: HTTPClients) {
       roots = other.roots
       proxies = other.proxies
@@ -65,16 +64,15 @@
       return .certificates(certificates)
     }
 
-    /// How requests get to a server.
+    /// How requests reach a server.
     private enum Way: Hashable {
       /// Only to public addresses.
       case direct
       /// To a server that may be in a private network, by its authority.
       case site(String)
-      /// The proxy connects us, and sees nothing of what is said: for https, and what SOCKS does.
+      /// Through a tunnel of a proxy, which cannot read the traffic: for https, and with SOCKS.
       case tunnel(ProxyServer)
-      /// The proxy is asked, with the whole URL: for http, since few proxies connect to other ports than that
-      /// of https.
+      /// Through a proxy that receives the whole URL: for http, because few proxies open tunnels to ports other than that of https.
       case forward(ProxyServer)
 
       var proxy: ProxyServer? {
@@ -92,17 +90,17 @@
       return url.scheme == "http" && proxy.kind == .http ? .forward(proxy) : .tunnel(proxy)
     }
 
-    /// Asks for `url`. The body is still to come.
+    /// Sends a request for `url`. The body is still to come.
     ///
-    /// - Parameter mayBePrivate: whether the server may have an address that is not public.
+    /// - Parameter mayBePrivate: whether the server may have a private address.
     /// - Throws: ``RefusedAddress``, ``ProxyFault``.
     func get(_ url: SiteURL, _ headers: HTTPHeaders, mayBePrivate: Bool) async throws -> HTTPClientResponse {
       try await send(.GET, url, headers, body: nil, mayBePrivate: mayBePrivate)
     }
 
-    /// The same with any method and body.
+    /// Sends a request with any method and body.
     ///
-    /// - Parameter limit: how long the request may take until the head of the answer has come; `nil` if that is not limited.
+    /// - Parameter limit: the maximum time until the head of the answer; `nil`: no limit.
     package func send(
       _ method: HTTPMethod, _ url: SiteURL, _ headers: HTTPHeaders, body: HTTPClientRequest.Body?, mayBePrivate: Bool,
       within limit: Duration? = nil
@@ -115,7 +113,7 @@
       request.headers = headers
       request.body = body
       if case .forward(let proxy) = way {
-        // `AbsoluteForm` makes the target a URL again.
+        // `AbsoluteForm` converts the target back to a URL.
         request.url = try SiteURL("http://\(proxy.authority)").text
         request.url += url.target
         request.headers.replaceOrAdd(name: "Host", value: url.authority)
@@ -157,7 +155,7 @@
       }
     }
 
-    /// Lends clients that have no connections yet.
+    /// Calls `body` with clients without connections.
     func withFreshClients<Result>(_ body: (HTTPClients) async throws -> Result) async throws -> Result {
       let clients = HTTPClients(freshFrom: self)
       let result: Result
@@ -171,7 +169,7 @@
       return result
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     package func shutdown() async {
       let state = state.withLock { state in
         defer { state = State() }
@@ -181,8 +179,8 @@
       if ownsGroup { try? await state.group?.shutdownGracefully() }
     }
 
-    /// Returns when the network thread has done what it was given before: what was sent is with the system by then, or its sender
-    /// was told to wait.
+    /// Returns when the network thread has processed all earlier work: sent bytes are then in the system's buffers, or their sender
+    /// is waiting.
     package func catchUp() async {
       guard let group = state.withLock({ $0.group }) else { return }
       try? await group.next().submit {}.get()
@@ -197,13 +195,13 @@
 
     // MARK: - Addresses
 
-    /// Whether a server that answered is in a private network, or on this machine.
+    /// Whether a server that answered is in a private network or on this machine.
     func isPrivate(_ url: SiteURL) -> Bool {
       if let isPrivate = state.withLock({ $0.sides[url.authority] })?.isPrivate { return isPrivate }
-      return isPrivateName(url)  // by way of a proxy
+      return isPrivateName(url)  // through a proxy
     }
 
-    /// Refuses what stands in the URL, without a connection.
+    /// Checks an address in the URL, without a connection.
     private func checkHost(of url: SiteURL) throws(RefusedAddress) {
       if isPrivateName(url) { throw RefusedAddress(address: url.host) }
     }
@@ -216,14 +214,14 @@
       return host == "localhost" || host.hasSuffix(".localhost")
     }
 
-    /// Judges the address of a connection that was made, before anything is asked by it.
+    /// Checks the address of a new connection, before a request is sent on it.
     private static func check(
       _ channel: any Channel, _ side: ServerSide?, _ isPublic: (IPAddress) -> Bool
     ) throws(RefusedAddress) {
       guard let address = channel.remoteAddress.flatMap(IPAddress.init) else { throw RefusedAddress(address: "?") }
       let isPublic = isPublic(address)
       guard side?.admits(isPublic: isPublic) ?? isPublic else {
-        // Not before the client has heard of it: it takes a connection that ended for one of its own.
+        // Only after the client has registered it: otherwise it takes an ended connection for one of its own.
         channel.eventLoop.execute { channel.close(promise: nil) }
         throw RefusedAddress(address: "\(address)")
       }
@@ -231,7 +229,7 @@
 
     // MARK: - Configuration
 
-    /// Redirections, attempts and stalls are ours.
+    /// This module handles redirects, attempts and stalls.
     private func configuration(_ way: Way, _ sides: [String: ServerSide]) -> HTTPClient.Configuration {
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
@@ -262,7 +260,7 @@
       configuration.http1_1ConnectionDebugInitializer = { [isForwarded, isDirect, side, options] channel in
         channel.eventLoop.makeCompletedFuture {
           if isDirect { try Self.check(channel, side, options.isPublic) }
-          // Several reads of each connection are in memory at a time: these need not be large.
+          // Several reads of each connection are in memory at a time, so they should be small.
           try channel.syncOptions?.setOption(
             .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
           let pipeline = channel.pipeline.syncOperations
@@ -276,13 +274,13 @@
     }
   }
 
-  /// A connection was made to an address that servers may not lead to.
+  /// A connection reached an address that servers must not redirect to.
   struct RefusedAddress: Error {
     let address: String
   }
 
-  /// On which side of a private network's border a server was found. One that was found at a public address once is not
-  /// followed to a private one, whatever its name means later.
+  /// Whether a server is in a private network. A server once found at a public address is not followed to a private address, even
+  /// if its name changes.
   private final class ServerSide: Sendable {
     private let wasPublic = Mutex<Bool?>(nil)
     private let mayChange: Bool
@@ -297,14 +295,14 @@
       }
     }
 
-    /// Nil: not known.
+    /// `nil`: unknown.
     var isPrivate: Bool? { wasPublic.withLock { $0.map { !$0 } } }
   }
 
   extension IPAddress {
-    /// Nil: not of the internet.
+    /// `nil` for addresses that are not IP addresses.
     fileprivate init?(_ address: SocketAddress) {
-      // Where the bytes lie in `sockaddr_in` and `sockaddr_in6`, on every system.
+      // The offset of the address in `sockaddr_in` and `sockaddr_in6`, on every system.
       let place: Range<Int>
       switch address.protocol {
       case .inet: place = 4..<8
@@ -317,8 +315,7 @@
     }
   }
 
-  /// Ends a connection by which a status below 100 came: async-http-client 1.37 takes such an answer for an interim
-  /// one, and traps when it ends.
+  /// Closes a connection after a status below 100: async-http-client 1.37 treats such an answer as interim, and traps when it ends.
   private final class StatusCheck: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
@@ -341,7 +338,7 @@
     var description: String { "the answer has the status \(code)" }
   }
 
-  /// Makes the target of requests a whole URL, which is how proxies are asked.
+  /// Sends the whole URL as the target of requests, as proxies require.
   private final class AbsoluteForm: ChannelOutboundHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
@@ -362,7 +359,7 @@
   }
 
   extension Duration {
-    /// At most a century, at least one.
+    /// Between 1 nanosecond and a century.
     fileprivate var nanoseconds: Int64 {
       let (seconds, attoseconds) = min(max(self, .nanoseconds(1)), .seconds(3_155_760_000)).components
       return seconds * 1_000_000_000 + attoseconds / 1_000_000_000

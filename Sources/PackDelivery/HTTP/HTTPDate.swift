@@ -1,7 +1,7 @@
 private let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-/// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the form that HTTP's senders must use; nil for anything else, and for
-/// what is no time. Of the name of the day only the form counts.
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, the form that HTTP senders must use, to seconds since 1970; `nil` for other forms and
+/// invalid times. The name of the day need only be well formed.
 package func httpSeconds(_ text: String) -> Int64? {
   let letters = Array(text.utf8)
   guard letters.count == form.utf8.count, zip(letters, form.utf8).allSatisfy(fits) else { return nil }
@@ -13,7 +13,7 @@ package func httpSeconds(_ text: String) -> Int64? {
   return daysSince1970(year, Int64(month) + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second
 }
 
-/// `A` is any capital letter, `a` any small one, `0` any digit, and all else itself.
+/// `A` matches any upper-case letter, `a` any lower-case letter, `0` any digit, and other characters themselves.
 private let form = "Aaa, 00 Aaa 0000 00:00:00 GMT"
 
 private func fits(_ letter: UInt8, _ expected: UInt8) -> Bool {
@@ -25,9 +25,9 @@ private func fits(_ letter: UInt8, _ expected: UInt8) -> Bool {
   }
 }
 
-/// Days since 1970 of a day of the Gregorian calendar.
+/// Returns the days since 1970 of a date of the Gregorian calendar.
 private func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-  // The year begins in March, so that a leap day is its last. 719,468 days were before 1970.
+  // The year begins in March, so that a leap day is its last day. 719,468 days precede 1970.
   let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
   return year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468
 }

@@ -7,63 +7,62 @@
 
   /// A site on a web server.
   ///
-  /// Asks for one range with each request and keeps connections. A request that failed in a way that may pass is made
-  /// again for what is still missing; see ``RetryPolicy``. Nothing is believed of a server: what comes is cut where it
-  /// should end, and compared by the caller with what was signed.
+  /// Requests one range at a time and keeps connections open. A request with a temporary failure is repeated for the missing bytes;
+  /// see ``RetryPolicy``. The server is not trusted: excess bytes are cut off, and the caller checks the bytes against signed
+  /// digests.
   package final class HTTPSource: SiteSource {
     package struct Options: Sendable {
-      /// A transfer in which no byte came for this long is given up and tried again.
+      /// A transfer without a byte for this long is cancelled and tried again.
       package var stallLimit: Duration = .seconds(20)
       package var connectLimit: Duration = .seconds(15)
-      /// A connection that neither takes nor gives a byte for so long is ended; nil: the stall limit alone counts.
+      /// A connection without a byte in either direction for this long is closed; `nil`: only the stall limit applies.
       package var idleLimit: Duration?
-      /// How many connections there are at most.
+      /// The maximum number of connections.
       package var connectionCount = 6
       package var limits = Store.PullOptions.NetworkLimits()
-      /// Whether an address is one that servers anywhere may redirect to. Tests have their own idea.
+      /// Whether any server may redirect to an address. Tests replace it.
       package var isPublic: @Sendable (IPAddress) -> Bool = { $0.isPublic }
       package var retry = RetryPolicy()
       package var clock = TransferClock.system
       package var pace = Pace()
-      /// Names the proxies and the certificates to trust.
+      /// Environment variables with the proxies and the certificates to trust.
       package var environment: [String: String] = [:]
-      /// In PEM: the certificates to trust in place of these.
+      /// PEM certificates to trust instead of those.
       package var authority: String?
-      /// Sent to the site's own server. A name and a password in its URL take its place.
+      /// Sent to the site's own server. A name and a password in its URL override it.
       package var authorization: SiteAuthorization?
-      /// What plays another network than the real one.
+      /// Simulates a network in place of the real one.
       package var network: ShapedNetwork?
 
       package init() {}
     }
 
-    /// What is known of the server.
+    /// State learned about the server.
     struct Knowledge {
-      /// Where requests begin: the URL that the user gave, or the place that a redirect of a file led to.
+      /// The URL of later requests: the URL that the user gave, or the target of a file's redirect.
       var base: SiteURL
-      /// Whether a redirection of one file counts for the others: not where one that did led to a place that lacks
-      /// some.
+      /// Whether a redirect of one file applies to other files; false after such a place lacked a file.
       var adoptsRedirections = true
-      /// Whether ``base`` may be in a private network: no public server led there.
+      /// Whether ``base`` may be in a private network: no public server redirected there.
       var mayBePrivate = true
-      /// Nil: no range was asked for yet.
+      /// `nil`: no range was requested yet.
       var hasRanges: Bool?
-      /// Whether a request for a range was refused and the same request without one was not.
+      /// Whether a request with a range was refused, and the same request without one was not.
       var refusesRanges = false
-      /// Of files of which a part came.
+      /// The validators of partly received files.
       var validators: [String: Validator] = [:]
       var ignoresValidators = false
 
-      /// Begins requests at the site's own URL again.
+      /// Returns to the site's own URL.
       ///
-      /// - Parameter permanently: whether no other place is learned afterwards.
+      /// - Parameter permanently: whether later redirects are ignored too.
       mutating func leave(for start: SiteURL, permanently: Bool) {
         base = start
         mayBePrivate = true
         if permanently { adoptsRedirections = false }
       }
 
-      /// The server sends whole files, and refuses requests for ranges.
+      /// Records that the server sends whole files only, and refuses ranges.
       mutating func didRefuseRanges() {
         refusesRanges = true
         hasRanges = false
@@ -72,7 +71,7 @@
 
     package let location: String
     package let isLocal = false
-    /// Where the user says that the site is.
+    /// The URL of the site that the user gave.
     private let start: SiteURL
     let options: Options
     let clients: HTTPClients
@@ -123,7 +122,7 @@
             try await readOnce(file, at: offset, into: buffer, isFresh: isFresh, pulse)
           }
         } catch SourceFault.noRanges where UInt64(buffer.count) == file.byteCount {
-          // Its end was asked for after a break; the next attempt asks for all of it.
+          // Its end was requested after a break; the next attempt requests the whole file.
         } catch {
           let fault = try transient(error, file.path)
           retry.madeProgress(by: max(buffer.filledCount - before, 0))
@@ -137,7 +136,7 @@
       before retry: inout Retry, after fault: TransientFault, _ path: String, _ budget: TimeBudget? = nil
     ) async throws {
       let delay = try retry.delay(after: fault.error, demanded: fault.demandedDelay)
-      // The mirror that the site chose may be down; the site may choose another one.
+      // The mirror that the site redirected to may be down; the site may choose another one.
       leaveLearnedPlace(permanently: false)
       do {
         try await watch.pause(delay, isDemanded: fault.demandedDelay != nil, budget)
@@ -146,13 +145,13 @@
       }
     }
 
-    /// Asks for what is missing in `buffer`, and appends what comes.
+    /// Requests the missing bytes of `buffer`, and appends them.
     private func readOnce(
       _ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool, _ pulse: Pulse
     ) async throws {
       let isWhole = offset == 0 && UInt64(buffer.count) == file.byteCount
       if isWhole, !hasRanges { buffer.clear() }
-      // A whole file needs no range, which some servers serve faster and caches keep.
+      // A whole file needs no range: some servers are faster without, and caches can store the answer.
       if isWhole, buffer.filledCount == 0 {
         return try await request(file, nil, into: buffer, isFresh: isFresh, pulse)
       }
@@ -195,7 +194,7 @@
       try await receive(response, file, answer, into: buffer, pulse)
     }
 
-    /// Appends the useful part of a body to the buffer.
+    /// Appends the requested part of a body to the buffer.
     private func receive(
       _ response: HTTPClientResponse, _ file: SiteFile, _ answer: RangeAnswer, into buffer: TransferBuffer,
       _ pulse: Pulse
@@ -215,21 +214,21 @@
           buffer.append(UnsafeRawBufferPointer(rebasing: part))
         }
         try await pulse.hold { try await options.pace.pay(bytes.readableBytes) }
-        // The body ends here, or with a few bytes after which the connection is used again.
+        // The body ends here, or after a few bytes, and the connection can be reused.
         if useful == 0, expected > Self.excessByteLimit { break }
       }
       try Task.checkCancellation()
       if useful > 0 { throw bad(file.path, "the connection ended early") }
     }
 
-    /// The part of the file that an answer to a request for `range` brings.
+    /// Returns the part of the file in an answer to a request for `range`.
     private func rangeAnswer(
       _ response: HTTPClientResponse, _ file: SiteFile, _ range: Range<UInt64>, _ known: Validator?
     ) throws -> RangeAnswer {
       switch response.status {
       case .partialContent: break
       case .ok:
-        // If-Range failed, or there are no ranges. The tag tells which.
+        // If-Range failed, or the server does not support ranges. The tag distinguishes the two.
         if let known, Validator(response.headers) != known { throw changed(file, "changed since it was opened") }
         try checkLength(response, file)
         knowledge.withLock { $0.hasRanges = false }
@@ -252,7 +251,7 @@
       return answer
     }
 
-    /// Counts bytes of an answer that were not requested. Reading the file from front to back is cheaper than many of them.
+    /// Counts excess bytes of an answer. Many of them cost more than reading the file sequentially.
     ///
     /// - Throws: `SourceFault.noRanges`.
     private func payForExcess(of answer: RangeAnswer, _ buffer: TransferBuffer) throws {
@@ -265,11 +264,10 @@
       throw SourceFault.noRanges
     }
 
-    /// So many bytes beyond the range cost less than another request.
+    /// Fewer excess bytes than this cost less than another request.
     private static let excessByteLimit = 64 << 10
 
-    /// The error of a request for a range that was refused. The file is requested once without a range: if it comes, the
-    /// server refuses ranges.
+    /// Returns the error for a refused range. Requests the file once without a range: if that succeeds, the server refuses ranges.
     private func refusalOfRange(
       _ response: HTTPClientResponse, _ file: SiteFile, _ fields: [(String, String)], into buffer: TransferBuffer,
       by clients: HTTPClients, _ pulse: Pulse
@@ -319,12 +317,12 @@
   // MARK: - Requests
 
   extension HTTPSource {
-    /// One request, and more if the server redirects. The body is still to come.
+    /// Sends one request, and follows redirects. The body is still to come.
     ///
-    /// A place that was learned from a redirect may refuse a file that the site has: its URL may be signed for another
-    /// file, or have expired. Such a file is requested once more at the site's own URL, and so are all files after it.
+    /// The target of an earlier redirect may refuse a file that the site has: its URL may be signed for another file, or have
+    /// expired. Such a file, and all later ones, are requested at the site's own URL.
     ///
-    /// Dropping the response ends the transfer.
+    /// Releasing the response ends the transfer.
     func get(
       _ path: String, fields: [(String, String)], with clients: HTTPClients? = nil, _ pulse: Pulse
     ) async throws -> HTTPClientResponse {
@@ -337,7 +335,7 @@
         answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
       }
       if answer.wasRedirected, answer.response.status.mayBeOfAnExpiredURL {
-        // A cache may have kept a redirect longer than its signature is valid.
+        // A cache may keep a redirect longer than its signature is valid.
         let fresh = fields.filter { $0.0 != "Cache-Control" } + [("Cache-Control", "no-cache")]
         answer = try await follow(path, from: start, mayBePrivate: true, fresh, clients, pulse)
       }
@@ -352,7 +350,7 @@
       }
     }
 
-    /// A response, and the request that it answers.
+    /// A response, and its request.
     private struct Answer {
       let response: HTTPClientResponse
       let url: SiteURL
@@ -360,7 +358,7 @@
       let issue: SiteAuthenticator.Issue
     }
 
-    /// Whether the site's server refused a request for lack of an authorization, and there is another one now.
+    /// Whether the site's server refused a request without an authorization, and a new authorization is available.
     private func isAuthorizedAgain(after answer: Answer, _ pulse: Pulse) async throws -> Bool {
       guard answer.response.status == .unauthorized, answer.url.hasSameOrigin(as: start) else { return false }
       return try await pulse.hold { [authenticator] in
@@ -398,7 +396,7 @@
       }
     }
 
-    /// An authorization goes only to the server in the user's URL, not to a server that a redirect leads to.
+    /// An authorization is sent only to the server in the user's URL, not to redirect targets.
     private func headers(
       _ fields: [(String, String)], _ issue: SiteAuthenticator.Issue, to url: SiteURL
     ) -> HTTPHeaders {
@@ -412,10 +410,11 @@
       return headers
     }
 
-    /// The site moved as a whole if a file of it did, and is there: later requests go there at once.
+    /// Adopts the target of a redirect: if one file moved and exists there, the whole site has probably moved, and later requests
+    /// go there directly.
     ///
-    /// A query that the redirect added belongs to that file alone: it may sign the file's path, or expire. Such a place is
-    /// not learned, and each file is requested at the site's own URL.
+    /// A query in the target belongs to that file only: it may sign the file's path, or expire. Such a target is not adopted, and
+    /// each file is requested at the site's own URL.
     private func adopt(_ url: SiteURL, _ path: String, mayBePrivate: Bool) {
       guard let folder = url.folder(of: path), folder.query.isEmpty || folder.query == start.query else { return }
       knowledge.withLock { knowledge in
@@ -425,7 +424,7 @@
       }
     }
 
-    /// Begins requests at the site's own URL again.
+    /// Returns to the site's own URL.
     private func leaveLearnedPlace(permanently: Bool) {
       knowledge.withLock { knowledge in
         if knowledge.base != start || permanently { knowledge.leave(for: start, permanently: permanently) }
@@ -436,24 +435,24 @@
   extension HTTPResponseStatus {
     /// Whether a file may be refused with this status at one URL, and served at another.
     fileprivate var mayDependOnPlace: Bool {
-      // The others concern the state of the file, the range or the time of the request.
+      // The excluded statuses concern the state of the file, the range, or the time of the request.
       (400...499).contains(code) && ![408, 412, 416, 425, 429].contains(code)
     }
 
-    /// Whether object storage gives this status to a URL whose signature has expired.
+    /// Whether object storage returns this status for a URL whose signature has expired.
     fileprivate var mayBeOfAnExpiredURL: Bool { [400, 401, 403].contains(code) }
   }
 
   // MARK: - Errors
 
-  /// What may pass when it is tried again.
+  /// A fault that may disappear in another attempt.
   struct TransientFault: Error {
     let error: DeliveryError
     var demandedDelay: Duration?
   }
 
   extension HTTPSource {
-    /// The server breaks a rule, or the connection broke: worth another attempt.
+    /// Creates a fault of a server that violates a rule, or of a broken connection: worth another attempt.
     func bad(_ path: String, _ what: String) -> TransientFault {
       TransientFault(
         error: DeliveryError(.badResponse, "invalid answer of the server (\(what))", at: place(of: path)))
@@ -463,7 +462,7 @@
       .siteChanged(DeliveryError(.siteChanged, what, at: place(of: file.path)))
     }
 
-    /// What a status other than the one that was hoped for means.
+    /// Returns the error for an unexpected status.
     func refusal(_ response: HTTPClientResponse, _ path: String) -> any Error {
       let status = response.status
       let text = "the server answered \(status.code) \(status.reasonPhrase)"
@@ -480,7 +479,7 @@
       }
     }
 
-    /// The same for a file that a signed root leads to.
+    /// Returns the error for an unexpected status of a file in a signed root.
     func fileRefusal(_ response: HTTPClientResponse, _ file: SiteFile) -> any Error {
       switch response.status {
       case .notFound, .gone: changed(file, "does not exist")
@@ -489,7 +488,7 @@
       }
     }
 
-    /// - Throws: `error` when another attempt makes no sense.
+    /// - Throws: `error` if another attempt is useless.
     func transient(_ error: any Error, _ path: String) throws -> TransientFault {
       try Task.checkCancellation()
       switch error {
@@ -501,8 +500,7 @@
           .badResponse,
           "a public server redirects to the private address \(refusal.address), which is refused",
           at: place(of: path), limit: .privateRedirects)
-      // Also when it comes with the answer before this one, whose connection was kept: which of the two requests sees it
-      // first is chance.
+      // Also if it arrives with the previous answer on a kept connection: either request may observe it.
       case let malformed as HTTPParserError where malformed != .invalidEOFState:
         return bad(path, "not HTTP: \(ConnectionFault(malformed))")
       case let fault as ProxyFault:

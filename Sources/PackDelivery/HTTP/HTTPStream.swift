@@ -2,18 +2,18 @@
   import AsyncHTTPClient
   import NIOCore
 
-  /// A file on a server without ranges, read from front to back. When the connection breaks it is read from the front
-  /// again, up to where it was.
+  /// A file on a server without ranges, read sequentially. After a broken connection, it is read again from the beginning up to the
+  /// current offset.
   final class HTTPStream: SiteStream, @unchecked Sendable {
-    // One task reads at a time: what is mutable here needs no lock.
+    // Only one task reads at a time, so mutable state needs no lock.
     private let source: HTTPSource
     private let file: SiteFile
     private var body: HTTPClientResponse.Body.AsyncIterator?
-    /// What came and was not wanted yet.
+    /// Received bytes that are not requested yet.
     private var pending = ByteBuffer()
-    /// Where in the file `pending` begins.
+    /// The offset of `pending` in the file.
     private var position: UInt64 = 0
-    /// How far it came in any attempt.
+    /// The largest offset reached in any attempt.
     private var furthest: UInt64 = 0
     private var retry: Retry
 
@@ -30,7 +30,7 @@
         let before = furthest
         do {
           try await source.watch.run { [self] pulse in
-            // After a break the connection begins before what was filled.
+            // After a break, the connection begins before the filled part.
             try await advance(to: offset + UInt64(buffer.filledCount), buffer, pulse)
             try await fill(buffer, pulse)
           }
@@ -74,7 +74,7 @@
       position = 0
     }
 
-    /// Gets more bytes, at least one.
+    /// Receives more bytes, at least one.
     private func receive(_ buffer: TransferBuffer, _ pulse: Pulse) async throws {
       let bytes = try await body!.next()
       try Task.checkCancellation()

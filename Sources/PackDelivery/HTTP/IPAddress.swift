@@ -1,26 +1,26 @@
-/// An IP address: the bytes of one, and whether it belongs to the public internet.
+/// An IP address, and whether it belongs to the public internet.
 package struct IPAddress: Hashable, Sendable {
-  /// 4 or 16, most significant first.
+  /// 4 or 16 bytes, most significant first.
   package let bytes: [UInt8]
 
-  /// Nil unless there are 4 bytes or 16.
+  /// `nil` unless there are 4 or 16 bytes.
   package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == 4 || bytes.count == 16 else { return nil }
     self.bytes = Array(bytes)
   }
 
-  /// Whether servers anywhere may lead here: not to this machine, its network, a private one, or where nothing is. An
-  /// IPv6 address that stands for an IPv4 address is what that is.
+  /// Whether any server may redirect here: false for this machine, its network, private networks and unassigned ranges. An IPv6
+  /// address that embeds an IPv4 address is judged by the latter.
   package var isPublic: Bool {
     if bytes.count == 4 { return !Self.specialIPv4.contains { $0.contains(bytes) } }
     if let inner = embeddedIPv4 { return inner.isPublic }
     return !Self.specialIPv6.contains { $0.contains(bytes) }
   }
 
-  /// The IPv4 address that translators and tunnels reach by this one.
+  /// The IPv4 address that translators and tunnels reach through this address.
   private var embeddedIPv4: IPAddress? {
     for (block, offset) in Self.embeddings where block.contains(bytes) { return IPAddress(bytes[offset..<offset + 4]) }
-    // ISATAP: an interface's id that is made of an IPv4 address.
+    // ISATAP: an interface id that contains an IPv4 address.
     let interface = bytes[8..<12]
     return interface.elementsEqual([0, 0, 0x5e, 0xfe]) || interface.elementsEqual([2, 0, 0x5e, 0xfe])
       ? IPAddress(bytes[12..<16]) : nil
@@ -28,7 +28,7 @@ package struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress {
-  /// Addresses that begin with the same bits.
+  /// Addresses with the same leading bits.
   private struct Block {
     let prefix: [UInt8]
     let bitCount: Int
@@ -47,21 +47,21 @@ extension IPAddress {
     }
   }
 
-  /// What IANA's registry of special addresses calls not global, multicast, and what is reserved.
+  /// Addresses that IANA's registry lists as not global, as multicast, or as reserved.
   private static let specialIPv4 = [
     Block([0], 8), Block([10], 8), Block([100, 64], 10), Block([127], 8), Block([169, 254], 16), Block([172, 16], 12),
     Block([192, 0, 0], 24), Block([192, 0, 2], 24), Block([192, 168], 16), Block([198, 18], 15),
     Block([198, 51, 100], 24), Block([203, 0, 113], 24), Block([224], 3),
   ]
 
-  /// Likewise; of 2001::/23 (Teredo, among others) nothing, since Teredo hides an address in its bits.
+  /// The same for IPv6; all of 2001::/23 (which includes Teredo), because Teredo hides an address in its bits.
   private static let specialIPv6 = [
     Block([], 96), Block([0x00, 0x64, 0xff, 0x9b, 0x00, 0x01], 48), Block([0x01, 0x00], 64), Block([0x20, 0x01], 23),
     Block([0x20, 0x01, 0x0d, 0xb8], 32), Block([0x3f, 0xff], 20), Block([0x5f, 0x00], 16), Block([0xfc], 7),
     Block([0xfe, 0x80], 10), Block([0xfe, 0xc0], 10), Block([0xff], 8),
   ]
 
-  /// Where an IPv4 address lies: in mapped, translated (both forms), NAT64 and 6to4 addresses.
+  /// The offsets of IPv4 addresses in mapped, translated (both forms), NAT64 and 6to4 addresses.
   private static let embeddings = [
     (Block([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff], 96), 12),
     (Block([0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0], 96), 12),

@@ -7,22 +7,21 @@
     var port: Int
     var user: String?
     var password = ""
-    /// The variable of the environment that names it.
+    /// The environment variable that specifies it.
     var variable = ""
 
     /// `host:port`, without name and password.
     var authority: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
   }
 
-  /// Which proxy the environment asks for: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, the latter three in
-  /// capitals, too. (`HTTP_PROXY` in capitals is left out: a web server hands it to the programs it starts from a
-  /// request's header.)
+  /// The proxies in the environment: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; the last three also in upper case.
+  /// (`HTTP_PROXY` is ignored: web servers set it from a request's header for the programs they start.)
   struct ProxySettings: Sendable {
     private let environment: [String: String]
 
     init(environment: [String: String]) { self.environment = environment }
 
-    /// - Throws: `invalidLocation` for a proxy that makes no sense.
+    /// - Throws: `invalidLocation` for an invalid proxy.
     func proxy(for url: SiteURL) throws -> ProxyServer? {
       guard let (variable, text) = setting(for: url.scheme), !isExcepted(url) else { return nil }
       var server = try Self.parse(text)
@@ -39,7 +38,7 @@
       names.lazy.compactMap { name in environment[name].map { (name, $0) } }.first { !$0.1.isEmpty }
     }
 
-    /// `no_proxy` is a list of hosts and domains, perhaps with ports, or `*`.
+    /// `no_proxy` is a list of hosts and domains, with optional ports, or `*`.
     private func isExcepted(_ url: SiteURL) -> Bool {
       let port = url.port ?? (url.scheme == "https" ? 443 : 80)
       return (setting(of: ["no_proxy", "NO_PROXY"])?.value ?? "").split { $0 == "," || $0 == " " }.contains { entry in

@@ -2,10 +2,10 @@
   import AsyncHTTPClient
   import NIOHTTP1
 
-  /// Where a request goes while servers lead it elsewhere.
+  /// The target of a request, updated by redirects.
   struct Redirections {
     private(set) var url: SiteURL
-    /// Whether an address of a private network may be the target: not once a public one led there.
+    /// Whether the target may be in a private network: false once a public server redirected there.
     private(set) var mayBePrivate: Bool
     private(set) var count = 0
     private let limit: Int
@@ -16,7 +16,7 @@
       self.limit = max(limit, 0)
     }
 
-    /// Whether a response leads elsewhere: then `url` is where.
+    /// Whether a response is a redirect; `url` is then the new target.
     mutating func follow(_ response: HTTPClientResponse, by clients: HTTPClients) throws -> Bool {
       guard [.movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect].contains(response.status)
       else { return false }

@@ -1,8 +1,8 @@
 #if Delivery
   import NIOHTTP1
 
-  /// A number of bytes that a header names: at most 10^18 - 1. No file is longer, and sums of two such numbers fit
-  /// `Int` and `UInt64`, so that arithmetic on them cannot overflow.
+  /// Parses a number of bytes in a header: at most 10^18 - 1. No file is longer, and the sum of two such numbers fits `Int` and
+  /// `UInt64`, so arithmetic on them cannot overflow.
   private func parseByteCount(_ digits: some StringProtocol) -> UInt64? {
     guard (1...18).contains(digits.utf8.count), digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
     return UInt64(digits)
@@ -13,7 +13,7 @@
     let range: Range<UInt64>
     let total: UInt64?
 
-    /// Units have no case: RFC 9110, 14.1.
+    /// Units are case-insensitive: RFC 9110, 14.1.
     init?(_ text: String) {
       let pattern = /[Bb][Yy][Tt][Ee][Ss] (?<first>[0-9]+)-(?<last>[0-9]+)\/(?<total>[0-9]+|\*)/
       guard let match = text.wholeMatch(of: pattern), let first = parseByteCount(match.first),
@@ -25,7 +25,7 @@
       range = first..<last + 1
     }
 
-    /// As a header has it.
+    /// The value for a header.
     var text: String { "bytes \(range.httpText)/\(total.map { "\($0)" } ?? "*")" }
 
     /// The length of the file in the answer 416: `Content-Range: bytes */1234`. `nil` if the text is of another form.
@@ -34,14 +34,14 @@
     }
   }
 
-  /// How a server names the state of a file, so that parts of different states are not mixed.
+  /// A server's identifier for the state of a file, so that parts of different states are not mixed.
   struct Validator: Hashable {
     /// For `If-Range`.
     let value: String
     let isTag: Bool
 
-    /// A strong `ETag`, or the time of the last change if there is no such tag. Weak and empty tags name no bytes, and are
-    /// not used.
+    /// A strong `ETag`, or the time of the last change if there is no tag. Weak and empty tags do not identify bytes, and are not
+    /// used.
     init?(_ headers: HTTPHeaders) {
       if let tag = headers.first(name: "ETag"), tag.utf8.count > 2, tag.hasPrefix("\""), tag.hasSuffix("\"") {
         value = tag
@@ -56,11 +56,11 @@
   }
 
   extension FileValidators {
-    /// How long ago, by the server's clock, a file must have changed so that its state is told from the next one: many
-    /// servers make tags of the time in seconds, and the clock of their file system may be another.
+    /// The age, by the server's clock, after which a file's state is unambiguous: many servers derive tags from the time in
+    /// seconds, and their file system may have another clock.
     private static let settlingSeconds = 60
 
-    /// Nil: the answer names no state of the file, or none that can be told from the next.
+    /// `nil` if the answer does not identify the file's state unambiguously.
     init?(_ headers: HTTPHeaders) {
       let changedAt = headers.first(name: "Last-Modified")
       if let changedAt {
@@ -71,25 +71,25 @@
       self.init(tag: headers.first(name: "ETag").flatMap { Self.isTag($0) ? $0 : nil }, changedAt: changedAt)
     }
 
-    /// Of a request for what is not in this state any more.
+    /// The header fields of a request for the file if it has changed.
     var requestFields: [(String, String)] {
       (tag.map { [("If-None-Match", $0)] } ?? []) + (changedAt.map { [("If-Modified-Since", $0)] } ?? [])
     }
   }
 
   extension HTTPHeaders {
-    /// The length that the body is said to have, below 10^18.
+    /// The length of the body according to the header, below 10^18.
     var contentLength: UInt64? { first(name: "Content-Length").flatMap(parseByteCount) }
 
-    /// Whether the body is as it is stored.
+    /// Whether the body has no content encoding.
     var isIdentity: Bool {
       self[canonicalForm: "Content-Encoding"].allSatisfy { $0.isEmpty || $0.lowercased() == "identity" }
     }
 
-    /// For how long the server wants to be left alone: seconds, or a time by the server's own clock.
+    /// The delay that the server requests: seconds, or a time by the server's own clock.
     var retryAfter: Duration? {
       guard let text = first(name: "Retry-After") else { return nil }
-      // More seconds than fit count as the most that do: the delay is refused in any case.
+      // Larger values are clamped: the delay is refused in any case.
       if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
         return .seconds(Int(UInt32(text) ?? .max))
       }
@@ -99,7 +99,7 @@
   }
 
   extension Range<UInt64> {
-    /// As HTTP writes ranges: with the last byte in place of the end.
+    /// The range in HTTP's form, with the last byte instead of the end.
     var httpText: String { isEmpty ? "\(lowerBound)-" : "\(lowerBound)-\(upperBound - 1)" }
   }
 #endif

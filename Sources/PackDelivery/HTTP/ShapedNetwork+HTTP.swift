@@ -7,9 +7,9 @@ import Synchronization
   import NIOHTTP1
 
   extension ShapedNetwork {
-    /// Makes a request as it would be answered over this network.
+    /// Sends a request over the simulated network.
     ///
-    /// - Parameter send: makes it over the real one.
+    /// - Parameter send: sends it over the real one.
     func get(
       _ target: String, range: String?, _ send: @escaping @Sendable () async throws -> HTTPClientResponse
     ) async throws -> HTTPClientResponse {
@@ -46,7 +46,7 @@ import Synchronization
     }
   }
 
-  /// A request that is under way; told of when it ends, however it does.
+  /// A running request, which is notified when it ends in any way.
   private final class ShapedTransfer: Sendable {
     let network: ShapedNetwork
     private let exchange: Mutex<ShapedNetwork.Exchange?>
@@ -77,7 +77,7 @@ import Synchronization
     }
   }
 
-  /// The bytes of an answer, as they come over the network that is played.
+  /// The bytes of an answer, as they arrive over the simulated network.
   private struct ShapedBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
     let base: HTTPClientResponse.Body
@@ -88,7 +88,7 @@ import Synchronization
       Iterator(base: IteratorBox(base.makeAsyncIterator()), fate: fate, transfer: transfer)
     }
 
-    /// One task at a time asks for the next bytes.
+    /// Only one task at a time requests the next bytes.
     final class IteratorBox: @unchecked Sendable {
       private var base: HTTPClientResponse.Body.AsyncIterator
 

@@ -1,7 +1,7 @@
 #if Delivery
   import PackStore
 
-  /// A URL that files are fetched from: `http` or `https`, with a host, without user name and password.
+  /// A URL for fetching files: `http` or `https`, with a host, without user name and password.
   package struct SiteURL: Hashable, Sendable {
     package let text: String
     package let scheme: String
@@ -29,8 +29,7 @@
         throw DeliveryError(
           .invalidLocation, "the URL's host contains invalid characters", at: shown)
       }
-      // The network library traps on a port that does not fit 16 bits, or takes another one; and a port of many digits
-      // is none to `URL`.
+      // The network library traps on a port that does not fit 16 bits, or uses another one; `URL` ignores a port of many digits.
       guard url.port.map({ (1...65_535).contains($0) }) ?? !Self.namesPort(text) else {
         throw DeliveryError(
           .invalidLocation, "the URL's port is not in 1 to 65535", at: shown)
@@ -41,38 +40,38 @@
       port = url.port
     }
 
-    /// The host is sent in a header: what ends a line or a host there must not be in it, however it was written.
+    /// The host is sent in a header, so it must not contain characters that end a line or a host, in any encoding.
     private static func mayBeInHost(_ byte: UInt8) -> Bool {
       byte > UInt8(ascii: " ") && byte != 0x7f && !"/\\?#@<>\"^`{|}".utf8.contains(byte)
     }
 
-    /// Whether the host is in brackets, where only an address of IPv6 may be; the network library would look up a name.
+    /// Whether the host is in brackets, which only an IPv6 address may be; the network library would look up a name.
     private static func hasBracket(_ text: String) -> Bool { text.contains(/^[^:]*:\/\/[^\/?#]*\[/) }
 
-    /// Whether a host is written as addresses of IPv6 are.
+    /// Whether a host has the form of an IPv6 address.
     private static func isAddress(_ host: String) -> Bool {
       host.contains(":") && host.wholeMatch(of: /\[?[0-9A-Fa-f:.]+(%[^\]]+)?\]?/) != nil
     }
 
-    /// Whether there is anything behind the host and a colon.
+    /// Whether text follows the host and a colon.
     private static func namesPort(_ text: String) -> Bool {
       text.contains(/^[^:]*:\/\/(\[[^\]]*\]|[^:\/?#\[]*):[^\/?#]/)
     }
 
-    /// Of a file below this folder; a query stays at the end.
+    /// Returns the URL of a file below this folder; a query stays at the end.
     func file(_ path: String) -> String {
       let (folder, query) = parts
       return (folder.hasSuffix("/") ? folder : folder + "/") + path + query
     }
 
-    /// The folder of which `path` is a file, if it is one.
+    /// The folder whose file `path` this URL is; `nil` if it is not.
     func folder(of path: String) -> SiteURL? {
       let (file, query) = parts
       guard file.hasSuffix("/" + path) else { return nil }
       return try? SiteURL(String(file.dropLast(path.count)) + query)
     }
 
-    /// The URL without a slash at its end, with the query if there is one: where a site is, however it was typed.
+    /// The URL without a trailing slash, with its query: the place of a site, regardless of how it was typed.
     var canonical: String {
       var (folder, query) = parts
       while folder.hasSuffix("/") { folder.removeLast() }
@@ -84,7 +83,7 @@
 
     private var bracketedHost: String { host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host }
 
-    /// What comes after the host: a path, perhaps with a query.
+    /// The part after the host: the path, and the query if any.
     package var target: Substring {
       let rest = text.drop { $0 != ":" }.dropFirst(3)
       return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
@@ -93,7 +92,7 @@
     /// The host without brackets.
     var plainHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
-    /// `https`, or this machine: what may be fetched that is not signed.
+    /// Whether unsigned data may be fetched: `https`, or this machine.
     var isSafe: Bool { scheme == "https" || isLoopback }
 
     private var isLoopback: Bool {
@@ -117,9 +116,9 @@
       return (String(text[..<mark]), String(text[mark...]))
     }
 
-    /// Where a redirection leads.
+    /// Returns the target of a redirect.
     ///
-    /// - Throws: `badResponse` when it leads nowhere or to a place that is less safe.
+    /// - Throws: `badResponse` for an invalid target, or a less secure one.
     func redirected(to location: String) throws -> SiteURL {
       guard let base = URL(string: text), let target = URL(string: location, relativeTo: base)?.absoluteURL else {
         throw DeliveryError(.badResponse, "the server redirects to an invalid URL", at: text)

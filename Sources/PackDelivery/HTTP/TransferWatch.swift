@@ -2,13 +2,13 @@
   import PackStore
   import Synchronization
 
-  /// What a transfer waits for, as it says itself.
+  /// The current state of a transfer, reported by itself.
   final class Pulse: Sendable {
     private struct State {
-      /// How often bytes came.
+      /// The number of times bytes arrived.
       var beats = 0
       var holds = 0
-      /// How many answers were asked for, and whether the last has not begun yet.
+      /// The number of requests, and whether the last answer has not begun yet.
       var answers = 0
       var awaitsAnswer = false
     }
@@ -17,13 +17,13 @@
 
     fileprivate init(_ floor: RateFloor) { self.floor = floor }
 
-    /// Bytes came.
+    /// Records that bytes arrived.
     func beat(_ byteCount: Int) {
       floor.record(byteCount)
       state.withLock { $0.beats += 1 }
     }
 
-    /// Nothing is expected to come during `body`: it is we who wait.
+    /// Runs `body`, during which no bytes are expected, because this client waits.
     func hold<Result>(_ body: () async throws -> Result) async throws -> Result {
       floor.end()
       state.withLock { $0.holds += 1 }
@@ -37,7 +37,7 @@
       return try await body()
     }
 
-    /// An answer is to begin during `body`.
+    /// Runs `body`, during which an answer should begin.
     func awaitAnswer<Result>(_ body: () async throws -> Result) async throws -> Result {
       state.withLock { state in
         state.answers += 1
@@ -58,7 +58,7 @@
       case awaitsBytes(beats: Int)
     }
 
-    /// While it does not change nothing happens.
+    /// Unchanged while nothing happens.
     fileprivate var reading: Reading {
       state.withLock { state in
         if state.holds > 0 { return .held }
@@ -67,9 +67,9 @@
     }
   }
 
-  /// Why a transfer was ended by its watch.
+  /// The reason why a watch ended a transfer.
   enum TransferFault: Error {
-    /// No byte came for too long.
+    /// No byte arrived for too long.
     case stalled
     /// The answer did not begin in time.
     case unanswered
@@ -79,7 +79,7 @@
     case overdue
   }
 
-  /// Time that several attempts have together.
+  /// The time limit for several attempts together.
   final class TimeBudget: Sendable {
     private let left: Mutex<Duration>
 
@@ -94,8 +94,8 @@
     }
   }
 
-  /// Ends transfers that get nowhere. Time goes by in ticks of a second at most, and only where a transfer waits for
-  /// the network; limits are exact to one tick.
+  /// Ends transfers without progress. Time advances in ticks of at most a second, and only while a transfer waits for the network;
+  /// limits are exact to one tick.
   struct TransferWatch: Sendable {
     private let clock: TransferClock
     private let tick: Duration
@@ -113,7 +113,7 @@
       floor = RateFloor(bytesPerSecond: max(limits.minimumByteRate, 0), window: limits.slowLimit)
     }
 
-    /// Runs `body`, and ends it with a ``TransferFault`` when it gets nowhere.
+    /// Runs `body`, and ends it with a ``TransferFault`` if it makes no progress.
     func run<Result: Sendable>(
       _ budget: TimeBudget? = nil, _ body: @escaping @Sendable (Pulse) async throws -> Result
     ) async throws -> Result {
@@ -150,7 +150,7 @@
       }
     }
 
-    /// Waits before another attempt. That time counts like any other, unless the server asked for it.
+    /// Waits before another attempt. That time counts too, unless the server requested the delay.
     func pause(_ delay: Duration, isDemanded: Bool, _ budget: TimeBudget? = nil) async throws {
       try budget?.spend(delay)
       let epoch = floor.epoch
@@ -158,7 +158,7 @@
       defer { floor.end() }
       try await clock.sleep(delay)
       guard !isDemanded else { return }
-      // What is slow now is ended by what comes next; the second time in a row is the end.
+      // The next attempt ends a slow transfer; the second slow window in a row is final.
       if floor.pass(delay, since: epoch) == .slowAgain { throw TransferFault.slowAgain }
     }
 

@@ -1,37 +1,37 @@
 public import PackStore
 
 extension Store.PullOptions {
-  /// What a server, or a network in between, may cost before it is given up. Folders and archives have no such limits.
+  /// Limits for servers and networks, after which a pull fails. They do not apply to folders and archives.
   ///
-  /// Time counts while the pull waits for the network, not while it is paused or keeps to a rate of its own.
+  /// Time counts while the pull waits for the network, not while it is paused or limited by its own rate.
   public struct NetworkLimits: Hashable, Sendable {
     /// A request whose answer has not begun within this time is tried again.
     public var answerLimit: Duration = .seconds(30)
 
-    /// How many bytes a second must come at least, over any ``slowLimit``. The first time they do not, what is being
-    /// fetched is asked for again by new connections; the second time in a row is the end. 0: any rate will do.
+    /// The minimum rate in bytes per second, over any ``slowLimit``. After the first slow period, the current request is repeated
+    /// on a new connection; after the second in a row, the pull fails. 0: no minimum.
     public var minimumByteRate = 1024
 
-    /// Over how long ``minimumByteRate`` is measured.
+    /// The period over which ``minimumByteRate`` is measured.
     public var slowLimit: Duration = .seconds(60)
 
-    /// In what time the site's root must be complete, with all attempts and the delays between them.
+    /// The time limit for the site's root, including all attempts and delays.
     public var rootLimit: Duration = .seconds(120)
 
-    /// How many bytes of metadata a version may take, beside ``metadataShare`` of its size: frame tables,
-    /// and pages of catalog and layout, before any asset's bytes come. The site's root, attribute sheets and manifests may take as
-    /// much again, in all of a pull.
+    /// The maximum size of a version's metadata, in addition to ``metadataShare`` of its size: frame tables and pages of catalog
+    /// and layout, before any asset data. The site's root, attribute sheets and manifests together may have the same size, in one
+    /// pull.
     public var metadataByteLimit = 64 << 20
 
-    /// The part of a version's size that its metadata may take beside ``metadataByteLimit``, up to 1 GiB: the size is what
-    /// the manifest says, before any of it has come.
+    /// The share of a version's size, as stated in its manifest, that its metadata may have in addition to ``metadataByteLimit``,
+    /// up to 1 GiB.
     public var metadataShare = 0.05
 
-    /// How many redirections are followed for one request.
+    /// The maximum number of redirects for one request.
     public var redirectLimit = 5
 
-    /// Lets public servers redirect to addresses of private networks and of this machine, and a public server's name
-    /// change to such an address. What the user named may always be private, and redirect to private addresses.
+    /// Whether public servers may redirect to addresses of private networks and of this machine, and a public server's name may
+    /// change to such an address. A site that the user gave may always be private, and redirect to private addresses.
     public var allowsPrivateRedirects = false
 
     public init(
@@ -52,12 +52,12 @@ extension Store.PullOptions {
 }
 
 extension Store.PullOptions.NetworkLimits {
-  /// The most that the share may come to, however large a version says that it is.
+  /// The maximum of that share in bytes, for versions of any stated size.
   package static let metadataShareLimit = 1 << 30
 
-  /// How many bytes of metadata a version may take that says to be of this size.
+  /// Returns the maximum size of the metadata of a version with this stated size.
   package func metadataByteLimit(versionByteCount: UInt64) -> Int {
-    let share = metadataShare > 0 ? Double(versionByteCount) * min(metadataShare, 1) : 0  // and 0 for what is no number
+    let share = metadataShare > 0 ? Double(versionByteCount) * min(metadataShare, 1) : 0  // and 0 for NaN
     return max(metadataByteLimit, 0).addingClamped(Int(min(share, Double(Self.metadataShareLimit))))
   }
 }

@@ -1,31 +1,31 @@
-/// How a network behaves that is played: terms with commas between, such as `100kbps,latency=300ms,loss=5%`.
+/// The behaviour of a simulated network: terms separated by commas, such as `100kbps,latency=300ms,loss=5%`.
 ///
-/// | term | what |
+/// | term | meaning |
 /// |---|---|
 /// | `none` | nothing can be reached |
-/// | `metered` | bytes cost money, which `DownloadRules` ask about |
-/// | `100kbps`, `2Mbps` | how many bits come in a second, of all transfers together |
-/// | `latency=300ms` | after how long an answer begins: one round trip |
-/// | `loss=5%` | of how many segments in a hundred the first copy is lost: each holds its transfer up for one retransmission time |
-/// | `reset=2%` | of how many requests in a hundred the connection is reset on the way; a tenth of `loss` where it is not said |
+/// | `metered` | bytes cost money, which `DownloadRules` consider |
+/// | `100kbps`, `2Mbps` | bits received per second, for all transfers together |
+/// | `latency=300ms` | the time until an answer begins: one round trip |
+/// | `loss=5%` | the share of segments whose first copy is lost: each delays its transfer by one retransmission time |
+/// | `reset=2%` | the share of requests whose connection is reset during the transfer; by default a tenth of `loss` |
 package struct NetworkShape: Hashable, Sendable {
   package var isOffline = false
   package var isMetered = false
-  /// Nil: as fast as they come.
+  /// `nil`: no limit.
   package var bytesPerSecond: Int?
   package var latency = Duration.zero
-  /// Shares of one.
+  /// The share, from 0 to 1.
   package var loss = 0.0
   package var resets = 0.0
 
   package init() {}
 
-  /// Why a text is no shape.
+  /// The fault in an invalid text.
   package struct Fault: Error, Hashable, Sendable {
     package let text: String
   }
 
-  /// Above, a server counts as one that does not answer.
+  /// Above this, a server counts as not answering.
   private static let latencyLimit = Duration.seconds(10)
 
   /// - Throws: ``Fault``.
@@ -58,6 +58,6 @@ package struct NetworkShape: Hashable, Sendable {
     self.resets = resets ?? loss / 10
   }
 
-  /// How long a lost segment takes to be sent again: two round trips, and no less than Linux waits.
+  /// The time to send a lost segment again: two round trips, and at least the minimum of Linux.
   package var retransmissionTime: Duration { max(.milliseconds(200), latency * 2) }
 }

@@ -2,9 +2,9 @@ public import PackStore
 import Synchronization
 
 extension Store {
-  /// Lets another task hold a pull up and let it go on. Everything that was fetched stays.
+  /// Lets another task pause a pull and resume it. Fetched data stays.
   ///
-  /// While a pull is paused its connections stay open as long as the server is patient.
+  /// The connections of a paused pull stay open until the server closes them.
   public final class PullPause: Sendable {
     private struct State {
       var isPaused = false
@@ -17,7 +17,7 @@ extension Store {
 
     public var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Bytes that are under way may still come; then nothing does.
+    /// Pauses the pull. Bytes in flight may still arrive.
     public func pause() { state.withLock { $0.isPaused = true } }
 
     public func resume() {
@@ -39,7 +39,7 @@ extension Store {
       try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
           let outcome: Result<Void, any Error>? = state.withLock { state in
-            // Cancelled before it was in the list: the handler did not find it.
+            // Cancelled before it was added to the list, so the handler did not find it.
             if Task.isCancelled { return .failure(CancellationError()) }
             if !state.isPaused { return .success(()) }
             state.waiting[id] = continuation
@@ -54,9 +54,9 @@ extension Store {
   }
 }
 
-/// How fast bytes may come: a bucket of tokens, one for each byte, that fills at the rate.
+/// The maximum rate of received bytes: a token bucket, one token per byte, filled at the rate.
 ///
-/// Bytes are paid for after they came, so that the bucket may go below zero; a task that finds it there waits.
+/// Bytes are paid for after they arrive, so the bucket may become negative; a task then waits.
 package final class RateLimit: Sendable {
   private struct State {
     var tokens: Double
@@ -73,11 +73,11 @@ package final class RateLimit: Sendable {
     state = Mutex(State(tokens: 0, time: clock.now()))
   }
 
-  /// Returns when `count` bytes that came are paid for.
+  /// Returns when `count` received bytes are paid for.
   package func pay(_ count: Int) async throws {
     let debt = state.withLock { state in
       let now = clock.now()
-      // At most a tenth of a second is saved up: a pause is no credit.
+      // Saves tokens for at most a tenth of a second, so that a pause earns no credit.
       let earned = (now - state.time) / .seconds(1) * bytesPerSecond
       state.tokens = min(state.tokens + earned, bytesPerSecond / 10) - Double(count)
       state.time = now
@@ -87,7 +87,7 @@ package final class RateLimit: Sendable {
   }
 }
 
-/// What holds transfers up on purpose.
+/// Deliberate delays of transfers: pauses and rate limits.
 package struct Pace: Sendable {
   package var pause: Store.PullPause?
   package var limit: RateLimit?

@@ -1,30 +1,30 @@
 import Synchronization
 
-/// Measures whether bytes come at a minimum rate, over all transfers of a source together.
+/// Measures whether bytes arrive at a minimum rate, over all transfers of a source together.
 ///
-/// Time counts where at least one transfer waits for the network. It comes from the transfers: each brings the time
-/// that it waited, of which it is credited its share, so that six transfers that wait a second together make one
-/// second. Bytes are kept for each twelfth of the window; the last twelve make a window.
+/// Time counts while at least one transfer waits for the network. Each transfer reports its waiting time and is credited its share,
+/// so that six transfers that wait for a second together count as one second. Bytes are counted for each twelfth of the window; the
+/// last twelve make a window.
 package final class RateFloor: Sendable {
   private static let sliceCount = 12
 
   private struct State {
     var waitingCount = 0
-    /// Of the slice that has begun.
+    /// Bytes of the current slice.
     var byteCount = 0
     var seconds = 0.0
-    /// Of the slices before it, oldest first; `sliceCount` at most.
+    /// Bytes of the previous slices, oldest first; at most `sliceCount`.
     var slices: [Int] = []
-    /// How many windows in a row were too slow.
+    /// The number of consecutive slow windows.
     var slowCount = 0
-    /// How many windows were too slow in all.
+    /// The total number of slow windows.
     var epoch = 0
   }
   private let state = Mutex(State())
   private let requiredByteCount: Double
   private let sliceSeconds: Double
 
-  /// - Parameter bytesPerSecond: none if 0.
+  /// - Parameter bytesPerSecond: the minimum rate; 0: none.
   package init(bytesPerSecond: Int, window: Duration) {
     let windowSeconds = min(max(window / .seconds(1), 0.001), 1e9)
     requiredByteCount = Double(bytesPerSecond) * windowSeconds
@@ -33,26 +33,26 @@ package final class RateFloor: Sendable {
 
   package enum Verdict: Hashable, Sendable {
     case fine
-    /// A window that the transfer was part of was too slow.
+    /// A window that included the transfer was too slow.
     case slow
-    /// The second in a row.
+    /// The second slow window in a row.
     case slowAgain
   }
 
-  /// Changes with each window that was too slow.
+  /// Changes with each slow window.
   package var epoch: Int { state.withLock { $0.epoch } }
 
-  /// A transfer begins to wait for the network.
+  /// Call when a transfer begins to wait for the network.
   package func begin() { state.withLock { $0.waitingCount += 1 } }
 
-  /// It waits no longer.
+  /// Call when it stops waiting.
   package func end() { state.withLock { $0.waitingCount -= 1 } }
 
   package func record(_ byteCount: Int) { state.withLock { $0.byteCount += byteCount } }
 
-  /// Counts time that a transfer waited, and judges.
+  /// Counts the waiting time of a transfer, and returns a verdict.
   ///
-  /// - Parameter epoch: when the transfer began.
+  /// - Parameter epoch: the epoch when the transfer began.
   package func pass(_ time: Duration, since epoch: Int) -> Verdict {
     guard requiredByteCount > 0 else { return .fine }
     return state.withLock { state in

@@ -1,22 +1,22 @@
-/// When something that failed is tried again.
+/// The policy for repeating failed attempts.
 package struct RetryPolicy: Hashable, Sendable {
-  /// How many attempts may fail before 64 KiB of new bytes came.
+  /// The number of attempts that may fail before 64 KiB of new bytes arrive.
   package var attemptLimit = 8
 
-  /// Before the second attempt; doubled with each one that fails.
+  /// The delay before the second attempt; doubled after each failure.
   package var firstDelay: Duration = .milliseconds(500)
   package var longestDelay: Duration = .seconds(30)
 
-  /// A server that asks for more patience is given up.
+  /// If a server requests a longer delay, the transfer fails.
   package var longestDemandedDelay: Duration = .seconds(120)
 
   package init() {}
 }
 
-/// The attempts at one thing.
+/// The attempts at one transfer.
 package struct Retry {
-  /// So many new bytes, in one attempt or several, and what failed before is forgotten. Fewer would let a server that
-  /// sends one byte and breaks off hold a transfer for ever.
+  /// After this many new bytes, in one attempt or several, earlier failures are forgotten. With a lower number, a server that sends
+  /// one byte and disconnects could delay a transfer indefinitely.
   private static let progressByteCount = 64 << 10
 
   private let policy: RetryPolicy
@@ -29,7 +29,7 @@ package struct Retry {
     self.clock = clock
   }
 
-  /// New bytes came before an attempt failed.
+  /// Records new bytes that arrived before an attempt failed.
   package mutating func madeProgress(by byteCount: Int) {
     newByteCount += min(byteCount, Self.progressByteCount)
     guard newByteCount >= Self.progressByteCount else { return }
@@ -37,11 +37,11 @@ package struct Retry {
     failureCount = 0
   }
 
-  /// How long to wait before the next attempt: exponentially longer, and by chance up to half of it less, so that many
-  /// who were cut off together do not come back together.
+  /// Returns the delay before the next attempt. It grows exponentially and is randomly reduced by up to half, so that many clients
+  /// that were disconnected together do not return together.
   ///
-  /// - Parameter demanded: how long the server wants to be left alone.
-  /// - Throws: `error` when this was tried often enough.
+  /// - Parameter demanded: the delay that the server requested.
+  /// - Throws: `error` after the last attempt.
   package mutating func delay(after error: DeliveryError, demanded: Duration? = nil) throws -> Duration {
     failureCount += 1
     guard failureCount < policy.attemptLimit else { throw error }

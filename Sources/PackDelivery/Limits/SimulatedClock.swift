@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Time that is played: it passes as fast as what is waited for allows, so that hours of a slow network take seconds.
+/// A simulated clock, on which hours of a slow network take seconds.
 ///
-/// Who sleeps is woken in the order of the ends of the sleeps. Time jumps to the next of them when nothing has happened for a
-/// moment, and goes along with the world's as long as an answer of the real network is awaited. Who only watches for time to pass
-/// does not make it pass.
+/// Sleeping tasks wake in the order in which their sleeps end. The clock jumps to the next end if no task was active for a moment,
+/// and runs in real time while an answer of the real network is awaited. A task that only watches the time does not advance the
+/// clock.
 package final class SimulatedClock: Sendable {
   private struct Sleeper {
     let end: Duration
@@ -14,13 +14,13 @@ package final class SimulatedClock: Sendable {
 
   private struct State {
     var now = Duration.zero
-    /// As much of it as went along with the world's.
+    /// The part of the time that ran in real time.
     var worldTime = Duration.zero
     var sleepers: [Int: Sleeper] = [:]
     var nextNumber = 0
-    /// How often sleeps began and ended, by which it is seen that something happens.
+    /// The number of sleeps that began or ended, which shows activity.
     var activity = 0
-    /// How many answers of the real network are awaited.
+    /// The number of awaited answers of the real network.
     var awaitedCount = 0
     var isDriving = false
   }
@@ -28,10 +28,10 @@ package final class SimulatedClock: Sendable {
   private let state = Mutex(State())
   private let random: @Sendable () -> Double
 
-  /// How long nothing happens before time jumps, of the world's.
+  /// The real time without activity after which the clock jumps.
   private static let grace = Duration.milliseconds(1)
 
-  /// - Parameter seed: of the chance by which delays differ.
+  /// - Parameter seed: the seed of the random delays.
   package init(seed: UInt64) {
     let chance = Chance(seed)
     random = { chance.next() }
@@ -45,7 +45,7 @@ package final class SimulatedClock: Sendable {
 
   package var now: Duration { state.withLock { $0.now } }
 
-  /// How much of the time went along with the world's, which is longer on a machine that has other work.
+  /// The part of the time that ran in real time; longer on a busy machine.
   package var worldTime: Duration { state.withLock { $0.worldTime } }
 
   package var transferClock: TransferClock {
@@ -54,7 +54,7 @@ package final class SimulatedClock: Sendable {
       random: random)
   }
 
-  /// - Parameter drives: whether time passes for the sake of this sleep.
+  /// - Parameter drives: whether this sleep advances the clock.
   package func sleep(_ duration: Duration, drives: Bool = true) async throws {
     guard duration > .zero else { return try Task.checkCancellation() }
     let number = state.withLock { state in
@@ -78,7 +78,7 @@ package final class SimulatedClock: Sendable {
     }
   }
 
-  /// Awaits what takes the world's time.
+  /// Awaits an operation in real time.
   package func outsideOfPlay<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     state.withLock { $0.awaitedCount += 1 }
     defer {
@@ -90,7 +90,7 @@ package final class SimulatedClock: Sendable {
     return try await body()
   }
 
-  /// Lets time pass as long as there is one who sleeps.
+  /// Advances the clock while any task sleeps.
   private func drive() async {
     let world = ContinuousClock()
     var last = world.now, activity = -1

@@ -1,20 +1,19 @@
 import PackStore
 
-/// Memory that is being filled. It belongs to one task at a time; the lender of the memory keeps it until the task
-/// ended.
+/// A memory buffer being filled. It belongs to one task at a time; the owner of the memory keeps it until the task ends.
 package final class TransferBuffer: @unchecked Sendable {
   package let bytes: UnsafeMutableRawBufferPointer
 
-  /// How many bytes are there, from the beginning.
+  /// The number of bytes filled so far, from the beginning.
   package private(set) var filledCount = 0
 
-  /// Bytes that came over the wire for it, also those that were thrown away.
+  /// Bytes received from the network for the buffer, including discarded ones.
   package var wireByteCount = 0
 
   /// Bytes of answers that were not requested, in all attempts.
   package var excessByteCount = 0
 
-  /// Requests that were made for it.
+  /// The number of requests for the buffer.
   package var requestCount = 0
 
   package init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
@@ -23,7 +22,7 @@ package final class TransferBuffer: @unchecked Sendable {
   package var isFull: Bool { filledCount == bytes.count }
   package var missingCount: Int { bytes.count - filledCount }
 
-  /// What is missing, to be written to; say with `didFill` how much was.
+  /// The unfilled part, to write to; report the written bytes by `didFill`.
   package var rest: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: bytes[filledCount...]) }
 
   package func didFill(_ count: Int) {
@@ -39,9 +38,9 @@ package final class TransferBuffer: @unchecked Sendable {
 
   package func clear() { filledCount = 0 }
 
-  /// Fills all of it from a file of this machine.
+  /// Fills the rest from a file of this machine.
   ///
-  /// - Returns: false when the file ends before.
+  /// - Returns: false if the file is too short.
   func fill(from file: InputFile, at offset: UInt64) throws -> Bool {
     clear()
     requestCount += 1
@@ -51,20 +50,20 @@ package final class TransferBuffer: @unchecked Sendable {
   }
 }
 
-/// A ring of memory from which buffers are taken, and given back in the order in which they were taken. What is
-/// outstanding is bounded by its size, and nothing is allocated while bytes flow.
+/// A ring of memory for buffers, which are returned in the order in which they were taken. Its size bounds the outstanding bytes,
+/// and nothing is allocated during a transfer.
 package struct TransferRing: ~Copyable {
   private let owner: FileMemory
   private var memory: UnsafeMutableRawBufferPointer { owner.bytes }
-  /// Begin and end of each buffer that is out, oldest first; buffers do not wrap around.
+  /// Begin and end of each buffer in use, oldest first; buffers do not wrap around.
   private var taken: [Range<Int>] = []
 
-  /// - Parameter folder: for a file without a name, so that the ring is no private memory; nil: it is.
+  /// - Parameter folder: the folder for a file without a name, so that the ring is not private memory; `nil`: private memory.
   package init(byteCount: Int, in folder: FilePath? = nil) { owner = FileMemory(byteCount: byteCount, in: folder) }
 
   package var byteCount: Int { memory.count }
 
-  /// - Returns: nil when there is no room now.
+  /// - Returns: `nil` if there is not enough room now.
   package mutating func take(_ count: Int) -> UnsafeMutableRawBufferPointer? {
     guard let begin = place(for: count) else { return nil }
     taken.append(begin..<begin + count)
@@ -81,6 +80,6 @@ package struct TransferRing: ~Copyable {
     return count <= oldest.lowerBound ? 0 : nil
   }
 
-  /// Gives the oldest buffer back.
+  /// Returns the oldest buffer to the ring.
   package mutating func returnOldest() { taken.removeFirst() }
 }

@@ -1,15 +1,15 @@
-/// Time and chance of a transfer. Tests have their own, so that they need not wait.
+/// The clock and random numbers of a transfer. Tests replace them, so that they need not wait.
 package struct TransferClock: Sendable {
-  /// Time that passed since some moment; never falls.
+  /// The time since some moment; never decreases.
   package var now: @Sendable () -> Duration
 
-  /// Lets a delay pass that was chosen: before another attempt, for the sake of a rate.
+  /// Sleeps for a chosen delay: before another attempt, or for a rate limit.
   package var sleep: @Sendable (Duration) async throws -> Void
 
-  /// Lets time pass in which something else should happen.
+  /// Sleeps while waiting for something else to happen.
   package var watch: @Sendable (Duration) async throws -> Void
 
-  /// From 0 up to 1.
+  /// Returns a random number from 0 to below 1.
   package var random: @Sendable () -> Double
 
   package init(
@@ -29,7 +29,7 @@ package struct TransferClock: Sendable {
     return Self(
       now: { clock.now - start }, sleep: { try await clock.sleep(for: $0) },
       watch: { duration in
-        // A sleep that was cancelled keeps its memory until it would have ended: so many short ones.
+        // A cancelled sleep keeps its memory until its end, so sleeps are short.
         let end = clock.now + duration
         while clock.now < end { try await clock.sleep(until: min(end, clock.now + .milliseconds(500))) }
       },

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What small files cost on the wire: every request that was made for them, also those that failed or were repeated, and the
-/// bytes of their answers. Any thread may count.
+/// The network cost of small files: all requests for them, including failed and repeated ones, and the bytes of the answers.
+/// Thread-safe.
 package final class WireTally: Sendable {
   private let counts = Mutex<(requests: Int, bytes: Int)>((0, 0))
 
@@ -10,13 +10,13 @@ package final class WireTally: Sendable {
   package var requestCount: Int { counts.withLock { $0.requests } }
   package var byteCount: Int { counts.withLock { $0.bytes } }
 
-  /// A request is about to be made.
+  /// Counts a request about to be sent.
   package func beginRequest() { counts.withLock { $0.requests += 1 } }
 
-  /// Bytes of an answer came.
+  /// Counts received bytes.
   package func receive(_ byteCount: Int) { counts.withLock { $0.bytes += byteCount } }
 
-  /// Takes over what was counted for a buffer.
+  /// Adds the counts of a buffer.
   func take(_ buffer: TransferBuffer) {
     counts.withLock {
       $0.requests += buffer.requestCount

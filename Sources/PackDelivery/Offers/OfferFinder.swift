@@ -1,23 +1,23 @@
 import PackFormats
 import PackStore
 
-/// Finds which of a site's offers is for a client: the first one that fits.
+/// Finds the offer of a site for this client: the first one that fits.
 struct OfferFinder {
   let client: SiteClient
-  /// As the root says.
+  /// The product in the root.
   let product: Store.Product
-  /// The publisher's; nil: the site is not signed.
+  /// The publisher's first key; `nil` for an unsigned site.
   let firstKey: SitePublicKey?
-  /// Those of an offer; nil: it has none, or platforms do not count.
+  /// Returns the attributes of an offer; `nil` if it has none, or if platforms are ignored.
   let attributes: (SiteRoot.Offer) -> Attributes?
 
-  /// What is offered of a pack; nil: nothing to this client. And the offers that come first in the root's order and are not
-  /// for it.
+  /// The offer for this client, `nil` if none fits; and the offers before it in the root's order, with the reason why each does not
+  /// fit.
   typealias Found = (offer: SiteRoot.Offer?, refusals: [(offer: SiteRoot.Offer, obstacle: OfferObstacle)])
 
   /// - Parameters:
-  ///   - current: the version that the client has of the pack, if the pack is of the site's origin.
-  ///   - storeDevice: asked only where a share decides; nil where the store has none yet.
+  ///   - current: the client's version of the pack, if the pack has the site's origin.
+  ///   - storeDevice: called only if a share decides; returns `nil` if the store has no id yet.
   func find(
     in entry: SiteRoot.Pack, current: PackVersion?, storeDevice: () throws -> DeviceID?
   ) throws -> Found {
@@ -45,7 +45,7 @@ struct OfferFinder {
 }
 
 extension SiteRoot.Offer {
-  /// Whether it is of this version.
+  /// Whether the offer is for this version.
   func describes(_ version: PackVersion?) -> Bool {
     number == version?.number && catalog == version?.catalog && attributes == version?.attributesDigest
   }

@@ -1,9 +1,9 @@
 import PackFormats
 import PackStore
 
-/// Reads what a site offers: root, trust, attributes. Nothing is written.
+/// Reads a site's offers: root, trust, attributes. Writes nothing.
 ///
-/// It runs on a thread that may block.
+/// Runs on a thread that may block.
 final class OfferReader {
   private let store: Store?
   private let source: any SiteSource
@@ -11,7 +11,7 @@ final class OfferReader {
   private let reader: SiteReader
   private var result = Store.SiteOffers()
 
-  /// - Parameter store: nil: the site is judged as by a store that never saw it.
+  /// - Parameter store: the store; `nil`: the site is judged as at first contact.
   init(for store: Store?, from source: any SiteSource, options: Store.PullOptions) {
     self.store = store
     self.source = source
@@ -20,7 +20,7 @@ final class OfferReader {
       source, within: MetadataBudget(of: options, for: source), memory: store.map { RememberedSites(inStore: $0.path) })
   }
 
-  /// Reads the root once more when the site turns out to have changed.
+  /// Reads the root again if the site has changed since.
   func read() async throws -> Store.SiteOffers {
     let book = try store.map { try TrustFile(inStore: $0.path).read() } ?? TrustBook()
     let channel = options.channel ?? book.channel(at: source.location)
@@ -34,7 +34,7 @@ final class OfferReader {
     return result
   }
 
-  /// Judges a root as a pull would, and pins nothing.
+  /// Judges a root as a pull would, without pinning.
   private func readRoot(of channel: SiteChannel, _ book: TrustBook) async throws -> SignedSiteRoot {
     let policy = TrustPolicy(options), place = source.rootPlace(of: channel), now = wallClock()
     let (signed, verdict) = try await reader.readRoot(of: channel) { claims in
@@ -55,7 +55,7 @@ final class OfferReader {
     return signed
   }
 
-  /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key.
+  /// Whether the store never accepted anything from the root's origin, and the caller does not vouch for its key.
   private func isUntried(_ root: SignedSiteRoot) throws -> Bool {
     guard root.authority != nil, options.trustedKey == nil else { return false }
     return try store.map { try !$0.makeSnapshot().origins.contains(result.origin) } ?? true

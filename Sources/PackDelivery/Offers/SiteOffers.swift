@@ -2,80 +2,80 @@ public import PackFormats
 public import PackStore
 
 extension Store {
-  /// What a site offers a client.
+  /// The offers of a site for a client.
   public struct SiteOffers: Hashable, Codable, Sendable {
-    /// All that the channel has, in order of names; none when ``isStale``.
+    /// All packs of the channel, in order of names; empty if ``isStale``.
     public internal(set) var packs: [SiteOffers.Pack] = []
 
-    /// Who signed the site; nil: it is unsigned.
+    /// The root key that signed the site; `nil`: it is unsigned.
     public internal(set) var key: SitePublicKey?
 
-    /// Nothing of this publisher was taken here before, and the caller does not vouch for the key. Compare it with what the
-    /// publisher says.
+    /// Whether the store never accepted anything from this publisher, and the caller does not vouch for the key. Compare it with
+    /// the key that the publisher announces.
     public internal(set) var isFirstContact = false
 
-    /// By whose word a pull would change packs.
+    /// The origin for which a pull would change packs.
     public internal(set) var origin = Origin.local
 
-    /// The channel that was asked; nil: it was an archive.
+    /// The channel; `nil` for an archive.
     public internal(set) var channel: SiteChannel?
 
-    /// The language of packs that name none; nil: the site does not say.
+    /// The language of packs without one; `nil` if the site does not specify it.
     public internal(set) var primaryLanguage: LanguageTag?
 
-    /// When the site's root was made.
+    /// The date of the site's root.
     public internal(set) var madeAt = Date(timeIntervalSince1970: 0)
 
-    /// When the root expires; nil: never.
+    /// When the root expires; `nil`: never.
     public internal(set) var expiresAt: Date?
 
-    /// The root is older than one that was seen at this place: a mirror lags. What it offers is not what counts.
+    /// Whether the root is older than one already seen at this place: the mirror is out of date, and its offers are not valid.
     public internal(set) var isStale = false
 
-    /// Of the root that says so.
+    /// The number of that root.
     package internal(set) var rootNumber = RootNumber()
 
-    /// What came over the wire, in bytes.
+    /// Bytes received from the network.
     public internal(set) var wireByteCount = 0
 
-    /// Three at most, unless an answer had to be asked for again.
+    /// At most three, unless a request had to be repeated.
     public internal(set) var requestCount = 0
   }
 }
 
 extension Store.SiteOffers {
-  /// What the site says of one pack.
+  /// A pack of a site.
   public struct Pack: Hashable, Codable, Sendable {
     public let pack: PackID
 
-    /// Who wins when several packs of the publisher have the same path: the higher. It counts in place of what the
-    /// attributes say.
+    /// The precedence among packs of the publisher with the same path: the highest wins. It overrides the priority in the
+    /// attributes.
     public let priority: Int32
 
-    /// The version that a pull would bring, unless the pack is held or of another origin; nil: ``refusals`` say why.
+    /// The version that a pull would install, unless the pack is held or has another origin; `nil`: see ``refusals``.
     public let offer: Offer?
 
-    /// The versions that the site offers before that one, and not to this client.
+    /// The versions that the site lists before that one, and that are not for this client.
     public let refusals: [Refusal]
 
-    /// The version that the store shows of the pack, where it has it from this publisher.
+    /// The store's current version of the pack, if it has this publisher's.
     public let currentVersion: UInt64?
   }
 
-  /// A version, and what is known of it before it is fetched.
+  /// A version, and its metadata before a download.
   public struct Offer: Hashable, Codable, Sendable {
     public let version: UInt64
 
-    /// Policy, platforms, user info and more. Language and versions of the app are as below.
+    /// Policy, platforms, user info and more. For language and app versions see below.
     public let attributes: Attributes
 
-    /// That of the attributes, else the site's primary one.
+    /// The language in the attributes, otherwise the site's primary language.
     public let language: LanguageTag?
 
-    /// The versions of the app that it is for; nil: all. It counts in place of what the attributes say.
+    /// The app versions that it is for; `nil`: all. It overrides the range in the attributes.
     public let appVersions: AppVersionRange?
 
-    /// What a client that has nothing yet fetches for it, in bytes.
+    /// The download size for an empty store, in bytes.
     public let downloadByteCount: Int
   }
 
@@ -88,7 +88,7 @@ extension Store.SiteOffers {
 }
 
 extension Store.SiteOffers: CustomStringConvertible {
-  /// What is offered of each pack.
+  /// The offers of all packs.
   public var description: String { packs.map(\.description).joined(separator: ", ") }
 }
 

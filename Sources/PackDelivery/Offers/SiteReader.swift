@@ -1,24 +1,24 @@
 import PackFormats
 import PackStore
 
-/// Reads what a site says of its packs: the root of a channel, sheets of attributes, manifests. It reads each once, and
-/// counts what that costs. What is named by its SHA-256 is what it is named, or an error.
+/// Reads a site's root, attribute sheets and manifests: each once, with the cost counted. Files identified by a SHA-256 are checked
+/// against it.
 final class SiteReader {
   let source: any SiteSource
   private let memory: RememberedSites?
-  /// A root that was read before; taken for the first reading.
+  /// A root that was read before, used for the first reading.
   private var given: WholeFile?
-  /// As of the last reading.
+  /// The root of the last reading.
   private var root: WholeFile?
   private var remembered: RememberedSite?
   private var hasRecalled = false
   private var sheets: [Digest256: Sheet] = [:]
-  /// Of what is offered, as far as they were asked for.
+  /// The attributes of offers requested so far.
   private var attributes: [Digest256: Attributes] = [:]
   private var manifests = ManifestCache()
   private let budget: MetadataBudget
 
-  /// What all of it cost, requests that failed included.
+  /// The total cost, including failed requests.
   let tally: WireTally
 
   private struct Sheet {
@@ -27,10 +27,10 @@ final class SiteReader {
   }
 
   /// - Parameters:
-  ///   - root: where it was read before.
-  ///   - tally: what that has cost.
-  ///   - budget: how much may be read.
-  ///   - memory: of the store, for which the site is read; nil: nothing is remembered. Folders and archives need none.
+  ///   - root: the root, if it was read before.
+  ///   - tally: the cost of reading that root.
+  ///   - budget: the maximum number of bytes to read.
+  ///   - memory: the records of the store; `nil`: nothing is remembered. Folders and archives need none.
   init(
     _ source: any SiteSource, root: WholeFile? = nil, counting tally: WireTally = WireTally(),
     within budget: MetadataBudget,
@@ -45,8 +45,8 @@ final class SiteReader {
 
   // MARK: - Root
 
-  /// Reads the root of a channel; the first time only if it is not the one that is remembered, which is judged as if it had
-  /// come. One that does not pass is read from the site all the same.
+  /// Reads the root of a channel. The first time, uses the remembered root if it is unchanged, and judges it like a new one; if it
+  /// is refused, reads the root from the site.
   ///
   /// - Parameter admit: judges the root.
   func readRoot(
@@ -61,7 +61,7 @@ final class SiteReader {
     return (root, verdict)
   }
 
-  /// The remembered root, if the site says that it has no other; what comes in its place is kept for ``readRoot(of:admit:)``.
+  /// Returns the remembered root, if the site has no other one; otherwise keeps the answer for ``readRoot(of:admit:)``.
   private func unchangedRoot(
     of channel: SiteChannel, _ admit: (RootClaims) throws -> TrustBook.Verdict
   ) async throws -> (SignedSiteRoot, TrustBook.Verdict)? {
@@ -93,9 +93,9 @@ final class SiteReader {
     TrustBook.PlaceKey(location: source.location, channel: channel)
   }
 
-  /// Remembers the root that was read last, and the sheets that it names, as far as they were read.
+  /// Remembers the last root and the sheets read for it.
   ///
-  /// - Parameter waits: whether to wait for another process that changes what the store trusts, or to fail with `busy`.
+  /// - Parameter waits: whether to wait for another process that changes the store's trust, rather than fail with `busy`.
   func remember(_ signed: SignedSiteRoot, waits: Bool) throws {
     guard let memory, let root else { return }
     let new = RememberedSite(
@@ -105,7 +105,7 @@ final class SiteReader {
     remembered = new
   }
 
-  /// The bytes of a sheet that were read in this pull, or in one before.
+  /// Returns the bytes of a sheet that this pull or an earlier one read.
   private func readBefore(_ sheet: SiteRoot.Sheet) -> [UInt8]? {
     sheets[sheet.digest]?.bytes
       ?? remembered?.sheets.first { $0.count == Int(sheet.byteCount) && Digest256(hashing: $0) == sheet.digest }
@@ -135,7 +135,7 @@ final class SiteReader {
     }
   }
 
-  /// Those of an offer, if they were read.
+  /// Returns the attributes of an offer, if they were read.
   func attributes(of offer: SiteRoot.Offer) -> Attributes? { offer.attributes.flatMap { attributes[$0] } }
 
   // MARK: - Manifests
@@ -154,10 +154,10 @@ final class SiteReader {
     return manifest
   }
 
-  /// The manifest was used: it is kept for another round only if that costs little memory.
+  /// Releases a used manifest: it is kept for another round only if it is small.
   func didUseManifest(of offer: SiteRoot.Offer) { manifests.release(offer.manifest) }
 
-  /// Reads a whole file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
+  /// Reads a whole file identified by its SHA-256. If it is damaged, requests it once more, bypassing all caches.
   private func read<Value>(
     _ path: SitePath, byteCount: Int, digest: Digest256, _ open: ([UInt8]) throws -> Value
   ) async throws -> Value {

@@ -2,57 +2,56 @@ import PackFormats
 public import PackStore
 
 extension Store {
-  /// How versions are pulled.
+  /// How to pull versions.
   public struct PullOptions: Sendable {
-    /// The key that must have signed the site. A place that is pinned to another one stays so. By default the one that
-    /// was pinned at first contact; without any, the one that is found is pinned.
+    /// The root key that must have signed the site. A place pinned to another key stays pinned. By default the key pinned at first
+    /// contact; if none is pinned, the key found is pinned.
     public var trustedKey: SitePublicKey?
 
-    /// Takes over packs of another origin: those that are named, or the one of an archive. Their history goes then.
+    /// Whether to take over packs of another origin: the named packs, or the pack of an archive. This deletes their history.
     public var adopts = false
 
-    /// Takes a version that is lower than the one that was accepted last: of packs that are named, or the one of an
-    /// archive.
+    /// Whether to accept a version below the last accepted one, for named packs or the pack of an archive.
     public var allowsDowngrade = false
 
-    /// Which channel of the site is followed from now on; nil: the one that was followed there last, or `live`. With
-    /// another one than before, versions may be lower than what is there; ask for all packs then.
+    /// The channel to follow from now on; `nil`: the channel followed there last, or `live`. With a different channel, versions may
+    /// be lower than the installed ones; then all packs must be pulled.
     public var channel: SiteChannel?
 
-    /// The version of the app that will read the packs; nil: versions for any app are taken.
+    /// The version of the app that reads the packs; `nil`: versions for any app version are accepted.
     public var appVersion: AppVersion?
 
-    /// Those of other apps that read the same packs: a version has to be for them, too.
+    /// Versions of other apps that read the same packs: a pack version must be for these too.
     package var otherAppVersions: [AppVersion] = []
 
-    /// The platform that packs must be for; nil: any. By default the one that this program was built for.
+    /// The platform that packs must be for; `nil`: any. By default the platform that this program was built for.
     public var platform: Platform? = .current
 
-    /// By which versions are chosen that are for a share of devices; nil: the store's own, drawn when it is first needed.
+    /// The device id that decides about versions for a share of devices; `nil`: the store's own, generated when first needed.
     public var device: DeviceID?
 
-    /// How old the site's root may be; by default as old as it is, unless it has expired.
+    /// The maximum age of the site's root; by default unlimited, unless it has expired.
     public var maximumAge: Duration?
 
-    /// Takes a site that is not signed, from a folder or archive only.
+    /// Whether to accept an unsigned site, from a folder or archive only.
     public var allowsUnsigned = false
 
-    /// Takes a delta that the site has where that is shorter than the frames that are missing; one of up to 64 KiB
-    /// without asking. It costs more work here.
+    /// Whether to fetch a delta of the site if it is shorter than the missing frames; a delta of up to 64 KiB without comparing.
+    /// Deltas need more processor time.
     public var usesDeltas = true
 
-    /// Brings back what is gone of packs that ``Store/purge(bytes:)`` took, too. By default these are left alone unless they are
-    /// named. What vanished by another hand comes back in any case. Also reads what is there of purgeable packs, and brings back what
-    /// is damaged: lengths alone do not say that.
+    /// Whether to also restore packs whose data ``Store/purge(bytes:)`` deleted. By default these are skipped unless they are
+    /// named. Data deleted by other programs is always restored. Also reads existing data of purgeable packs and restores damaged
+    /// data, which lengths alone do not reveal.
     public var refetches = false
 
     /// As ``Transaction/Options/cacheFolder``.
     public var cacheFolder: CacheFolder?
 
-    /// A version of the only pack that is named, whatever the site offers first.
+    /// A specific version of the only named pack, regardless of the site's first offer.
     package struct WantedVersion: Sendable {
       package let number: UInt64
-      /// Holds the pack there, as a rollback does.
+      /// Whether to hold the pack there, like a rollback.
       package let isHeld: Bool
 
       package init(number: UInt64, isHeld: Bool) {
@@ -63,37 +62,37 @@ extension Store {
 
     package var wantedVersion: WantedVersion?
 
-    /// Fetches no frames: versions can be looked at, and not be read. Into a store that is thrown away.
+    /// Whether to fetch no frames: versions can be inspected, but not read. For temporary stores.
     package var leavesOutFrames = false
 
-    /// How fast bytes may come, in bytes per second.
+    /// The maximum rate in bytes per second.
     public var byteRateLimit: Int?
 
-    /// Holds the pull up and lets it go on.
+    /// Pauses and resumes the pull.
     public var pause: PullPause?
 
-    /// A transfer in which no byte came for this long is tried again.
+    /// A transfer without a byte for this long is tried again.
     public var stallLimit: Duration = .seconds(20)
 
-    /// How often a transfer may fail before 64 KiB of new bytes came; three times at most before the site has answered
-    /// at all.
+    /// The number of failures of a transfer before 64 KiB of new bytes arrive; at most three before the site has answered for the
+    /// first time.
     public var attemptLimit = 8
 
-    /// What a server, or a network in between, may cost before it is given up.
+    /// Limits for the server and the network, after which the pull fails.
     public var limits = NetworkLimits()
 
-    /// How many rows a version may have beyond 64 for each KiB of its distinct pages: a row is a chunk of a file or an extent of
-    /// the layout. By default 4,194,304; about 64 GiB of holes in sparse files have as many. More is `tooManyRows`, also from a
-    /// folder or an archive: few bytes of metadata can describe billions of rows.
+    /// The number of rows that a version may have in addition to 64 for each KiB of its distinct pages. A row is a chunk of a file
+    /// or an extent of the layout. By default 4,194,304, the number in about 64 GiB of holes in sparse files. More rows are
+    /// `tooManyRows`, also from a folder or archive, because a few bytes of metadata can describe billions of rows.
     public var rowLimit: Int?
 
     public var durability: Durability = .durable
 
-    /// Waits at the commit while another writer holds the lock, and while another process pulls the same version;
-    /// otherwise that is `busy`.
+    /// Whether to wait at the commit while another writer holds the lock, and while another process pulls the same version, rather
+    /// than fail with `busy`.
     public var waitsForWriters = true
 
-    /// How many versions are kept of each pack that is pulled, the current one included. By default 2.
+    /// The number of versions to keep of each pulled pack, including the current one. By default 2.
     public var keptVersionCount: Int?
 
     /// As ``Transaction/Options/keepsGeneration``.
@@ -102,42 +101,41 @@ extension Store {
     /// As ``Transaction/Options/collectionPercent``.
     public var collectionPercent = 25
 
-    /// Where proxies are named: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`; and in `SSL_CERT_FILE` a PEM file
-    /// with the certificates to trust in place of the system's. By default the process's.
+    /// Environment variables with proxies (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), and with a PEM file of
+    /// certificates to trust instead of the system's (`SSL_CERT_FILE`). By default the process's environment.
     public var environment: [String: String]?
 
-    /// A token or password that is sent to a site's own server. A name and a password in the site's URL take its place.
-    /// Default: none.
+    /// A token or password for the site's own server. A name and a password in the site's URL override it. By default none.
     public var authorization: SiteAuthorization?
 
-    /// In PEM: who must have vouched for a server's certificate, in place of what the environment and the system name.
+    /// PEM certificates that must have signed a server's certificate, instead of those of the environment and the system.
     package var authority: String?
 
-    /// A network that is played in place of the real one; nil: that.
+    /// A simulated network in place of the real one; `nil`: the real one.
     package var network: ShapedNetwork?
 
-    /// Other time than the world's, for tests.
+    /// A simulated clock, for tests.
     package var clock = TransferClock.system
 
-    /// A limit that several pulls share; in place of ``byteRateLimit``.
+    /// A rate limit shared by several pulls, in place of ``byteRateLimit``.
     package var sharedRateLimit: RateLimit?
 
-    /// How much is asked for at a time, which most of the memory goes to.
+    /// The sizes of requests, which determine most of the memory use.
     package var fetchLimits = FetchLimits()
 
-    /// What a pull takes that names no packs.
+    /// The packs to pull if none are named.
     public var unnamedPacks = UnnamedPacks.all
 
-    /// Which of a site's packs a pull takes that names none.
+    /// The packs of a site to pull if none are named.
     public enum UnnamedPacks: Hashable, Sendable {
       case all
-      /// Those that are here. ``PullResult/otherPacks`` are the others.
+      /// Installed packs. ``PullResult/otherPacks`` lists the others.
       case installed
-      /// Those that are here; all of them where none of the site's origin is or was.
+      /// Installed packs; all packs if the store has and had none of the site's origin.
       case installedUnlessNone
     }
 
-    /// Packs that count as held whatever the store says of them: it lies over another one for which a pull is planned.
+    /// Packs that count as held regardless of the store: for planning a pull into a store on top of this one.
     package var heldPacks: Set<PackID> = []
 
     public init(

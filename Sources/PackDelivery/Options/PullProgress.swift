@@ -1,38 +1,38 @@
 public import PackStore
 
 extension Store {
-  /// How far a pull is. Of each pack, the numbers of bytes and chunks never fall, unless it begins again because the
-  /// site or the pack changed meanwhile.
+  /// The progress of a pull. For each pack, the numbers of bytes and chunks never decrease, unless the pull starts again because
+  /// the site or the pack changed.
   public struct PullProgress: Store.Progress, Hashable {
     public var phase: Phase
 
-    /// The pack that is being fetched, or made.
+    /// The pack being fetched or created.
     public var pack: PackID?
 
-    /// Bytes of the pack's new frames that are there, compressed, or of the delta: also those of an interrupted pull.
-    /// While a delta is applied, bytes of assets.
+    /// Bytes of the pack's new frames (compressed) or of the delta that are present, including those of an interrupted pull. While
+    /// a delta is applied: bytes of assets.
     public var byteCount = 0
 
-    /// 0 as long as it is not known.
+    /// 0 while unknown.
     public var totalByteCount = 0
 
-    /// New chunks that are there.
+    /// New chunks that are present.
     public var chunkCount = 0
 
-    /// 0 as long as it is not known.
+    /// 0 while unknown.
     public var totalChunkCount = 0
 
-    /// Over the last few seconds; nil as long as that cannot be said.
+    /// The rate over the last few seconds; `nil` while unknown.
     public var bytesPerSecond: Double?
 
-    /// The key that this pull has pinned to the site, at first contact: it stays so, whatever comes of the pull. The
-    /// caller does not vouch for it; see ``Store/PullResult/isFirstContact``.
+    /// The key that this pull has pinned to the site at first contact. It stays pinned even if the pull fails. The caller does not
+    /// vouch for it; see ``Store/PullResult/isFirstContact``.
     public var pinnedKey: SitePublicKey?
 
-    /// Of ``byteCount``, for the pack and the phase.
+    /// The fraction of ``byteCount``, for the pack and the phase.
     public var fraction: Double { PackStore.fraction(byteCount, of: totalByteCount) }
 
-    /// At this rate; nil as long as that cannot be said.
+    /// The remaining time at this rate; `nil` while unknown.
     public var timeLeft: Duration? {
       guard let bytesPerSecond, bytesPerSecond >= 1, totalByteCount >= byteCount else { return nil }
       return .seconds(Double(totalByteCount - byteCount) / bytesPerSecond)
@@ -41,15 +41,15 @@ extension Store {
     public enum Phase: Int, Comparable, Sendable {
       /// Reading the site's root.
       case connect
-      /// Another process is at the same version.
+      /// Another process is pulling the same version.
       case wait
-      /// Finding out what is new.
+      /// Determining the new data.
       case plan
-      /// Fetching it.
+      /// Fetching the new data.
       case fetch
-      /// Making a version of a delta that was fetched.
+      /// Applying a fetched delta.
       case apply
-      /// Making it durable.
+      /// Syncing and committing.
       case commit
 
       public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -59,7 +59,7 @@ extension Store {
   }
 }
 
-/// Bytes per second, with a memory of about three seconds.
+/// Measures bytes per second over about three seconds.
 struct RateMeter {
   private var start: (time: Duration, bytes: Int)?
   private(set) var bytesPerSecond: Double?

@@ -11,9 +11,9 @@ package final class ArchiveSource: SiteSource {
   private let index: ArchiveIndex
   private let pace: Pace
 
-  /// Opens the archive and looks for its files.
+  /// Opens the archive and indexes its files.
   ///
-  /// - Throws: `noSite` when there is no such file; `corrupt` when it is no archive; `ioError`.
+  /// - Throws: `noSite` if the file does not exist; `corrupt` if it is not an archive; `ioError`.
   package init(_ path: String, pace: Pace = Pace()) throws {
     let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     do {
@@ -64,7 +64,7 @@ package final class ArchiveSource: SiteSource {
 
   private func fill(_ buffer: TransferBuffer, from file: SiteFile, at offset: UInt64) throws {
     guard let member = member(file.path) else { throw changed(file.path, "missing in the archive") }
-    // Where the next member lies is no business of a reader of this one.
+    // A read must not reach into the next member.
     guard offset <= member.byteCount, UInt64(buffer.count) <= member.byteCount - offset else {
       throw changed(file.path, "shorter than the site records")
     }

@@ -5,7 +5,7 @@ package final class FolderSource: SiteSource {
   package let location: String
   package let isLocal = true
   package let hasRanges = true
-  /// As the user gave it.
+  /// The path that the user gave.
   private let name: String
   private let folder: FilePath
   private let pace: Pace
@@ -14,7 +14,7 @@ package final class FolderSource: SiteSource {
     name = folder
     self.folder = FilePath(folder)
     self.pace = pace
-    // As absolute as can be, so that trust is pinned to the same place from wherever the command is run.
+    // As absolute as possible, so that trust is pinned to the same place from any working directory.
     location = Self.realPath(folder) ?? folder
   }
 
@@ -73,7 +73,7 @@ package final class FolderSource: SiteSource {
     guard isWhole else { throw changed(file.path, "shorter than the site records") }
   }
 
-  /// A link in the site is refused: only the one that leads to the site's folder was chosen by the one who named it.
+  /// Links inside the site are refused: the user chose only the path of the site's folder.
   private func open(_ path: String) throws -> InputFile {
     do {
       return try InputFile(path, in: folder)

@@ -1,26 +1,25 @@
 public import PackStore
 
 extension Store {
-  /// A site by which packs that are here can be updated.
+  /// A site that installed packs can be updated from.
   public struct FollowedSite: Hashable, Sendable {
-    /// A URL, or the absolute path of a folder: what ``Store/pull(from:packs:options:progress:)`` takes.
+    /// A URL, or the absolute path of a folder, for ``Store/pull(from:packs:options:progress:)``.
     public let location: String
 
-    /// The channel that is followed there.
+    /// The channel that the store follows there.
     public let channel: SiteChannel
 
-    /// By whose word its packs are changed.
+    /// The origin of its packs.
     public let origin: Origin
 
-    /// The packs of that origin that are here, in order of names.
+    /// The installed packs of that origin, in order of names.
     public let packs: [PackID]
   }
 
-  /// The sites that packs here were pulled from, in order of locations. Where there are several of one origin, which are mirrors, it is
-  /// the one whose newest root is the newest. Packs that were added here, or came from archives or sites that are not signed,
-  /// have none.
+  /// The sites that installed packs were pulled from, in order of locations. If several sites have one origin (mirrors), only the
+  /// site with the newest root is included. Packs that were added locally, or came from archives or unsigned sites, have none.
   ///
-  /// - Throws: what a pull throws when what is remembered of sites cannot be read, or is damaged.
+  /// - Throws: the errors of a pull if the records about sites cannot be read, or are damaged.
   public func followedSites() throws -> [FollowedSite] {
     let book = try TrustFile(inStore: path).read()
     let installed = Dictionary(grouping: try packs(), by: \.origin)

@@ -1,43 +1,43 @@
 public import PackStore
 
 extension Store {
-  /// What a pull did, or would do.
+  /// The result of a pull, or of a plan.
   public struct PullResult: Hashable, Codable, Sendable {
-    /// In order of names.
+    /// The packs, in order of names.
     public internal(set) var packs: [PullResult.Pack] = []
 
-    /// Packs that the site offers and that were left, since only those that are here were asked for, in order of names.
+    /// Packs of the site that were skipped because only installed packs were requested, in order of names.
     public internal(set) var otherPacks: [PackID] = []
 
-    /// Who signed the site; nil: it is unsigned.
+    /// The root key that signed the site; `nil`: it is unsigned.
     public internal(set) var key: SitePublicKey?
 
-    /// The key was pinned now, or by a pull that was interrupted before anything was taken: the caller does not vouch for it.
-    /// Compare it with what the publisher says.
+    /// Whether the key was pinned now, or by an interrupted pull that installed nothing: the caller does not vouch for it. Compare
+    /// it with the key that the publisher announces.
     public internal(set) var isFirstContact = false
 
-    /// By whose word packs were changed.
+    /// The origin for which packs were changed.
     public internal(set) var origin = Origin.local
 
-    /// The channel that was followed; nil: the pull was from an archive.
+    /// The followed channel; `nil` for an archive.
     public internal(set) var channel: SiteChannel?
 
-    /// When the site's root was made.
+    /// The date of the site's root.
     public internal(set) var madeAt = Date(timeIntervalSince1970: 0)
 
-    /// How old the root is; negative when it is ahead of this machine's clock.
+    /// The age of the root; negative if it is ahead of this machine's clock.
     public internal(set) var age = Duration.zero
 
-    /// When the root expires; nil: never.
+    /// When the root expires; `nil`: never.
     public internal(set) var expiresAt: Date?
 
-    /// The root is older than one that was seen at this place: a mirror lags. Nothing was changed.
+    /// Whether the root is older than one already seen at this place: the mirror is out of date, and nothing was changed.
     public internal(set) var isStale = false
 
-    /// Of the root that was followed.
+    /// The number of the root.
     package internal(set) var rootNumber = RootNumber()
 
-    /// What came over the wire in all, roots and manifests included, in bytes.
+    /// Bytes received from the network in total, including roots and manifests.
     public internal(set) var wireByteCount = 0
 
     public internal(set) var requestCount = 0
@@ -45,77 +45,76 @@ extension Store {
 }
 
 extension Store.PullResult {
-  /// What became of one pack.
+  /// The result for one pack.
   public struct Pack: Hashable, Codable, Sendable {
     public let pack: PackID
 
     public internal(set) var outcome: Outcome
 
-    /// The version before; nil: the store did not have the pack.
+    /// The previous version; `nil` if the store did not have the pack.
     public internal(set) var from: UInt64?
 
-    /// The version that shows now, or that the site offers where it was not taken; nil: the site has none.
+    /// The current version now, or the version that the site offers if it was not installed; `nil` if the site offers none.
     public internal(set) var to: UInt64?
 
-    /// What came over the wire of tables, catalog and layout, in bytes.
+    /// Bytes received for tables, catalog and layout.
     public internal(set) var metadataByteCount = 0
 
-    /// What came over the wire of frames, in bytes.
+    /// Bytes received for frames.
     public internal(set) var frameByteCount = 0
 
-    /// What came over the wire of deltas, in bytes.
+    /// Bytes received for deltas.
     public internal(set) var deltaByteCount = 0
 
-    /// The version here that deltas were, or would be, applied to; nil: frames were cheaper, or there is no
-    /// delta that is of use.
+    /// The installed version that deltas were, or would be, applied to; `nil` if frames were cheaper, or no suitable delta exists.
     public internal(set) var deltaFrom: UInt64?
 
-    /// How many deltas these were, or would be: more than one are a chain, which is applied as one commit.
+    /// The number of these deltas; several are a chain, which is applied in one commit.
     public internal(set) var deltaCount = 0
 
     public internal(set) var requestCount = 0
 
-    /// Bytes of frames, or of deltas, that an interrupted pull had left.
+    /// Bytes of frames or deltas that an interrupted pull left.
     public internal(set) var resumedByteCount = 0
 
-    /// Bytes of frames that were new, or of deltas: those that came and those that an interrupted pull had left. For
-    /// a dry run, what would be fetched is ``remainingByteCount``.
+    /// Bytes of new frames or of deltas: received bytes and those that an interrupted pull left. For a dry run, see
+    /// ``remainingByteCount``.
     public internal(set) var totalByteCount = 0
 
-    /// New chunks; for a dry run 0 where deltas would be taken.
+    /// New chunks; 0 for a dry run with deltas.
     public internal(set) var newChunkCount = 0
 
-    /// Bytes that were written to segments; 0 for a dry run.
+    /// Bytes written to segments; 0 for a dry run.
     public internal(set) var newStoredByteCount = 0
 
-    /// What a pull would fetch yet.
+    /// Bytes that a pull would still fetch.
     public internal(set) var remainingByteCount = 0
 
-    /// Bytes of the previous version that were missing, because files of the store or of the cache folder were lost: they were
-    /// fetched again if ``outcome`` is ``Outcome/healed``. 0 if parts of the catalog or layout alone were lost.
+    /// Bytes of the previous version that were missing, because files of the store or of the cache folder were lost. They were
+    /// fetched again if ``outcome`` is ``Outcome/healed``. 0 if only parts of the catalog or layout were lost.
     public internal(set) var missingByteCount = 0
 
     public enum Outcome: String, CaseIterable, Codable, Sendable {
-      /// Another version shows now.
+      /// Another version is current now.
       case updated
-      /// The store has what the site offers.
+      /// The store already has the offered version.
       case unchanged
-      /// The store had this version, and data of it was gone, which is there again.
+      /// The store had this version with missing data, which was restored.
       case healed
-      /// Data of the pack is gone since ``Store/purge(bytes:)``; the pack was left alone.
+      /// Data of the pack was deleted by ``Store/purge(bytes:)``; the pack was skipped.
       case purged
-      /// The pack is held at its version since a rollback, and was left there.
+      /// The pack is held at its version since a rollback; it was skipped.
       case held
-      /// The site has no such pack any more; it was left alone.
+      /// The site no longer has the pack; it was skipped.
       case absent
-      /// The site has the pack, and no version that is for this app, platform and device; the pack was left alone.
+      /// The site has no version of the pack for this app, platform and device; the pack was skipped.
       case notOffered
-      /// The pack is of another origin, and was left alone.
+      /// The pack belongs to another origin; it was skipped.
       case otherOrigin
       /// The site's publisher signed an older state again: a version, or an epoch, below the accepted one. The pack was not changed.
       /// A publication from the newest state of the site resolves this.
       case publisherOutOfDate
-      /// What the site says is older than what was taken before; the pack was left alone.
+      /// The site's data is older than data already accepted; the pack was skipped.
       case stale
       /// The site offers other content under the number of a version that the store keeps; the pack was not changed. A higher
       /// number on the site, or removing the pack and pulling it again, resolves this.
@@ -132,7 +131,7 @@ extension Store.PullResult {
 }
 
 extension Store.PullResult: CustomStringConvertible {
-  /// What became of each pack, and what it cost.
+  /// The result and the cost of each pack.
   public var description: String {
     let outcomes = packs.map(\.description).joined(separator: ", ")
     return "\(outcomes): \(wireByteCount) bytes in \(requestCount) requests"

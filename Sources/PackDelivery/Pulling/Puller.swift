@@ -3,8 +3,8 @@ import PackStore
 
 /// One pull: root, trust, versions, a delivery for each pack, one commit.
 ///
-/// It runs on a thread that may block. Whatever ends it, what was given to the store stays there, and the next pull
-/// goes on with it; so beginning again is the answer to all that changes meanwhile.
+/// Runs on a thread that may block. Data passed to the store stays there even if the pull fails, and the next pull reuses it.
+/// Therefore the pull simply starts again if the site or the store changes.
 final class Puller {
   private let store: Store
   private let source: any SiteSource
@@ -14,7 +14,7 @@ final class Puller {
   private let report: (@Sendable (Store.PullProgress) -> Void)?
   private let reader: SiteReader
 
-  /// By whose word packs are changed, once the root is known.
+  /// The origin for which packs are changed, once the root is known.
   private var provenance = Provenance(.unknown, .root, serial: 0, sequence: 0)
   private var result = Store.PullResult()
   private var progress = Store.PullProgress(phase: .connect)
@@ -23,21 +23,21 @@ final class Puller {
   private var costs: [PackID: PackCost] = [:]
   private var round = 0
 
-  /// The channel of the site that is followed from now on, and the one until now.
+  /// The channel to follow from now on.
   private var channel = SiteChannel.live
   private var followed = SiteChannel.live
-  /// It is another one than before.
+  /// Whether it differs from the channel followed so far.
   private var changesChannel = false
-  /// Deltas that cannot be had, are not what the root says, or that the store's version is not fit for, and those of the same
-  /// chain: deltas spare bytes, and are never the only way.
+  /// Deltas that are unavailable, invalid, or not applicable to the store's version, and all deltas of their chains. Deltas save
+  /// bytes, but frames always work too.
   private var refusedDeltas: Set<Digest256> = []
 
   /// The error for a pack whose number the site reused; `nil` if none is.
   private var reusedNumber: PackStoreError?
 
-  /// Packs of which a change list was like that: pages do what lists do.
+  /// Packs with such a change list: pages are used instead.
   private var packsWithoutLists: Set<PackID> = []
-  /// A file that is gone is really gone, and no sign of a newer root.
+  /// Whether the root was read again: a missing file is then really missing, not a sign of a newer root.
   private var hasReadRootAgain = false
 
   init(
@@ -55,9 +55,9 @@ final class Puller {
     self.report = report
   }
 
-  /// Reads the root once more when the site turns out to have changed.
+  /// Pulls, and reads the root again if the site has changed since.
   func run() async throws -> Store.PullResult {
-    // The commit would be refused. To say it first leaves no trace of another site in the folder.
+    // The commit would be refused. Failing first leaves no trace of another site in the folder.
     guard try isPlan || !store.makeSnapshot().isSite else {
       throw PackStoreError(.isSite, "a site's store, which only publications change", about: .store(store.path.string))
     }
@@ -88,7 +88,7 @@ final class Puller {
     result.channel = channel
   }
 
-  /// A site that is not signed is not in the book of trusted places: that it was pulled from, its origin tells.
+  /// An unsigned site is not in the book of trusted places: its origin in the store shows that it was pulled from.
   private func recognizeUnsigned(_ root: SignedSiteRoot) throws {
     guard root.authority == nil, channel != followed, !changesChannel else { return }
     let origin = Store.Origin(of: root)
@@ -96,7 +96,7 @@ final class Puller {
     try requireAllPacks()
   }
 
-  /// Another channel is followed as a whole.
+  /// A change of channel applies to all packs.
   private func requireAllPacks() throws {
     guard changesChannel, packs != nil else { return }
     var error = DeliveryError(
@@ -108,18 +108,18 @@ final class Puller {
     throw error
   }
 
-  /// Notes that what is about to be committed is of another channel than before, so that after a crash the next pull knows
-  /// that packs and their floors may be of either.
+  /// Records that the coming commit is from another channel, so that after a crash the next pull knows that packs and floors may be
+  /// from either channel.
   private func beginChannel() throws {
     guard changesChannel else { return }
     try TrustFile(inStore: store.path).update(waits: options.waitsForWriters) { $0.begin(channel, at: source.location) }
   }
 
-  /// From now on this channel is followed.
+  /// Records the channel as followed.
   private func noteChannel() throws {
     let file = TrustFile(inStore: store.path)
     guard try changesChannel || file.read().channel(at: source.location) != channel else { return }
-    // What was committed is of this channel: that must not be lost.
+    // The committed packs are from this channel: this record must not be lost.
     try file.update { $0.follow(channel, at: source.location) }
   }
 
@@ -130,7 +130,7 @@ final class Puller {
     let (root, verdict) = try await reader.readRoot(of: channel, admit: admit)
     if verdict == .pinned, !isPlan {
       pinnedKey = root.rootKey
-      show(.connect)  // whatever comes of the pull
+      show(.connect)  // reported even if the pull fails
     }
     result.key = root.rootKey
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
@@ -143,21 +143,21 @@ final class Puller {
     return root
   }
 
-  /// Whether nothing of the root's origin was ever taken here, and the caller does not vouch for its key. An archive pins
-  /// nothing; and the pull that pinned a place may have been interrupted, before it could tell the caller.
+  /// Whether the store never accepted anything from the root's origin, and the caller does not vouch for its key. An archive pins
+  /// nothing, and a pull that pinned a place may have been interrupted before it could report it.
   private func isUntried(_ root: SignedSiteRoot) throws -> Bool {
     guard root.authority != nil, options.trustedKey == nil else { return false }
     let origin = Store.Origin(of: root)
     return try !store.read { snapshot in snapshot.origins.contains(origin) }
   }
 
-  /// A plan trusts by the same rules, and pins nothing.
+  /// Judges a root. A plan uses the same rules, but pins nothing.
   private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
     let file = TrustFile(inStore: store.path)
     let place = source.rootPlace(of: channel), policy = TrustPolicy(options), now = wallClock()
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
       let verdict = try book.admit(claims, at: place, policy, now: now)
-      // At first contact, before anything is taken: the pull that goes on with an interrupted one follows the same channel.
+      // At first contact, before anything is installed: a pull that resumes an interrupted one follows the same channel.
       if claims.signer != nil, !source.isArchive, !changesChannel { book.follow(channel, at: source.location) }
       return verdict
     }
@@ -168,7 +168,7 @@ final class Puller {
 
   // MARK: - Packs
 
-  /// Pulls what a root names, in one commit. Begins again while other processes are in the way.
+  /// Pulls the packs of a root in one commit. Starts again while other processes interfere.
   private func pull(_ root: SignedSiteRoot) async throws -> Store.PullResult {
     let chosen = try choose(root)
     if result.isStale { return try leaveAlone(chosen) }
@@ -205,7 +205,7 @@ final class Puller {
     }
   }
 
-  /// What is said of packs when the root is older than one that was seen.
+  /// Returns the result for a root older than one already seen.
   private func leaveAlone(_ chosen: [ChosenPack]) throws -> Store.PullResult {
     var result = self.result
     result.packs = try chosen.map {
@@ -214,7 +214,7 @@ final class Puller {
     return result
   }
 
-  /// What was asked for.
+  /// Returns the requested packs.
   private func choose(_ signed: SignedSiteRoot) throws -> [ChosenPack] {
     let root = signed.root
     func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?) -> ChosenPack {
@@ -235,7 +235,7 @@ final class Puller {
     }
   }
 
-  /// Whether a pull that names no packs takes those of the site that are not here, too.
+  /// Whether a pull without named packs also installs packs that the store lacks.
   private func takesAll(of root: SignedSiteRoot) throws -> Bool {
     switch options.unnamedPacks {
     case .all: return true
@@ -246,13 +246,13 @@ final class Puller {
     }
   }
 
-  /// Reads what tells for which platforms versions are, where that counts.
+  /// Reads the attributes with the versions' platforms, if platforms matter.
   private func readAttributes(of chosen: [ChosenPack], in root: SiteRoot) async throws {
     guard options.platform != nil else { return }
     try await reader.readAttributes(chosen.flatMap { $0.entry?.offers ?? [] }.compactMap(\.attributes), in: root)
   }
 
-  /// The version that the site offers to this client; nil: none.
+  /// Returns the version that the site offers to this client; `nil` if none.
   private func offer(of chosen: ChosenPack, current: PackVersion?) throws -> SiteRoot.Offer? {
     guard let entry = chosen.entry else { return nil }
     if let wanted = options.wantedVersion {
@@ -314,8 +314,8 @@ final class Puller {
     return options
   }
 
-  /// How much of the pack's current version is available: lost files of the store count, and data that is gone from the cache folder
-  /// or with a base. `nil` if the pack has no current version.
+  /// Returns how much of the pack's current version is available, considering lost files of the store and data missing from the
+  /// cache folder or the base. `nil` if the pack has no current version.
   private func availability(of pack: Store.Pack?) throws -> Store.Availability? {
     guard let pack, !pack.isRemoved else { return nil }
     return try store.read { snapshot in
@@ -326,7 +326,7 @@ final class Puller {
     }
   }
 
-  /// Whether what is gone of the pack was taken by a purge, and nothing says to bring it back.
+  /// Whether missing data of the pack was purged, and the options do not request it.
   private func isLeftPurged(_ pack: PackID) -> Bool {
     packs == nil && !source.isArchive && !options.refetches && store.isPurged(pack)
   }
@@ -338,10 +338,10 @@ final class Puller {
       wanted.isHeld ? chosen.first.map { ($0.pack, wanted.number) } : nil
     }
     if let heldAt { try transaction.release(heldAt.0) }
-    // Channels count apart, also of packs that this one does not offer now.
+    // Channels are counted separately, including packs that this one does not offer now.
     if changesChannel, transaction.origins.contains(provenance.origin) { try transaction.restart(provenance.origin) }
     var deliveries: [Delivery] = []
-    // Before the transaction ends without a commit.
+    // Closed before the transaction ends without a commit.
     defer { for delivery in deliveries { delivery.close(discarding: false) } }
     var packs: [Store.PullResult.Pack] = []
     for chosen in chosen {
@@ -363,7 +363,7 @@ final class Puller {
     return result
   }
 
-  /// Stages what the site offers of a pack. Its delivery, if there is one, is the caller's to close.
+  /// Stages the site's offer for a pack. The caller closes the delivery, if any.
   private func pull(
     _ chosen: ChosenPack, into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
   ) async throws -> Store.PullResult.Pack {
@@ -392,7 +392,7 @@ final class Puller {
       pulled.outcome = .purged
       return pulled
     }
-    // The core would say so as well, after the manifest has come.
+    // The core would refuse it too, but only after the manifest was fetched.
     if let before, before.origin != provenance.origin, !provenance.adopts {
       guard packs == nil, !source.isArchive else {
         throw transaction.explain(
@@ -429,7 +429,7 @@ final class Puller {
       }
       reader.didUseManifest(of: version)
       guard let delivery = opened else {
-        if before?.origin != provenance.origin { pulled.outcome = .updated }  // it was adopted as it is
+        if before?.origin != provenance.origin { pulled.outcome = .updated }  // adopted without a change
         return pulled
       }
       deliveries.append(delivery)
@@ -463,8 +463,8 @@ final class Puller {
     return error
   }
 
-  /// Another process may have brought the version between the beginning of the transaction and that of the delivery, which
-  /// kept other processes out only from then on.
+  /// Checks again: another process may have installed the version after the transaction began and before the delivery began, which
+  /// excludes other processes.
   private func checkStillWanted(
     _ version: SiteRoot.Offer, of pack: PackID, _ current: PackVersion?, _ deliveries: inout [Delivery]
   ) throws {
@@ -489,7 +489,7 @@ final class Puller {
 
   // MARK: - Bytes
 
-  /// Brings what a version takes here, in the cheapest way.
+  /// Fetches the data of a version in the cheapest way.
   private func fetch(
     _ manifest: VersionManifest, _ delivery: Delivery, _ route: DeltaRoute?, _ list: VersionManifest.ChangeList?,
     _ pulled: inout Store.PullResult.Pack
@@ -508,7 +508,7 @@ final class Puller {
           crossroads, delivery, manifest.segments.lazy.map(SegmentFiles.init), of: manifest.pack,
           metadataByteLimit: metadataByteLimit(of: manifest))
       } catch let error where list != nil && Self.saysCorrupt(error) {
-        throw ChangeListIsRefused()  // it may be the list that leads astray
+        throw ChangeListIsRefused()  // the list itself may be the cause
       }
     }
     if takesRoute, let route {
@@ -522,17 +522,17 @@ final class Puller {
     pulled.remainingByteCount = totals.totalByteCount - totals.byteCount
   }
 
-  /// A folder on this machine may have as much as it wants.
+  /// A folder on this machine has no limit.
   private func metadataByteLimit(of manifest: VersionManifest) -> Int {
     source.isLocal ? .max : options.limits.metadataByteLimit(versionByteCount: manifest.byteCount)
   }
 
-  /// Whether what was published makes no sense, or other bytes come than were published.
+  /// Whether published data is invalid, or the received bytes are not the published ones.
   private static func saysCorrupt(_ error: any Error) -> Bool {
     (error as? PackStoreError)?.code == .corrupt || (error as? DeliveryError)?.code == .corrupt
   }
 
-  /// Brings a change list here, in place of pages.
+  /// Fetches a change list, in place of pages.
   private func fetch(_ list: VersionManifest.ChangeList, _ delivery: Delivery, of pack: PackID) async throws {
     do {
       guard try delivery.use(list) else { return }
@@ -544,12 +544,12 @@ final class Puller {
     }
   }
 
-  /// Brings deltas here; for a plan, only finds out how much of them is there.
+  /// Fetches deltas; for a plan, only determines how much of them is present.
   private func fetch(_ route: DeltaRoute, _ delivery: Delivery, of pack: PackID) async throws {
     do {
       try delivery.use(route.deltas.map(\.reference)) { self.show($0, pack) }
       guard !isPlan else {
-        _ = try delivery.next()  // which looks at what an interrupted pull has left
+        _ = try delivery.next()  // checks the data of an interrupted pull
         return pay(FetchTally(), for: pack, resumed: delivery.totals.resumedByteCount)
       }
       try await fetch(delivery, delivery, route.deltas.map(SegmentFiles.init), of: pack)
@@ -562,7 +562,7 @@ final class Puller {
     }
   }
 
-  /// Whether frames may still bring the version: they need less room, and nothing of what the delta is or begins with.
+  /// Whether frames may still work: they need less space, and depend on neither the delta nor its base version.
   private static func isOfDelta(_ error: PackStoreError) -> Bool {
     [.corrupt, .newerFormat, .otherDraft, .invalidArgument, .noSpace, .purged, .notFound].contains(error.code)
   }
@@ -588,7 +588,7 @@ final class Puller {
       let staged = try delivery.stage()
       pulled.newChunkCount = staged.newChunkCount
       pulled.newStoredByteCount = staged.newStoredByteCount
-      // What is looked at is installed nowhere.
+      // An inspected version is not installed.
       guard !options.leavesOutFrames else { return }
       transaction.note(
         staged.version,
@@ -627,7 +627,7 @@ final class Puller {
     report?(progress)
   }
 
-  /// How far deltas were applied.
+  /// Reports the progress of applying deltas.
   private func show(_ applied: Store.InstallProgress, _ pack: PackID) {
     progress = Store.PullProgress(phase: .apply)
     progress.pinnedKey = pinnedKey
@@ -638,7 +638,7 @@ final class Puller {
   }
 }
 
-/// A pack that was asked for, and what the root says of it; nil: nothing any more.
+/// A requested pack, with its entry in the root; `nil` if it was removed.
 private struct ChosenPack {
   let pack: PackID
   let entry: SiteRoot.Pack?
@@ -647,11 +647,11 @@ private struct ChosenPack {
   let firstKey: SitePublicKey?
 }
 
-/// What came of a pack, in all rounds.
+/// The cost of a pack, over all rounds.
 private struct PackCost {
   var tally = FetchTally()
 
-  /// What was found in the first round: later ones find what this pull itself has fetched.
+  /// As found in the first round: later rounds find data that this pull itself has fetched.
   var resumedByteCount = 0
   let firstRound: Int
 
@@ -669,18 +669,18 @@ extension Store.PullResult.Pack {
   }
 }
 
-/// Another process brings the same version.
+/// Another process is fetching the same version.
 private struct VersionIsBusy: Error {}
 
-/// Deltas that are good for nothing: without them, then.
+/// Deltas turned out to be unusable: continue without them.
 private struct RouteIsRefused: Error {
   let route: DeltaRoute
 }
 
-/// A change list that is good for nothing: by pages, then.
+/// A change list turned out to be unusable: continue with pages.
 private struct ChangeListIsRefused: Error {}
 
-/// Waits between looks at what another process does: longer each time, up to two seconds.
+/// Waits between checks of another process: longer each time, up to two seconds.
 private struct Wait {
   private let clock: TransferClock
   private var delay: Duration = .milliseconds(50)

@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// Of a delivery, what it takes to know what its frames cost. There it is asked whether it goes on with them.
+/// Runs a delivery until the cost of its frames is known, then asks whether to continue.
 final class Crossroads: Incoming {
   private let delivery: Delivery
   private let goesOn: (DeliveryTotals) -> Bool
@@ -23,7 +23,7 @@ final class Crossroads: Incoming {
   func give(_ bytes: UnsafeRawBufferPointer) throws -> GiveOutcome { try delivery.give(bytes) }
 }
 
-/// Of a delivery, the change list that it wants first.
+/// The first part of a delivery: its change list.
 final class ChangeListPart: Incoming {
   private let delivery: Delivery
   private var isHandedOut = false
@@ -46,30 +46,29 @@ final class ChangeListPart: Incoming {
 }
 
 extension VersionManifest {
-  /// The shortest change list that leads from a version that the store keeps; nil: there is none, or the version is among
-  /// those that are kept.
+  /// Returns the shortest change list from a kept version; `nil` if none exists, or if the version itself is kept.
   func changeList(from kept: [PackVersion]) -> ChangeList? {
     guard !kept.contains(where: { $0.catalog == catalog }) else { return nil }
     return changeLists.filter { list in kept.contains { $0.catalog == list.from } }.min { $0.byteCount < $1.byteCount }
   }
 }
 
-/// The deltas by which a version may come from one that the store keeps: one, or a chain of them.
+/// The deltas from a kept version to a version: one, or a chain of them.
 struct DeltaRoute {
-  /// What metadata costs at least, about: deltas of this length are taken without looking at what frames would cost.
+  /// The approximate minimum size of metadata: shorter deltas are used without computing the cost of frames.
   private static let cheapByteCount = 64 << 10
 
-  /// In the order in which they are applied.
+  /// The deltas, in the order in which they are applied.
   let deltas: [SiteRoot.Delta]
 
-  /// The number of the version that the first one begins with.
+  /// The number of the kept version that the first one begins with.
   let from: UInt64
 
-  /// Of all of them.
+  /// The size of all deltas together.
   let byteCount: UInt64
 
-  /// The shortest one; nil: there is none, or the version is among those that are kept and takes no bytes at all. What is in the
-  /// middle of a chain need not be offered: the root names no chain through what was withdrawn.
+  /// Finds the shortest one; `nil` if none exists, or if the version itself is kept and needs no bytes. Intermediate versions of a
+  /// chain need not be offered: the root contains no chain through a withdrawn version.
   init?(to version: SiteRoot.Offer, of entry: SiteRoot.Pack, from kept: [PackVersion], but refused: Set<Digest256>) {
     guard !kept.contains(where: { $0.number == version.number }) else { return nil }
     let routes = DeltaRoutes(to: version.catalog, by: entry.deltas.filter { !refused.contains($0.header) })
@@ -90,7 +89,7 @@ struct DeltaRoute {
 
   var isCheapInAnyCase: Bool { byteCount <= UInt64(Self.cheapByteCount) }
 
-  /// Whether it is shorter than the frames that are to come.
+  /// Whether it is shorter than the frames still to fetch.
   func isCheaper(than totals: DeliveryTotals) -> Bool {
     byteCount < UInt64(max(totals.totalByteCount - totals.byteCount, 0))
   }

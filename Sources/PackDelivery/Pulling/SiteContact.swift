@@ -1,14 +1,13 @@
 import PackFormats
 package import PackStore
 
-/// A site whose root was read before there is a store to pull it into: what is refused for its root leaves no trace.
+/// A site whose root was read before its store exists, so that a refused root leaves no trace.
 ///
-/// The root is judged as by a store that never saw the site; the pull that follows judges it once more, by what the store
-/// knows.
+/// The root is judged as at first contact; the following pull judges it again with the store's records.
 package final class SiteContact: Sendable {
   let source: any SiteSource
   let root: WholeFile
-  /// What reading the root has cost.
+  /// The cost of reading the root.
   let tally: WireTally
 
   private init(_ source: any SiteSource, root: WholeFile, _ tally: WireTally) {
@@ -19,8 +18,8 @@ package final class SiteContact: Sendable {
 
   /// Reads the root of a site.
   ///
-  /// - Parameter packs: those that the site must have.
-  /// - Throws: what the pull would throw of the place, the root, its signature, its age, and packs that are not there.
+  /// - Parameter packs: packs that the site must have.
+  /// - Throws: the errors of a pull about the place, the root, its signature, its age, and missing packs.
   package static func open(
     _ site: String, packs: [PackID]?, options: Store.PullOptions
   ) async throws -> SiteContact {
@@ -46,12 +45,12 @@ package final class SiteContact: Sendable {
     }
   }
 
-  /// Without a pull.
+  /// Closes the source, if no pull follows.
   package func close() async { await source.close() }
 }
 
 extension Store {
-  /// Pulls from a site whose root was read.
+  /// Pulls from the site whose root was read.
   package func pull(
     from contact: SiteContact, packs: [PackID]? = nil, options: PullOptions = .init(),
     progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -75,12 +74,12 @@ extension Store {
 // MARK: - Roots
 
 extension SiteSource {
-  /// Where the root of a channel was found, for trust.
+  /// The place of a channel's root, for trust.
   func rootPlace(of channel: SiteChannel) -> RootPlace {
     isArchive ? .archive(location) : .site(location, channel, isLocal: isLocal)
   }
 
-  /// The file that has the root. An archive has one, of whatever channel.
+  /// The path of a channel's root. An archive has one root, of any channel.
   private func rootPath(of channel: SiteChannel) -> String {
     SitePath.root(isArchive ? .live : channel).description
   }
@@ -93,7 +92,7 @@ extension SiteSource {
     return file
   }
 
-  /// Reads the root of a channel; nil when it is in the state that is known.
+  /// Reads the root of a channel; `nil` if it is still in the known state.
   func readRoot(
     of channel: SiteChannel, unless known: FileValidators?, counting tally: WireTally
   ) async throws -> WholeFile? {
@@ -105,12 +104,12 @@ extension SiteSource {
     }
   }
 
-  /// Reads a site from its root on, and once more when it turns out to have changed meanwhile.
+  /// Reads a site from its root on, and once more if it changes during this.
   ///
   /// - Parameters:
   ///   - readRoot: reads the root, and judges it.
-  ///   - body: reads on; whether it is the second time: what is gone then is really gone.
-  /// - Throws: the error of the file that changed, when it did twice; what `readRoot` and `body` throw.
+  ///   - body: reads the rest; receives whether it is the second time: missing files are then really missing.
+  /// - Throws: the error of the changed file, if a file changed twice; the errors of `readRoot` and `body`.
   func readFromRoot<Value>(
     _ readRoot: () async throws -> SignedSiteRoot, _ body: (SignedSiteRoot, _ isAgain: Bool) async throws -> Value
   ) async throws -> Value {
@@ -119,7 +118,7 @@ extension SiteSource {
     while true {
       do {
         let root = try await readRoot()
-        // The same root again: what seemed to have changed has another validator only, or is really gone.
+        // The root is the same: a file that seemed to change has only another validator, or is really missing.
         if isAgain { restart(ignoringValidators: root.digest == before) }
         before = root.digest
         return try await body(root, isAgain)
@@ -151,14 +150,14 @@ extension SiteSource {
     }
   }
 
-  /// Networks that want a login answer every request with a page.
+  /// Networks with a login page answer every request with that page.
   private static func isMarkup(_ bytes: [UInt8]) -> Bool {
     bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "<")
   }
 }
 
 extension Store.Origin {
-  /// What the packs of a site are.
+  /// The origin of a site's packs.
   init(of root: SignedSiteRoot) {
     self = root.authority?.origin ?? .unsigned(root.root.product)
   }
@@ -172,11 +171,11 @@ extension TrustPolicy {
   }
 }
 
-/// What the clock says, in nanoseconds since 1970.
+/// Returns the current time, in nanoseconds since 1970.
 func wallClock() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
 
 extension DeliveryError {
-  /// The site has no such pack: names those that may have been meant, or those that it has.
+  /// Creates an error about a missing pack, with similar names or all packs of the site.
   init(noPack pack: PackID, in root: SiteRoot, at location: String) {
     let names = root.packs.map(\.id.name)
     let nearest = nearestNames(to: pack.name, among: names)
@@ -186,7 +185,7 @@ extension DeliveryError {
     suggestions = nearest
   }
 
-  /// What is wrong with a file of a site: what to do about it is not what helps with one of a store.
+  /// Converts an error about a file of a site: the remedy differs from that for a file of a store.
   init(_ error: PackStoreError, at place: String) {
     let code: Code =
       switch error.code {

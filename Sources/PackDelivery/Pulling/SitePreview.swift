@@ -1,18 +1,17 @@
 import PackFormats
 package import PackStore
 
-/// Versions of a site in a store that was made for looking at them, without their frames: root, attributes, manifests and pages are
-/// fetched, and what the store says of files, chunks and sizes is what the site has. Their bytes are not there: reading an asset
-/// is `corrupt`.
+/// Versions of a site in a temporary store, without their frames: root, attributes, manifests and pages are fetched. The store
+/// reports files, chunks and sizes as on the site, but contains no asset data: reading an asset is `corrupt`.
 ///
 ///     let store = try Store(at: temporaryFolder)
 ///     try await SitePreview(of: "https://example.com/packs").fill(store)
 package struct SitePreview: Sendable {
-  /// Which of the versions that the channel offers.
+  /// The versions of the channel to include.
   package enum Scope: Sendable {
-    /// Of each pack the one that clients try first.
+    /// For each pack, the version that clients try first.
     case first
-    /// The first one becomes the current version, the others are those before it.
+    /// The first one becomes the current version, the others are kept versions before it.
     case all
   }
 
@@ -21,7 +20,7 @@ package struct SitePreview: Sendable {
 
   /// - Parameters:
   ///   - site: as for a pull: a URL, a folder, or an archive.
-  ///   - options: of them, the channel, what is trusted, and limits of the network count. No key is remembered.
+  ///   - options: the channel, the trusted key, and network limits apply. No key is stored.
   package init(of site: String, options: Store.PullOptions = .init()) {
     self.site = site
     var options = options
@@ -34,12 +33,12 @@ package struct SitePreview: Sendable {
     self.options = options
   }
 
-  /// Brings versions into a store that has none.
+  /// Adds versions to an empty store.
   ///
   /// - Parameters:
   ///   - packs: by default all.
   ///   - progress: called often, on a thread that may block.
-  /// - Throws: what a pull throws.
+  /// - Throws: the errors of a pull.
   package func fill(
     _ store: Store, with packs: [PackID]? = nil, _ scope: Scope,
     progress: (@Sendable (Store.PullProgress) -> Void)? = nil
@@ -50,7 +49,7 @@ package struct SitePreview: Sendable {
         let root = try contact.source.decodeRoot(contact.root.bytes, of: options.channel ?? .live).root
         for pack in root.packs where packs?.contains(pack.id) ?? true {
           let offers: [SiteRoot.Offer] = scope == .first ? Array(pack.offers.prefix(1)) : pack.offers
-          // The first one comes last, and is current then.
+          // The first one is added last, and is current then.
           for offer in offers.reversed() {
             try await pull(offer.number, of: pack.id, into: store, contact, progress)
           }

@@ -1,24 +1,23 @@
 public import PackStore
 
 extension Store {
-  /// Brings packs to the versions that a site offers: fetches what the store does not have, and commits all as one
-  /// atomic switch.
+  /// Updates packs to the versions that a site offers: fetches the missing data, and commits everything in one atomic step.
   ///
   ///     let result = try await store.pull(from: "https://example.com/packs")
   ///
-  /// What came of an interrupted pull is kept, and the next one goes on with it, in any process. A pack that is held
-  /// since a rollback is left where it is, and so is one that the site has no more.
+  /// Data of an interrupted pull is kept, and the next pull reuses it, in any process. Packs that are held since a rollback are
+  /// skipped, and so are packs that the site no longer has.
   ///
-  /// At first contact the key that signed the site's root is pinned as soon as the root is accepted, before anything is
-  /// fetched: a pull that goes on with an interrupted one takes it from the same publisher. It stays pinned when the pull
-  /// fails, which the progress tells.
+  /// At first contact, the key that signed the site's root is pinned as soon as the root is accepted, before anything is fetched,
+  /// so that a pull which resumes an interrupted one uses the same publisher. The key stays pinned even if the pull fails; the
+  /// progress reports it.
   ///
   /// - Parameters:
   ///   - site: an `http:`, `https:` or `file:` URL, or the path of a folder or archive.
   ///   - packs: by default all that the site has.
-  ///   - progress: called often, on a thread of the store's.
-  /// - Throws: `DeliveryError` for what the site, the network or a key is to blame for; `PackStoreError` for the store;
-  ///   `CancellationError`, soon after the task is cancelled. The store shows what it showed before.
+  ///   - progress: called often, on a thread of the store.
+  /// - Throws: `DeliveryError` for faults of the site, the network or a key; `PackStoreError` for the store; `CancellationError`,
+  ///   soon after the task is cancelled. The store is then unchanged.
   @discardableResult
   public func pull(
     from site: String, packs: [PackID]? = nil, options: PullOptions = .init(),
@@ -27,7 +26,7 @@ extension Store {
     try await pull(from: site, packs: packs, options: options, isPlan: false, progress: progress)
   }
 
-  /// The same from a site at a URL.
+  /// Pulls from a site at a URL.
   @discardableResult
   public func pull(
     from site: URL, packs: [PackID]? = nil, options: PullOptions = .init(),
@@ -36,8 +35,8 @@ extension Store {
     try await pull(from: site.absoluteString, packs: packs, options: options, progress: progress)
   }
 
-  /// Says what ``pull(from:packs:options:progress:)-(String,_,_,_)`` would fetch. Fetches the metadata that it takes to
-  /// know that, and keeps it for a pull; no version is made, and no key is pinned.
+  /// Computes the data that ``pull(from:packs:options:progress:)-(String,_,_,_)`` would fetch. Fetches the necessary metadata, and
+  /// keeps it for a pull; creates no version, and pins no key.
   public func planPull(
     from site: String, packs: [PackID]? = nil, options: PullOptions = .init(),
     progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -60,7 +59,7 @@ extension Store {
     }
   }
 
-  /// The same from a source that stays open.
+  /// Pulls from a source, which stays open.
   package func pull(
     from source: any SiteSource, packs: [PackID]?, options: PullOptions, isPlan: Bool = false,
     progress: (@Sendable (PullProgress) -> Void)? = nil
@@ -83,13 +82,13 @@ private func path(ofFileURL text: String) throws -> String {
   return url.path
 }
 
-/// A site in a folder, or in an archive.
+/// Creates the source for a folder or an archive.
 private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSource {
   let isArchive = pathExists(FilePath(path)) && !isFolder(FilePath(path))
   return isArchive ? try ArchiveSource(path, pace: pace) : FolderSource(path, pace: pace)
 }
 
-/// The source that a URL or path means.
+/// Creates the source for a URL or path.
 package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
   let ownLimit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }

@@ -1,26 +1,25 @@
 import PackFormats
 import PackStore
 
-/// What a store remembers of a channel of a site, so that a pull with nothing to do is one short question: the root that
-/// came last, and the sheets of attributes to which it leads.
+/// A store's copy of a channel's last root and its attribute sheets, so that a pull without news is one short request.
 ///
-/// No trust follows from it: a remembered root is judged again as if it had just come.
+/// It implies no trust: a remembered root is judged again like a new one.
 package struct RememberedSite: Hashable, Sendable {
-  /// The root as it came.
+  /// The root, as received.
   package let root: [UInt8]
 
-  /// Nil: the root cannot be asked for only if it changed.
+  /// `nil`: the root cannot be requested conditionally.
   package let validators: FileValidators?
 
-  /// Those that were read, in the root's order.
+  /// The sheets that were read, in the root's order.
   package let sheets: [[UInt8]]
 
-  /// The most bytes of a file. Sheets that find no room are read once more from the site.
+  /// The maximum size of a file in bytes. Sheets that do not fit are read again from the site.
   package static let byteCountLimit = 32 << 20
 
   private static let magic: StaticString = "PKSSITE0"
 
-  /// More than all but the root and the sheets takes.
+  /// More than the size of everything except the root and the sheets.
   private static let otherByteCountLimit = 4096
 
   package init(root: [UInt8], validators: FileValidators?, sheets: [[UInt8]]) {
@@ -47,9 +46,9 @@ package struct RememberedSite: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Takes the bytes of a file apart.
+  /// Decodes the bytes of a file.
   ///
-  /// - Parameter file: what errors name.
+  /// - Parameter file: the name for errors.
   /// - Throws: `corrupt`, `newerFormat`, `otherDraft`.
   package init(decoding bytes: [UInt8], file: String) throws {
     let content = bytes.dropLast(Digest256.byteCount)
@@ -77,7 +76,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// A file of a site: its length, then its bytes.
+  /// Reads a file of a site: its length, then its bytes.
   fileprivate mutating func file(_ byteCounts: ClosedRange<Int>) throws -> [UInt8] {
     let begin = offset
     let byteCount = Int(try integer(UInt32.self))
@@ -85,7 +84,7 @@ extension ByteReader {
     return Array(try take(byteCount))
   }
 
-  /// Two texts, of which each may be empty.
+  /// Reads two texts, each of which may be empty.
   fileprivate mutating func validators() throws -> FileValidators? {
     let begin = offset
     let tag = try text(limit: FileValidators.byteCountLimit, "no tag is this long") { $0 }

@@ -1,8 +1,8 @@
 import PackStore
 
-/// Where a store keeps each ``RememberedSite``: a file for each place of its ``TrustBook`` in the folder `sites`.
+/// Stores a store's ``RememberedSite`` values: a file for each place of its ``TrustBook`` in the folder `sites`.
 ///
-/// What is lost is read again from the site, so what cannot be understood counts as not there.
+/// Lost data is read again from the site, so invalid files count as missing.
 package struct RememberedSites: Sendable {
   private static let folder = "sites"
   private let store: FilePath
@@ -13,12 +13,12 @@ package struct RememberedSites: Sendable {
     Digest256(hashing: Array("\(place.channel)\0\(place.location)".utf8)).hex
   }
 
-  /// The file of a place, below the store.
+  /// The path of a place's file, relative to the store.
   package static func path(of place: TrustBook.PlaceKey) -> String { "\(folder)/\(fileName(of: place))" }
 
-  /// What is remembered of a place.
+  /// Returns the remembered site of a place.
   ///
-  /// - Throws: `wrongKind` when the file is none; `ioError`.
+  /// - Throws: `wrongKind` if the file is not a regular file; `ioError`.
   package func read(_ place: TrustBook.PlaceKey) throws -> RememberedSite? {
     let path = Self.path(of: place)
     do {
@@ -31,10 +31,9 @@ package struct RememberedSites: Sendable {
     }
   }
 
-  /// Remembers a site in place of what was remembered of the place, unless the place was forgotten meanwhile. After a
-  /// crash it is the old or the new one.
+  /// Replaces the remembered site of a place, unless the place was forgotten since. After a crash, the old or the new one remains.
   ///
-  /// - Parameter waits: whether to wait for another process, or to fail with `busy`.
+  /// - Parameter waits: whether to wait for another process, rather than fail with `busy`.
   package func write(_ site: RememberedSite, of place: TrustBook.PlaceKey, waits: Bool) throws {
     try TrustFile(inStore: store).withLock(waits: waits) { book in
       guard book.places[place] != nil else { return }
@@ -45,7 +44,7 @@ package struct RememberedSites: Sendable {
     }
   }
 
-  /// Removes what is remembered of places that the book does not have. To be called by who holds the book's lock.
+  /// Deletes the remembered sites of places that the book does not contain. The caller must hold the book's lock.
   func removeForgotten(of book: TrustBook) throws {
     let kept = Set(book.places.keys.map(Self.fileName))
     for name in try namesInFolder(FilePlace(Self.folder, in: store)) where !kept.contains(name) {

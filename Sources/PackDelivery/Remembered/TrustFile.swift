@@ -1,6 +1,6 @@
 import PackStore
 
-/// Where a store keeps its ``TrustBook``: the file `trust` in its folder.
+/// Stores a store's ``TrustBook``: the file `trust` in its folder.
 package struct TrustFile: Sendable {
   private static let sizeLimit = 16 << 20
   private static let name = "trust"
@@ -11,7 +11,7 @@ package struct TrustFile: Sendable {
 
   /// Reads the book.
   ///
-  /// - Throws: `corrupt` when the file holds something else; the store's error when it cannot be read, or is no file.
+  /// - Throws: `corrupt` if the file has other contents; the store's error if it cannot be read, or is not a file.
   package func read() throws -> TrustBook {
     let bytes: [UInt8]
     do {
@@ -29,9 +29,9 @@ package struct TrustFile: Sendable {
     return book
   }
 
-  /// Gives another store the same book, unless there is none.
+  /// Copies the book to another store, if it exists.
   ///
-  /// - Throws: what reading it throws; `ioError`, `noSpace`.
+  /// - Throws: the errors of reading it; `ioError`, `noSpace`.
   package func copy(toStore other: FilePath) throws {
     let book = try read()
     guard book != TrustBook() else { return }
@@ -44,9 +44,9 @@ package struct TrustFile: Sendable {
     return error
   }
 
-  /// Changes the book, while no other process does. After a crash it is the old or the new one.
+  /// Changes the book, while no other process does. After a crash, the old or the new book remains.
   ///
-  /// - Parameter waits: whether to wait for another process, or to fail with `busy`.
+  /// - Parameter waits: whether to wait for another process, rather than fail with `busy`.
   package func update<Result>(waits: Bool = true, _ body: (inout TrustBook) throws -> Result) throws -> Result {
     try withLock(waits: waits) { old in
       var new = old
@@ -58,7 +58,7 @@ package struct TrustFile: Sendable {
     }
   }
 
-  /// Lends the book, while no other process changes it.
+  /// Calls `body` with the book, while no other process changes it.
   func withLock<Result>(waits: Bool, _ body: (TrustBook) throws -> Result) throws -> Result {
     let lock = try FileLock(
       lockOfStore: store, Self.lockName, waits: waits,

@@ -1,14 +1,14 @@
-/// How a server names the state that a file had: with it, the file is asked for only if it changed.
+/// A server's identifiers for the state of a file, with which the file is requested only if it changed.
 package struct FileValidators: Hashable, Sendable {
-  /// The `ETag`, strong or weak, with its quotes; nil: the server gave none.
+  /// The `ETag`, strong or weak, with its quotes; `nil` if the server sent none.
   package let tag: String?
 
-  /// The `Last-Modified`; nil: the server gave none.
+  /// The `Last-Modified`; `nil` if the server sent none.
   package let changedAt: String?
 
   package static let byteCountLimit = 1024
 
-  /// Nil when there is neither of them, or one that cannot be sent in a field of a request.
+  /// `nil` if both are missing, or one cannot be sent in a header field.
   package init?(tag: String?, changedAt: String?) {
     guard tag != nil || changedAt != nil, tag.map(Self.isTag) ?? true, changedAt.map(Self.isTime) ?? true else {
       return nil
@@ -29,14 +29,14 @@ package struct FileValidators: Hashable, Sendable {
   }
 }
 
-/// A small file of a site, as it came.
+/// A small file of a site, as received.
 package struct WholeFile: Hashable, Sendable {
   package var bytes: [UInt8]
 
-  /// Nil: it cannot be asked for only if it changed.
+  /// `nil`: it cannot be requested conditionally.
   package var validators: FileValidators?
 
-  /// The `Date` of the answer, as it came; nil: there was none, or a cache answered from what it had.
+  /// The `Date` of the answer; `nil` if it had none, or a cache sent a stored answer.
   package var date: String?
 
   package init(bytes: [UInt8], validators: FileValidators? = nil, date: String? = nil) {

@@ -1,6 +1,6 @@
-/// A file of a site whose length is known from what was signed.
+/// A file of a site, with its length from a signed file.
 package struct SiteFile: Hashable, Sendable {
-  /// Relative to the site, such as `segments/3f2a...`.
+  /// The path relative to the site, such as `segments/3f2a...`.
   package let path: String
   package let byteCount: UInt64
 
@@ -10,57 +10,56 @@ package struct SiteFile: Hashable, Sendable {
   }
 }
 
-/// Where the files of a site are read: a server, a folder, an archive.
+/// The access to a site's files: on a server, in a folder, or in an archive.
 ///
-/// Nothing that comes from a source is trusted before it was compared with what was signed.
+/// Data from a source is not trusted until it matches a signed digest.
 package protocol SiteSource: Sendable {
-  /// The site as errors name it and as trust is pinned to it: a URL or an absolute path.
+  /// The site's name in errors and for pinning trust: a URL or an absolute path.
   var location: String { get }
 
-  /// Whether its place in a file system was given: only there may a site be unsigned.
+  /// Whether the user gave its place in a file system: only there may a site be unsigned.
   var isLocal: Bool { get }
 
   /// Whether it is a single file that may come from anywhere, so that nothing is pinned to its place.
   var isArchive: Bool { get }
 
-  /// Whether parts of files can be read; what is known so far. False: use ``stream(_:)``.
+  /// Whether parts of files can be read, as far as known. If false, use ``stream(_:)``.
   var hasRanges: Bool { get }
 
-  /// Reads a small file whose length is not known, at most `limit` bytes, and how the server names its state.
+  /// Reads a small file of unknown length, at most `limit` bytes, and the server's identifiers for its state.
   ///
   /// - Parameters:
-  ///   - known: the state of what was read before; nil: nothing was.
-  ///   - tally: counts the requests and what comes, whatever becomes of them.
-  /// - Returns: nil when the file is what it was then. Never without `known`.
-  /// - Throws: `noSite` when there is no such file; `badResponse` when it is longer.
+  ///   - known: the state of an earlier reading; `nil`: none.
+  ///   - tally: counts the requests and the received bytes, even if the call fails.
+  /// - Returns: `nil` if the file is still in the known state. Never `nil` without `known`.
+  /// - Throws: `noSite` if the file does not exist; `badResponse` if it is longer.
   func readWhole(
     _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
   ) async throws -> WholeFile?
 
-  /// Fills `buffer` with the bytes of `file` from `offset` on. A whole file can always be read, whatever ``hasRanges``.
+  /// Fills `buffer` with the bytes of `file` from `offset` on. A whole file can always be read, regardless of ``hasRanges``.
   ///
-  /// - Parameter isFresh: nothing that answered before is asked: a connection of its own, no cache between.
-  /// - Throws: ``SourceFault``, ``DeliveryError``; `CancellationError`, within one buffer of the network's.
+  /// - Parameter isFresh: whether to use a new connection and bypass caches.
+  /// - Throws: ``SourceFault``, ``DeliveryError``; `CancellationError`, within one network buffer.
   func read(_ file: SiteFile, at offset: UInt64, into buffer: TransferBuffer, isFresh: Bool) async throws
 
-  /// Begins to read a file from front to back.
+  /// Begins to read a file sequentially.
   func stream(_ file: SiteFile) async throws -> any SiteStream
 
-  /// The site is to be read again from its root: what was remembered of files is forgotten.
+  /// Prepares to read the site again from its root: forgets the state of files.
   ///
-  /// - Parameter ignoringValidators: the root is the same as before, so that a file that seemed to have changed has
-  ///   only another name for its state: what servers behind one address do. The bytes are compared with what was signed
-  ///   in any case.
+  /// - Parameter ignoringValidators: whether the root is unchanged, so that a file which seemed to change has only another
+  ///   validator, as with several servers at one address. The bytes are checked against signed digests in any case.
   func restart(ignoringValidators: Bool)
 
-  /// Ends connections. Nothing may be read afterwards.
+  /// Closes connections. Nothing may be read afterwards.
   func close() async
 }
 
 extension SiteSource {
   package var isArchive: Bool { false }
 
-  /// Reads a small file, whatever is known of it.
+  /// Reads a small file unconditionally.
   package func readWhole(
     _ path: String, upTo limit: Int, counting tally: WireTally = WireTally()
   ) async throws -> WholeFile {
@@ -73,15 +72,15 @@ extension SiteSource {
   package func place(of path: String) -> String { location.hasSuffix("/") ? location + path : location + "/" + path }
 }
 
-/// A file that is read from front to back.
+/// A file that is read sequentially.
 package protocol SiteStream: Sendable {
-  /// Skips to `offset`, which is not before the end of what was read, and fills `buffer`.
+  /// Skips to `offset`, which must not precede the end of the last read, and fills `buffer`.
   func read(at offset: UInt64, into buffer: TransferBuffer) async throws
 }
 
-/// What a pull has to react to, other than by failing.
+/// Faults that a pull handles other than by failing.
 package enum SourceFault: Error {
-  /// A file is not there or is not what it was: the site may have a newer root. The error is thrown when it has not.
+  /// A file is missing or has changed: the site may have a newer root. The error is thrown if it does not.
   case siteChanged(DeliveryError)
 
   /// The server sends whole files only.

@@ -1,9 +1,9 @@
 import PackFormats
 import PackStore
 
-/// Which of two roots of one origin and channel is the newer one: numbers count only under the same delegation.
+/// The order of two roots of one origin and channel: sequences are compared only under the same delegation.
 package struct RootNumber: Hashable, Codable, Comparable, Sendable {
-  /// Of the delegation by which the root is signed; 0: it is not signed.
+  /// The serial of the delegation that signs the root; 0: the root is not signed.
   package var serial: UInt64
 
   package var sequence: UInt64

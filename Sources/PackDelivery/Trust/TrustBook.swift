@@ -1,29 +1,29 @@
 package import PackFormats
 package import PackStore
 
-/// What a root says of itself, as far as trust goes. Its signature was checked.
+/// The facts in a root that matter for trust. Its signature is already verified.
 package struct RootClaims: Hashable, Sendable {
-  /// By whose word it is signed; nil: the root is not signed.
+  /// The signer; `nil`: the root is not signed.
   package var signer: Signer?
   package var product: Store.Product
   package var channel: SiteChannel
   package var isClosed: Bool
   package var sequence: UInt64
-  /// In nanoseconds since 1970.
+  /// The date, in nanoseconds since 1970.
   package var madeAt: Int64
-  /// In nanoseconds since 1970; nil: never.
+  /// The expiry, in nanoseconds since 1970; `nil`: never.
   package var expiresAt: Int64?
   /// The SHA-256 of the whole root.
   package var digest: Digest256
 
-  /// Who may sign a root: the root keys, of which the last delegated it under a serial.
+  /// The key that signs a root: the root keys, and the delegation with its serial by the last of them.
   package struct Signer: Hashable, Sendable {
-    /// The first one first. Never empty.
+    /// The root keys, the first one first. Never empty.
     package var rootKeys: [SitePublicKey]
     package var serial: UInt64
-    /// In nanoseconds since 1970; nil: without end.
+    /// The end of the delegation, in nanoseconds since 1970; `nil`: unlimited.
     package var endsAt: Int64?
-    /// Whose roots it may sign, in order; empty: those of all.
+    /// The channels whose roots it may sign, in order; empty: all.
     package var channels: [SiteChannel]
 
     package init(
@@ -68,24 +68,24 @@ package struct RootClaims: Hashable, Sendable {
       expiresAt: signed.root.expiresAt, digest: signed.digest)
   }
 
-  /// The same, made at another time: it expires as long after that.
+  /// Returns these facts with another date; the expiry moves by the same time.
   fileprivate func dated(_ time: Int64) -> RootClaims {
     var claims = self
     claims.madeAt = time
     claims.expiresAt = expiresAt.map { time.addingClamped($0.subtractingClamped(madeAt)) }
-    // The key of an old root may have ended; that of the newest one is another.
+    // The key of an old root may have ended; the newest root has another one.
     claims.signer?.endsAt = nil
     return claims
   }
 }
 
-/// Which roots the caller of a pull trusts.
+/// The roots that the caller of a pull trusts.
 package struct TrustPolicy: Hashable, Sendable {
-  /// Only this root key, or those that followed it. A place stays pinned to what it is pinned to.
+  /// The only trusted root key, including its successors. A pinned place stays pinned.
   package var key: SitePublicKey?
-  /// Takes a site that is not signed, if its place in a file system was given.
+  /// Whether to accept an unsigned site, if its place in a file system was given.
   package var allowsUnsigned = false
-  /// How old a root may be, in nanoseconds; nil: however old.
+  /// The maximum age of a root, in nanoseconds; `nil`: unlimited.
   package var maximumAge: Int64?
 
   package init(key: SitePublicKey? = nil, allowsUnsigned: Bool = false, maximumAge: Int64? = nil) {
@@ -95,9 +95,9 @@ package struct TrustPolicy: Hashable, Sendable {
   }
 }
 
-/// Where a root was found.
+/// The place of a root.
 package enum RootPlace: Hashable, Sendable {
-  /// A channel of a URL or folder, which is pinned to the key and the product that were found there first.
+  /// A channel of a URL or folder, which is pinned to the key and product found there first.
   case site(String, SiteChannel, isLocal: Bool)
   /// A file that may come from anywhere: nothing is pinned to it.
   case archive(String)
@@ -108,7 +108,7 @@ package enum RootPlace: Hashable, Sendable {
     }
   }
 
-  /// What the book knows it by; nil: nothing is pinned to it.
+  /// The key in the book; `nil`: nothing is pinned.
   fileprivate var key: TrustBook.PlaceKey? {
     guard case .site(let name, let channel, _) = self else { return nil }
     return TrustBook.PlaceKey(location: name, channel: channel)
@@ -133,11 +133,10 @@ private func dateText(_ nanoseconds: Int64) -> String {
   Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).formatted(.iso8601)
 }
 
-/// The places that a store was pulled from: whose they are, and how new the roots were that it saw there.
+/// The places that a store was pulled from: their publisher, and the newest root seen there.
 ///
-/// A place is a channel of a URL or folder. It is pinned to a key and a product at first contact, and nothing but
-/// ``forget(_:)`` takes that back. Its roots are counted by their sequences, whatever site they name: a publisher who lost a
-/// site makes another in its place.
+/// A place is a channel of a URL or folder. It is pinned to a key and a product at first contact, until ``forget(_:)``. Its roots
+/// are ordered by their sequences, regardless of the site id: a publisher who lost a site creates another in the same place.
 package struct TrustBook: Hashable, Sendable {
   package struct PlaceKey: Hashable, Sendable {
     package var location: String
@@ -152,18 +151,18 @@ package struct TrustBook: Hashable, Sendable {
   package struct Place: Hashable, Sendable {
     /// The publisher's first root key.
     package var firstKey: SitePublicKey
-    /// The root key now, which may have followed it.
+    /// The current root key, which may be a successor of the first.
     package var rootKey: SitePublicKey
     package var product: Store.Product
-    /// The highest that was seen: roots under a lower one are by a key that was replaced.
+    /// The highest serial seen: roots with a lower serial are signed by a replaced key.
     package var serial: UInt64
-    /// For which channels the key of that serial signs; empty: for all.
+    /// The channels that the key of that serial may sign; empty: all.
     package var channels: [SiteChannel]
-    /// The highest that was seen under the serial.
+    /// The highest sequence seen under the serial.
     package var sequence: UInt64
-    /// Of the root with that sequence.
+    /// The digest of the root with that sequence.
     package var digest: Digest256
-    /// The latest of all roots that were taken, in nanoseconds since 1970.
+    /// The latest date of all accepted roots, in nanoseconds since 1970.
     package var madeAt: Int64
 
     package var origin: Store.Origin { .signed(firstKey, product) }
@@ -177,18 +176,18 @@ package struct TrustBook: Hashable, Sendable {
 
   package private(set) var places: [PlaceKey: Place] = [:]
 
-  /// Which channel is followed at a URL or folder, where it is another than `live`.
+  /// The channel followed at a URL or folder, if it is not `live`.
   private var channels: [String: SiteChannel] = [:]
 
-  /// Which channel a pull began to follow at a URL or folder in place of another, and has not ended: packs may be of either.
+  /// The channel that an unfinished pull began to follow at a URL or folder in place of another: packs may be from either.
   private var beginnings: [String: SiteChannel] = [:]
 
   package init() {}
 
-  /// Which channel is followed at a URL or folder.
+  /// Returns the channel followed at a URL or folder.
   package func channel(at location: String) -> SiteChannel { beginnings[location] ?? channels[location] ?? .live }
 
-  /// Whether a channel of a URL or folder is another one than what was taken from there before may be of.
+  /// Whether a channel of a URL or folder differs from the channels that earlier packs may be from.
   package func changes(to channel: SiteChannel, at location: String) -> Bool {
     guard beginnings[location] == nil else { return true }
     let isKnown = places.keys.contains { $0.location == location && $0.channel != channel }
@@ -198,10 +197,10 @@ package struct TrustBook: Hashable, Sendable {
   /// Whether any channel of a URL or folder was seen.
   package func knows(_ location: String) -> Bool { places.keys.contains { $0.location == location } }
 
-  /// Notes, before anything of it is committed, that another channel than before is about to be followed at a URL or folder.
+  /// Records, before the commit, that another channel will be followed at a URL or folder.
   package mutating func begin(_ channel: SiteChannel, at location: String) { beginnings[location] = channel }
 
-  /// Notes which channel is followed at a URL or folder from now on.
+  /// Records the channel followed at a URL or folder from now on.
   package mutating func follow(_ channel: SiteChannel, at location: String) {
     channels[location] = channel == .live ? nil : channel
     beginnings[location] = nil
@@ -209,24 +208,24 @@ package struct TrustBook: Hashable, Sendable {
 
   package enum Verdict: Hashable, Sendable {
     case known
-    /// The first contact: the key is pinned now.
+    /// First contact: the key is pinned now.
     case pinned
     case unsigned
-    /// Older than a root that was seen at the place: it is to be left alone. A mirror lags.
+    /// The root is older than one already seen at the place, because a mirror is out of date: skip it.
     case stale(seen: UInt64)
   }
 
-  /// Decides whether to take a root, and remembers it: by its keys, then by its channel, its serial and its sequence, then by
-  /// its date. An expired root of a stranger is a stranger's; and that of a mirror which lags is stale, for a newer one was
-  /// seen that still counts.
+  /// Decides whether to accept a root, and records it: by its keys, then its channel, serial and sequence, then its date. An
+  /// expired root from an unknown publisher is reported as unknown. A root from an outdated mirror is stale if a newer one that is
+  /// still valid was seen.
   ///
-  /// - Parameter now: what the clock says, in nanoseconds since 1970.
-  /// - Throws: `badSignature`, `otherKey`, `otherChannel`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is as
-  ///   it was then.
+  /// - Parameter now: the current time, in nanoseconds since 1970.
+  /// - Throws: `badSignature`, `otherKey`, `otherChannel`, `expired`, `tooOld`, `fromTheFuture`, `forkedRoot`; the book is then
+  ///   unchanged.
   package mutating func admit(
     _ root: RootClaims, at place: RootPlace, _ policy: TrustPolicy, now: Int64
   ) throws -> Verdict {
-    // A clock that was set back revives nothing.
+    // Setting the clock back does not revive an expired root.
     let known = place.key.flatMap { places[$0] }
     let now = max(now, known?.madeAt ?? 0)
     guard let signer = root.signer else {
@@ -248,12 +247,12 @@ package struct TrustBook: Hashable, Sendable {
       places[key] = Place(root, signer, madeAt: root.madeAt)
       return isTrusted ? .known : .pinned
     }
-    // What lags behind a rotation does not know the present key, and is no alarm.
+    // A mirror from before a key rotation does not have the current key; this is not an attack.
     let isReplaced = known.origin == .signed(signer.firstKey, root.product) && signer.serial < known.serial
     if !isReplaced { try checkPublisher(root, signer, against: known, at: place.name) }
     try checkChannel(root, at: place)
     guard !known.isNewer(than: signer.serial, root.sequence) else {
-      // No alarm while the newest root that was seen still counts. After that, old roots must not hide that none comes.
+      // Stale while the newest root seen is still valid. Afterwards, an old root must not hide the absence of new ones.
       try checkTime(root.dated(known.madeAt), at: place, policy, now: now)
       return .stale(seen: known.sequence)
     }
@@ -266,10 +265,10 @@ package struct TrustBook: Hashable, Sendable {
     return .known
   }
 
-  /// What a publisher's sites have shown of its keys binds its archives and deltas, and places that were not seen before: a
-  /// key that was replaced signs nothing.
+  /// Checks archives and deltas, and places not seen before, against the keys seen on the publisher's sites: a replaced key is
+  /// refused.
   ///
-  /// - Parameter channel: that whose root is signed; nil: what is signed is of no channel.
+  /// - Parameter channel: the channel of the root; `nil` for files without a channel.
   /// - Throws: `otherKey`.
   package func check(
     _ signer: RootClaims.Signer, of product: Store.Product, _ channel: SiteChannel? = nil, at location: String
@@ -284,8 +283,8 @@ package struct TrustBook: Hashable, Sendable {
     }
   }
 
-  /// Whether the word of a later delegation counts for the channel; for what is of no channel, whether it does for each that
-  /// the key may sign and that is followed. A delegation for some channels says nothing of the others.
+  /// Whether a later delegation replaces this one for the channel; for files without a channel, for each followed channel that the
+  /// key may sign. A delegation limited to some channels does not affect the others.
   private func isReplaced(
     _ signer: RootClaims.Signer, _ channel: SiteChannel?, by known: [PlaceKey: Place]
   ) -> Bool {
@@ -305,8 +304,8 @@ package struct TrustBook: Hashable, Sendable {
       at: place.name)
   }
 
-  /// A publisher is known by the first root key and the product; and the root key that was seen last must be among those
-  /// that lead to the present one, so that an older key, once stolen, leads nowhere else.
+  /// Checks the publisher: its first root key and the product. The last seen root key must be among the keys that lead to the
+  /// current one, so that a stolen older key cannot start another succession.
   private func checkPublisher(
     _ root: RootClaims, _ signer: RootClaims.Signer, against known: Place, at name: String
   ) throws {
@@ -321,7 +320,7 @@ package struct TrustBook: Hashable, Sendable {
     throw error
   }
 
-  /// Clients of one channel take the root of no other, however newly signed.
+  /// Checks the channel: clients of one channel never accept the root of another, however new.
   private func checkChannel(_ root: RootClaims, at place: RootPlace) throws {
     guard let wanted = place.key?.channel, root.channel != wanted else { return }
     throw DeliveryError(
@@ -368,7 +367,7 @@ package struct TrustBook: Hashable, Sendable {
 
   /// Forgets the places of an origin: the next contact counts as the first.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of places forgotten.
   @discardableResult
   package mutating func forget(_ origin: Store.Origin) -> Int {
     let lost = places.filter { $0.value.origin == origin }
@@ -384,10 +383,10 @@ package struct TrustBook: Hashable, Sendable {
 // MARK: - As text
 
 extension TrustBook {
-  /// What it is, and which version of the format of these files.
+  /// The title, with the version of the format.
   private static let title = "packstore trust 1"
 
-  /// What is kept in the store: a line for each place, and for each other channel that is followed or begun, in order.
+  /// The text stored in the store: a line for each place, and for each other channel that is followed or begun, in order.
   package var text: String {
     var lines = places.map { key, place in "place \(key.channel) \(place.text) \(Self.escaped(key.location))" }
     lines += channels.map { location, channel in "follow \(channel) \(Self.escaped(location))" }
@@ -401,16 +400,16 @@ extension TrustBook {
     text.hasPrefix("packstore trust 0\n") || (text.hasPrefix("packstore trust ") && !text.hasPrefix(title + "\n"))
   }
 
-  /// Nil: this is not what `text` writes.
+  /// `nil` if the text is not in the form of `text`.
   package init?(text: String) {
-    // By bytes: as characters, a line feed is one with a carriage return before it, and a space with an accent behind it.
+    // Split by bytes: Swift treats CR LF, or a space with a combining accent, as one character.
     for line in text.utf8.split(separator: UInt8(ascii: "\n")).dropFirst() {
       guard Self.take(line, into: &self) else { return nil }
     }
     guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
 
-  /// Reads a line; false: there is none like it.
+  /// Reads a line; false if it is invalid.
   private static func take(_ line: Substring.UTF8View, into book: inout TrustBook) -> Bool {
     func fields(_ count: Int) -> [Substring]? {
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: count - 1, omittingEmptySubsequences: false)
@@ -431,7 +430,7 @@ extension TrustBook {
     return true
   }
 
-  /// A place goes to the end of its line; only a line break has to be hidden in it.
+  /// A place extends to the end of its line; only line breaks must be escaped.
   private static func escaped(_ place: String) -> String {
     let bytes = place.utf8.flatMap { byte in
       switch byte {
@@ -444,7 +443,7 @@ extension TrustBook {
   }
 
   private static func unescaped(_ text: Substring) -> String {
-    // What follows a per cent sign that `escaped` wrote is one of two.
+    // `escaped` writes one of two codes after a per cent sign.
     let parts = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
     let rest = parts.dropFirst().map { part in
       (part.starts(with: "0A".utf8) ? "\n" : "%") + String(decoding: part.dropFirst(2), as: UTF8.self)
