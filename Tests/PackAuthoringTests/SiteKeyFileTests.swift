@@ -91,6 +91,52 @@ import Testing
     #expect(folder.files("").keys.sorted() == ["deep/er/site.key", "next.key", "root.key"], "no draft is left")
   }
 
+  /// The release key of one product was stolen. Each renewal of another product's key then revoked that product's earlier roots as
+  /// well, and a mirror that showed last week's root took devices back.
+  @Test func revocationConcernsOneProduct() throws {
+    let root = FilePath(folder.path("root.key")), other = FilePath(folder.path("other.key"))
+    try SiteKey().write(to: root)
+    let a = try Store.Product("a"), b = try Store.Product("b")
+    var rootFile = root, now = nanosecondsSince1970()
+    func delegate(_ file: FilePath, _ product: Store.Product?, revokes: Bool = false) throws -> KeyDelegation {
+      now += 1_000_000_000
+      let options = SiteKey.DelegationOptions(product: product, revokesEarlier: revokes)
+      _ = try SiteKey.delegate(to: file, by: rootFile, options, now: now)
+      return try #require(try SiteKey(contentsOf: file).delegation)
+    }
+    #expect(try delegate(file, a).revokedBelow == 0 && delegate(other, b).revokedBelow == 0)
+    let theft = try delegate(file, nil, revokes: true)
+    #expect(theft.product == a && theft.revokedBelow == theft.serial)
+    #expect(try delegate(other, nil).revokedBelow == 0)
+    #expect(try delegate(FilePath(folder.path("standard.key")), nil).revokedBelow == 0)
+    #expect(try delegate(file, nil).revokedBelow == theft.serial, "a renewal keeps it")
+    #expect(try delegate(FilePath(folder.path("new.key")), a).revokedBelow == theft.serial)
+    let second = try delegate(other, nil, revokes: true)
+    #expect(try delegate(file, nil).revokedBelow == theft.serial && delegate(other, nil).revokedBelow == second.serial)
+    // The key of one product is used for another one from now on.
+    #expect(try delegate(file, b).revokedBelow == second.serial)
+    rootFile = FilePath(folder.path("next.key"))
+    try SiteKey.rotate(root, to: rootFile)
+    #expect(try delegate(file, a).revokedBelow == theft.serial && delegate(other, nil).revokedBelow == second.serial)
+    let third = try delegate(file, nil, revokes: true)
+    #expect(try delegate(file, nil).revokedBelow == third.serial && delegate(other, nil).revokedBelow == second.serial)
+  }
+
+  @Test func revocationOutlivesAReadOnlyRootKey() throws {
+    let root = FilePath(folder.path("root.key")), now = nanosecondsSince1970()
+    let key = SiteKey()
+    try key.write(to: root)
+    let a = try Store.Product("a"), b = try Store.Product("b")
+    let theft = try SiteKey.delegate(to: file, by: root, .init(product: a, revokesEarlier: true), now: now)
+    try key.replace(root)
+    func revoked(_ product: Store.Product) throws -> UInt64? {
+      _ = try SiteKey.delegate(to: file, by: root, .init(product: product), now: now)
+      try key.replace(root)
+      return try SiteKey(contentsOf: file).delegation?.revokedBelow
+    }
+    #expect(try revoked(a) == theft.serial && revoked(b) == 0)
+  }
+
   @Test func aRootKeyHasALastSerial() throws {
     let root = FilePath(folder.path("root.key"))
     try SiteKey().noting(PackVersion.lastNumber).write(to: root)

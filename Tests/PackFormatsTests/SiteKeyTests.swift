@@ -79,18 +79,42 @@ import Testing
     let root = SiteKey().noting(7).noting(5)
     #expect(root.highestSerial == 7 && root.fileText.hasSuffix("=\nserial 7\n"))
     #expect(SiteKey(fileText: root.fileText)?.highestSerial == 7)
-    let revoking = root.noting(9, revokedBelow: 9).noting(10)
-    #expect(revoking.fileText.hasSuffix("=\nserial 10\nrevoked 9\n"))
-    #expect(SiteKey(fileText: revoking.fileText)?.revokedBelow == 9)
-    #expect(try SiteKey().following(revoking).revokedBelow == 9)
-    for text in ["revoked 11\n", "revoked 0\n", "revoked 09\n", "revoked 9\nrevoked 9\n", "serial 9\n"] {
-      #expect(SiteKey(fileText: revoking.fileText.replacing("revoked 9\n", with: text)) == nil, "\(text)")
-    }
     let next = try SiteKey().following(root)
     let read = try #require(SiteKey(fileText: next.fileText))
     #expect(read.highestSerial == 7 && read.fileText == next.fileText, "clients count on, whatever root key it is")
     let release = try SiteKey().delegated(by: root, serial: 9, madeAt: 5, endsAt: nil, product: .standard, channels: [])
     #expect(!release.fileText.contains("serial"))
+  }
+
+  @Test func revocationsAreRecordedForEachProduct() throws {
+    let a = try Store.Product("a"), b = try Store.Product("b")
+    let key = SiteKey().noting(9, revokedBelow: 9, of: b).noting(10, revokedBelow: 7, of: a).noting(
+      11, revokedBelow: 5, of: a)
+    let records = "serial 11\nrevoked 7 a\nrevoked 9 b\n"
+    #expect(key.fileText.hasSuffix("=\n" + records))
+    let read = try #require(SiteKey(fileText: key.fileText)), next = try SiteKey().following(read)
+    for key in [key, read, next, try SiteKey().following(next)] {
+      #expect([a, b, .standard].map(key.revocations.serial) == [7, 9, 0])
+    }
+    // Earlier versions recorded no product: such a record is for all.
+    let earlier = try #require(
+      SiteKey(fileText: key.fileText.replacing(records, with: "serial 11\nrevoked 8\nrevoked 9 b\n")))
+    #expect([a, b, .standard].map(earlier.revocations.serial) == [8, 9, 8])
+    #expect(earlier.noting(12, revokedBelow: 8, of: a).fileText.hasSuffix("\nserial 12\nrevoked 8\nrevoked 9 b\n"))
+    #expect(
+      earlier.noting(12, revokedBelow: 12, of: a).fileText.hasSuffix(
+        "\nserial 12\nrevoked 8\nrevoked 12 a\nrevoked 9 b\n"))
+    let merged = try earlier.following(key.noting(12, revokedBelow: 12, of: .standard))
+    #expect([a, b, .standard].map(merged.revocations.serial) == [8, 9, 12])
+    for text in [
+      "revoked 12\n", "revoked 0\n", "revoked 09\n", "revoked 9\nrevoked 9\n", "serial 9\n", "revoked 12 a\n",
+      "revoked 0 a\n",
+      "revoked 9 a\nrevoked 9 a\n", "revoked 9 b\nrevoked 9 a\n", "revoked 9 a\nrevoked 9\n", "revoked 9 A\n",
+      "revoked 9 \n",
+      "revoked 9 a b\n", "revoked\n", "revoked  9\n", "\n",
+    ] {
+      #expect(SiteKey(fileText: key.fileText.replacing(records, with: "serial 11\n" + text)) == nil, "\(text)")
+    }
   }
 
   @Test func aReleaseKeyDoesWhatItMay() throws {

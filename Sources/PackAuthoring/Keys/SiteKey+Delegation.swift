@@ -13,8 +13,8 @@ extension SiteKey {
     /// For how long it may sign from now on; nil: without end.
     public var validity: Duration?
 
-    /// Whether the root key revokes all its earlier delegations, because a release key was stolen: then versions that clients
-    /// accepted under earlier delegations, and the numbers that the thief used, bind no client.
+    /// Whether the root key revokes all its earlier delegations of the product, because a release key was stolen: then versions that
+    /// clients accepted under earlier delegations, and the numbers that the thief used, bind no client. Other products are unaffected.
     public var revokesEarlier: Bool
 
     public init(
@@ -93,12 +93,14 @@ extension SiteKey {
     guard serial <= PackVersion.lastNumber else {
       throw PackStoreError(.invalidArgument, "the root key has used up its serial numbers", file: rootFile.string)
     }
-    let revoked = [before?.revokedBelow, root.revokedBelow].compactMap { $0 }.max() ?? 0
+    let product = options.product ?? before?.product ?? earlier?.product ?? .standard
+    // The root key's file may be read-only: then the last delegation is the only record.
+    let delegated = before.map { $0.product == product ? $0.revokedBelow : 0 } ?? 0
+    let revoked = max(delegated, root.revocations.serial(for: product))
     let next = try key.delegated(
       by: root, serial: serial, revokedBelow: options.revokesEarlier ? serial : revoked, madeAt: now,
       endsAt: options.validity.map { now.addingClamped($0.nanoseconds) },
-      product: options.product ?? before?.product ?? earlier?.product ?? .standard,
-      channels: options.channels ?? before?.channels ?? earlier?.channels ?? [])
+      product: product, channels: options.channels ?? before?.channels ?? earlier?.channels ?? [])
     guard let delegation = next.delegation else { preconditionFailure("the key was delegated to") }
     var isNoted = false
     if !isDryRun {
@@ -117,7 +119,7 @@ extension SiteKey {
   /// - Returns: false where the file cannot be written, such as on read-only media.
   private static func note(_ delegation: KeyDelegation, of root: SiteKey, in file: FilePath) throws -> Bool {
     do {
-      try root.noting(delegation.serial, revokedBelow: delegation.revokedBelow).replace(file)
+      try root.noting(delegation.serial, revokedBelow: delegation.revokedBelow, of: delegation.product).replace(file)
       return true
     } catch let error as PackStoreError {
       guard let cause = error.systemError,

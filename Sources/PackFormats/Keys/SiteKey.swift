@@ -23,8 +23,8 @@ public struct SiteKey: Sendable {
   /// The highest serial that this root key or an earlier one assigned to a release key; `nil` if none is known.
   package private(set) var highestSerial: UInt64?
 
-  /// The serial below which this root key or an earlier one revoked all delegations; `nil` if none is known.
-  package private(set) var revokedBelow: UInt64?
+  /// The serials that this root key or an earlier one revoked.
+  package private(set) var revocations = KeyRevocations()
 
   /// Generates a root key from the system's random numbers.
   public init() {
@@ -86,21 +86,24 @@ public struct SiteKey: Sendable {
     var key = self
     key.rotations = root.rotations
     key.highestSerial = nil
-    key.revokedBelow = nil
+    key.revocations = KeyRevocations()
     key.delegation = try KeyDelegation(
       to: publicKey, by: root, serial: serial, revokedBelow: revokedBelow, madeAt: madeAt, endsAt: endsAt,
       product: product, channels: channels)
     return key
   }
 
-  /// Returns this root key with a serial recorded that it assigned to a release key, and the serial below which it revoked others.
+  /// Returns this root key with a delegation recorded: the serial that it assigned, and the serial below which it revoked others of
+  /// the same product.
   ///
   /// - Precondition: this is a root key, `serial` is from 1 to `PackVersion.lastNumber`, and `revokedBelow` is not above it.
-  package func noting(_ serial: UInt64, revokedBelow: UInt64 = 0) -> SiteKey {
+  package func noting(
+    _ serial: UInt64, revokedBelow: UInt64 = 0, of product: Store.Product = .standard
+  ) -> SiteKey {
     precondition(delegation == nil && 1...PackVersion.lastNumber ~= serial && revokedBelow <= serial)
     var key = self
     key.highestSerial = max(highestSerial ?? 0, serial)
-    if revokedBelow > 0 { key.revokedBelow = max(self.revokedBelow ?? 0, revokedBelow) }
+    key.revocations = revocations.revoking(below: revokedBelow, of: product)
     return key
   }
 
@@ -117,7 +120,7 @@ public struct SiteKey: Sendable {
     var key = self
     key.rotations = root.rotations + [try KeyRotation(from: root, to: self)]
     key.highestSerial = [root.highestSerial, highestSerial].compactMap { $0 }.max()
-    key.revokedBelow = [root.revokedBelow, revokedBelow].compactMap { $0 }.max()
+    key.revocations = root.revocations.merging(revocations)
     return key
   }
 
@@ -161,18 +164,16 @@ public struct SiteKey: Sendable {
 
 extension SiteKey {
   /// The text of the key file: a line with the file type, a line with the seed (base64 of 32 bytes), the rotations, and the
-  /// delegation of a release key, or the highest serial of a root key and the serial below which it revoked others.
+  /// delegation of a release key, or the highest serial of a root key and the serials that it revoked.
   package var fileText: String {
     let lines =
       [Self.firstLine, Data(key.seed).base64EncodedString()] + rotations.map { Self.line("rotation", $0.encode) }
       + [delegation].compactMap { $0 }.map { Self.line("delegation", $0.encode) }
-      + [highestSerial].compactMap { $0 }.map { "\(Self.serialWord)\($0)" }
-      + [revokedBelow].compactMap { $0 }.map { "\(Self.revokedWord)\($0)" }
+      + [highestSerial].compactMap { $0 }.map { "\(Self.serialWord)\($0)" } + revocations.lines
     return lines.map { $0 + "\n" }.joined()
   }
 
   private static let serialWord = "serial "
-  private static let revokedWord = "revoked "
 
   private static func line(_ word: String, _ encode: (inout ByteWriter) -> Void) -> String {
     var writer = ByteWriter()
@@ -193,13 +194,12 @@ extension SiteKey {
       lines.removeFirst()
     }
     if let line = lines.first, line.hasPrefix(Self.serialWord) {
-      guard let serial = Self.serial(line, after: Self.serialWord) else { return nil }
+      guard let serial = Self.serial(line, after: Self.serialWord),
+        let revocations = KeyRevocations(lines: lines.dropFirst(), highest: serial)
+      else { return nil }
       highestSerial = serial
-      lines.removeFirst()
-      if let line = lines.popFirst() {
-        guard let revoked = Self.serial(line, after: Self.revokedWord), revoked <= serial else { return nil }
-        revokedBelow = revoked
-      }
+      self.revocations = revocations
+      lines = []
     } else if let line = lines.popFirst() {
       guard line.hasPrefix("delegation "), let delegation = Self.value(line, KeyDelegation.init) else { return nil }
       self.delegation = delegation

@@ -46,7 +46,7 @@ struct Delegate: ParsableCommand {
   @Flag(help: "Make the key valid without end.")
   var noEnd = false
 
-  @Flag(help: "Revoke all earlier authorizations of the root key, because a release key was stolen.")
+  @Flag(help: "Revoke all earlier authorizations for the product, because a release key was stolen.")
   var revoke = false
 
   @Flag(help: "Report the authorization without writing it.")

@@ -549,7 +549,10 @@ private let seeds: [String: [[UInt8]]] = {
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
-    "key": [key, next, next.noting(9), next.noting(9, revokedBelow: 8), release].map { Array($0.fileText.utf8) } + [
+    "key": [
+      key, next, next.noting(9), next.noting(9, revokedBelow: 8),
+      next.noting(9, revokedBelow: 8, of: try! Store.Product("levels")), release,
+    ].map { Array($0.fileText.utf8) } + [
       Array(key.publicKey.description.utf8)
     ],
     "site": [
