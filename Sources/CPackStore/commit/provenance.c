@@ -37,7 +37,8 @@ static const char *downgrade_text(pks_detail detail) {
 static pks_status fail_floor(
   const pks_provenance *by, const pks__floor *floor, pks_detail detail, const char *pack, pks_error *error
 ) {
-  bool is_older = by->serial < floor->serial || (by->serial == floor->serial && by->sequence <= floor->sequence);
+  // The root that set the floor is not older than itself: a mirror that lags does not explain its refusal.
+  bool is_older = by->serial < floor->serial || (by->serial == floor->serial && by->sequence < floor->sequence);
   bool is_stale = by->statement == PKS_STATEMENT_ROOT && is_older;
   if (is_stale) {
     const char *text = "the root is older than one accepted before";

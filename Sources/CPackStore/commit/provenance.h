@@ -22,7 +22,7 @@
 ///       v >= f otherwise                 accepted; the floor is v.
 ///       v < f                            refused, unless v is current.
 ///     A floor of an earlier library may be lowered without W: then v > f with S = F and q <= s is refused.
-///     The error is STALE for a root with S < F, or S = F and q <= s, else DOWNGRADE. `downgrade` accepts the statement, and
+///     The error is STALE for a root with S < F, or S = F and q < s, else DOWNGRADE. `downgrade` accepts the statement, and
 ///     the floor stays.
 ///   - Adoption begins the floor again, and the pack: kept versions and taken numbers were another origin's.
 /// The local origin has no floors: its numbers are chosen here.
