@@ -18,13 +18,21 @@ import PackFormats
 
     // MARK: - A site and a device
 
-    private func install(_ pack: PackID, _ content: UInt8) async throws {
+    private func install(_ pack: PackID, _ content: UInt8, _ placement: Placement = .durable) async throws {
       try? FileManager.default.removeItem(atPath: "\(path)/source")
       try site.folder.write([content], to: "source/\(pack)")
-      try await origin.install(folder: FilePath("\(path)/source"), as: pack)
+      var options = Store.InstallOptions()
+      options.attributes = placement == .durable ? nil : try Attributes(placement: placement)
+      try await origin.install(folder: FilePath("\(path)/source"), as: pack, options: options)
     }
 
-    private var origin: Store { get throws { try Store(at: FilePath("\(path)/origin")) } }
+    private var origin: Store {
+      get throws {
+        var options = Store.Options()
+        options.cache = Store.Cache(folder: FilePath("\(path)/origin-cache"), byteBudget: 0)
+        return try Store(at: FilePath("\(path)/origin"), options: options)
+      }
+    }
 
     private var options: Site.PublishOptions {
       var options = Site.PublishOptions(deltaCount: 0)
@@ -199,6 +207,77 @@ import PackFormats
       for (app, version) in [(new, 2), (old, 1), (old, 1), (new, 2), (old, 1), (new, 2)] as [(AppVersion, UInt64)] {
         #expect(try await versions { $0.appVersion = app } == [version])
       }
+    }
+
+    /// An app went back twice, or its pack was removed, and the pack was refused from then on: the rule compared with the
+    /// installed version instead of the version accepted last.
+    @Test(arguments: ["kept", "removed", "purged", "downgraded"]) func anAppGoesBackTwice(state: String) async throws {
+      let published = try Site(at: FilePath("\(path)/site")), cache = FilePath("\(path)/cache")
+      for number in 1...3 as ClosedRange<UInt8> {
+        try await install("P", number, state == "purged" ? .purgeable : .durable)
+        try await publish()
+      }
+      for (version, range) in [(1, "..<2"), (2, "2.0..<3.0"), (3, "3.0...")] as [(UInt64, String)] {
+        try await published.promote(
+          "P", version: version, to: .live, appVersions: .range(AppVersionRange(range)), signedBy: key,
+          options: options)
+      }
+      for (app, version) in [("3.0", 3), ("2.0", 2), ("1.0", 1), ("2.5", 2), ("1.0", 1), ("3.0", 3), ("1.0", 1)] {
+        let app = try AppVersion(app)
+        switch state {
+        case "removed": try await device.change { try? $0.remove("P") }
+        case "purged": _ = try await device.purge(bytes: .max)
+        case "downgraded": _ = try await pull { ($0.appVersion, $0.allowsDowngrade) = (app, true) }
+        default: break
+        }
+        let versions = try await versions {
+          ($0.appVersion, $0.unnamedPacks, $0.cacheFolder) = (app, .all, Store.CacheFolder(path: cache))
+          $0.refetches = state == "purged"
+        }
+        #expect(versions == [UInt64(version)], "\(app)")
+      }
+    }
+
+    /// The exception is for offers of the accepted version: another number of the same root, or other content under that number,
+    /// does not count; and a refusal by the root that set the floor is not stale.
+    @Test func onlyTheAcceptedVersionIsExcluded() async throws {
+      let published = try Site(at: FilePath("\(path)/site"))
+      for number in 1...3 as ClosedRange<UInt8> {
+        try await install("P", number)
+        try await publish()
+      }
+      try await published.promote(
+        "P", version: 2, to: .live, appVersions: .range(AppVersionRange("..<2")), signedBy: key, options: options)
+      let old = try AppVersion("1.0"), new = try AppVersion("2.0")
+      #expect(try await versions { $0.appVersion = new } == [3])
+      // Both versions are offered to the old app, the lower one first.
+      #expect(try await pull { $0.appVersion = old } == ["P@2 publisherOutOfDate"])
+      try await published.promote(
+        "P", version: 3, to: .live, appVersions: .range(AppVersionRange("2.0...")), signedBy: key, options: options)
+      #expect(try await versions { $0.appVersion = old } == [2])
+      #expect(try await versions { $0.appVersion = new } == [3])
+    }
+
+    /// A pinned version stays, and is left by the next pull after its release.
+    @Test func aPinnedVersionOfAnOlderAppStays() async throws {
+      let published = try Site(at: FilePath("\(path)/site"))
+      for number in 1...2 as ClosedRange<UInt8> {
+        try await install("P", number)
+        try await publish()
+      }
+      for (version, range) in [(1, "..<2"), (2, "2.0...")] as [(UInt64, String)] {
+        try await published.promote(
+          "P", version: version, to: .live, appVersions: .range(AppVersionRange(range)), signedBy: key,
+          options: options)
+      }
+      let old = try AppVersion("1.0"), new = try AppVersion("2.0")
+      #expect(try await versions { $0.appVersion = new } == [2])
+      #expect(try await versions { $0.appVersion = old } == [1])
+      try await device.change { try $0.rollBack("P", toVersion: 1) }
+      #expect(try await pull { $0.appVersion = new } == ["P@2 held"])
+      try await device.change { try $0.remove("P") }
+      #expect(try await versions { ($0.appVersion, $0.unnamedPacks) = (old, .all) } == [1])
+      #expect(try await versions { $0.appVersion = new } == [2])
     }
 
     /// An older state offers a lower version to apps that the newest state offers the higher one. The epoch is the same, because

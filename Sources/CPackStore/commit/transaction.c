@@ -275,6 +275,14 @@ pks_status pks_txn_accept_offer(
   return pks__txn_stage_named(txn, &change, pack, error);
 }
 
+uint64_t pks_txn_accepted_version(pks_txn *txn, const char *pack, const pks_origin *origin) {
+  const pks__origin_table *origins = &pks__txn_snapshot(txn)->generation.origins;
+  pks__origin known;
+  uint32_t number = pks__origin_read(origin, &known) ? pks__origins_find(origins, &known) : UINT32_MAX;
+  const pks__floor *floor = number == UINT32_MAX ? NULL : pks__origins_floor(origins, number, pack);
+  return floor ? floor->version : 0;
+}
+
 // MARK: - Adding a folder
 
 static pks_status check_globs(const pks_add_request *request, pks_error *error) {

@@ -166,7 +166,8 @@ typedef struct pks_provenance {
   /// Root: the highest version number that its channel ever offered of the pack. Copy: the highest number that its source recorded
   /// as withdrawn. 0 for other statements.
   uint64_t highest;
-  /// A version number that the root offers with the installed catalog, but not for this app version or platform; 0: none.
+  /// A version number that the root offers, but not for this app version or platform. If it is the last accepted version
+  /// (`pks_txn_accepted_version`), a lower version is accepted. 0: none.
   uint64_t excluded;
   bool adopt;  ///< take over a pack of another origin; its history and its numbers then start again
   bool

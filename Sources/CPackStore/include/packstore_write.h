@@ -391,6 +391,10 @@ PKS_MUST_CHECK pks_status pks_txn_accept_offer(
   pks_txn *txn, const char *pack, uint64_t version, const pks_provenance *by, pks_error *PKS_NULLABLE error
 );
 
+/// Returns the version of a pack that was last accepted from an origin; 0 if none was. Statements of the origin are compared with
+/// it. It remains after the pack is removed.
+uint64_t pks_txn_accepted_version(pks_txn *txn, const char *pack, const pks_origin *origin);
+
 /// Stages the removal of an origin, together with the versions last accepted from it. Errors: NOT_FOUND, INVALID_ARGUMENT (the
 /// local origin, or an origin that still has a pack or a history).
 PKS_MUST_CHECK pks_status pks_txn_forget_origin(pks_txn *txn, const pks_origin *origin, pks_error *PKS_NULLABLE error);

@@ -34,9 +34,12 @@ struct OfferFinder {
     return (nil, refusals)
   }
 
-  /// Whether the root offers an installed version, and only the client's app version or platform excludes it.
-  func excludes(_ installed: PackVersion, in entry: SiteRoot.Pack) -> Bool {
-    guard let offer = entry.offers.first(where: { $0.describes(installed) }) else { return false }
+  /// Whether the root offers a version, and only the client's app version or platform excludes it.
+  ///
+  /// - Parameter kept: the version as the store keeps it, which the offer must describe; `nil` if the store does not keep it.
+  func excludes(_ number: UInt64, kept: PackVersion?, in entry: SiteRoot.Pack) -> Bool {
+    guard let offer = entry.offers.first(where: { $0.number == number }), kept == nil || offer.describes(kept)
+    else { return false }
     let terms = OfferTerms(platforms: attributes(offer)?.platforms ?? [], appVersions: offer.appVersions)
     let version = OfferedVersion(pack: entry.id, number: offer.number, product: product, firstKey: firstKey)
     let obstacle = terms.obstacle(to: client, version, isCurrent: true) { nil }

@@ -268,18 +268,22 @@ final class Puller {
 
   /// The provenance of an offer: by which rules the store accepts it.
   ///
-  /// - Parameter installed: the pack's current version of the root's origin; `nil` if the store has none.
+  /// - Parameter kept: the kept versions of the pack that are of the root's origin.
   private func provenance(
-    of offer: SiteRoot.Offer, _ chosen: ChosenPack, installed: PackVersion?
+    of offer: SiteRoot.Offer, _ chosen: ChosenPack, kept: [PackVersion], in transaction: borrowing Transaction
   ) -> Provenance {
     guard !source.isArchive else { return provenance }
     var offered = provenance
     offered.epoch = offer.epoch
     offered.highest = chosen.root.highest[chosen.pack]?.number ?? 0
-    guard let entry = chosen.entry, let installed else { return offered }
+    // The app may have gone back more than once, or the pack was removed: only the version accepted last counts.
+    guard let entry = chosen.entry,
+      let accepted = transaction.acceptedVersion(of: chosen.pack, from: provenance.origin)
+    else { return offered }
     let finder = OfferFinder(
       client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)
-    if finder.excludes(installed, in: entry) { offered.excluded = installed.number }
+    let version = kept.first { $0.number == accepted }
+    if finder.excludes(accepted, kept: version, in: entry) { offered.excluded = accepted }
     return offered
   }
 
@@ -378,7 +382,8 @@ final class Puller {
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
     let isCurrent = version.describes(current) && isOwn
     let isHeld = before?.isHeld == true || options.heldPacks.contains(pack)
-    let provenance = provenance(of: version, chosen, installed: isOwn ? current : nil)
+    let kept = transaction.versions(of: pack)
+    let provenance = provenance(of: version, chosen, kept: isOwn ? kept : [], in: transaction)
     if before == nil || isOwn, !isHeld,
       let refusal = try refusal(of: version, of: pack, by: provenance, in: transaction)
     {
@@ -405,7 +410,6 @@ final class Puller {
       pulled.outcome = .held
       return pulled
     }
-    let kept = transaction.versions(of: pack)
     let manifest = try await reader.readManifest(of: version, pack)
     try await reader.readAttributes([version.attributes].compactMap { $0 }, in: chosen.root)
     let placement = version.attributes == nil ? Placement.durable : reader.attributes(of: version)?.placement

@@ -114,7 +114,8 @@ package struct Provenance: Hashable, Sendable {
   package var epoch: UInt64 = 0
   /// The highest number that the root's channel ever offered of the pack; 0 for other files.
   package var highest: UInt64 = 0
-  /// A number that the root offers with the installed catalog, but not to the client's app version or platform; `nil` if none.
+  /// A number that the root offers, but not to the client's app version or platform; `nil` if none. If it is the version that was
+  /// accepted last, a lower version is accepted.
   package var excluded: UInt64?
   /// Whether to adopt the pack if it has another origin.
   package var adopts = false

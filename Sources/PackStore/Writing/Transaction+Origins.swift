@@ -44,6 +44,13 @@ extension Transaction {
     try check { pks_txn_accept_offer(pointer, pack.name, version, &core, $0) }
   }
 
+  /// Returns the version that was last accepted from an origin for a pack, also for a removed pack; `nil` if none was.
+  package borrowing func acceptedVersion(of pack: PackID, from origin: Store.Origin) -> UInt64? {
+    var core = origin.core
+    let version = pks_txn_accepted_version(pointer, pack.name, &core)
+    return version == 0 ? nil : version
+  }
+
   /// Stages the removal of an origin, together with the versions last accepted from it.
   ///
   /// - Throws: `notFound`; `invalidArgument` for the local origin, and for an origin that still has a pack or a history.
