@@ -3,6 +3,7 @@ import PackAuthoring
 import PackDelivery
 import PackFormats
 import PackStore
+import Synchronization
 import Testing
 
 @testable import PackPublishing
@@ -54,6 +55,50 @@ import Testing
       #expect(error?.specificRemedy?.hasPrefix("publish to a folder") == true)
       #expect(bucket.keys.isEmpty, "nothing stays there")
     }
+  }
+
+  /// A thief published a root with a very high number, through the ledger or past it. Then the owner revoked, and could not publish
+  /// any more.
+  @Test(arguments: [false, true]) func aRevokedRootIsReplaced(isInLedger: Bool) async throws {
+    func delegated(_ serial: UInt64, revoked: UInt64 = 0) throws -> SiteKey {
+      try SiteKey().delegated(
+        by: key, serial: serial, revokedBelow: revoked, madeAt: 0, endsAt: nil, product: .standard, channels: [])
+    }
+    func publish(_ content: String, by signer: SiteKey) async throws {
+      let store = try await store("store", content)
+      try await site.change(signedBy: signer, makesSite: true) { site in
+        try await site.publish(from: store, signedBy: signer, options: Self.options)
+      }
+    }
+    let thief = try delegated(7), owner = try delegated(8, revoked: 8)
+    try await publish("one", by: thief)
+    func served() throws -> SiteRoot {
+      let object = try #require(bucket.object(.file(.root(.live))))
+      return try SignedSiteRoot(decoding: object.bytes, file: "root").root
+    }
+    func sign(_ root: SiteRoot) throws -> [UInt8] {
+      var root = root
+      root.sequence = .max - 9
+      return try root.encode(signedBy: thief)
+    }
+    func put(_ root: [UInt8]) { bucket.state.withLock { _ = $0.write(root, .file(.root(.live)), .always) } }
+    let stolen = try sign(served())
+    if isInLedger {
+      try await site.change(signedBy: thief, makesSite: false) { site in
+        try Data(stolen).write(to: URL(fileURLWithPath: "\(site.path)/root"))
+      }
+    } else {
+      put(stolen)
+    }
+    #expect(try served().sequence == .max - 9)
+    try await publish("two", by: owner)
+    #expect(try served().sequence < 1 << 60 && served().packs[0].offers.first?.number == 2)
+    try await publish("three", by: owner)
+    #expect(try served().packs[0].offers.first?.number == 3)
+    // It does not become newer by being put back.
+    put(stolen)
+    try await publish("four", by: owner)
+    #expect(try served().packs[0].offers.first?.number == 4)
   }
 
   @Test func checkReportsRefusedConditions() async throws {

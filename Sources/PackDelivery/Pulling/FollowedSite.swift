@@ -27,7 +27,9 @@ extension Store {
       let places = book.places.filter { key, place in
         place.origin == origin && book.channel(at: key.location) == key.channel
       }
-      let newest = places.max { ($0.value.sequence, $0.key.location) < ($1.value.sequence, $1.key.location) }
+      let newest = places.max {
+        ($0.value.serial, $0.value.sequence, $0.key.location) < ($1.value.serial, $1.value.sequence, $1.key.location)
+      }
       return newest.map { place in
         FollowedSite(
           location: place.key.location, channel: place.key.channel, origin: origin, packs: packs.map(\.id).sorted())

@@ -219,6 +219,7 @@ public struct BucketSite: SiteHost {
   ) async throws -> Result {
     var job = look?.job ?? job()
     job.discarded = { events(.discardedJob) }
+    job.revokedBelow = key.delegation?.revokedBelow ?? 0
     let base = try await job.begin(tidies: !isDryRun, with: look?.ledger, known: folder.image) {
       try $0.requireFollowed(by: key, at: location)
       try requireNotBefore(mark(of: $0), $0)

@@ -20,7 +20,7 @@ public final class ContinuedSite: SiteHost {
     /// A root key that the site must have; nil: that of the key with which it goes on.
     public var trustedKey: SitePublicKey?
 
-    /// The highest sequence numbers that the key signed. An older root is refused.
+    /// The newest roots that the key signed. An older root is refused.
     public var marks: RootMarks?
 
     /// The sequence number that the last publication to the first of ``channels`` had (`live` if ``channels`` is empty), in place of its
@@ -168,7 +168,7 @@ public final class ContinuedSite: SiteHost {
         let names = try Self.names(in: copy)
         let predecessors = Self.predecessors(roots)
         var marks = RootMarks()
-        for root in roots.values { marks.raise(root.signed.root) }
+        for root in roots.values { marks.raise(root.signed) }
         let next = State(
           copy: copy, roots: roots, served: names, marks: marks, predecessors: predecessors, isMarked: isMarked)
         state.withLock { $0 = next }
@@ -199,17 +199,20 @@ public final class ContinuedSite: SiteHost {
     let target = options.channels.first ?? .live
     var isMarked = false
     for (channel, root) in roots.sorted(by: { $0.key < $1.key }) {
-      let mark = channel == target ? options.after : nil
-      guard let mark = mark ?? options.marks?.sequence(of: root.signed.root.site, channel) else { continue }
-      guard root.signed.root.sequence >= mark else { throw outOfDate(channel, root.signed.root.sequence, mark) }
+      let served = RootOrder(root.signed)
+      // The option is a sequence number alone.
+      let after = channel == target ? options.after : nil
+      let mark = after.map { RootOrder(revokedBelow: served.revokedBelow, sequence: $0) }
+      guard let mark = mark ?? options.marks?.newest(of: root.signed.root.site, channel) else { continue }
+      guard served >= mark else { throw outOfDate(channel, served.sequence, mark.sequence) }
       if channel == target { isMarked = true }
     }
     guard roots[target] != nil || options.after == nil else { throw outOfDate(target, 0, options.after ?? 0) }
     // A root that was signed and is not served is hidden, or was deleted.
     guard let site = roots.values.first?.signed.root.site else { return isMarked }
     for channel in options.channels where roots[channel] == nil {
-      guard let mark = options.marks?.sequence(of: site, channel) else { continue }
-      throw outOfDate(channel, 0, mark)
+      guard let mark = options.marks?.newest(of: site, channel) else { continue }
+      throw outOfDate(channel, 0, mark.sequence)
     }
     return isMarked
   }
@@ -273,7 +276,7 @@ public final class ContinuedSite: SiteHost {
       guard pathExists(copy.appending(name)) else { continue }
       let bytes = try InputFile(name, in: copy).contents(limit: SiteRoot.byteCountLimit)
       guard bytes != roots[channel]?.bytes else { continue }
-      made.raise(try SignedSiteRoot(decoding: bytes, file: name).root)
+      made.raise(try SignedSiteRoot(decoding: bytes, file: name))
       try move([name], from: copy, to: draft, channel == .live ? nil : SitePath.rootFolder)
     }
     try replaceFile(

@@ -77,7 +77,7 @@ extension BucketJob {
         root.authority?.firstKey == next.authority.firstKey
       else { return nil }
       if let base, let before = base.image.roots[channel], before.digest != file.digest {
-        guard root.root.sequence > (try await self.root(channel, of: base, served)).root.sequence else { return nil }
+        guard RootOrder(root) > RootOrder(try await self.root(channel, of: base, served)) else { return nil }
       }
       roots[channel] = (bytes, intent)
     }
@@ -183,7 +183,7 @@ extension BucketJob {
       if served?.digest == intent.root { return true }
       guard try await ledgerFile.read().ledger.jobs[job.id] != nil else { return false }
       if let served, let other = try? SignedSiteRoot(decoding: served.bytes, file: name),
-        other.authority?.firstKey == root.authority?.firstKey, other.root.sequence > root.root.sequence
+        other.authority?.firstKey == root.authority?.firstKey, RootOrder(other) > RootOrder(root)
       {
         throw conflict(channel, job.image)
       }

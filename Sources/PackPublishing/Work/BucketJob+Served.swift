@@ -35,7 +35,7 @@ extension BucketJob {
 
   /// Finds a root of the publisher that is newer than the committed image, or belongs to another site.
   ///
-  /// Damaged roots and roots of other keys are ignored: the next publication replaces them.
+  /// Damaged roots and roots of other or revoked keys are ignored: the next publication replaces them.
   ///
   /// - Parameters:
   ///   - base: the committed image; `nil` before the first.
@@ -43,16 +43,17 @@ extension BucketJob {
   func newerRoot(
     among served: [SiteChannel: ServedRoot], than base: SignedSiteImage?, _ next: SignedSiteImage?
   ) async throws -> SiteChannel? {
-    guard let owner = base ?? next else { return nil }
+    guard let owner = next ?? base else { return nil }
     for (channel, root) in served.sorted(by: { $0.key < $1.key }) {
       let known = [base, next].compactMap { $0?.image.roots[channel]?.digest }
       guard !known.contains(root.digest),
         let other = try? SignedSiteRoot(decoding: root.bytes, file: name(of: channel)),
-        other.authority?.firstKey == owner.authority.firstKey
+        let authority = other.authority, authority.firstKey == owner.authority.firstKey,
+        authority.delegation.serial >= max(revokedBelow, owner.authority.delegation.revokedBelow)
       else { continue }
       guard other.root.site == owner.image.site, let base, base.image.roots[channel] != nil else { return channel }
       // If two roots have one number, a job that was never committed made one of them.
-      if other.root.sequence >= (try await self.root(channel, of: base, served)).root.sequence { return channel }
+      if RootOrder(other) >= RootOrder(try await self.root(channel, of: base, served)) { return channel }
     }
     return nil
   }

@@ -10,6 +10,9 @@ struct BucketJob: Sendable {
   let id: ID128
   let parallelCount: Int
 
+  /// The serials below this one are revoked by the delegation of the key that publishes.
+  var revokedBelow: UInt64 = 0
+
   /// Called before each step, with its name: for tests that end a job there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
