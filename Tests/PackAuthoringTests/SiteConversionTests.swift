@@ -20,8 +20,34 @@ import Testing
 
   // MARK: - The previous draft
 
-  /// The bytes of a root of the previous draft. Its authority is not read.
-  private func previous(_ root: SiteRoot, seed: [UInt8]) throws -> [UInt8] {
+  private static func seed(of key: SiteKey) throws -> [UInt8] {
+    let line = try #require(key.fileText.split(separator: "\n").dropFirst().first)
+    return Array(try #require(Data(base64Encoded: String(line))))
+  }
+
+  private static func previousRotation(from old: SiteKey, to new: SiteKey) throws -> [UInt8] {
+    let fields = old.publicKey.bytes + new.publicKey.bytes, message = Array("packstore rotation\0".utf8) + fields
+    return try fields + [old, new].flatMap { try Ed25519.PrivateKey(seed: seed(of: $0)).signature(of: message) }
+  }
+
+  private static func previousDelegation(
+    by root: SiteKey, to release: SiteKey, serial: UInt64 = 1, product: String = "default", channels: [String] = []
+  ) throws -> [UInt8] {
+    var writer = ByteWriter()
+    writer.append(serial)
+    writer.append(Int64(0))
+    writer.append(Int64(0))
+    writer.append(root.publicKey.bytes)
+    writer.append(release.publicKey.bytes)
+    writer.append(text: product)
+    writer.append(UInt32(channels.count))
+    for channel in channels { writer.append(text: channel) }
+    let message = Array("packstore delegation\0".utf8) + writer.bytes
+    return writer.bytes + (try Ed25519.PrivateKey(seed: seed(of: root)).signature(of: message))
+  }
+
+  /// The bytes of a root of the previous draft.
+  private func previous(_ root: SiteRoot, _ authority: [UInt8]?, seed: [UInt8]) throws -> [UInt8] {
     var writer = ByteWriter()
     writer.append("PKSROOT0".utf8)
     writer.append(SiteFormat.previous)
@@ -30,8 +56,9 @@ import Testing
     writer.append(root.madeAt)
     writer.append(root.expiresAfter ?? 0)
     writer.append(root.site.id.bytes)
-    writer.append(UInt32(3))
-    writer.append([1, 2, 3])
+    let own = try [0, 0, 0, 0] + Self.previousDelegation(by: key, to: key), authority = authority ?? own
+    writer.append(UInt32(authority.count))
+    writer.append(authority)
     for text in [root.product.name, root.channel.name, root.primaryLanguage?.text ?? ""] { writer.append(text: text) }
     writer.append(UInt32(root.sheets.count))
     for sheet in root.sheets {
@@ -60,12 +87,17 @@ import Testing
   }
 
   /// Gives all files of the site the format of the previous draft. Only roots and lists are read by the conversion.
-  private func makePrevious(seed: [UInt8]) throws {
+  ///
+  /// - Parameter signers: the authority and the seed by which the root of a channel is signed; others are signed by the site's key.
+  private func makePrevious(
+    seed: [UInt8], _ signers: [SiteChannel: (authority: [UInt8], seed: [UInt8])] = [:]
+  ) throws {
     for (name, bytes) in folder.files("site") {
       let file = URL(fileURLWithPath: folder.path("site/\(name)"))
       if name == "root" || name.hasPrefix("roots/") {
         let root = try SignedSiteRoot(decoding: Array(bytes), file: name).root
-        try Data(previous(root, seed: seed)).write(to: file)
+        let signer = signers[root.channel]
+        try Data(previous(root, signer?.authority, seed: signer?.seed ?? seed)).write(to: file)
       } else if ["retired", "numbers", "offered"].contains(name) {
         let text = String(decoding: bytes, as: UTF8.self)
         try Data(text.replacing(" 0 \(SiteFormat.current >> 16)\n", with: " 0 9\n", maxReplacements: 1).utf8).write(
@@ -107,14 +139,113 @@ import Testing
       #expect(new.sequence > old.sequence && new.product == old.product && new.site == old.site)
       #expect(ChannelPlan(new).saysTheSame(as: ChannelPlan(old)))
       #expect(new.packs.map { $0.offers.map(\.catalog) } == old.packs.map { $0.offers.map(\.catalog) })
-      #expect(new.packs.flatMap(\.offers).allSatisfy { $0.epoch == 0 } && new.highest["P"]?.number == 5)
+      let epochs = Set(new.packs.flatMap(\.offers).map(\.epoch))
+      #expect(epochs.count == 1 && epochs.allSatisfy { old.sequence < $0 && $0 <= new.sequence })
+      #expect(try new.highest["P"] == .init(number: 5, epoch: #require(epochs.first)))
     }
     let snapshot = try site.store.makeSnapshot()
     #expect(try snapshot.attributes(of: try #require(snapshot.version(4, of: "P"))).label == VersionLabel("1.4"))
     // Publishing goes on, with a number above all earlier ones.
     try await publish("6")
     #expect(try ServedSite(folder).versions["P"]?.first == 6)
+    let highest = try ServedSite(folder).root.highest
     #expect(try await site.convert(signedBy: key).channels.count == 2, "a converted site is only signed again")
+    #expect(try ServedSite(folder).root.highest == highest, "nothing is taken away")
+  }
+
+  /// A version was withdrawn before the conversion. A device that had not seen the withdrawal kept the version, because the converted
+  /// root had the epoch 0.
+  @Test func withdrawalsBeforeTheConversionReachDevices() async throws {
+    for number in 1...2 { try await publish("\(number)") }
+    let store = try folder.store(), device = try folder.store("device"), delta = FilePath(folder.path("delta"))
+    _ = try await store.makeDelta(of: "P", fromVersion: 1, toVersion: 2, file: delta, signedBy: key)
+    var transaction = try device.makeTransaction()
+    try transaction.copy("P", version: 1, from: store.makeSnapshot())
+    try transaction.commit()
+    var apply = Store.ApplyOptions()
+    apply.adopts = true
+    try await device.apply(delta: delta, trusting: .key(key.publicKey), options: apply)
+    var options = Site.PublishOptions(level: 1, keptVersionCount: 2, deltaCount: 0)
+    options.takesBack = true
+    try await site.promote("P", version: 1, to: .live, signedBy: key, options: options)
+    try makePrevious(seed: seed)
+    try await site.convert(signedBy: key)
+    let root = try ServedSite(folder).root, offer = try #require(root.offers(of: "P").first)
+    #expect(offer.number == 1)
+    var statement = Provenance(.signed(key.publicKey, .standard), .root, serial: 1, sequence: root.sequence)
+    statement.highest = try #require(root.highest["P"]?.number)
+    let next = try device.makeTransaction()
+    #expect(throws: PackStoreError.self) { try next.accept(1, of: "P", by: statement) }
+    statement.epoch = offer.epoch
+    try next.accept(1, of: "P", by: statement)
+  }
+
+  /// The root key was replaced, and a channel has a release key of its own: each key converts the channels that it may sign.
+  @Test func eachKeyConvertsItsChannels() async throws {
+    let beta = try SiteChannel("beta"), second = SiteKey(), live = SiteKey(), own = SiteKey()
+    for number in 1...2 { try await publish("\(number)") }
+    try await publish("3", to: beta)
+    let chain = try [1, 0, 0, 0] + Self.previousRotation(from: key, to: second)
+    let lone = try [0, 0, 0, 0] + Self.previousDelegation(by: key, to: own, serial: 5, channels: ["beta"])
+    try makePrevious(
+      seed: seed,
+      [
+        .live: (chain + Self.previousDelegation(by: second, to: live, serial: 7), Self.seed(of: live)),
+        beta: (lone, Self.seed(of: own)),
+      ])
+    let root = try second.following(key)
+    func delegated(_ release: SiteKey, _ serial: UInt64, _ channels: [SiteChannel] = []) throws -> SiteKey {
+      try release.delegated(
+        by: root, serial: serial, madeAt: 0, endsAt: nil, product: .standard, channels: channels)
+    }
+    // Keys that clients would refuse: before the rotation, another publisher, and an earlier delegation.
+    for other in [key, SiteKey(), try delegated(live, 6)] {
+      await #expect(throws: PackStoreError.self) { try await site.convert(signedBy: other) }
+    }
+    let first = try await site.convert(signedBy: delegated(live, 9))
+    #expect(first.channels.map(\.channel) == [.live] && first.otherChannels == [beta])
+    #expect(try ServedSite(folder, exactly: false).root.packs.flatMap(\.offers).map(\.number) == [2])
+    let before = try ServedSite(folder, exactly: false).root
+    let next = try await site.convert(signedBy: delegated(own, 10, [beta]))
+    #expect(next.channels.map(\.channel) == [beta] && next.otherChannels == [.live])
+    #expect(try ServedSite(folder).root == before)
+    let root3 = try ServedSite(folder, channel: beta).root
+    #expect(root3.packs.flatMap(\.offers).map(\.number) == [3] && root3.packs[0].offers[0].epoch > 0)
+  }
+
+  /// A root key that replaced another one has rotations in its file, which both keys sign again.
+  @Test func rotatedRootKeysAreSignedAgain() throws {
+    let keys = [SiteKey(), SiteKey(), SiteKey()]
+    let files = (0..<3).map { FilePath(folder.path("\($0).key")) }
+    for (index, (key, file)) in zip(keys, files).enumerated() {
+      try key.write(to: file)
+      let lines = try (0..<index).map { try Self.previousRotation(from: keys[$0], to: keys[$0 + 1]) }
+      let text = key.fileText + lines.map { "rotation \(Data($0).base64EncodedString())\n" }.joined()
+      try Data((text + (index == 2 ? "serial 7\n" : "")).utf8).write(to: URL(fileURLWithPath: file.string))
+    }
+    let error = #expect(throws: PackStoreError.self) { try SiteKey(contentsOf: files[1]) }
+    #expect(error?.reason.contains("packstore rotate") == true, "\(error?.reason ?? "")")
+    // Only the key before it, which has to be of this draft.
+    #expect(throws: PackStoreError.self) { try SiteKey.rotate(files[0], to: files[2]) }
+    #expect(throws: PackStoreError.self) { try SiteKey.rotate(files[1], to: files[2]) }
+    let before = folder.files("")
+    #expect(try SiteKey.rotate(files[0], to: files[1], isDryRun: true) == nil && folder.files("") == before)
+    #expect(try SiteKey.rotate(files[0], to: files[1]) == keys[1].publicKey)
+    #expect(try SiteKey.rotate(files[1], to: files[2]) == keys[2].publicKey)
+    let last = try SiteKey(contentsOf: files[2])
+    #expect(last.rotations.map(\.old) == [keys[0].publicKey, keys[1].publicKey] && last.highestSerial == 7)
+    #expect(throws: PackStoreError.self) { try SiteKey.rotate(files[1], to: files[2]) }
+    // A release key of the previous draft, delegated to by the second root key.
+    let release = FilePath(folder.path("release.key"))
+    try key.write(to: release)
+    let rotation = try Self.previousRotation(from: keys[0], to: keys[1])
+    let delegation = try Self.previousDelegation(by: keys[1], to: key, serial: 5)
+    let text =
+      key.fileText + "rotation \(Data(rotation).base64EncodedString())\n"
+      + "delegation \(Data(delegation).base64EncodedString())\n"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: release.string))
+    #expect(try SiteKey.delegate(to: release, by: files[1]).serial > 5)
+    #expect(try SiteKey(contentsOf: release).firstKey == keys[0].publicKey)
   }
 
   @Test func onlyTheKeyOfTheSiteConvertsIt() async throws {
@@ -135,19 +266,7 @@ import Testing
   @Test func releaseKeysAreDelegatedToAgain() throws {
     let root = SiteKey(), rootFile = FilePath(folder.path("root.key")), file = FilePath(folder.path("site.key"))
     try root.write(to: rootFile)
-    var writer = ByteWriter()
-    writer.append(UInt64(77))
-    writer.append(Int64(1))
-    writer.append(Int64(2))
-    writer.append(root.publicKey.bytes)
-    writer.append(key.publicKey.bytes)
-    writer.append(text: "levels")
-    writer.append(UInt32(1))
-    writer.append(text: "beta")
-    let message = Array("packstore delegation\0".utf8) + writer.bytes
-    let lines = root.fileText.split(separator: "\n")
-    let rootSeed = try #require(Data(base64Encoded: String(lines[1])))
-    let signed = writer.bytes + (try Ed25519.PrivateKey(seed: Array(rootSeed)).signature(of: message))
+    let signed = try Self.previousDelegation(by: root, to: key, serial: 77, product: "levels", channels: ["beta"])
     let text = key.fileText + "delegation \(Data(signed).base64EncodedString())\n"
     #expect(SiteKey(fileText: text) == nil)
     #expect(SiteKey.fault(inFileText: text).contains("earlier draft"))

@@ -158,16 +158,28 @@ extension SiteKey {
   /// Makes a root key that follows another: both sign that it does. Clients that know the old one take what the new one
   /// delegates; release keys are delegated to again, by the new one.
   ///
+  /// The new root key may have followed the old one in the previous draft of the format: then both sign it again, and its file is
+  /// replaced.
+  ///
   /// - Parameters:
   ///   - old: the file of the root key until now, which stays as it is.
-  ///   - file: a new file for the new root key.
+  ///   - file: a new file for the new root key, or its file of the previous draft.
   ///   - isDryRun: makes no key, and finds out whether one could be made.
   /// - Returns: the new root key; nil after a dry run.
   /// - Throws: `exists` when there is such a file; `invalidArgument` when the old one is a release key, or root keys followed
   ///   each other too often; what reading and writing key files throw.
   @discardableResult
   public static func rotate(_ old: FilePath, to file: FilePath, isDryRun: Bool = false) throws -> SitePublicKey? {
-    let next = try SiteKey().following(SiteKey(contentsOf: old))
+    let root = try SiteKey(contentsOf: old)
+    if pathExists(file), let previous = try previousRoot(contentsOf: file),
+      previous.rotations.last?.old == root.publicKey
+    {
+      let noted = previous.highestSerial.map { previous.key.noting($0) } ?? previous.key
+      let next = try noted.following(root)
+      if !isDryRun { try next.replace(file) }
+      return isDryRun ? nil : next.rootKey
+    }
+    let next = try SiteKey().following(root)
     guard !isDryRun else {
       guard !pathExists(file) else { throw fileExists(file) }
       return nil

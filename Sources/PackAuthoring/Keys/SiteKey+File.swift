@@ -27,9 +27,19 @@ extension SiteKey {
 
   /// Reads a release key's file of the previous draft; `nil` if the file is anything else.
   static func previousRelease(contentsOf file: FilePath) throws -> PreviousRelease? {
+    try previousText(contentsOf: file).flatMap { previousRelease(fileText: $0) }
+  }
+
+  /// Reads a rotated root key's file of the previous draft; `nil` if the file is anything else.
+  static func previousRoot(contentsOf file: FilePath) throws -> PreviousRoot? {
+    try previousText(contentsOf: file).flatMap { previousRoot(fileText: $0) }
+  }
+
+  /// The normalized text of a file that is not a key file of this draft; `nil` if it is one.
+  private static func previousText(contentsOf file: FilePath) throws -> String? {
     do { _ = try SiteKey(contentsOf: file) } catch let error as PackStoreError where error.code == .corrupt {
       let bytes = try InputFile(file).bytes(upTo: fileByteCountLimit)
-      return previousRelease(fileText: normalizedFileText(String(decoding: bytes, as: UTF8.self)))
+      return normalizedFileText(String(decoding: bytes, as: UTF8.self))
     }
     return nil
   }

@@ -133,10 +133,11 @@ struct SiteChange {
     let signed = try folder.readRoot(
       of: channel, signedBy: isOwn ? key : nil, of: options.product, acceptsDamage: rebuildsRoot && isOwn)
     // Files of the previous draft are not read.
-    let root = folder.convertingKey == nil ? signed?.root : nil
+    let isOfPreviousDraft = try folder.isOfPreviousDraft(channel), root = isOfPreviousDraft ? nil : signed?.root
     var state = try ChannelState(
       channel, signed, byteCount: folder.byteCount(of: .root(channel)) ?? 0,
       files: root?.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
+    state.isOfPreviousDraft = isOfPreviousDraft
     // What a damaged root offered is not known. Open and empty it would say that its packs are withdrawn.
     if signed == nil, channel != .live { state.isClosed = true }
     return state
@@ -398,7 +399,7 @@ struct SiteChange {
       next.sequence = state.nextSequence(at: madeAt(state))
       next.expiresAfter = expiresAfter(state)
       next.madeAt = madeAt(state)
-      if state.isRevoked {
+      if state.hasUnknownEpochs {
         (next.packs, next.highest) = try epochs(of: state, next.sequence, in: snapshot).stamp(next.packs)
       }
       return next
@@ -475,10 +476,12 @@ struct SiteChange {
   }
 
   private func epochs(of state: ChannelState, _ sequence: UInt64, in snapshot: Snapshot) throws -> OfferEpochs {
-    let isUnknown = state.isRevoked || (state.root == nil && isMadeAgain(state))
+    let isUnknown = state.hasUnknownEpochs || (state.root == nil && isMadeAgain(state))
     let known = isUnknown ? snapshot.packs.map { ($0.id, $0.highestVersion) } : []
+    let numbers = state.isOfPreviousDraft ? state.root?.highest.mapValues(\.number) ?? [:] : [:]
     return OfferEpochs(
-      current: state.isRevoked ? nil : state.root, known: Dictionary(uniqueKeysWithValues: known), sequence: sequence
+      current: state.hasUnknownEpochs ? nil : state.root,
+      known: numbers.merging(known) { max($0, $1) }, sequence: sequence
     ) { pack, number in
       snapshot.version(number, of: pack).flatMap { version in try? snapshot.attributes(of: version).platforms }
     }

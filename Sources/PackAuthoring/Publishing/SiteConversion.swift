@@ -16,9 +16,14 @@ struct SiteConversion {
 
   func run() throws -> Site.RefreshResult {
     var folder = site.folder
-    folder.convertingKey = key
+    folder.isConverting = true
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
+    guard try folder.channels().contains(where: { try folder.maySign($0, key, isMeant: false) }) else {
+      var error = PackStoreError(.untrusted, "the key may sign none of the channels", about: .site(site.path.string))
+      error.specificRemedy = "use the keys that signed the roots, or keys that were delegated to later"
+      throw error
+    }
     try folder.convertLists()
     var change = try SiteChange(
       of: site.store, named: site.store.id, channel: nil, in: folder, signedBy: key, options: options,
@@ -29,10 +34,13 @@ struct SiteConversion {
     try change.finish()
     try change.collect()
     return Site.RefreshResult(
-      channels: change.roots.sorted { $0.key < $1.key }.map { channel, root in
-        .init(
-          channel: channel, sequence: root.sequence, expiresAt: root.expiresAt.map(Date.init(nanosecondsSince1970:)))
-      }, otherChannels: [])
+      channels: change.channelStates.filter(\.isOwn).compactMap { state in
+        state.root.map { root in
+          .init(
+            channel: state.channel, sequence: root.sequence,
+            expiresAt: root.expiresAt.map(Date.init(nanosecondsSince1970:)))
+        }
+      }, otherChannels: change.channelStates.filter { !$0.isOwn }.map(\.channel))
   }
 
   /// The highest number of each pack that devices may have.
@@ -70,10 +78,11 @@ extension SiteFolder {
 
 extension Site {
   /// Converts a site of the previous draft of the format: clients with this version can pull it from then on, and keep their stores,
-  /// keys and floors. A site that is converted already is only signed again.
+  /// keys and floors. All offers have a new epoch, so that a withdrawal before the conversion reaches devices that have not seen it. A
+  /// channel that is converted already is only signed again. Channels that the key may not sign stay, and are converted by their keys.
   ///
   /// - Parameters:
-  ///   - key: the key that signed all channels of the site.
+  ///   - key: a key that may sign channels of the site.
   ///   - options: of these, grace period, and whether to wait.
   /// - Throws: `untrusted` if another key signed a root; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult

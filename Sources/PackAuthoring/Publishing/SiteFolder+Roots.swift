@@ -40,8 +40,7 @@ extension SiteFolder {
   /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
   func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
     guard key.maySign(channel) else { return false }
-    // A conversion is for the key that signed all roots.
-    guard !isMeant, convertingKey == nil else { return true }
+    guard !isMeant else { return true }
     let before: SigningAuthority?
     do { before = try authority(of: channel) } catch let error as PackStoreError where error.saysDamage {
       return channel == .live || key.delegation?.channels.contains(channel) == true
@@ -58,7 +57,11 @@ extension SiteFolder {
   private func authority(of channel: SiteChannel) throws -> SigningAuthority? {
     do {
       let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
-      return try SignedSiteRoot.authority(in: bytes[...], file: SitePath.root(channel).description)
+      let file = SitePath.root(channel).description
+      guard isConverting, SignedSiteRoot.isOfPreviousDraft(bytes) else {
+        return try SignedSiteRoot.authority(in: bytes[...], file: file)
+      }
+      return try SignedSiteRoot.previousAuthority(in: bytes.dropLast(SiteKey.signatureByteCount), file: file)
     } catch let error as PackStoreError where error.code == .notFound { return nil }
   }
 
@@ -71,6 +74,14 @@ extension SiteFolder {
     return try channels.contains { channel in
       try readRoot(of: channel, acceptsDamage: true)?.authority?.delegation.allows(.live) ?? false
     }
+  }
+
+  /// Whether the root of a channel is of the previous draft, and is converted.
+  func isOfPreviousDraft(_ channel: SiteChannel) throws -> Bool {
+    guard isConverting else { return false }
+    do {
+      return SignedSiteRoot.isOfPreviousDraft(try read(.root(channel), limit: SiteRoot.byteCountLimit))
+    } catch let error as PackStoreError where error.code == .notFound { return false }
   }
 
   /// Clients of the site must take what the key signs.

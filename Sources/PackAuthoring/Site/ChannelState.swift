@@ -27,6 +27,12 @@ struct ChannelState {
   /// Whether the key revokes the delegation that signed the root: then the root's epochs and highest numbers do not count.
   private(set) var isRevoked = false
 
+  /// Whether the root is of the previous draft, which had no epochs.
+  var isOfPreviousDraft = false
+
+  /// Whether the root's epochs are unknown or do not count: then all offers of the next one have a new epoch.
+  var hasUnknownEpochs: Bool { isRevoked || isOfPreviousDraft }
+
   /// The key signs by another word than that by which the root is signed: that is news to clients.
   private(set) var hasNewAuthority = false
 
@@ -73,6 +79,7 @@ struct ChannelState {
     countedSequence = next.sequence
     hasNewAuthority = false
     isRevoked = false
+    isOfPreviousDraft = false
     self.byteCount = byteCount
     self.files = files
   }

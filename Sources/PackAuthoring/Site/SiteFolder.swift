@@ -10,8 +10,8 @@ struct SiteFolder: Sendable {
   /// here, nor frames and deltas.
   var isServedCopy = false
 
-  /// The key that signed the roots of a site of the previous draft, which is converted; otherwise `nil`.
-  var convertingKey: SiteKey?
+  /// Whether the site is converted: then roots of the previous draft are read as well.
+  var isConverting = false
 
   /// Files that the site has where it is served, and that need not be here.
   var elsewhere: Set<SitePath> = []
@@ -106,8 +106,8 @@ struct SiteFolder: Sendable {
       let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
       let file = place(of: .root(channel)).text
       let signed =
-        if let convertingKey, SignedSiteRoot.isOfPreviousDraft(bytes) {
-          try SignedSiteRoot(convertingPreviousDraft: bytes, signedBy: convertingKey, file: file)
+        if isConverting, SignedSiteRoot.isOfPreviousDraft(bytes) {
+          try SignedSiteRoot(convertingPreviousDraft: bytes, file: file)
         } else {
           try SignedSiteRoot(decoding: bytes, file: file)
         }

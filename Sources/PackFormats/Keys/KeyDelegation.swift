@@ -72,11 +72,13 @@ package struct KeyDelegation: Hashable, Sendable {
 
   /// Decodes a delegation and verifies its root key's signature.
   ///
+  /// - Parameter isOfPreviousDraft: whether it revokes nothing and is signed as in the previous draft. Such a delegation is not
+  ///   encoded again.
   /// - Throws: `untrusted` if the signature is invalid, `corrupt`.
-  package init(from reader: inout ByteReader) throws {
-    let begin = reader.offset
+  package init(from reader: inout ByteReader, isOfPreviousDraft: Bool = false) throws {
+    let begin = reader.offset, start = reader
     serial = try reader.integer()
-    revokedBelow = try reader.integer()
+    revokedBelow = isOfPreviousDraft ? 0 : try reader.integer()
     madeAt = try reader.integer()
     let end: Int64 = try reader.integer()
     guard 1...PackVersion.lastNumber ~= serial, revokedBelow <= serial, end >= 0,
@@ -94,8 +96,14 @@ package struct KeyDelegation: Hashable, Sendable {
       throw reader.corrupt("channels of a key delegation are out of order", at: begin)
     }
     self.channels = channels
+    var fields = start
+    let previous = try Array(fields.take(reader.offset - begin))
     signature = Array(try reader.take(SiteKey.signatureByteCount))
-    guard rootKey.verifies(signature, of: message, as: .delegation) else {
+    let isValid =
+      isOfPreviousDraft
+      ? Ed25519.isValid(signature, of: SignedKind.delegation.previousMessage(of: previous), by: rootKey.bytes)
+      : rootKey.verifies(signature, of: message, as: .delegation)
+    guard isValid else {
       throw PackStoreError(.untrusted, "a key delegation has an invalid signature", file: reader.file)
     }
   }

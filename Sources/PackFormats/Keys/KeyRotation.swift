@@ -18,15 +18,20 @@ package struct KeyRotation: Hashable, Sendable {
 
   /// Decodes a rotation and verifies both signatures.
   ///
+  /// - Parameter isOfPreviousDraft: whether it is signed as in the previous draft. Such a rotation is not encoded again.
   /// - Throws: `untrusted` if a signature is invalid, `corrupt`.
-  package init(from reader: inout ByteReader) throws {
+  package init(from reader: inout ByteReader, isOfPreviousDraft: Bool = false) throws {
     let begin = reader.offset
     guard let old = SitePublicKey(try reader.take(SitePublicKey.byteCount)),
       let new = SitePublicKey(try reader.take(SitePublicKey.byteCount)), old != new
     else { throw reader.corrupt("invalid key rotation", at: begin) }
     let message = Self.message(old, new)
     let first = try reader.take(SiteKey.signatureByteCount), second = try reader.take(SiteKey.signatureByteCount)
-    guard old.verifies(first, of: message, as: .rotation), new.verifies(second, of: message, as: .rotation) else {
+    func isSigned(_ signature: ArraySlice<UInt8>, by key: SitePublicKey) -> Bool {
+      guard isOfPreviousDraft else { return key.verifies(signature, of: message, as: .rotation) }
+      return Ed25519.isValid(Array(signature), of: SignedKind.rotation.previousMessage(of: message), by: key.bytes)
+    }
+    guard isSigned(first, by: old), isSigned(second, by: new) else {
       throw PackStoreError(.untrusted, "a key rotation has an invalid signature", file: reader.file)
     }
     self.old = old

@@ -44,14 +44,15 @@ package struct SigningAuthority: Hashable, Sendable {
 
   /// Decodes an untrusted authority and verifies every signature in it.
   ///
+  /// - Parameter isOfPreviousDraft: whether it is signed as in the previous draft. Such an authority is not encoded again.
   /// - Throws: `untrusted` if a signature is invalid, `corrupt`.
-  package init(from reader: inout ByteReader) throws {
+  package init(from reader: inout ByteReader, isOfPreviousDraft: Bool = false) throws {
     let begin = reader.offset
     let count = try reader.count(
       limit: Self.rotationLimit, byteCount: KeyRotation.byteCount, "too many key rotations")
     var rotations: [KeyRotation] = []
-    for _ in 0..<count { rotations.append(try KeyRotation(from: &reader)) }
-    delegation = try KeyDelegation(from: &reader)
+    for _ in 0..<count { rotations.append(try KeyRotation(from: &reader, isOfPreviousDraft: isOfPreviousDraft)) }
+    delegation = try KeyDelegation(from: &reader, isOfPreviousDraft: isOfPreviousDraft)
     guard Self.leads(rotations, to: delegation.rootKey) else {
       throw reader.corrupt("rotations do not end at the root key of the delegation", at: begin)
     }

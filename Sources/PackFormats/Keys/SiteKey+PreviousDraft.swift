@@ -22,6 +22,41 @@ extension SiteKey {
   }
 
   private static let delegationWord = "delegation "
+
+  /// A root key's file whose rotations are of the previous draft: the key before it has to sign its rotation again.
+  package struct PreviousRoot: Sendable {
+    /// The key without its rotations.
+    package let key: SiteKey
+    package let rotations: [KeyRotation]
+
+    /// The highest serial that the key or an earlier one assigned; `nil` if none is known.
+    package let highestSerial: UInt64?
+  }
+
+  /// Parses the text of a rotated root key's file of the previous draft; `nil` if the text is anything else.
+  package static func previousRoot(fileText: String) -> PreviousRoot? {
+    var lines = fileText.split(separator: "\n", omittingEmptySubsequences: false)[...]
+    guard lines.popLast() == "", lines.count >= 3 else { return nil }
+    let secret = lines.prefix(2).map { $0 + "\n" }.joined()
+    let words = lines.dropFirst(2).prefix { $0.hasPrefix(rotationWord) }
+    let serialLine = lines.dropFirst(2 + words.count).map { $0 + "\n" }.joined()
+    guard let key = SiteKey(fileText: secret), let noted = SiteKey(fileText: secret + serialLine),
+      noted.delegation == nil
+    else { return nil }
+    var rotations: [KeyRotation] = []
+    for line in words {
+      guard let data = Data(base64Encoded: String(line.dropFirst(rotationWord.count))) else { return nil }
+      var reader = ByteReader(Array(data)[...], file: "")
+      guard let rotation = try? KeyRotation(from: &reader, isOfPreviousDraft: true), reader.remaining == 0,
+        rotations.last.map({ $0.new == rotation.old }) ?? true
+      else { return nil }
+      rotations.append(rotation)
+    }
+    guard rotations.last?.new == key.publicKey else { return nil }
+    return PreviousRoot(key: key, rotations: rotations, highestSerial: noted.highestSerial)
+  }
+
+  private static let rotationWord = "rotation "
 }
 
 extension SiteKey.PreviousRelease {

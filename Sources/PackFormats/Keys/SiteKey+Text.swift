@@ -29,6 +29,10 @@ extension SiteKey {
       return
         "its delegation is of an earlier draft of the format; run 'packstore delegate' with the root key and this file"
     }
+    guard previousRoot(fileText: text) == nil else {
+      return
+        "its rotations are of an earlier draft of the format; run 'packstore rotate' with the root key before it and this file"
+    }
     let words = ["rotation ", "delegation ", "serial ", "revoked "]
     for (index, line) in lines.enumerated().dropFirst(2) where !words.contains(where: line.hasPrefix) {
       return "its line \(index + 1) is neither a rotation, a delegation nor a serial"

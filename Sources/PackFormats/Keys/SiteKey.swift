@@ -189,7 +189,7 @@ extension SiteKey {
     else { return nil }
     self.key = key
     while let line = lines.first, line.hasPrefix("rotation ") {
-      guard let rotation = Self.value(line, KeyRotation.init) else { return nil }
+      guard let rotation = Self.value(line, { try KeyRotation(from: &$0) }) else { return nil }
       rotations.append(rotation)
       lines.removeFirst()
     }
@@ -201,7 +201,9 @@ extension SiteKey {
       self.revocations = revocations
       lines = []
     } else if let line = lines.popFirst() {
-      guard line.hasPrefix("delegation "), let delegation = Self.value(line, KeyDelegation.init) else { return nil }
+      guard line.hasPrefix("delegation "), let delegation = Self.value(line, { try KeyDelegation(from: &$0) }) else {
+        return nil
+      }
       self.delegation = delegation
     }
     guard lines.isEmpty, delegation.map({ $0.releaseKey == publicKey }) ?? true,

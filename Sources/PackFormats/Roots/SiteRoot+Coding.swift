@@ -36,7 +36,7 @@ extension SiteRoot {
 
   fileprivate static let magic: StaticString = "PKSROOT0"
   static let magicBytes = magic.withUTF8Buffer(Array.init)
-  fileprivate static let authorityOffset = 56
+  static let authorityOffset = 56
   fileprivate static let closedFlag: UInt32 = 1
   fileprivate static let packByteCount = 17
   fileprivate static let offerByteCount = 136

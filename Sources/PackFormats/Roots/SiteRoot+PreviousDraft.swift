@@ -10,31 +10,48 @@ extension SignedSiteRoot {
     return (try? reader.integer(UInt32.self)) == SiteFormat.previous
   }
 
-  /// Decodes a root of the previous draft that a key signed. Its deltas and sheets are left out, because files of another draft
-  /// are not read; its table has the numbers that it offers.
+  /// Decodes the signing authority of a root of the previous draft. The rest of the root may be damaged.
   ///
-  /// - Throws: `untrusted` if another key signed it; `corrupt`.
-  package init(convertingPreviousDraft bytes: [UInt8], signedBy key: SiteKey, file: String) throws {
+  /// - Returns: `nil` if the root is unsigned.
+  /// - Throws: `untrusted`, `corrupt` if the authority is damaged.
+  package static func previousAuthority(in bytes: ArraySlice<UInt8>, file: String) throws -> SigningAuthority? {
+    var reader = ByteReader(bytes, file: file)
+    _ = try reader.take(SiteRoot.authorityOffset)
+    let byteCount = Int(try reader.integer(UInt32.self))
+    guard byteCount > 0 else { return nil }
+    guard byteCount <= SigningAuthority.byteCountLimit else { throw reader.corrupt("signing authority is too long") }
+    var authorityReader = ByteReader(try reader.take(byteCount), file: file)
+    let authority = try SigningAuthority(from: &authorityReader, isOfPreviousDraft: true)
+    try authorityReader.end()
+    return authority
+  }
+
+  /// Decodes a signed root of the previous draft. Its deltas and sheets are left out, because files of another draft are not read; its
+  /// table has the numbers that it offers.
+  ///
+  /// - Throws: `untrusted` if the root or its authority is not signed; `corrupt`.
+  package init(convertingPreviousDraft bytes: [UInt8], file: String) throws {
     var reader = ByteReader(bytes.dropLast(SiteKey.signatureByteCount), file: file)
     guard bytes.count <= SiteRoot.byteCountLimit, Self.isOfPreviousDraft(bytes) else {
       throw reader.corrupt("unexpected file type", at: 0)
     }
+    let message = bytes.dropLast(SiteKey.signatureByteCount)
     let signature = Array(bytes.suffix(SiteKey.signatureByteCount))
-    guard
+    let authority = try Self.previousAuthority(in: message, file: file)
+    guard let authority,
       Ed25519.isValid(
-        signature, of: Array(bytes.dropLast(SiteKey.signatureByteCount)), by: key.publicKey.bytes)
-    else {
-      var error = PackStoreError(.untrusted, "the root of the earlier draft is signed by another key", file: file)
-      error.specificRemedy = "convert the site with the key that signed it"
-      throw error
-    }
+        signature, of: SignedKind.root.previousMessage(of: Array(message)), by: authority.releaseKey.bytes)
+    else { throw PackStoreError(.untrusted, "the root of the earlier draft has no valid signature", file: file) }
     _ = try reader.take(SiteRoot.magicBytes.count + 4)
     var root = try SiteRoot(from: &reader, isOfPreviousDraft: true)
     try reader.end()
+    guard authority.delegation.product == root.product, authority.delegation.allows(root.channel) else {
+      throw PackStoreError(.untrusted, "the key may not sign this root", file: file)
+    }
     for index in root.packs.indices { root.packs[index].deltas = [] }
     root.sheets = []
     self.root = root
-    authority = try key.authority(for: root.product, root.channel)
+    self.authority = authority
     digest = Digest256(hashing: bytes)
   }
 }

@@ -60,7 +60,14 @@ struct TextLines {
     guard words.count == 2, let version = UInt16(words[0]), let draft = UInt16(words[1]),
       "\(name) \(version) \(draft)" == text
     else { throw damage(isNext: true) }
-    try SiteFormat.check(UInt32(version) | UInt32(draft) << 16, file: file)
+    do {
+      try SiteFormat.check(UInt32(version) | UInt32(draft) << 16, file: file)
+    } catch var error as PackStoreError where error.code == .otherDraft {
+      // Conversion makes tables from content, which is in the bucket alone.
+      error.specificRemedy =
+        "a site in a bucket cannot be converted: delete all of its objects, then publish again from its source with the same key"
+      throw error
+    }
     take(end)
   }
 

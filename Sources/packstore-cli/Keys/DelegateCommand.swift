@@ -116,7 +116,7 @@ struct Rotate: ParsableCommand {
   @Argument(help: "File with the present root key.", completion: .file())
   var rootKey: String
 
-  @Argument(help: "New file for the new root key.", completion: .file())
+  @Argument(help: "New file for the new root key, or its file of the format's previous draft.", completion: .file())
   var newRootKey: String
 
   @Flag(help: "Check whether the key can be created without creating it.")

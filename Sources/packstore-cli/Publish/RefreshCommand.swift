@@ -11,8 +11,9 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       the roots are not outdated, and the expiry of the site starts again. The offers do not change. Suitable for a \
       timer.
 
-      '--convert' converts a site in a folder that an earlier version of this program made: what it offers, its numbers and its \
-      channels stay. Give it the key that signed all channels; a release key needs 'packstore delegate' first.
+      '--convert' converts a site in a folder that an earlier version of this program made: offers, numbers and channels stay. It \
+      converts the channels that the key may sign; run it for each key. A release key needs 'packstore delegate' first, and a root \
+      key that replaced another one 'packstore rotate'. A bucket cannot be converted: delete its objects, and publish again.
 
         packstore refresh public/packs
         packstore refresh public/packs --expires 14
