@@ -174,6 +174,36 @@ import Testing
     #expect(try await manager.checkForUpdates() == ([], []))
   }
 
+  /// A pack was withdrawn whose earlier version was pinned, and the pinned content was deleted with it. The manager keeps such packs, and
+  /// removes others also while they are read.
+  @Test(arguments: ["", "pinned", "held"]) func withdrawnPackWithEarlierVersion(state: String) async throws {
+    let publisher = Publisher(folder: folder, name: "a")
+    try await publisher.publish(["One": ["a.txt": "one"], "Two": ["b.txt": "earlier"]])
+    let manager = try manager([.init(publisher.site.string)])
+    try await manager.ensureLocalAvailability(of: manager.allAssetPacks)
+    try await manager.store.pin("Two", version: 1)
+    try await publisher.publish(["Two": ["b.txt": "later"]])
+    let updates = manager.statusUpdates(forAssetPackWithID: "Two")
+    #expect(try await manager.checkForUpdates() == (["Two"], []))
+    #expect(await kinds(updates).last == "finished")
+    #expect(try manager.store.versions(of: "Two").map(\.number) == [2, 1])
+    if state != "pinned" { try await manager.store.unpin("Two") }
+    if state == "held" { try await manager.store.rollBack("Two", toVersion: 1) }
+    try await publisher.publish(["Two": nil])
+    let reader = try manager.store.makeSnapshot()
+    let isKept = !state.isEmpty
+    #expect(try await manager.checkForUpdates() == ([], isKept ? [] : ["Two"]))
+    #expect(try manager.store.versions(of: "Two").count == (isKept ? 2 : 0))
+    #expect(
+      try reader.packs.contains { $0.id == "Two" }
+        && reader.availability(of: #require(reader.pack("Two")).version).isWhole)
+    // Without the pin, the pack goes with the next check.
+    try await manager.store.change { transaction in
+      if isKept { try transaction.unpin("Two") }
+    }
+    #expect(try await manager.checkForUpdates() == ([], isKept ? ["Two"] : []))
+  }
+
   /// X9: packs of several publishers in one app, each followed at its own site; numbers of one mean nothing to the other.
   @Test func mixedHosts() async throws {
     let first = Publisher(folder: folder, name: "a"), second = Publisher(folder: folder, name: "b")

@@ -48,7 +48,7 @@ extension AssetPackManager {
 
   /// Contacts the sites, registers downloads of newer versions of installed packs, and removes packs that their publishers have
   /// withdrawn. A pack is withdrawn if a newer root of the same publisher and channel does not list it. Packs that were added
-  /// locally, pinned or rolled back are kept.
+  /// locally or rolled back, and packs with a pinned version, are kept. Readers of a removed pack go on reading it.
   ///
   /// - Returns: the packs whose updates this call registered, and the packs it removed. A registered download may not have started.
   @discardableResult
@@ -65,15 +65,27 @@ extension AssetPackManager {
     let core = try core, journal = try core.journal.read()
     var removed: Set<String> = []
     for local in try core.packs.current().order where !core.scheduler.isOpen(local.pack.id.name) {
-      let facts = ObsoleteRule.Facts(local.pack)
-      let source = journal.packs[facts.id]
-      let isObsolete = catalog.listings(of: facts.origin).contains {
-        ObsoleteRule.isObsolete(facts, source: source, listing: $0)
+      let id = local.pack.id, source = journal.packs[id]
+      @Sendable func isObsolete(_ pack: Store.Pack, _ versions: [PackVersion]) -> Bool {
+        let facts = ObsoleteRule.Facts(pack, versions: versions)
+        return catalog.listings(of: facts.origin).contains {
+          ObsoleteRule.isObsolete(facts, source: source, listing: $0)
+        }
       }
-      guard isObsolete, !catalog.isListed(facts.id.name) else { continue }
-      try await core.changing { try await core.store.remove(facts.id) }
-      try core.journalQueue.sync { try core.journal.update { $0.packs[facts.id] = nil } }
-      removed.insert(facts.id.name)
+      guard !catalog.isListed(id.name), isObsolete(local.pack, []) else { continue }
+      // Judged by the state that the removal changes: another process may just have pinned a version or rolled back.
+      let isRemoved = try await core.changing {
+        try await core.store.change { transaction in
+          guard let pack = transaction.packs.first(where: { $0.id == id }),
+            isObsolete(pack, transaction.versions(of: id))
+          else { return false }
+          try transaction.remove(id)
+          return true
+        }
+      }
+      guard isRemoved else { continue }
+      try core.journalQueue.sync { try core.journal.update { $0.packs[id] = nil } }
+      removed.insert(id.name)
     }
     return removed
   }

@@ -1,8 +1,8 @@
 /// Decides when a pack that its publisher has withdrawn is removed from this machine.
 package enum ObsoleteRule {
   /// Returns whether a listing shows that a pack is withdrawn. The listing must be current, from the pack's publisher and channel,
-  /// newer than the root from which the pack was installed, and must not list the pack. Packs that were added locally, packs whose
-  /// current version is pinned, and packs that stay at a version after a rollback are never obsolete.
+  /// newer than the root from which the pack was installed, and must not list the pack. Packs that were added locally, packs with a
+  /// pinned version, be it the current or an earlier one, and packs that stay at a version after a rollback are never obsolete.
   ///
   /// - Parameters:
   ///   - pack: the installed pack.
@@ -22,6 +22,8 @@ package enum ObsoleteRule {
     package var id: PackID
     package var origin: Store.Origin
     package var isHeld = false
+
+    /// Whether any kept version is pinned: the removal of the pack would delete it.
     package var isPinned = false
 
     package init(id: PackID, origin: Store.Origin, isHeld: Bool = false, isPinned: Bool = false) {
@@ -31,8 +33,11 @@ package enum ObsoleteRule {
       self.isPinned = isPinned
     }
 
-    package init(_ pack: Store.Pack) {
-      self.init(id: pack.id, origin: pack.origin, isHeld: pack.isHeld, isPinned: pack.version.isPinned)
+    /// - Parameter versions: the kept versions of the pack.
+    package init(_ pack: Store.Pack, versions: [PackVersion]) {
+      self.init(
+        id: pack.id, origin: pack.origin, isHeld: pack.isHeld,
+        isPinned: pack.version.isPinned || versions.contains(where: \.isPinned))
     }
   }
 }
