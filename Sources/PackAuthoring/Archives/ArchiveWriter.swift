@@ -1,20 +1,20 @@
 import PackFormats
 import PackStore
 
-/// Writes one version of a site as an archive: its files one after another, those first that a client wants first.
+/// Writes one version of a site as an archive: its files one after another, in the order in which clients need them.
 struct ArchiveWriter {
   private let site: SiteFolder
 
-  /// Of the root; the readers of an archive do not ask for one.
+  /// The channel of the root, which readers of an archive ignore.
   private let channel: SiteChannel
 
-  /// The files behind the root.
+  /// The files after the root.
   private let paths: [SitePath]
   private let note: PackagerNote?
   private let modifiedAt: UInt64
 
   /// - Parameters:
-  ///   - root: what the site's root says: one version of one pack.
+  ///   - root: the site's root, with one version of one pack.
   ///   - note: how it was packed.
   init(of site: SiteFolder, _ root: SiteRoot, note: PackagerNote? = nil) throws {
     guard let pack = root.packs.first, let offer = pack.offers.first else {
@@ -31,7 +31,7 @@ struct ArchiveWriter {
       + segments.map { .segment($0.id) }
   }
 
-  /// Makes the file, durably.
+  /// Creates the file, durably.
   ///
   /// - Returns: its length in bytes.
   func write(to draft: FilePlace) throws -> UInt64 {
@@ -42,7 +42,7 @@ struct ArchiveWriter {
     return try writer.finish()
   }
 
-  /// How long the file would be.
+  /// Returns the length of the file.
   func countBytes() throws -> UInt64 {
     let lengths =
       try ([.root(channel)] + paths).map { try site.byteCount(of: $0) ?? 0 }

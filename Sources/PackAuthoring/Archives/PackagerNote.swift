@@ -1,8 +1,8 @@
 import PackFormats
 import PackStore
 
-/// What an archive says of how it was packed, in lines of text: `Docs/FORMAT.md`, section 22. Nothing vouches for it, and
-/// clients do not read it: it tells a publisher why two archives differ.
+/// An archive's record of how it was packed, in lines of text: `Docs/FORMAT.md`, section 22. It is not signed, and clients do not
+/// read it: it helps publishers to compare archives.
 struct PackagerNote: Hashable {
   var zstdVersion: String
   var level: Int32
@@ -10,7 +10,7 @@ struct PackagerNote: Hashable {
 
   static let fileName = ArchiveIndex.packagerName
 
-  /// More than any has.
+  /// Larger than any note.
   static let byteCountLimit = 4096
 
   private static let firstLine = "packstore packager 1"
@@ -19,7 +19,7 @@ struct PackagerNote: Hashable {
     Array("\(Self.firstLine)\nzstd \(zstdVersion)\nlevel \(level)\nlayout \(layout.rawValue)\n".utf8)
   }
 
-  /// The version of libzstd that a note names; nil where it names none.
+  /// Returns the version of libzstd in a note; `nil` if it contains none.
   static func zstdVersion(in bytes: [UInt8]) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -27,7 +27,7 @@ struct PackagerNote: Hashable {
     let word = "zstd "
     guard let line = lines.first(where: { $0.hasPrefix(word) }) else { return nil }
     let version = line.dropFirst(word.count)
-    // It is shown to people.
+    // It is shown to users.
     let isPlain = version.utf8.allSatisfy {
       $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
     }

@@ -1,8 +1,8 @@
 import PackFormats
 import PackStore
 
-/// An archive of one version of a pack, which is what its signatures say. Whether its signer is anyone to trust is another
-/// question: ``requirePublisher(_:at:)``.
+/// An archive of one version of a pack, with verified signatures. Whether its signer is trusted is checked by
+/// ``requirePublisher(_:at:)``.
 struct SignedArchive {
   let path: FilePath
   let files: SiteFiles
@@ -40,10 +40,10 @@ struct SignedArchive {
     (self.pack, self.offer, self.manifest) = (pack, offer, manifest)
   }
 
-  /// What clients that take archives ask of one: its publisher is the key's, has not replaced its signer, and let it sign by
-  /// now; it has not expired, and is not of tomorrow.
+  /// Applies the rules of clients that accept archives: its publisher is the key's, its signer is not replaced and still
+  /// authorized, and it is neither expired nor dated in the future.
   ///
-  /// - Parameter now: nanoseconds since 1970.
+  /// - Parameter now: the current time, in nanoseconds since 1970.
   /// - Throws: `untrusted`.
   func requirePublisher(_ key: SiteKey, at now: Int64) throws {
     guard let authority = signed.authority else { throw refusal("not signed", Self.importRemedy) }
@@ -64,8 +64,7 @@ struct SignedArchive {
     }
   }
 
-  /// What the roots of the site show of its publisher's keys binds archives: what a key signed that was replaced is worth
-  /// nothing.
+  /// Applies the keys seen in the site's roots to archives: the signature of a replaced key is invalid.
   ///
   /// - Throws: `untrusted`.
   func requireNotReplaced(by authorities: [SigningAuthority]) throws {
@@ -75,7 +74,7 @@ struct SignedArchive {
     }
   }
 
-  /// A later word of the root key for the archive's channel takes the place of the one that it is signed by.
+  /// Whether a later delegation of the root key for the archive's channel replaces the archive's delegation.
   private func isReplaced(by delegation: KeyDelegation?) -> Bool {
     guard let delegation, let own = signed.authority?.delegation, delegation.product == own.product else {
       return false

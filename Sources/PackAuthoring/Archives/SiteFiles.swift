@@ -1,14 +1,14 @@
 import PackFormats
 import PackStore
 
-/// The files of a site that a person named, in a folder or in an archive.
+/// The files of a site at a path the user gave: a folder or an archive.
 enum SiteFiles {
   case folder(SiteFolder)
   case archive(InputFile, ArchiveIndex)
 
   private static let bufferByteCount = 1 << 20
 
-  /// - Throws: `notFound`; `corrupt` when a file is no archive.
+  /// - Throws: `notFound`; `corrupt` if a file is not an archive.
   init(at path: FilePath) throws {
     if isFolder(path) {
       self = .folder(SiteFolder(path: path))
@@ -21,13 +21,13 @@ enum SiteFiles {
     }
   }
 
-  /// What the packager of an archive said of it.
+  /// Returns the packager's note of an archive.
   func packagerNote() throws -> [UInt8]? {
     guard case .archive(let file, let index) = self, let member = index.packager else { return nil }
     return try file.bytes(at: member.offset, upTo: Int(min(member.byteCount, UInt64(PackagerNote.byteCountLimit))))
   }
 
-  /// The signed root, in a folder that of a channel.
+  /// Reads the signed root; in a folder, the root of a channel.
   ///
   /// - Throws: `notFound`, `untrusted` for a wrong signature, `corrupt`.
   func readRoot(of channel: SiteChannel) throws -> SignedSiteRoot {
@@ -43,9 +43,9 @@ enum SiteFiles {
     return try file.bytes(at: offset, upTo: Int(byteCount))
   }
 
-  /// Reads a part of a file.
+  /// Reads a range of a file.
   ///
-  /// - Throws: `corrupt` when the file is too short for it.
+  /// - Throws: `corrupt` if the file is too short.
   func read(_ path: SitePath, at offset: UInt64, byteCount: Int) throws -> [UInt8] {
     let (file, begin, found) = try locate(path)
     guard offset <= found, UInt64(byteCount) <= found - offset else {
@@ -58,7 +58,7 @@ enum SiteFiles {
     return bytes
   }
 
-  /// Copies a file that must have a certain length.
+  /// Copies a file that must have the given length.
   func copy(_ path: SitePath, byteCount: UInt64, to place: FilePlace) throws {
     let (file, offset, found) = try locate(path)
     guard found == byteCount else {

@@ -1,13 +1,12 @@
 public import PackStore
 
-/// What tells Apple's Background Assets which packs a publisher hosts itself: the file that `BAManifestURL` names.
+/// The list of packs that a publisher hosts for Apple's Background Assets: the file at `BAManifestURL`.
 ///
-/// Apple has not written its form down: these are the members that its own tool writes. What is there and means nothing to
-/// this one stays as it is.
+/// Apple does not document the format; these are the members that Apple's tool writes. Unknown members are kept unchanged.
 public struct DownloadManifest: Sendable {
   private var entries: [Entry]
 
-  /// The other members of the object, as they were written.
+  /// The other members of the object, as written.
   private var otherMembers: [(name: String, value: String)]
 
   private struct Entry {
@@ -15,20 +14,20 @@ public struct DownloadManifest: Sendable {
     let version: UInt64
     let byteCount: UInt64
     let url: String
-    /// What it says of the pack besides, in the one form that is compared: policy and user info.
+    /// The other terms of the pack, in canonical form for comparison: policy and user info.
     let terms: [UInt8]
 
-    /// The SHA-256 of an archive that does not know its version; nil where none is said.
+    /// The SHA-256 of an archive without a version number; `nil` if there is none.
     let archiveDigest: String?
 
-    /// The whole of it, as JSON.
+    /// The whole entry, as JSON.
     let text: String
   }
 
-  /// The most bytes of a manifest that is read.
+  /// The maximum size of a manifest in bytes.
   public static let byteCountLimit = 16 << 20
 
-  /// What became of a pack.
+  /// The result for a pack.
   public struct Change: Hashable, Sendable {
     public let id: String
     public let version: UInt64
@@ -37,20 +36,20 @@ public struct DownloadManifest: Sendable {
 
     public enum Outcome: String, Codable, Sendable {
       case added, updated, unchanged
-      /// Not for any of the platforms that the manifest is for. One that was there is taken out.
+      /// The pack is for none of the manifest's platforms. An existing entry is removed.
       case leftOut = "left_out"
     }
   }
 
-  /// A manifest without packs.
+  /// Creates a manifest without packs.
   public init() {
     entries = []
     otherMembers = []
   }
 
-  /// Reads a manifest that is there.
+  /// Reads an existing manifest.
   ///
-  /// - Throws: `notFound`, `refused` for what is no such manifest.
+  /// - Throws: `notFound`, `refused` if it is not such a manifest.
   public init(contentsOf path: FilePath) throws {
     let bytes = try InputFile(path).contents(limit: Self.byteCountLimit)
     let document = JSONReader.read(bytes)
@@ -87,7 +86,7 @@ public struct DownloadManifest: Sendable {
       text: text(value, document))
   }
 
-  /// An entry of a pack.
+  /// Creates the entry of a pack.
   private static func entry(of pack: HostedPack, version: UInt64, url: String) -> Entry {
     let text = text(of: pack, version: version, url: url)
     let members = JSONReader.read(Array(text.utf8)).root?.object ?? []
@@ -112,16 +111,16 @@ public struct DownloadManifest: Sendable {
 
   // MARK: - Changing
 
-  /// Puts a pack in, or in the place of an earlier version of it.
+  /// Adds a pack, or replaces an earlier version of it.
   ///
-  /// Devices update when the number rises. An archive that does not know its own gets 1, or one more than there was, unless it
-  /// is that archive: its SHA-256 is written beside it, under the key `packstore`.
+  /// Devices update when the number increases. An archive without its own number gets 1, or one more than the existing entry,
+  /// unless it is the same archive: its SHA-256 is stored under the key `packstore`.
   ///
   /// - Parameters:
-  ///   - pack: what is to be downloaded.
-  ///   - platforms: those that the manifest is for; empty: all.
-  ///   - baseURL: the folder of the archives on the server; nil: where the pack was.
-  /// - Throws: `invalidArgument` for a new pack without a URL, and when the number does not rise though the size changed.
+  ///   - pack: the pack to download.
+  ///   - platforms: the manifest's platforms; empty: all.
+  ///   - baseURL: the folder of the archives on the server; `nil`: the pack's existing URL.
+  /// - Throws: `invalidArgument` for a new pack without a URL, and if the number does not increase although the size changed.
   public mutating func add(_ pack: HostedPack, platforms: Set<Platform> = [], baseURL: BaseURL? = nil) throws -> Change
   {
     let index = entries.firstIndex { ExactText($0.id) == ExactText(pack.id) }
@@ -191,7 +190,7 @@ public struct DownloadManifest: Sendable {
 
   private static func quoted(_ text: String) -> String { String(decoding: canonicalJSON(text), as: UTF8.self) }
 
-  /// The JSON text, with an end of line.
+  /// The JSON text, with a final line feed.
   public var text: String {
     let packs = entries.isEmpty ? "[]" : "[\n" + entries.map { "    \($0.text)" }.joined(separator: ",\n") + "\n  ]"
     let members = [("assetPacks", packs)] + otherMembers.map { ($0.name, $0.value) }
@@ -200,11 +199,11 @@ public struct DownloadManifest: Sendable {
 }
 
 extension DownloadManifest {
-  /// Where archives lie on a server: each under the name of its pack, without an extension.
+  /// The URL of the archives on a server: each has the name of its pack, without an extension.
   public struct BaseURL: Hashable, Sendable {
     private let text: String
 
-    /// Nil for what is no URL that begins with `https://` and names a host, or has a query or a fragment.
+    /// `nil` unless the URL begins with `https://` and a host, and has neither a query nor a fragment.
     public init?(_ text: String) {
       guard let url = URLComponents(string: text), url.scheme == "https", url.host?.isEmpty == false, url.query == nil,
         url.fragment == nil
@@ -214,7 +213,7 @@ extension DownloadManifest {
       self.text = String(text)
     }
 
-    /// The folder of a server to develop against, which may do without TLS.
+    /// Creates the URL of a development server, which may lack TLS.
     package init(developing url: String) { text = url }
 
     func url(of id: String) -> String {
@@ -222,7 +221,7 @@ extension DownloadManifest {
       return "\(text)/\(name)"
     }
 
-    /// What stands for itself in a URL: RFC 3986, section 2.3.
+    /// Whether a byte needs no escape in a URL: RFC 3986, section 2.3.
     private static func isPlain(_ byte: UInt8) -> Bool {
       switch UnicodeScalar(byte) {
       case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~": true

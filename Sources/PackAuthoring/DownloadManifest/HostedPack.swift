@@ -1,28 +1,28 @@
 import PackFormats
 public import PackStore
 
-/// What a download manifest says of a pack, as its archive says it.
+/// The facts about a pack for a download manifest, read from its archive.
 public struct HostedPack: Sendable {
-  /// The pack's name; that of an asset pack of Apple's need not be one that packs here can have.
+  /// The pack's name. The name of an Apple asset pack may be invalid in PackStore.
   public let id: String
 
-  /// Nil where the archive says none: an asset pack of Apple's does not know its own.
+  /// The version; `nil` if the archive contains none, as in Apple's asset packs.
   public let version: UInt64?
 
-  /// Of the archive.
+  /// The size of the archive.
   public let byteCount: UInt64
 
   public let attributes: Attributes
 
-  /// The SHA-256 of an archive that says no version: what tells it from another of its length.
+  /// The SHA-256 of an archive without a version number, which distinguishes it from others of the same length.
   let archiveDigest: Digest256?
 
-  /// Reads an archive that `package` or `export` made, or an asset pack of Apple's.
+  /// Reads an archive made by `package` or `export`, or an Apple asset pack.
   ///
   /// - Parameters:
   ///   - path: the file.
-  ///   - temporaryFolder: where there is room for what an asset pack of Apple's holds.
-  /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` for what is no such archive.
+  ///   - temporaryFolder: a folder with space for the contents of an Apple asset pack.
+  /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` if it is not such an archive.
   public init(archive path: FilePath, temporaryFolder: FilePath = "/tmp") throws {
     let file = try InputFile(path)
     byteCount = try file.byteCount
@@ -60,9 +60,9 @@ public struct HostedPack: Sendable {
 }
 
 extension SiteFiles {
-  /// What a version says besides its content.
+  /// Returns the attributes of an offer.
   ///
-  /// - Throws: `corrupt` when no sheet of the root has it.
+  /// - Throws: `corrupt` if no sheet of the root contains them.
   fileprivate func attributes(of offer: SiteRoot.Offer, in root: SiteRoot) throws -> Attributes {
     guard let digest = offer.attributes else { return try Attributes() }
     for sheet in root.sheets {

@@ -5,7 +5,7 @@ struct AppleArchiveContainer: ContainerReader {
   private let input: StreamReader
   private let faults: ArchiveFaults
 
-  /// Of the file's content, and of what follows it and belongs to the same entry.
+  /// Remaining bytes of the file's content, and of later bytes of the same entry.
   private var bodyLeft: UInt64 = 0
   private var passedOver: UInt64 = 0
 
@@ -31,7 +31,7 @@ struct AppleArchiveContainer: ContainerReader {
     try input.read(into: buffer, ofFileWith: &bodyLeft)
   }
 
-  /// Nil for the folder that was archived, which has no name.
+  /// Returns `nil` for the archived folder itself, which has no name.
   private mutating func entry(_ header: AppleArchiveHeader) throws -> ContainerEntry? {
     guard let path = header.path else { throw faults.refused("has an entry without a path") }
     guard !header.isOperation else {
@@ -63,17 +63,17 @@ struct AppleArchiveContainer: ContainerReader {
   }
 }
 
-/// The fields of an entry: a key of three letters, a letter that says how the value is stored, and the value.
+/// The fields of an entry: each has a three-letter key, a letter for the encoding of the value, and the value.
 private struct AppleArchiveHeader {
   var path: [UInt8]?
   var target: [UInt8]?
   var type: UInt8?
   var mode: UInt64 = 0
-  /// How many bytes the file has.
+  /// The length of the file.
   var content: UInt64?
   /// Whether the entry is a step of an operation rather than a file.
   var isOperation = false
-  /// Values that follow the header are in the order of their fields: how many bytes come before the file's, and after.
+  /// Bytes before the file's content: values after the header are in the order of their fields.
   var beforeContent: UInt64 = 0
   var afterContent: UInt64 = 0
 
@@ -129,7 +129,7 @@ private struct AppleArchiveHeader {
     }
   }
 
-  /// False when a field that matters is not of its kind, or its bytes are more than a file can have.
+  /// Returns false if a required field has the wrong type, or more bytes than a file can have.
   private mutating func apply(_ key: String, _ value: Value) -> Bool {
     if case .content(let count) = value {
       if key == "DAT" {

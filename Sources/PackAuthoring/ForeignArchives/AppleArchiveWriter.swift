@@ -1,24 +1,24 @@
 import CPackArchives
 public import PackStore
 
-/// Writes an Apple Archive: the same bytes for the same entries, on any machine, for any user and at any time.
+/// Writes an Apple Archive: equal entries give equal bytes, on any machine, for any user and at any time.
 ///
-/// Entries come in the order in which they are added. Owner and group are 0, the mode is 0644 or 0755, and the time is the
-/// one that is given. `Docs/ForeignArchives.md` has the format; no tool of Apple's has read what this writes.
+/// Entries keep the order in which they are added. Owner and group are 0, the mode is 0644 or 0755, and the time is the one passed
+/// in. `Docs/ForeignArchives.md` describes the format; the output has not been tested with Apple's tools.
 public final class AppleArchiveWriter {
-  /// How content is stored.
+  /// How to store content.
   public enum Coding: Sendable {
-    /// As it is.
+    /// Without compression.
     case stored
-    /// Compressed by deflate, where that makes it shorter.
+    /// With deflate, if that makes it shorter.
     case deflate
   }
 
-  /// What Apple's `ba-package` takes as well.
+  /// The same size as in Apple's `ba-package`.
   static let blockByteCount = 1 << 20
 
   private let file: FilePlace
-  /// Nil: nothing is written.
+  /// `nil`: nothing is written.
   private let output: NewFile?
   private let coding: Coding
   private let modifiedAt: UInt64
@@ -26,13 +26,13 @@ public final class AppleArchiveWriter {
   private var byteCount: UInt64 = 0
   private var hasFinished = false
 
-  /// Begins an archive in a draft beside `path`, which ``finish(replacing:)`` gives its name.
+  /// Begins an archive in a draft next to `path`; ``finish(replacing:)`` renames it.
   ///
   /// - Parameters:
-  ///   - path: where the archive is to be.
+  ///   - path: the path of the archive.
   ///   - coding: how blocks are compressed.
   ///   - modifiedAt: the time of all entries, in seconds since 1970.
-  ///   - isDryRun: the archive is measured, and not written.
+  ///   - isDryRun: whether to measure the archive without writing it.
   public init(
     _ path: FilePath, coding: Coding = .deflate, modifiedAt: UInt64 = 0, isDryRun: Bool = false
   ) throws {
@@ -42,7 +42,7 @@ public final class AppleArchiveWriter {
     self.coding = coding
     self.modifiedAt = modifiedAt
     block.reserveCapacity(Self.blockByteCount)
-    // Blocks that are all stored are the same in every kind; LZFSE's is what Apple's tools make.
+    // Stored blocks are the same in every kind; Apple's tools use LZFSE's.
     try write(Array((coding == .deflate ? "pbzz" : "pbze").utf8) + bigEndian(UInt64(Self.blockByteCount)))
   }
 
@@ -50,7 +50,7 @@ public final class AppleArchiveWriter {
 
   public func addFolder(_ path: String) throws { try add(fields("D", path, mode: 0o755)) }
 
-  /// Adds a symbolic link. Its target is not looked at.
+  /// Adds a symbolic link, without checking its target.
   public func addLink(_ path: String, to target: String) throws {
     guard (1...EntryPath.byteLimit).contains(target.utf8.count) else {
       throw PackStoreError(
@@ -59,9 +59,9 @@ public final class AppleArchiveWriter {
     try add(fields("L", path, mode: 0o755) + text("LNK", target))
   }
 
-  /// Adds a file's content.
+  /// Adds the content of a file.
   ///
-  /// - Throws: `sourceChanged` when the file shrinks meanwhile.
+  /// - Throws: `sourceChanged` if the file shrinks during the call.
   public func addFile(_ path: String, isExecutable: Bool = false, from source: FilePath) throws {
     let source = try InputFile(source)
     let byteCount = try source.byteCount
@@ -82,16 +82,16 @@ public final class AppleArchiveWriter {
     try append(bytes)
   }
 
-  /// Begins a file. So many bytes of content follow, by ``append(_:)``.
+  /// Begins a file with `byteCount` bytes of content, which follow by ``append(_:)``.
   func beginFile(_ path: String, isExecutable: Bool, byteCount: UInt64) throws {
     try add(fields("F", path, mode: isExecutable ? 0o755 : 0o644) + content(byteCount))
   }
 
-  /// Ends the archive, makes it durable and gives it its name.
+  /// Ends the archive, makes it durable and renames it.
   ///
-  /// - Parameter replacing: it takes the place of a file of that name.
+  /// - Parameter replacing: whether to replace an existing file.
   /// - Returns: its length in bytes.
-  /// - Throws: `exists` when something is there that is not to be replaced.
+  /// - Throws: `exists` for a file that must not be replaced.
   @discardableResult
   public func finish(replacing: Bool = false) throws -> UInt64 {
     try writeBlock()
@@ -115,7 +115,7 @@ public final class AppleArchiveWriter {
       + littleEndian(modifiedAt) + littleEndian(UInt32(0))
   }
 
-  /// - Precondition: of at most 64 KiB, as paths are that were checked.
+  /// - Precondition: at most 64 KiB, as checked paths have.
   private func text(_ key: String, _ value: String) -> [UInt8] {
     Array(key.utf8) + Array("P".utf8) + littleEndian(UInt16(value.utf8.count)) + Array(value.utf8)
   }

@@ -2,17 +2,17 @@ import PackStore
 
 /// The errors about one archive.
 struct ArchiveFaults: Sendable {
-  /// The archive's path, as it was given.
+  /// The archive's path, as the user gave it.
   let file: String
 
-  /// Bytes that no program writes: the archive was cut short, or changed on its way.
+  /// Returns the error for bytes that no program writes: the archive was truncated or changed.
   func damaged(_ reason: String) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
     error.specificRemedy = "fetch or make the archive again"
     return error
   }
 
-  /// A file that does not begin as any archive does.
+  /// Returns the error for a file that does not begin like an archive.
   ///
   /// - Parameter start: the first bytes of the file, at most 512.
   func noArchive(_ start: [UInt8]) -> PackStoreError {
@@ -31,7 +31,7 @@ struct ArchiveFaults: Sendable {
     return error
   }
 
-  /// Whether bytes begin as HTML does, after a byte order mark and white space.
+  /// Whether bytes begin like HTML, after a byte order mark and white space.
   private static func isWebPage(_ start: [UInt8]) -> Bool {
     let bytes = start.starts(with: [0xEF, 0xBB, 0xBF]) ? start.dropFirst(3) : start[...]
     let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }.prefix(16)

@@ -1,20 +1,20 @@
 public import PackStore
 
-/// What an asset pack of Apple's says of itself: `Manifest.json` of an archive that `ba-package` made.
+/// The manifest of an Apple asset pack: `Manifest.json` of an archive made by `ba-package`.
 public struct AssetPackManifest: Hashable, Sendable {
-  /// `assetPackID`, as it stands there: a name that packs here need not be able to have.
+  /// `assetPackID`, as written: it may be an invalid pack name in PackStore.
   public var assetPackID: String
 
-  /// What clients must know besides the content: download policy, platforms, language and user info, and what stands under
-  /// the key of our own. Nil where the archive says none of it, or what attributes cannot.
+  /// Download policy, platforms, language and user info, and members under PackStore's own key. `nil` if the archive has none of
+  /// them, or if they are not valid attributes.
   public var attributes: Attributes?
 
-  /// The other keys, in order: what the archive says and a store does not keep.
+  /// The other keys, in order, which a store does not keep.
   public var otherKeys: [String]
 
   private static let attributeKeys: Set = ["downloadPolicy", "platforms", "language", "userInfo"]
 
-  /// The key that other tools leave alone, and which of attributes stands there.
+  /// PackStore's key, which other tools ignore; it contains some of the attributes.
   private static let ownKey = "packstore"
   private static let ownAttributeKeys: Set = ["appVersions", "label", "map", "note", "placement", "priority"]
 
@@ -25,7 +25,7 @@ public struct AssetPackManifest: Hashable, Sendable {
 
   static let byteLimit = 1 << 20
 
-  /// The template of Apple's tool has comments, which may have stayed.
+  /// The template of Apple's tool has comments, which may remain.
   init(decoding bytes: [UInt8], _ faults: ArchiveFaults) throws {
     let document = JSONReader.read(bytes, options: .init(allowsComments: true))
     guard document.faults.isEmpty, let members = document.root?.object,
@@ -42,7 +42,7 @@ public struct AssetPackManifest: Hashable, Sendable {
     otherKeys = members.map(\.name).filter { $0 != "assetPackID" && !names.contains($0) }.sorted()
   }
 
-  /// The manifest of a pack that is written as an asset pack: JSON with all that attributes say.
+  /// Encodes the manifest of a pack to be written as an asset pack: JSON with all attributes.
   static func bytes(of pack: PackID, _ attributes: Attributes) -> [UInt8] {
     let members = JSONReader.read(attributes.canonicalBytes).root?.object ?? []
     func json(_ member: JSONMember) -> (name: String, value: [UInt8]) {
@@ -52,7 +52,7 @@ public struct AssetPackManifest: Hashable, Sendable {
       return (member.name, value)
     }
     var all = members.filter { attributeKeys.contains($0.name) }.map(json) + [("assetPackID", canonicalJSON(pack.name))]
-    // The default, which canonical attributes leave out, and Apple's manifests do not.
+    // The default, which canonical attributes omit and Apple's manifests contain.
     if attributes.downloadPolicy == .onDemand {
       all.append(("downloadPolicy", canonicalJSONObject([("onDemand", canonicalJSONObject([]))])))
     }

@@ -1,10 +1,10 @@
 import CPackArchives
 import PackStore
 
-/// What the blocks of Apple's compressed container hold: `pbz` and a letter, the size of the blocks, and for each block
-/// its raw length, its length, and its bytes.
+/// Decodes Apple's compressed container: `pbz` and a letter, the block size, and for each block its raw length, its length, and its
+/// bytes.
 final class BlockStream: ByteStream {
-  /// Apple's tools make blocks of 1 to 16 MiB.
+  /// The maximum block size; Apple's tools write blocks of 1 to 16 MiB.
   static let blockLimit = 16 << 20
 
   enum Coding: UInt8 {
@@ -21,7 +21,7 @@ final class BlockStream: ByteStream {
   private var position = 0
   private var hasEnded = false
 
-  /// - Throws: `refused` for a coding that is not read.
+  /// - Throws: `refused` for an unsupported encoding.
   init(_ source: StreamReader, _ budget: ByteBudget, _ faults: ArchiveFaults) throws {
     let header = try source.bytes(12, "the header of the blocks")
     guard let coding = Coding(rawValue: header[3]) else {
@@ -45,7 +45,7 @@ final class BlockStream: ByteStream {
     return part.count
   }
 
-  /// Reads and decodes a block; false at the end. One of no bytes may come last.
+  /// Reads and decodes a block; returns false at the end. The last block may be empty.
   private func nextBlock() throws -> Bool {
     if try source.isAtEnd() { return false }
     let header = try source.bytes(16, "the header of a block")

@@ -1,4 +1,4 @@
-/// How much an archive may unpack to: what keeps a small file from filling a disk.
+/// The maximum number of bytes an archive may unpack to, so that a small file cannot fill a disk.
 package struct ByteBudget {
   /// The remedy of an error with the detail `byteLimit`.
   package static let remedy = "allow more if you know where the archive comes from"
@@ -13,7 +13,7 @@ package struct ByteBudget {
     left = limit
   }
 
-  /// - Throws: `refused` when it is used up.
+  /// - Throws: `refused` when it is exhausted.
   mutating func take(_ count: UInt64) throws {
     guard count <= left else {
       throw faults.refused(

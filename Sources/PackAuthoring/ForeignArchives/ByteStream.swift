@@ -1,14 +1,14 @@
 import PackStore
 
-/// Bytes that come one after the other.
+/// A sequence of bytes.
 protocol ByteStream: AnyObject {
-  /// Fills the front of a buffer that is not empty.
+  /// Fills the beginning of a non-empty buffer.
   ///
-  /// - Returns: how many bytes: 0 at the end only.
+  /// - Returns: the number of bytes; 0 only at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
-/// A stretch of a file.
+/// A range of a file.
 final class FileStream: ByteStream {
   private let file: InputFile
   private var rest: Range<UInt64>
@@ -28,7 +28,7 @@ final class FileStream: ByteStream {
   }
 }
 
-/// What a parser reads: whole structures and stretches of a stream, through a buffer of a fixed size.
+/// Reads structures and ranges of a stream for a parser, through a buffer of fixed size.
 final class StreamReader: ByteStream {
   static let bufferByteCount = 64 << 10
 
@@ -44,19 +44,19 @@ final class StreamReader: ByteStream {
 
   deinit { buffer.deallocate() }
 
-  /// What is in the buffer: not empty unless this is the end.
+  /// Returns the buffered bytes; empty only at the end.
   func buffered() throws -> UnsafeRawBufferPointer {
     if filled.isEmpty { filled = 0..<(try stream.read(into: buffer)) }
     return UnsafeRawBufferPointer(rebasing: buffer[filled])
   }
 
-  /// Takes bytes that were looked at in the buffer.
+  /// Consumes buffered bytes.
   func consume(_ count: Int) { filled.removeFirst(count) }
 
   func isAtEnd() throws -> Bool { try buffered().isEmpty }
 
   func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
-    // Large reads need no copy.
+    // Large reads bypass the buffer.
     if filled.isEmpty, target.count >= Self.bufferByteCount { return try stream.read(into: target) }
     let bytes = try buffered().prefix(target.count)
     target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes))
@@ -66,7 +66,7 @@ final class StreamReader: ByteStream {
 
   /// Fills the whole buffer.
   ///
-  /// - Throws: `corrupt` when the stream ends before.
+  /// - Throws: `corrupt` if the stream ends first.
   func fill(_ target: UnsafeMutableRawBufferPointer, _ what: @autoclosure () -> String) throws {
     var done = 0
     while done < target.count {
@@ -76,10 +76,10 @@ final class StreamReader: ByteStream {
     }
   }
 
-  /// Fills the front of a buffer with bytes of a file that has `left` more.
+  /// Fills the beginning of a buffer with bytes of a file that has `left` more.
   ///
-  /// - Returns: how many bytes: 0 at the end of the file.
-  /// - Throws: `corrupt` when the stream ends before the file.
+  /// - Returns: the number of bytes; 0 at the end of the file.
+  /// - Throws: `corrupt` if the stream ends before the file.
   func read(into target: UnsafeMutableRawBufferPointer, ofFileWith left: inout UInt64) throws -> Int {
     guard left > 0 else { return 0 }
     let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: target.prefix(Int(clamping: left))))
@@ -88,7 +88,7 @@ final class StreamReader: ByteStream {
     return count
   }
 
-  /// - Precondition: `count` was checked against a limit, for so much memory is taken.
+  /// - Precondition: `count` was checked against a limit, because this much memory is allocated.
   func bytes(_ count: Int, _ what: @autoclosure () -> String) throws -> [UInt8] {
     try [UInt8](unsafeUninitializedCapacity: count) { target, done in
       try fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(target)[..<count]), what())
@@ -107,7 +107,7 @@ final class StreamReader: ByteStream {
     }
   }
 
-  /// Whether nothing but zeros comes until the end; reads up to the first byte that is none.
+  /// Whether only zeros remain; reads up to the first other byte.
   func isZeroToEnd() throws -> Bool {
     while true {
       let bytes = try buffered()
@@ -119,7 +119,7 @@ final class StreamReader: ByteStream {
 }
 
 extension FixedWidthInteger {
-  /// A number of bytes that were checked to be there.
+  /// Converts bytes whose number was checked before.
   init(littleEndian bytes: some Collection<UInt8>) {
     self = bytes.reversed().reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
   }

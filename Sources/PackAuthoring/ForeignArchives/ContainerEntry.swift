@@ -1,32 +1,32 @@
-/// What an archive says of one of its entries, before anything of it was checked.
+/// An entry of an archive, before any check.
 struct ContainerEntry {
   enum Kind: Equatable {
     case file(byteCount: UInt64)
     case folder
-    /// A symbolic link; its target is kept as it is.
+    /// A symbolic link, with its target unchanged.
     case link(target: [UInt8])
-    /// Another name of a file that came before.
+    /// A second name of an earlier file.
     case hardLink(target: [UInt8])
   }
 
-  /// As it is in the archive, perhaps with a slash at the end.
+  /// The path in the archive, possibly with a trailing slash.
   var path: [UInt8]
   var kind: Kind
   var isExecutable = false
 }
 
-/// An archive that is read from front to back.
+/// An archive that is read sequentially.
 protocol ContainerReader {
-  /// The next entry; what is left of the one before is passed over. Nil at the end, where all that has to be there was.
+  /// Returns the next entry, and skips the rest of the previous one; `nil` at the end, after all required parts were found.
   mutating func next() throws -> ContainerEntry?
 
-  /// Fills the front of a buffer with the next bytes of the file that ``next()`` returned last.
+  /// Fills the beginning of a buffer with the next bytes of the file that ``next()`` returned.
   ///
-  /// - Returns: how many bytes: 0 when it has no more, and is as long as was said and has the sum that was said.
+  /// - Returns: the number of bytes; 0 at the end, after the length and the checksum were verified.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
-/// Kinds of files that a mode of Unix says, as its upper bits.
+/// The kinds of files in the upper bits of a Unix mode.
 enum UnixKind: UInt32 {
   case pipe = 0o010000
   case characterDevice = 0o020000
@@ -38,7 +38,7 @@ enum UnixKind: UInt32 {
 
   static let mask: UInt32 = 0o170000
 
-  /// For people, where it cannot be stored.
+  /// The kind's name in messages, if it cannot be stored.
   var name: String {
     switch self {
     case .pipe: "a pipe"
@@ -51,5 +51,5 @@ enum UnixKind: UInt32 {
   }
 }
 
-/// Whether a mode lets its owner, its group or all others execute the file: what `add` goes by, too.
+/// Whether a mode lets its owner, its group or others execute the file; the rule of `add` too.
 func isExecutable(mode: some FixedWidthInteger) -> Bool { mode & 0o111 != 0 }

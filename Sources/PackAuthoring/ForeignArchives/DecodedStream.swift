@@ -1,14 +1,14 @@
 import CPackArchives
 import PackStore
 
-/// What a gzip, deflate or zstd stream holds.
+/// Decodes a gzip, deflate or zstd stream.
 final class DecodedStream: ByteStream {
   enum Coding: Sendable {
-    /// Members one after the other; zeros may follow.
+    /// Consecutive members; zeros may follow.
     case gzip
-    /// Frames one after the other.
+    /// Consecutive frames.
     case zstd
-    /// One stream, as zip has it.
+    /// A single stream, as in zip files.
     case deflate
   }
 
@@ -20,12 +20,12 @@ final class DecodedStream: ByteStream {
   private var budget: ByteBudget
   private var hasEnded = false
 
-  /// The most memory that decoding a stream takes, unless the caller allows more.
+  /// The memory limit for decoding a stream, unless the caller allows more.
   static let leastWindow = Int(PKA_WINDOW_LEAST)
 
   /// - Parameters:
-  ///   - budget: how many bytes the stream may give altogether.
-  ///   - window: how much memory a zstd frame may take, in bytes, up to 128 MiB.
+  ///   - budget: the maximum number of decoded bytes.
+  ///   - window: the maximum memory for a zstd frame, in bytes, up to 128 MiB.
   init(
     _ coding: Coding, of source: StreamReader, _ budget: ByteBudget, window: Int = leastWindow, _ faults: ArchiveFaults
   ) throws {
@@ -65,7 +65,7 @@ final class DecodedStream: ByteStream {
     }
   }
 
-  /// Whether another member follows the one that ended.
+  /// Whether another member follows the last one.
   private func beginsAgain() throws -> Bool {
     let next = try source.buffered()
     guard coding != .deflate, let first = next.first else { return false }

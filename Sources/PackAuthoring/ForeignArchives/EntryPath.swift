@@ -1,16 +1,16 @@
 import PackStore
 
-/// The path of an entry as the store has it: relative, with `/` between its parts, UTF-8.
+/// The path of an entry in the store's form: relative, `/`-separated, UTF-8.
 struct EntryPath: Hashable {
-  /// The store's limits.
+  /// The store's limit.
   static let byteLimit = 4095
   static let partLimit = 255
   static let depthLimit = 2000
 
-  /// Without a slash at the end; empty for the folder that was archived.
+  /// The bytes, without a trailing slash; empty for the archived folder itself.
   let bytes: [UInt8]
 
-  /// - Parameter raw: as it is in the archive: parts `.` and a slash at the end mean nothing.
+  /// - Parameter raw: the path in the archive: `.` parts and a trailing slash are ignored.
   init(_ raw: [UInt8], _ faults: ArchiveFaults) throws {
     func refuse(_ finding: String) -> PackStoreError { faults.refused(raw, finding) }
     guard String(validating: raw, as: UTF8.self) != nil else { throw refuse("whose name is not UTF-8") }
@@ -34,17 +34,16 @@ struct EntryPath: Hashable {
   var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// The entries so far, so that none has the path of another, or lies below one that is no folder.
+/// The entries so far: no two may have the same path, and none may be below an entry that is not a folder.
 struct EntryTable {
   enum Kind: UInt8 {
     case folder
-    /// A folder that no entry names, for something lies in it.
+    /// A folder without an entry, implied by the entries in it.
     case impliedFolder
     case file, link
   }
 
-  /// Two sums of a path with random seeds: what no archive can be made to collide with. Paths themselves would take more
-  /// memory than an archive should.
+  /// Two hashes of a path with random seeds, for which no archive can produce collisions. Storing paths would take too much memory.
   private struct Key: Hashable {
     let first: Int
     let second: Int
@@ -63,7 +62,7 @@ struct EntryTable {
 
   private struct Record {
     var kind: Kind
-    /// Of a file.
+    /// The length of a file.
     var byteCount: UInt64 = 0
   }
 
@@ -71,7 +70,7 @@ struct EntryTable {
   private let faults: ArchiveFaults
   private var records: [Key: Record] = [:]
 
-  /// Targets of links, for hard links to them, until they have ``targetLimit`` bytes.
+  /// Targets of links, for hard links to them, up to ``targetLimit`` bytes in total.
   private var targets: [Key: [UInt8]] = [:]
   private var targetByteCount = 0
   private static let targetLimit = 16 << 20
@@ -81,16 +80,16 @@ struct EntryTable {
     self.faults = faults
   }
 
-  /// How long a file is that came before; nil when there is none.
+  /// Returns the length of an earlier file; `nil` if it does not exist.
   func byteCount(ofFile path: EntryPath) -> UInt64? {
     guard let record = records[Key(path.bytes[...])], record.kind == .file else { return nil }
     return record.byteCount
   }
 
-  /// The target of a link that came before; `nil` if no such link is known.
+  /// Returns the target of an earlier link; `nil` if it is unknown.
   func target(ofLink path: EntryPath) -> [UInt8]? { targets[Key(path.bytes[...])] }
 
-  /// Whether a file or a link came before.
+  /// Whether an earlier file or link has the path.
   func hasFileOrLink(_ path: EntryPath) -> Bool {
     let kind = records[Key(path.bytes[...])]?.kind
     return kind == .file || kind == .link
@@ -98,14 +97,14 @@ struct EntryTable {
 
   /// Inserts a link.
   ///
-  /// - Throws: `refused` when another entry is in the way, or there are too many.
+  /// - Throws: `refused` if the path conflicts with another entry, or there are too many entries.
   mutating func insertLink(_ path: EntryPath, to target: [UInt8]) throws {
     try insert(path, .link)
     targetByteCount += target.count
     if targetByteCount <= Self.targetLimit { targets[Key(path.bytes[...])] = target }
   }
 
-  /// - Throws: `refused` when another entry is in the way, or there are too many.
+  /// - Throws: `refused` if the path conflicts with another entry, or there are too many entries.
   mutating func insert(_ path: EntryPath, _ kind: Kind, byteCount: UInt64 = 0) throws {
     for place in path.bytes.indices where path.bytes[place] == UInt8(ascii: "/") {
       switch try insert(path.bytes[..<place], Record(kind: .impliedFolder)) {
@@ -123,7 +122,7 @@ struct EntryTable {
     }
   }
 
-  /// Returns what was there, which stays.
+  /// Returns the kind of an existing entry, which stays.
   private mutating func insert(_ path: ArraySlice<UInt8>, _ record: Record) throws -> Kind? {
     let key = Key(path)
     if let before = records[key] { return before.kind }

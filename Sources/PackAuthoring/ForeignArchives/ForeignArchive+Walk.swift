@@ -1,12 +1,12 @@
 public import PackStore
 
 extension ForeignArchive {
-  /// One file, folder or link of an archive.
+  /// A file, folder or link of an archive.
   public struct Entry: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
       case file(byteCount: UInt64, isExecutable: Bool)
       case folder
-      /// A symbolic link, whose target is data here: it is neither followed nor changed.
+      /// A symbolic link. Its target is only data: it is neither followed nor changed.
       case link(target: String)
     }
 
@@ -14,30 +14,30 @@ extension ForeignArchive {
     public var kind: Kind
   }
 
-  /// What an archive holds altogether.
+  /// The totals of an archive.
   public struct Totals: Hashable, Sendable {
     public var fileCount = 0
     public var linkCount = 0
-    /// Those that are entries of their own.
+    /// Folders with an entry of their own.
     public var folderCount = 0
     public var byteCount: UInt64 = 0
   }
 
-  /// Reads the whole archive, and says what it holds. What installs it refuses is an error here as well.
+  /// Reads the whole archive, and returns its totals. Content that cannot be installed is an error here too.
   @discardableResult
   public func list(_ visit: (Entry) throws -> Void) throws -> Totals {
     var walk = try ArchiveWalk(self, into: nil)
     return try walk.run(visit: visit) { _ in }
   }
 
-  /// Writes what the archive holds below a folder that is empty.
+  /// Unpacks the archive into an empty folder.
   ///
   /// - Parameters:
-  ///   - folder: one that is empty.
-  ///   - visit: called for each entry, when it was written.
+  ///   - folder: an empty folder.
+  ///   - visit: called for each entry, after it was written.
   ///   - progress: called after each entry, and after every 256 KiB.
-  /// - Throws: `corrupt` and `refused` for the archive, `noSpace` and `ioError` for the folder, `CancellationError`. What
-  ///   was written stays.
+  /// - Throws: `corrupt` and `refused` for the archive, `noSpace` and `ioError` for the folder, `CancellationError`. Written files
+  ///   stay.
   @discardableResult
   public func unpack(
     into folder: FilePath, visit: ((Entry) throws -> Void)? = nil, progress: ((Totals) -> Void)? = nil
@@ -47,7 +47,7 @@ extension ForeignArchive {
   }
 }
 
-/// One way through an archive, from its first entry to its last.
+/// A walk through an archive, from its first entry to its last.
 private struct ArchiveWalk: ~Copyable {
   private static let bufferByteCount = 256 << 10
 
@@ -101,7 +101,7 @@ private struct ArchiveWalk: ~Copyable {
       return try addLink(path, to: target)
     case .hardLink(let target):
       let file = try EntryPath(target, faults)
-      // GNU tar and bsdtar pass over a file that links to itself.
+      // GNU tar and bsdtar ignore a file that links to itself.
       if file == path, table.hasFileOrLink(path) { return nil }
       if let target = table.target(ofLink: file) { return try addLink(path, to: target) }
       return .file(byteCount: try addName(path, of: file), isExecutable: entry.isExecutable)
@@ -120,7 +120,7 @@ private struct ArchiveWalk: ~Copyable {
     return .link(target: String(decoding: target, as: UTF8.self))
   }
 
-  /// Another name of a file is a file of its own in a store, which keeps equal bytes once.
+  /// Adds a hard link as a separate file, because a store keeps equal bytes once.
   private mutating func addName(_ path: EntryPath, of file: EntryPath) throws -> UInt64 {
     guard let byteCount = table.byteCount(ofFile: file) else {
       throw faults.refused(path.bytes, "a hard link to '\(shown(file.bytes))', which is no file before it")

@@ -1,31 +1,31 @@
 public import PackStore
 
-/// An archive that another program made: tar, zip, or Apple's `.aar`.
+/// An archive made by another program: tar, zip, or Apple's `.aar`.
 ///
 ///     let archive = try ForeignArchive("Assets.zip")
 ///     try await store.install(archive, as: "Assets")
 ///
-/// Nothing in it is believed: what is damaged, hostile, or not read is an error that names it, and nothing is installed.
-/// `Docs/ForeignArchives.md` has the rules of each format.
+/// The contents are not trusted: damaged, hostile or unsupported content is an error that names it, and nothing is installed.
+/// `Docs/ForeignArchives.md` describes the rules of each format.
 public struct ForeignArchive: Sendable {
   public enum Format: String, Sendable, CaseIterable {
-    /// Also compressed with gzip or zstd.
+    /// Optionally compressed with gzip or zstd.
     case tar
     case zip
-    /// Apple Archive, such as `ba-package` makes of an asset pack.
+    /// Apple Archive, as made by `ba-package` for an asset pack.
     case appleArchive = "aar"
   }
 
-  /// What keeps a small file from filling a disk or the memory.
+  /// Limits that prevent a small file from filling the disk or the memory.
   public struct Limits: Sendable {
-    /// How many bytes it may unpack to. By default 200 times the archive's size, at least 64 MiB and at most 200 GB.
+    /// The maximum number of unpacked bytes. By default 200 times the archive's size, at least 64 MiB and at most 200 GB.
     public var byteCount: UInt64?
 
-    /// How much memory decompressing it may take, in bytes, from 8 to 128 MiB: `zstd --ultra` and `zstd --long` make files that take
-    /// more than 8 MiB.
+    /// The maximum memory for decompression in bytes, from 8 to 128 MiB: files made by `zstd --ultra` and `zstd --long` need more
+    /// than 8 MiB.
     public var windowByteCount = 8 << 20
 
-    /// How many files, folders and links it may have.
+    /// The maximum number of files, folders and links.
     public var entryCount = 1_000_000
 
     public init(byteCount: UInt64? = nil) { self.byteCount = byteCount }
@@ -38,17 +38,16 @@ public struct ForeignArchive: Sendable {
   public let format: Format
   public let limits: Limits
 
-  /// The archive in error messages.
+  /// The archive's name in error messages.
   let name: String
 
-  /// Finds out what kind of archive a file is, by its first bytes and not by its name.
+  /// Detects the kind of an archive by its first bytes, regardless of its name.
   ///
   /// - Parameters:
   ///   - path: the path of the file.
-  ///   - name: the archive in error messages, if not the path: such as `standard input` for a copy of it.
-  ///   - limits: how much it may hold.
-  /// - Throws: `notFound`, `ioError` for the file; `wrongKind` when it is no archive; `refused` for a kind that is not
-  ///   read.
+  ///   - name: the archive's name in error messages, if not the path: such as `standard input` for a copy of it.
+  ///   - limits: the maximum contents.
+  /// - Throws: `notFound`, `ioError` for the file; `wrongKind` if it is not an archive; `refused` for an unsupported kind.
   public init(_ path: FilePath, name: String? = nil, limits: Limits = .init()) throws {
     self.path = path
     self.limits = limits
@@ -65,12 +64,12 @@ public struct ForeignArchive: Sendable {
     }
   }
 
-  /// How many first bytes decide what kind of archive a file is.
+  /// The number of first bytes that determine the kind of an archive.
   package static let startByteCount = 512
 
-  /// Checks the first bytes of an archive that is still to be received, ``startByteCount`` or all of them.
+  /// Checks the first bytes of an archive that is not fully received: ``startByteCount`` bytes, or the whole file.
   ///
-  /// - Parameter name: the archive in error messages.
+  /// - Parameter name: the archive's name in error messages.
   /// - Throws: as ``init(_:name:limits:)``.
   package static func checkStart(_ start: [UInt8], name: String) throws {
     let faults = ArchiveFaults(file: name)
@@ -78,7 +77,7 @@ public struct ForeignArchive: Sendable {
     throw faults.noArchive(start)
   }
 
-  /// The first bytes of a file, after skippable frames of zstd, which LZ4 has as well.
+  /// Returns the first bytes of a file, after skippable frames of zstd or LZ4.
   private static func start(of file: InputFile) throws -> [UInt8] {
     let byteCount = try file.byteCount
     var offset: UInt64 = 0
@@ -106,7 +105,7 @@ public struct ForeignArchive: Sendable {
     if start.starts(with: "AA01".utf8) || start.starts(with: "YAA1".utf8) { return .appleArchive }
     if start.starts(with: "pbz".utf8) { return .appleArchive }
     if start.starts(with: [0x50, 0x4B, 3, 4]) || start.starts(with: [0x50, 0x4B, 5, 6]) { return .zip }
-    // A tar file whose first header is damaged is one all the same: that is said when it is read.
+    // A tar file with a damaged first header is still a tar file: reading it reports the damage.
     if Compression(start) != nil || ForeignTarHeader.hasMagic(start) || ForeignTarHeader(start) != nil { return .tar }
     return nil
   }
@@ -118,7 +117,7 @@ public struct ForeignArchive: Sendable {
     (Array("xar!".utf8), "a xar archive"), ([0x04, 0x22, 0x4D, 0x18], "compressed with LZ4"),
   ]
 
-  /// What a tar file may be wrapped in.
+  /// The compression of a tar file.
   private enum Compression {
     case gzip, zstd
 
@@ -133,14 +132,14 @@ public struct ForeignArchive: Sendable {
     }
   }
 
-  /// How much an archive of a size may unpack to. Deflate makes at most 1,032 bytes of one, and games' files seldom more
-  /// than ten; Apple hosts at most 200 GB for an app.
+  /// Returns the default limit of unpacked bytes. Deflate expands one byte to at most 1,032, and games' files seldom compress by
+  /// more than ten; Apple hosts at most 200 GB for an app.
   static func defaultLimit(archiveByteCount: UInt64) -> UInt64 {
     let (product, isTooLarge) = archiveByteCount.multipliedReportingOverflow(by: 200)
     return isTooLarge ? 200_000_000_000 : min(max(product, 64 << 20), 200_000_000_000)
   }
 
-  /// Opens the archive for one walk through it.
+  /// Opens the archive for one walk.
   func open() throws -> (reader: any ContainerReader, budget: ByteBudget, faults: ArchiveFaults) {
     let file = try InputFile(path)
     let faults = ArchiveFaults(file: name)

@@ -1,11 +1,11 @@
-/// The pieces of a sparse file that an archive stores. The bytes between them are zeros.
+/// The stored pieces of a sparse file in an archive. The bytes between them are zeros.
 struct SparseMap: Equatable {
   struct Piece: Equatable {
     var offset: UInt64
     var byteCount: UInt64
   }
 
-  /// More pieces would take more memory than an archive should.
+  /// More pieces would take too much memory.
   static let pieceLimit = 1_000_000
 
   let pieces: [Piece]
@@ -13,7 +13,7 @@ struct SparseMap: Equatable {
   /// The length of the file.
   let byteCount: UInt64
 
-  /// - Returns: `nil` for pieces that overlap, that are not in order, or that are not in the file.
+  /// - Returns: `nil` for pieces that overlap, are out of order, or exceed the file.
   init?(_ pieces: [Piece], byteCount: UInt64) {
     var end: UInt64 = 0
     for piece in pieces {
@@ -25,7 +25,7 @@ struct SparseMap: Equatable {
     self.byteCount = byteCount
   }
 
-  /// - Parameter numbers: offset and length of each piece in turn.
+  /// - Parameter numbers: the offset and length of each piece, alternating.
   init?(numbers: [UInt64], byteCount: UInt64) {
     guard numbers.count % 2 == 0 else { return nil }
     self.init(
@@ -37,7 +37,7 @@ struct SparseMap: Equatable {
   var storedByteCount: UInt64 { pieces.reduce(0) { $0 + $1.byteCount } }
 }
 
-/// Reads a sparse file from its front: zeros, and the pieces from the archive.
+/// Reads a sparse file sequentially: zeros, and the pieces from the archive.
 struct SparseFile {
   private var pieces: ArraySlice<SparseMap.Piece>
   private let byteCount: UInt64
@@ -48,10 +48,10 @@ struct SparseFile {
     byteCount = map.byteCount
   }
 
-  /// Fills the front of a buffer.
+  /// Fills the beginning of a buffer.
   ///
   /// - Parameter stored: reads the next bytes of the pieces, at least one.
-  /// - Returns: how many bytes: 0 at the end.
+  /// - Returns: the number of bytes; 0 at the end.
   mutating func read(
     into buffer: UnsafeMutableRawBufferPointer, stored: (UnsafeMutableRawBufferPointer) throws -> Int
   ) throws -> Int {

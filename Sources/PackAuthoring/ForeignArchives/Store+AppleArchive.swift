@@ -1,30 +1,30 @@
 public import PackStore
 
 extension Store {
-  /// What became an Apple Archive.
+  /// The result of an export to an Apple Archive.
   public struct AppleArchiveResult: Hashable, Sendable {
     public let version: PackVersion
 
-    /// Of the file.
+    /// The size of the file.
     public let byteCount: Int
   }
 
   /// Writes one version of a pack as an asset pack in an Apple Archive: `Manifest.json`, and the assets below `Contents`.
   ///
-  /// The same version makes the same bytes. It is not signed. `Docs/ForeignArchives.md` has the format; no tool of Apple's
-  /// has read what this writes.
+  /// Equal versions give equal bytes. The archive is not signed. `Docs/ForeignArchives.md` describes the format; the output has not
+  /// been tested with Apple's tools.
   ///
   /// - Parameters:
   ///   - pack: the version.
-  ///   - file: where the archive is to be. It comes last, whole; meanwhile there is a draft beside it, with `.partial` in its
-  ///     name.
+  ///   - file: the path of the archive. The complete file is written last; until then a draft with `.partial` in its name exists
+  ///     next to it.
   ///   - coding: how blocks are compressed.
   ///   - modifiedAt: the time of all entries, in seconds since 1970.
-  ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
-  ///   - isDryRun: everything is encoded, and nothing stays; an older version is copied beside `file` meanwhile all the same.
-  ///   - progress: bytes of assets that are done, and of all; called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `exists`; `refused` for a path that no Apple Archive of
-  ///   ours has; `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`, `purged`.
+  ///   - replacing: whether to replace an existing file. Otherwise an existing file is `exists`.
+  ///   - isDryRun: whether to encode everything and keep nothing; an older version is still copied temporarily next to `file`.
+  ///   - progress: the processed and the total bytes of assets; called on a thread that may block.
+  /// - Throws: `notFound` if the pack or version does not exist; `exists`; `refused` for a path that these archives cannot contain;
+  ///   `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`, `purged`.
   public func exportAppleArchive(
     _ pack: Site.PublishedPack, to file: FilePath, coding: AppleArchiveWriter.Coding = .deflate,
     modifiedAt: UInt64 = 0, replacing: Bool = false, isDryRun: Bool = false,
@@ -39,8 +39,8 @@ extension Store {
     }
   }
 
-  /// Lends a snapshot in which a version is the current one of its pack: the store's own, or that of a store beside `file` into
-  /// which an older version is copied meanwhile.
+  /// Calls `body` with a snapshot in which a version is current: of the store itself, or of a temporary store next to `file` with a
+  /// copy of an older version.
   private func withCurrent<Result>(
     _ pack: Site.PublishedPack, beside file: FilePath, _ body: (Snapshot, PackVersion) throws -> Result
   ) throws -> Result {
@@ -63,7 +63,7 @@ extension Store {
   }
 }
 
-/// What an asset pack has in an archive, on its way there.
+/// The contents of an asset pack, during an export.
 private struct AppleArchiveContents {
   private let version: PackVersion
   private let snapshot: Snapshot
@@ -75,7 +75,7 @@ private struct AppleArchiveContents {
     self.writer = writer
   }
 
-  /// - Parameter progress: bytes of files that were written.
+  /// - Parameter progress: receives the number of written bytes.
   func write(_ progress: (Int) -> Void) throws {
     let manifest = AssetPackManifest.bytes(of: version.pack, try snapshot.attributes(of: version))
     try writer.addFile(AssetPackManifest.name, bytes: manifest)
@@ -105,10 +105,10 @@ private struct AppleArchiveContents {
     }
   }
 
-  /// Adds the folders that a path implies, the outer ones first: each has an entry before what lies in it. In bytewise order of
-  /// paths all that lies in a folder comes in a row, so those that the path before implied are the ones that were added.
+  /// Adds the folders that a path implies, outer ones first: each has an entry before its contents. In bytewise order of paths, the
+  /// contents of a folder are consecutive, so the previous path implies exactly the folders already added.
   ///
-  /// - Parameter folder: the one that was added last.
+  /// - Parameter folder: the last added folder.
   private func addFolders(above path: String, after folder: inout String) throws {
     guard let end = path.lastIndex(of: "/") else { return }
     let parent = path[..<end]

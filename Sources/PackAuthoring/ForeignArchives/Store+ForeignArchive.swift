@@ -1,22 +1,22 @@
 public import PackStore
 
 extension ForeignArchive {
-  /// An archive's content on the way into a store, in a folder of its own.
+  /// The unpacked content of an archive, in a temporary folder, before it is installed.
   public struct Unpacked: Sendable {
-    /// What is installed: the folder itself, or of an asset pack its `Contents`.
+    /// The folder to install: the whole folder, or `Contents` of an asset pack.
     public var folder: FilePath
     public var totals: Totals
-    /// Where the archive is an asset pack of Apple's.
+    /// The manifest, if the archive is an Apple asset pack.
     public var manifest: AssetPackManifest?
 
-    /// Where an entry of the archive is installed: nil for what is not.
+    /// Returns the path under which an entry of the archive is installed; `nil` if it is not installed.
     public func installedPath(of path: String) -> String? {
       guard manifest != nil else { return path }
       let prefix = AssetPackManifest.contents + "/"
       return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
     }
 
-    /// The entries that are installed, by their paths in the pack.
+    /// Returns the installed entries, by their paths in the pack.
     ///
     /// - Parameters:
     ///   - entries: the archive's entries, as ``ForeignArchive/unpackForInstall(into:visit:progress:)`` visits them.
@@ -33,14 +33,14 @@ extension ForeignArchive {
     }
   }
 
-  /// What installing an archive came to.
+  /// The result of installing an archive.
   public struct InstallResult: Sendable {
     public var install: Store.InstallResult
     public var totals: Totals
     public var manifest: AssetPackManifest?
   }
 
-  /// Writes what the archive holds below a folder that is empty, and says what of it is to be installed.
+  /// Unpacks the archive into an empty folder, and returns the part to install.
   public func unpackForInstall(
     into folder: FilePath, visit: ((Entry) throws -> Void)? = nil, progress: ((Totals) -> Void)? = nil
   ) throws -> Unpacked {
@@ -51,9 +51,9 @@ extension ForeignArchive {
     return Unpacked(folder: folder.appending(AssetPackManifest.contents), totals: totals, manifest: manifest)
   }
 
-  /// The manifest of what was unpacked: nil when it is no asset pack, which has a manifest and a folder and nothing else.
+  /// Returns the manifest of the unpacked archive; `nil` unless it is an asset pack: a manifest, a folder and nothing else.
   private func manifest(in folder: FilePath) throws -> AssetPackManifest? {
-    // By the items themselves: a link in the place of the folder would lead to whatever lies on this machine.
+    // Checked without following links: a link in place of the folder could lead to any folder of this machine.
     let items = try itemsInFolder("", of: folder)
     guard
       items.map({ String(decoding: $0.name, as: UTF8.self) }) == [AssetPackManifest.contents, AssetPackManifest.name],
@@ -67,12 +67,12 @@ extension ForeignArchive {
     return try AssetPackManifest(decoding: file.contents(limit: AssetPackManifest.byteLimit), faults)
   }
 
-  /// The name of the pack that is made of the archive.
+  /// Returns the name of the pack to make from the archive.
   ///
   /// - Parameters:
-  ///   - manifest: that of an asset pack of Apple's, where the archive is one.
-  ///   - chosen: what the caller wants it to be.
-  /// - Throws: `invalidArgument` when neither the caller nor the archive names a pack.
+  ///   - manifest: the manifest, if the archive is an Apple asset pack.
+  ///   - chosen: the name that the caller chose.
+  /// - Throws: `invalidArgument` if neither the caller nor the archive specifies a name.
   public func packName(_ manifest: AssetPackManifest?, chosen: PackID? = nil) throws -> PackID {
     if let chosen { return chosen }
     guard let manifest else {
@@ -92,19 +92,19 @@ extension ForeignArchive {
 }
 
 extension Store {
-  /// Installs what an archive holds as the next version of a pack. Where the archive is damaged, hostile, or of a kind
-  /// that is not read, nothing is installed.
+  /// Installs the content of an archive as the next version of a pack. If the archive is damaged, hostile, or of an unsupported
+  /// kind, nothing is installed.
   ///
   /// - Parameters:
-  ///   - archive: the archive. It is unpacked first, in a folder that is gone afterwards.
-  ///   - pack: the pack that gets the version; nil for the one that an asset pack of Apple's names.
-  ///   - options: compression, layout, mapped files, skipped files, attributes: by default the attributes of Apple's
-  ///     asset pack. Links are stored as links.
-  ///   - temporaryFolder: where there is room for what the archive holds.
-  ///   - unpackProgress: called on a thread of the store's, after each entry and after every 256 KiB.
-  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store's.
-  /// - Throws: `corrupt` and `refused` for the archive, `invalidArgument` when there is no name for the pack, and what
-  ///   installing a folder throws.
+  ///   - archive: the archive. It is first unpacked into a temporary folder, which is deleted afterwards.
+  ///   - pack: the pack that gets the version; `nil`: the name in an Apple asset pack.
+  ///   - options: compression, layout, mapped files, skipped files, attributes: by default the attributes of Apple's asset pack.
+  ///     Links are stored as links.
+  ///   - temporaryFolder: a folder with space for the unpacked archive.
+  ///   - unpackProgress: called on a thread of the store, after each entry and after every 256 KiB.
+  ///   - progress: called at least every 16 MiB or 1,000 files, on a thread of the store.
+  /// - Throws: `corrupt` and `refused` for the archive, `invalidArgument` if the pack has no name, and the errors of installing a
+  ///   folder.
   @discardableResult
   public func install(
     _ archive: ForeignArchive, as pack: PackID? = nil, options: InstallOptions = .init(),

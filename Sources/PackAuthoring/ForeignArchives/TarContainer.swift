@@ -1,19 +1,19 @@
 import PackStore
 
-/// A tar file of any of the usual kinds: the old one, ustar, GNU's, and pax.
+/// A tar file of any usual kind: the original format, ustar, GNU, and pax.
 struct TarContainer: ContainerReader {
   static let blockByteCount = 512
 
-  /// For a name or the records of a pax header.
+  /// The maximum size of a name, or of the records of a pax header.
   private static let extensionLimit: UInt64 = 1 << 20
 
   private let input: StreamReader
   private let faults: ArchiveFaults
 
-  /// Of the body that was not read yet, and of the zeros after it.
+  /// Unread bytes of the body, and of the padding after it.
   private var bodyLeft: UInt64 = 0
   private var padding: UInt64 = 0
-  /// The present file, if it is a sparse one.
+  /// The current file, if it is a sparse one.
   private var sparse: SparseFile?
   private var hasEnded = false
 
@@ -22,7 +22,7 @@ struct TarContainer: ContainerReader {
     self.faults = faults
   }
 
-  /// What came before a header and is about it.
+  /// Extension headers that precede a header and apply to it.
   private struct Extensions {
     var path: [UInt8]?
     var target: [UInt8]?
@@ -40,7 +40,7 @@ struct TarContainer: ContainerReader {
     while true {
       let block = try input.bytes(Self.blockByteCount, "the archive, which does not have its end mark,")
       guard block.contains(where: { $0 != 0 }) else {
-        // One block of zeros is enough at the end of a file; what follows two is zeros, too.
+        // One block of zeros is sufficient at the end of a file; after two, only zeros may follow.
         guard try input.isZeroToEnd() else { throw faults.damaged("other bytes follow the end mark") }
         hasEnded = true
         return nil
@@ -55,7 +55,7 @@ struct TarContainer: ContainerReader {
     return try sparse?.read(into: buffer) { try input.read(into: $0, ofFileWith: &bodyLeft) } ?? 0
   }
 
-  /// Reads what a header says about the next one; false for one of an entry.
+  /// Reads an extension header that applies to the next header; returns false for the header of an entry.
   private mutating func read(_ header: ForeignTarHeader, into extensions: inout Extensions) throws -> Bool {
     switch header.type {
     case UInt8(ascii: "L"): extensions.path = try text(of: header)
@@ -87,7 +87,7 @@ struct TarContainer: ContainerReader {
 
   private func text(of header: ForeignTarHeader) throws -> [UInt8] { Array(try body(of: header).prefix { $0 != 0 }) }
 
-  /// Records such as `30 path=Levels/1.bin`, each with its own length first and a line's end last.
+  /// Applies records such as `30 path=Levels/1.bin`, each with its own length first and a line feed last.
   private func apply(_ records: [UInt8], to extensions: inout Extensions) throws {
     var rest = records[...]
     while !rest.isEmpty {
@@ -131,7 +131,7 @@ struct TarContainer: ContainerReader {
     var entry = ContainerEntry(path: path, kind: .folder, isExecutable: isExecutable(mode: header.mode))
     switch header.type {
     case UInt8(ascii: "0"), UInt8(ascii: "7"), 0:
-      // The old kind has no other sign of a folder.
+      // The original format marks folders only in this way.
       if path.last == UInt8(ascii: "/") { break }
       (bodyLeft, padding) = (byteCount, Self.padding(byteCount))
       let map = try extensions.sparse?.map(path, input, bodyLeft: &bodyLeft, faults)
@@ -155,7 +155,7 @@ struct TarContainer: ContainerReader {
       throw faults.refused("is one of several volumes, which are not read", remedy: "make it again as one file")
     default: throw faults.refused(path, "of kind '\(shown([header.type]))', which is not read")
     }
-    // The size of what is no file means nothing to most programs, and bytes that follow to some.
+    // Most programs ignore the size of an entry that is not a file; some expect bytes to follow.
     if byteCount > 0 {
       throw faults.refused(path, "which is no file and has \(byteCount) bytes")
     }
@@ -175,7 +175,7 @@ struct TarContainer: ContainerReader {
   }
 }
 
-/// A header of 512 bytes whose sum is right.
+/// A header of 512 bytes with a valid checksum.
 struct ForeignTarHeader {
   let path: [UInt8]
   let linkName: [UInt8]
@@ -192,17 +192,17 @@ struct ForeignTarHeader {
     type = block[156]
     linkName = Self.text(block[157..<257])
     let name = Self.text(block[0..<100])
-    // GNU's own kind has times in the place of the prefix.
+    // GNU's own format has times in place of the prefix.
     let prefix = block[257..<263].elementsEqual("ustar\0".utf8) ? Self.text(block[345..<500]) : []
     path = prefix.isEmpty ? name : prefix + [UInt8(ascii: "/")] + name
   }
 
-  /// Whether the header says that it is one, as all but those of the old kind do.
+  /// Whether the header contains the magic value, which only the original format lacks.
   static func hasMagic(_ block: [UInt8]) -> Bool { block.dropFirst(257).starts(with: "ustar".utf8) }
 
   private static func text(_ field: ArraySlice<UInt8>) -> [UInt8] { Array(field.prefix { $0 != 0 }) }
 
-  /// The field of the sum counts as spaces. Some old programs took bytes as signed.
+  /// Computes the checksum with its own field counted as spaces. Some old programs used signed bytes.
   private static func sums(_ block: [UInt8]) -> [UInt64] {
     var unsigned: Int64 = 0
     var signed: Int64 = 0
@@ -214,7 +214,7 @@ struct ForeignTarHeader {
     return [UInt64(unsigned)] + (signed >= 0 ? [UInt64(signed)] : [])
   }
 
-  /// Octal digits among spaces and zeros, of which none are 0; or a binary number, whose first bit is set.
+  /// Parses octal digits among spaces and zero bytes, 0 if there are no digits; or a binary number, whose first bit is set.
   static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
     if let first = field.first, first & 0x80 != 0 {
       guard first == 0x80, field.dropFirst().dropLast(8).allSatisfy({ $0 == 0 }) else { return nil }
@@ -223,6 +223,6 @@ struct ForeignTarHeader {
     let text = field.drop { $0 == UInt8(ascii: " ") }
     let digits = text.prefix { UInt8(ascii: "0")...UInt8(ascii: "7") ~= $0 }
     guard text.dropFirst(digits.count).allSatisfy({ $0 == 0 || $0 == UInt8(ascii: " ") }) else { return nil }
-    return digits.reduce(0) { $0 << 3 | UInt64($1 - UInt8(ascii: "0")) }  // 12 digits at most: 36 bits
+    return digits.reduce(0) { $0 << 3 | UInt64($1 - UInt8(ascii: "0")) }  // at most 12 digits: 36 bits
   }
 }

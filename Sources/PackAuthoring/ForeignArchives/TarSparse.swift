@@ -2,7 +2,7 @@ import PackStore
 
 /// The map of a sparse file in its four forms: GNU's own header, and versions 0.0, 0.1 and 1.0 of the pax headers.
 ///
-/// The GNU tar manual has them, in the chapter "Storing Sparse Files".
+/// The GNU tar manual describes them in the chapter "Storing Sparse Files".
 struct TarSparse {
   /// Headers of pax, by their keys.
   private var values: [String: [UInt8]] = [:]
@@ -12,10 +12,10 @@ struct TarSparse {
 
   static let keyPrefix = "GNU.sparse."
 
-  /// The name of the file: the entry has another one, for programs that do not know such files.
+  /// The name of the file: the entry has another one, for programs without support for such files.
   var name: [UInt8]? { values["name"] }
 
-  /// Takes a header whose key begins with ``keyPrefix``.
+  /// Applies a header whose key begins with ``keyPrefix``.
   mutating func apply(_ key: String, _ value: [UInt8]) {
     let key = String(key.dropFirst(Self.keyPrefix.count))
     guard key == "offset" || key == "numbytes" else {
@@ -36,7 +36,7 @@ struct TarSparse {
   /// Reads the map.
   ///
   /// - Parameter bodyLeft: the bytes of the body; the map's bytes are subtracted.
-  /// - Throws: `corrupt`; `refused` for a version that is not known.
+  /// - Throws: `corrupt`; `refused` for an unknown version.
   func map(_ path: [UInt8], _ input: StreamReader, bodyLeft: inout UInt64, _ faults: ArchiveFaults) throws -> SparseMap
   {
     let version = [values["major"], values["minor"]].map { $0.map(Self.number) ?? 0 }
@@ -68,7 +68,8 @@ struct TarSparse {
     faults.damaged("the map of the sparse file '\(shown(path))' is damaged")
   }
 
-  /// Version 1.0: decimal numbers, each with a line's end: how many pieces, then offset and length of each. Zeros fill the last block.
+  /// Version 1.0: decimal numbers, each with a line feed: the number of pieces, then offset and length of each. Zeros fill the last
+  /// block.
   private static func numbers(
     _ path: [UInt8], _ input: StreamReader, _ bodyLeft: inout UInt64, _ faults: ArchiveFaults
   ) throws -> [UInt64] {
@@ -93,7 +94,7 @@ struct TarSparse {
     return try (0..<(2 * count)).map { _ in try line(&bodyLeft) }
   }
 
-  /// GNU's own header has four pieces, and as many blocks of 21 more as it needs.
+  /// GNU's own header has four pieces, followed by blocks of 21 more.
   static func map(
     _ path: [UInt8], _ header: [UInt8], _ input: StreamReader, _ faults: ArchiveFaults
   ) throws -> SparseMap {

@@ -1,9 +1,8 @@
 import PackStore
 
-/// The bytes before and after a zip file in a file that is not just that: of a program that unpacks itself, or of a download with
-/// something appended.
+/// The bytes before and after a zip file in a larger file, such as a self-extracting program, or a download with appended bytes.
 struct ZipBounds {
-  /// Bytes before the first entry, as the directory counts.
+  /// Bytes before the first entry, according to the directory.
   let before: UInt64
 
   /// Bytes after the comment.
@@ -43,7 +42,8 @@ struct ZipBounds {
     return nil
   }
 
-  /// The error for a file with other bytes; for one whose directory counts them in, too, which begins otherwise than a zip file.
+  /// Returns the error for a file with other bytes; also if the directory includes them in its offsets, and the file does not begin
+  /// like a zip file.
   func fault(_ faults: ArchiveFaults) -> PackStoreError {
     func bytes(_ count: UInt64) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
     if after > 0 {

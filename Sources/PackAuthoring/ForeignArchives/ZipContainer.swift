@@ -3,8 +3,8 @@ import PackStore
 
 /// A zip file: stored and deflated entries, of any size.
 ///
-/// The directory at the end is the truth. What stands before each entry has to agree with it, the entries may not share
-/// bytes, and nothing may follow.
+/// The directory at the end is authoritative. The header before each entry must agree with it, entries must not overlap, and
+/// nothing may follow.
 struct ZipContainer: ContainerReader {
   private let file: InputFile
   private let faults: ArchiveFaults
@@ -15,12 +15,11 @@ struct ZipContainer: ContainerReader {
   private var entriesLeft: UInt64
   private var directoryLeft: UInt64
 
-  /// Of the bytes before the directory, those that no entry has taken yet. Entries that overlap would take more than
-  /// there are.
+  /// The bytes before the directory that no entry has used yet. Overlapping entries would use more than exist.
   private var bytesLeft: UInt64
   private var body: Body?
 
-  /// The content of a file as it is read.
+  /// The content of the current file.
   private struct Body {
     let stream: any ByteStream
     let entry: ZipEntry
@@ -29,7 +28,7 @@ struct ZipContainer: ContainerReader {
   }
 
   /// - Parameters:
-  ///   - limit: how much one entry may unpack to.
+  ///   - limit: the maximum unpacked size of one entry.
   ///   - names: the encoding of names that are not UTF-8.
   init(
     _ file: InputFile, limit: UInt64, names: ForeignArchive.NameEncoding? = nil, _ faults: ArchiveFaults
@@ -84,7 +83,7 @@ struct ZipContainer: ContainerReader {
     return count
   }
 
-  /// A link's target is its content.
+  /// Reads a link's target, which is its content.
   private mutating func linkTarget(_ entry: ZipEntry) throws -> [UInt8] {
     guard entry.byteCount <= UInt64(EntryPath.byteLimit) else {
       throw faults.refused(entry.path, "a link whose target is too long")
@@ -97,7 +96,7 @@ struct ZipContainer: ContainerReader {
     return target
   }
 
-  /// Compares what stands before an entry with the directory, and goes to its first byte.
+  /// Compares the header before an entry with the directory, and seeks to the entry's first byte.
   private mutating func open(_ entry: ZipEntry) throws {
     let headerEnd = entry.offset.addingReportingOverflow(UInt64(ZipEntry.localByteCount))
     guard !headerEnd.overflow, headerEnd.partialValue <= end.directory.lowerBound else { throw outside(entry) }
@@ -128,7 +127,7 @@ struct ZipContainer: ContainerReader {
   }
 }
 
-/// The records at the end of a zip file, and where its directory lies.
+/// The records at the end of a zip file, and the offset of its directory.
 private struct ZipEnd {
   let directory: Range<UInt64>
   let entryCount: UInt64
@@ -139,7 +138,7 @@ private struct ZipEnd {
 
   init(of file: InputFile, _ faults: ArchiveFaults) throws {
     let fileByteCount = try file.byteCount
-    // A comment of up to 65,535 bytes may come last.
+    // A comment of up to 65,535 bytes may follow.
     let tailByteCount = min(fileByteCount, UInt64(Self.byteCount + 65_535))
     let tail = try file.bytes(at: fileByteCount - tailByteCount, upTo: Int(tailByteCount))
     guard let start = Self.place(in: tail) else {
@@ -158,7 +157,7 @@ private struct ZipEnd {
       func wideNumber(_ offset: Int, _ count: Int) -> UInt64 {
         UInt64(littleEndian: wide.bytes[offset..<(offset + count)])
       }
-      // Where the narrow record has a number of its own, it has to be the same.
+      // If the narrow record has its own number, it must be the same.
       func choose(_ narrow: UInt64, _ limit: UInt64, _ wide: UInt64) throws -> UInt64 {
         guard narrow == limit || narrow == wide else { throw faults.damaged("the two ends of the zip file disagree") }
         return wide
@@ -179,7 +178,7 @@ private struct ZipEnd {
     entryCount = counts[0]
   }
 
-  /// The last record whose comment goes up to the end of the file.
+  /// Returns the last record whose comment extends to the end of the file.
   private static func place(in tail: [UInt8]) -> Int? {
     var place = tail.count - byteCount
     while place >= 0 {
@@ -193,7 +192,7 @@ private struct ZipEnd {
     return nil
   }
 
-  /// The record of zip64, where there is one.
+  /// Returns the zip64 record, if any.
   private static func wideRecord(
     before end: UInt64, in file: InputFile, _ faults: ArchiveFaults
   ) throws -> (bytes: [UInt8], place: UInt64)? {
@@ -201,7 +200,7 @@ private struct ZipEnd {
     let locator = try file.bytes(at: end - UInt64(locatorByteCount), upTo: locatorByteCount)
     guard locator.starts(with: [0x50, 0x4B, 6, 7]) else { return nil }
     let place = UInt64(littleEndian: locator[8..<16])
-    // Extra fields of the record would lie between; no program writes them.
+    // Extra fields of the record would come between; no program writes them.
     guard UInt32(littleEndian: locator[4..<8]) == 0, UInt32(littleEndian: locator[16..<20]) <= 1,
       place == end - UInt64(locatorByteCount + wideByteCount)
     else { throw faults.damaged("the zip64 record is not where it should be") }
@@ -213,7 +212,7 @@ private struct ZipEnd {
   }
 }
 
-/// What the directory says of one entry.
+/// An entry of the directory.
 private struct ZipEntry {
   static let localByteCount = 30
   private static let byteCount = 46
@@ -223,9 +222,9 @@ private struct ZipEntry {
     case other(UInt16)
   }
 
-  /// In UTF-8, unless its encoding is not known.
+  /// The path in UTF-8, unless its encoding is unknown.
   let path: [UInt8]
-  /// The name as it is in the archive.
+  /// The name as stored in the archive.
   let storedName: [UInt8]
   let flags: UInt16
   let method: Method
@@ -233,9 +232,9 @@ private struct ZipEntry {
   let byteCount: UInt64
   let storedByteCount: UInt64
   let offset: UInt64
-  /// Of Unix, where the program that made the entry ran there.
+  /// The Unix mode, if a Unix program made the entry.
   let mode: UInt32?
-  /// How many bytes the entry takes in the directory.
+  /// The size of the entry in the directory.
   let directoryByteCount: UInt64
 
   init(from directory: StreamReader, _ names: ZipNames, _ faults: ArchiveFaults) throws {
@@ -275,7 +274,7 @@ private struct ZipEntry {
     }
   }
 
-  /// The extra fields by their tags: the first of each.
+  /// Returns the extra fields by tag: the first of each.
   private static func fields(_ extra: [UInt8], _ faults: ArchiveFaults) throws -> [UInt16: ArraySlice<UInt8>] {
     var fields: [UInt16: ArraySlice<UInt8>] = [:]
     var rest = extra[...]
@@ -289,7 +288,7 @@ private struct ZipEntry {
     return fields
   }
 
-  /// The numbers of 64 bits in the field of zip64.
+  /// Returns the 64-bit numbers in the zip64 field.
   private static func wideNumbers(_ fields: [UInt16: ArraySlice<UInt8>]) -> ArraySlice<UInt64> {
     guard let field = fields[1] else { return [] }
     return stride(from: field.startIndex, to: field.endIndex - 7, by: 8).map {
@@ -298,7 +297,7 @@ private struct ZipEntry {
   }
 
   func checkSupport(_ faults: ArchiveFaults) throws {
-    // Bit 0 is encryption, 6 a strong one, 13 a directory that hides names.
+    // Bit 0: encryption; bit 6: strong encryption; bit 13: a directory that hides names.
     guard flags & 0b0010_0000_0100_0001 == 0 else {
       throw faults.refused(path, "which is encrypted", remedy: "make the archive again without a password")
     }
@@ -335,9 +334,9 @@ private struct ZipEntry {
     }
   }
 
-  /// Whether the header before the entry says the same.
+  /// Whether the header before the entry agrees.
   ///
-  /// - Returns: how long its name and extra fields are; nil when it does not.
+  /// - Returns: the length of its name and extra fields; `nil` if it does not agree.
   func matches(_ local: [UInt8]) -> UInt64? {
     func number(_ offset: Int, _ count: Int) -> UInt64 { UInt64(littleEndian: local[offset..<(offset + count)]) }
     let localMethod = number(8, 2)
@@ -350,7 +349,7 @@ private struct ZipEntry {
     guard local.starts(with: [0x50, 0x4B, 3, 4]), isSameMethod, (UInt16(number(6, 2)) ^ flags) & 1 == 0,
       number(26, 2) == UInt64(storedName.count)
     else { return nil }
-    // With bit 3 sum and sizes follow the entry, and may be zero before it. Sizes of zip64 are in an extra field.
+    // With bit 3, checksum and sizes follow the entry, and may be zero before it. zip64 sizes are in an extra field.
     func agrees(_ local: UInt64, _ truth: UInt64) -> Bool {
       local == truth || (flags & 8 != 0 && local == 0) || local == 0xFFFF_FFFF
     }

@@ -1,7 +1,7 @@
 import PackStore
 
 extension ForeignArchive {
-  /// How a zip file has names that are not UTF-8, and that no flag or field of it describes.
+  /// The encoding of names in a zip file that are not UTF-8, and that no flag or field describes.
   public enum NameEncoding: String, Sendable, CaseIterable {
     /// The code page of DOS, which the format specifies.
     case cp437
@@ -10,7 +10,7 @@ extension ForeignArchive {
     /// ISO 8859-1.
     case latin1
 
-    /// The characters of the bytes from 0x80 on.
+    /// The characters for bytes from 0x80 on.
     private var upper: [Unicode.Scalar] {
       switch self {
       case .cp437: Self.cp437Characters
@@ -27,7 +27,7 @@ extension ForeignArchive {
       ("ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐"
         + "└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}").unicodeScalars)
 
-    /// A name in UTF-8.
+    /// Converts a name to UTF-8.
     func decode(_ name: [UInt8]) -> [UInt8] {
       let upper = upper
       var text = String.UnicodeScalarView()
@@ -37,9 +37,9 @@ extension ForeignArchive {
   }
 }
 
-/// Decodes names of entries of a zip file that are not UTF-8, by a field of the archive or an encoding that the caller gives.
+/// Decodes names of zip entries that are not UTF-8, with a field of the archive or an encoding that the caller specifies.
 struct ZipNames {
-  /// For names that are not UTF-8.
+  /// The encoding of names that are not UTF-8.
   let encoding: ForeignArchive.NameEncoding?
 
   /// Info-ZIP's field with the name in UTF-8.
@@ -49,13 +49,13 @@ struct ZipNames {
   private static let unicodeFlag: UInt16 = 1 << 11
 
   /// - Parameters:
-  ///   - name: as it is in the directory.
+  ///   - name: the name in the directory.
   ///   - fields: the extra fields of the entry.
-  ///   - sum: the CRC-32 of bytes.
+  ///   - sum: computes the CRC-32 of bytes.
   func path(_ name: [UInt8], flags: UInt16, _ fields: [UInt16: ArraySlice<UInt8>], sum: ([UInt8]) -> UInt32) -> [UInt8]
   {
     guard String(validating: name, as: UTF8.self) == nil else { return name }
-    // A field that is about another name is out of date.
+    // A field for another name is outdated.
     if let field = fields[Self.nameField], field.count > 5, field.first == Self.nameFieldVersion,
       UInt32(littleEndian: field.dropFirst().prefix(4)) == sum(name)
     {

@@ -1,18 +1,18 @@
 public import PackStore
 
 extension Inspection {
-  /// Looks at the current version of a pack, or at those of all packs as one namespace.
+  /// Inspects the current version of a pack, or of all packs as one namespace.
   ///
   /// - Parameters:
-  ///   - snapshot: of the store.
-  ///   - pack: nil: all packs; what one hides of another is left out.
+  ///   - snapshot: a snapshot of the store.
+  ///   - pack: `nil`: all packs, without hidden assets.
   ///   - from: an earlier kept version of that pack, to compare with.
-  ///   - makesDelta: builds the delta from there, to know its length: as slow as ``Site`` makes one.
-  ///   - findsDuplicates: reads files that have the size of another one. False where their bytes are not there.
-  ///   - progress: files that were looked at. Called on this thread.
-  /// - Throws: `notFound` for a pack or version that is not there; `corrupt`, `purged` where bytes are missing that have to be
-  ///   compared; `ioError`, `outOfMemory`, `CancellationError`.
-  /// - Complexity: O(*n*) in assets and chunks, and in the bytes of files that have the size of another one; O(*n*) memory in
+  ///   - makesDelta: whether to build the delta from there to determine its length, which takes as long as for a site.
+  ///   - findsDuplicates: whether to read files with the same size as another file. Pass false if their bytes are not available.
+  ///   - progress: receives the number of inspected files. Called on this thread.
+  /// - Throws: `notFound` for a missing pack or version; `corrupt`, `purged` if bytes to compare are missing; `ioError`,
+  ///   `outOfMemory`, `CancellationError`.
+  /// - Complexity: O(*n*) in assets and chunks, and in the bytes of files with the same size as another file; O(*n*) memory in
   ///   paths. Blocks this thread.
   public init(
     of snapshot: Snapshot, pack: PackID? = nil, from: PackVersion? = nil, makesDelta: Bool = false,
@@ -72,7 +72,7 @@ extension Snapshot.Difference {
   fileprivate var weight: Int { max(newByteCount, oldByteCount) }
 }
 
-/// What a walk has found so far.
+/// The findings of a walk so far.
 private struct InspectionScan {
   let tree = InspectionFolder()
   private(set) var fileCount = 0
@@ -81,7 +81,7 @@ private struct InspectionScan {
 
   mutating func add(_ path: String, _ byteCount: Int, _ storedByteCount: Int) {
     fileCount += 1
-    // Folders of this depth and more are drawn as one.
+    // Folders at this depth and below are drawn as one.
     let parts = path.split(separator: "/", maxSplits: 63, omittingEmptySubsequences: false)
     tree.add(parts[...], byteCount, storedByteCount)
     let name = parts.last ?? "", dot = name.lastIndex(of: ".")
@@ -99,7 +99,7 @@ private struct InspectionScan {
     kinds.values.sorted { ($1.storedByteCount, $0.fileExtension) < ($0.storedByteCount, $1.fileExtension) }
   }
 
-  /// Reads all files that have the size of another one.
+  /// Reads all files with the same size as another file.
   func findDuplicates(in snapshot: Snapshot, pack: PackID?) throws -> [Inspection.Duplicate] {
     var found: [Inspection.Duplicate] = []
     for (byteCount, paths) in pathsBySize where paths.count > 1 {
@@ -123,7 +123,7 @@ private struct InspectionScan {
 }
 
 extension Snapshot {
-  /// The SHA-256 of a file, read a piece at a time.
+  /// Returns the SHA-256 of a file, read in pieces.
   fileprivate func digest(of path: String, pack: PackID?) throws -> Digest256 {
     let asset = try asset(path, pack: pack), pieceByteCount = 1 << 20
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceByteCount, alignment: 16)
@@ -138,7 +138,7 @@ extension Snapshot {
   }
 }
 
-/// A folder that is being filled.
+/// A folder during the scan.
 private final class InspectionFolder {
   private var folders: [Substring: InspectionFolder] = [:]
   private var files: [Inspection.Item] = []

@@ -1,39 +1,38 @@
 public import PackStore
 
-/// What the current versions of packs hold, for people who look for what to make smaller: by folder, by kind of file, and what
-/// is there more than once.
+/// An analysis of the current versions of packs, to find ways to make them smaller: by folder, by kind of file, and by duplicates.
 ///
 ///     let inspection = try Inspection(of: store.makeSnapshot(), pack: "Tutorial")
 ///     print(inspection.root.storedByteCount, inspection.duplicates.first?.paths ?? [])
 ///
-/// `storedByteCount` is what the frames of a file's chunks take in segments, in proportion. A chunk that several files share counts
-/// for each of them: so sums over files may exceed what the store takes, which ``usage`` says.
+/// `storedByteCount` is a file's proportional share of the frames in segments. A chunk shared by several files counts for each of
+/// them, so sums over files may exceed the space used by the store, which is in ``usage``.
 public struct Inspection: Hashable, Sendable {
-  /// All files, as one folder; its name is empty.
+  /// All files, as a folder with an empty name.
   public internal(set) var root = Item(name: "", isFolder: true)
 
-  /// By the extensions of names, the largest stored first.
+  /// Kinds of files by file name extension, the largest stored size first.
   public internal(set) var kinds: [Kind] = []
 
-  /// Files of which the bytes are equal, the most wasteful first: at most ``duplicateLimit`` groups. Stores keep the bytes once; a
-  /// build that ships one file needs no second path.
+  /// Groups of files with equal bytes, the most wasteful first: at most ``duplicateLimit``. Stores keep the bytes once; a build
+  /// that ships one file needs no second path.
   public internal(set) var duplicates: [Duplicate] = []
 
-  /// False: files were not compared, so that ``duplicates`` says nothing.
+  /// Whether files were compared; otherwise ``duplicates`` is empty.
   public internal(set) var findsDuplicates = true
 
   public static let duplicateLimit = 1_000
 
-  /// The sizes of all second, third and further files of equal bytes.
+  /// The total size of all duplicates, without the first file of each group.
   public internal(set) var duplicateByteCount = 0
 
-  /// What all of it takes, each chunk counted once: of one pack, or of all.
+  /// The contents and size of the pack, or of all packs, with each chunk counted once.
   public internal(set) var usage: Store.Statistics.Usage
 
-  /// What changed since an earlier version; nil where none was named.
+  /// The changes since an earlier version; `nil` if none was specified.
   public internal(set) var change: Change?
 
-  /// A file, or a folder with all that is below it. Links and empty folders take nothing and are left out.
+  /// A file, or a folder with everything below it. Links and empty folders take no space and are left out.
   public struct Item: Hashable, Sendable {
     /// The last part of the path.
     public let name: String
@@ -43,12 +42,12 @@ public struct Inspection: Hashable, Sendable {
     /// 1 for a file.
     public internal(set) var fileCount = 0
 
-    /// The sizes of the files, in bytes.
+    /// The sum of the file sizes, in bytes.
     public internal(set) var byteCount = 0
 
     public internal(set) var storedByteCount = 0
 
-    /// Of a folder, the largest stored first; of equals, by name.
+    /// The items of a folder, the largest stored size first, then by name.
     public internal(set) var items: [Item] = []
 
     init(name: String, isFolder: Bool) {
@@ -57,41 +56,41 @@ public struct Inspection: Hashable, Sendable {
     }
   }
 
-  /// Files whose names end alike.
+  /// Files with one file name extension.
   public struct Kind: Hashable, Sendable {
-    /// In small letters, without the dot; empty for names that have none.
+    /// The extension in lower case, without the dot; empty for names without one.
     public let fileExtension: String
 
     public internal(set) var fileCount = 0
 
-    /// The sizes of the files, in bytes.
+    /// The sum of the file sizes, in bytes.
     public internal(set) var byteCount = 0
 
     public internal(set) var storedByteCount = 0
   }
 
-  /// Files of equal bytes.
+  /// Files with equal bytes.
   public struct Duplicate: Hashable, Sendable {
-    /// In bytewise order, two or more.
+    /// The paths, in bytewise order, two or more.
     public let paths: [String]
 
-    /// Of each, in bytes.
+    /// The size of each, in bytes.
     public let byteCount: Int
   }
 
-  /// What is different from an earlier version of the pack.
+  /// The changes since an earlier version of the pack.
   public struct Change: Hashable, Sendable {
     public let from: PackVersion
     public let to: PackVersion
     public let totals: Snapshot.DifferenceTotals
 
-    /// The largest changes: at most ``rowLimit``, by the size that the file has now, or had.
+    /// The largest changes: at most ``rowLimit``, by the current or the previous size of the file.
     public let rows: [Snapshot.Difference]
 
-    /// What a device that has `from` fetches of new chunks by ranges, about: their bytes as they are stored.
+    /// The approximate download by ranges from version `from`: the stored bytes of new chunks.
     public let rangeByteCount: Int
 
-    /// The length of a delta between the two; nil where none was made.
+    /// The length of a delta between the two; `nil` if none was built.
     public let deltaByteCount: Int?
 
     public static let rowLimit = 200
@@ -99,7 +98,7 @@ public struct Inspection: Hashable, Sendable {
 }
 
 extension Inspection {
-  /// The largest files by what they take, with their paths; of equals, in bytewise order of paths.
+  /// Returns the largest files by stored size, with their paths; for equal sizes, in bytewise order of paths.
   ///
   /// - Complexity: O(*n* log *n*) in files.
   public func largestFiles(_ count: Int) -> [(path: String, file: Item)] {

@@ -1,10 +1,10 @@
 import PackStore
 
 extension Inspection {
-  /// A page for a browser: a map of all files by what they take, and tables. It is one file that fetches nothing and runs nothing,
-  /// fits narrow windows, and follows the system's dark mode. Names are shown as text, whatever they hold.
+  /// Returns an HTML page with a map of all files by stored size, and tables. The single file fetches nothing and runs no scripts,
+  /// fits narrow windows, and follows the system's dark mode. Names are escaped.
   ///
-  /// - Parameter title: of the page, such as the name of the pack.
+  /// - Parameter title: the title of the page, such as the name of the pack.
   public func html(title: String) -> String {
     let sections = [
       section("Where the bytes are", picture + legend),
@@ -122,7 +122,7 @@ extension Inspection {
     return "\(new) of new chunks; by ranges about \(formatBytes(change.rangeByteCount))\(delta)"
   }
 
-  /// The first column is to the left, and breaks.
+  /// The first column is left-aligned, and may wrap.
   private func table(_ head: [String], _ rows: [[String]], left: Int) -> String {
     let header = head.map { "<th scope=\"col\">\(pageText($0))</th>" }.joined()
     let body = rows.map { row in
@@ -141,7 +141,7 @@ extension Inspection {
   }
 }
 
-/// How much of a file is left when it is compressed.
+/// The compression ratio of a file, in classes.
 enum CompressionClass: String, CaseIterable {
   case fifth = "r0"
   case half = "r1"
@@ -165,8 +165,8 @@ enum CompressionClass: String, CaseIterable {
 
 // MARK: - Text
 
-/// Text in which nothing is taken for markup. Control characters and those that turn the direction of text are shown as such;
-/// a new line breaks the line.
+/// Escapes a text for HTML. Control characters, and characters that change the direction of text, are made visible; a line feed
+/// breaks the line.
 package func pageText(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars {

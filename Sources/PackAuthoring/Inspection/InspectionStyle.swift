@@ -1,5 +1,5 @@
 extension Inspection {
-  /// Colours are named once for light and once for dark; nothing is fetched from anywhere.
+  /// Colours are defined once for light and once for dark mode; nothing is fetched.
   static let style = """
     :root {
       color-scheme: light dark;

@@ -1,14 +1,14 @@
-/// Rectangles within a rectangle, of areas in proportion to weights and close to squares.
+/// Divides a rectangle into rectangles with areas proportional to weights, and close to squares.
 ///
-/// Rows are filled along the shorter side as long as the worst ratio of their sides gets better: the "squarified treemap" of Bruls,
-/// Huizing and van Wijk (2000).
+/// Fills rows along the shorter side while the worst aspect ratio improves: the "squarified treemap" of Bruls, Huizing and van Wijk
+/// (2000).
 struct Treemap {
   struct Rectangle: Hashable {
     var x, y, width, height: Double
 
     var area: Double { width * height }
 
-    /// The same without a margin; at least of no size.
+    /// Returns the rectangle without a margin; its size is at least zero.
     func inset(_ margin: Double, top: Double = 0) -> Rectangle {
       Rectangle(
         x: x + margin, y: y + margin + top, width: max(width - 2 * margin, 0), height: max(height - 2 * margin - top, 0)
@@ -17,7 +17,7 @@ struct Treemap {
   }
 
   /// - Parameter weights: the largest first, none negative.
-  /// - Returns: as many rectangles; of no size where there is no weight or no room.
+  /// - Returns: one rectangle for each weight; empty ones for zero weights or if there is no space.
   /// - Complexity: O(*n*).
   static func layOut(_ weights: [Double], in whole: Rectangle) -> [Rectangle] {
     let sum = weights.reduce(0, +)
@@ -43,7 +43,7 @@ struct Treemap {
     return result
   }
 
-  /// Of a row of areas along a side. The first is the largest, and the last or `added` the smallest.
+  /// Returns the worst ratio in a row of areas along a side. The first area is the largest, the last one or `added` the smallest.
   private static func worstRatio(_ row: [Double], _ area: Double, adding added: Double?, _ side: Double) -> Double {
     guard area > 0, side > 0, let largest = row.first, let smallest = added ?? row.last, smallest > 0 else {
       return .infinity
@@ -52,7 +52,7 @@ struct Treemap {
     return max(largest / (thickness * thickness), thickness * thickness / smallest)
   }
 
-  /// Puts a row along the shorter side, and takes it off.
+  /// Places a row along the shorter side, and removes it from the remaining space.
   private static func place(_ row: [Double], _ area: Double, in left: inout Rectangle) -> [Rectangle] {
     let isUpright = left.width >= left.height, side = isUpright ? left.height : left.width
     let thickness = side > 0 ? min(area / side, isUpright ? left.width : left.height) : 0

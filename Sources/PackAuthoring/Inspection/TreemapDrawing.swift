@@ -1,11 +1,11 @@
 import PackStore
 
-/// Draws folders within folders as an SVG picture. What would be too small to see is drawn together.
+/// Draws nested folders as an SVG picture. Items too small to see are combined.
 struct TreemapDrawing {
   static let width = 1_200
   static let height = 720
 
-  /// Below so many square units an item is drawn with its neighbours: a picture has some thousand marks at most.
+  /// Items with a smaller area are combined with their neighbours: a picture has at most a few thousand marks.
   private static let leastArea = 150.0
   private static let deepest = 8
   private static let titleHeight = 16.0
@@ -25,7 +25,7 @@ struct TreemapDrawing {
     }
   }
 
-  /// The items of a folder, the smallest as one.
+  /// Returns the items of a folder, with the smallest combined into one.
   private func gathered(_ folder: Inspection.Item, in room: Treemap.Rectangle) -> [Inspection.Item] {
     let scale = room.area / Double(max(folder.storedByteCount, 1))
     let shown = folder.items.prefix { Double($0.storedByteCount) * scale >= Self.leastArea }
@@ -53,7 +53,7 @@ struct TreemapDrawing {
     drawItems(of: item, in: place.inset(2, top: Self.titleHeight), path: path, depth: depth + 1)
   }
 
-  /// The name, as far as there is room for it.
+  /// Returns the name, shortened to the available width.
   private func label(_ item: Inspection.Item, in place: Treemap.Rectangle) -> String {
     let room = Int((place.width - 8) / 6.4)
     guard room >= 4, place.height >= Self.titleHeight else { return "" }

@@ -1,15 +1,15 @@
 import PackStore
 
-/// One entry of a manifest's `fileSelectors`: which files of the source root are assets, and under which paths.
+/// An entry of a manifest's `fileSelectors`: files of the source root to include, and their paths in the pack.
 public struct FileSelector: Hashable, Sendable {
   public enum Kind: String, Codable, CaseIterable, Sendable {
     /// `file`, or `fileSource` with `fileDestination`.
     case file
-    /// `directory`, or `directorySource` with `directoryDestination`: a folder and all below it.
+    /// `directory`, or `directorySource` with `directoryDestination`: a folder and everything below it.
     case directory
     /// `filePattern`: files and links whose paths match.
     case filePattern
-    /// `fileExclusion`: what no other selector takes.
+    /// `fileExclusion`: files that the other selectors skip.
     case fileExclusion
   }
 
@@ -18,19 +18,19 @@ public struct FileSelector: Hashable, Sendable {
   /// A path below the source root, empty for the root itself; or a pattern.
   public let source: String
 
-  /// The path in the pack, where it is another than ``source``; empty for the pack's root.
+  /// The path in the pack, if it differs from ``source``; empty for the pack's root.
   public let destination: String?
 
-  /// Counts the list's entries from 0 on.
+  /// The index in the list, from 0.
   public let index: Int
 
-  /// Where ``source`` stands in the manifest.
+  /// The position of ``source`` in the manifest.
   let position: TextPosition
 
-  /// Where ``destination`` stands, where there is one.
+  /// The position of ``destination``, if any.
   let destinationPosition: TextPosition
 
-  /// Of a pattern or an exclusion.
+  /// The pattern of a pattern or an exclusion.
   let pattern: PathPattern?
 }
 

@@ -1,6 +1,6 @@
 import PackStore
 
-/// Reads the list `fileSelectors`. What is wrong with one entry keeps no other from being read.
+/// Reads the list `fileSelectors`. A fault in one entry does not prevent reading the others.
 struct FileSelectorReader {
   private(set) var selectors: [FileSelector] = []
   private(set) var problems: ManifestProblems
@@ -126,7 +126,7 @@ struct FileSelectorReader {
 
   private enum Side { case source, destination }
 
-  /// The path as the format has it, empty for the root, or nil when it is none.
+  /// Returns the normalized path, empty for the root; `nil` if it is invalid.
   private mutating func path(_ text: String, _ member: JSONMember, _ side: Side, isFolder: Bool) -> String? {
     let position = member.value.position
     let root = side == .source ? "the source root" : "the root of the pack"
@@ -165,7 +165,7 @@ struct FileSelectorReader {
     return path
   }
 
-  /// The limits of the format.
+  /// Checks the limits of the format.
   private func lengthFault(_ path: String, _ parts: [String]) -> String? {
     if path.utf8.contains(0) { return "a path holds a zero" }
     if path.utf8.count > 4095 { return "a path takes more than 4095 bytes" }
@@ -174,7 +174,7 @@ struct FileSelectorReader {
     return nil
   }
 
-  /// A pattern can only mean paths below the source root; what could mean no path at all is a mistake.
+  /// Checks that a pattern can match a path below the source root; a pattern that cannot match any path is a mistake.
   private func requireRelative(_ pattern: String) throws {
     guard let odd = pattern.pathParts.first(where: { $0 == "." || $0 == ".." }) else { return }
     var error = PackStoreError(

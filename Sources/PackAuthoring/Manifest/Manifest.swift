@@ -1,45 +1,45 @@
 public import PackStore
 
-/// What a pack is to be made of, as its author wrote it: the manifest of Apple's packaging tool, with members of our own
-/// under the key `packstore`.
+/// The author's description of a pack: the manifest of Apple's packaging tool, with additional members under the key `packstore`.
 ///
 /// `Docs/Manifest.md` describes it.
 public struct Manifest: Sendable {
   public let assetPackID: PackID
 
-  /// What clients must know besides the content.
+  /// The attributes of the version.
   public let attributes: Attributes
 
   public let fileSelectors: [FileSelector]
 
-  /// The folder of the assets, relative to the manifest's; nil: the current one.
+  /// The folder of the assets, relative to the manifest's; `nil`: the current folder.
   public let sourceRoot: String?
 
-  /// How assets are compressed, a `Store.CompressionLevel`; nil: as the command that packs them says.
+  /// The compression level, a `Store.CompressionLevel`; `nil`: the default of the packing command.
   public let level: Int32?
 
-  /// How assets will be read; nil: as the command that packs them says.
+  /// The expected access pattern of assets; `nil`: the default of the packing command.
   public let layout: Store.InstallOptions.Layout?
 
-  /// What the publisher notes down of the version. It is no attribute, and stays with the publisher unless that is asked for.
+  /// The publisher's note about the version. It is not an attribute, and stays with the publisher unless it is published
+  /// explicitly.
   public let note: VersionNote?
 
-  /// The most bytes that a manifest has.
+  /// The maximum size of a manifest in bytes.
   public static let byteCountLimit = 16 << 20
 }
 
-/// What a text turned out to be.
+/// The result of parsing a manifest.
 struct ManifestReading {
-  /// Nil when there are errors.
+  /// `nil` if it has errors.
   var manifest: Manifest?
 
-  /// Those that are right, also where others are not.
+  /// The valid selectors, even if others are invalid.
   var selectors: [FileSelector] = []
   var sourceRoot: String?
   var sourceRootPosition: TextPosition?
   var platforms: Set<Platform> = []
 
-  /// The patterns of `map`, and where they stand.
+  /// The patterns of `map`, and their positions.
   var mappedPaths: [(pattern: PathPattern, position: TextPosition)] = []
 
   var problems = ManifestProblems()

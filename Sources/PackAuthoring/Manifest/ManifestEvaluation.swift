@@ -1,20 +1,20 @@
 public import PackStore
 
-/// What a manifest comes to on this disk: the pack's paths, where each comes from, and all that is wrong.
+/// The result of applying a manifest to this disk: the pack's paths, their sources, and all problems.
 public struct ManifestEvaluation: Sendable {
-  /// Nil when the manifest itself has errors.
+  /// `nil` if the manifest itself has errors.
   public let manifest: Manifest?
 
   /// The folder that the selectors' paths are relative to.
   public let sourceRoot: FilePath
 
-  /// The selectors that could be read, in their order.
+  /// The valid selectors, in their order.
   public let selectors: [FileSelector]
 
-  /// What will be in the pack, in bytewise order of paths. Of a manifest with errors, what could be found.
+  /// The entries of the pack, in bytewise order of paths. For a manifest with errors, the entries found.
   public let entries: [Entry]
 
-  /// In the order of the manifest's text.
+  /// The problems, in the order of the manifest's text.
   public let problems: [ManifestProblem]
 
   public var hasErrors: Bool { problems.contains { $0.severity == .error } }
@@ -22,7 +22,7 @@ public struct ManifestEvaluation: Sendable {
   /// The sum of the files' sizes, in bytes.
   public var byteCount: UInt64 { entries.map(\.byteCount).clampedSum() }
 
-  /// Something that will be in the pack.
+  /// An entry of the pack.
   public struct Entry: Hashable, Sendable {
     public enum Kind: String, Codable, Sendable {
       case file
@@ -31,32 +31,32 @@ public struct ManifestEvaluation: Sendable {
       case folder
     }
 
-    /// In the pack.
+    /// The path in the pack.
     public let path: String
 
-    /// Below the source root.
+    /// The path below the source root.
     public let source: String
     public let kind: Kind
 
-    /// Of a file, in bytes.
+    /// The size of a file, in bytes.
     public let byteCount: UInt64
 
-    /// Whether a file may be run as a program.
+    /// Whether a file is executable.
     public let isExecutable: Bool
 
-    /// The selector that took it, the first one if there are several: ``FileSelector/index``.
+    /// The selector of the entry, the first one if there are several: ``FileSelector/index``.
     public let selector: Int
   }
 }
 
 extension Manifest {
-  /// Reads a manifest and finds what it selects. Nothing is changed, and no asset is read.
+  /// Reads a manifest and finds the selected files. Changes nothing, and reads no asset.
   ///
   /// - Parameters:
   ///   - path: the manifest's file.
   ///   - currentFolder: the source root of a manifest without one.
-  /// - Throws: `notFound`, `wrongKind` or `ioError` when the manifest cannot be read, `refused` when it is longer than
-  ///   ``byteCountLimit``; what is wrong with it is in the result.
+  /// - Throws: `notFound`, `wrongKind` or `ioError` if the manifest cannot be read, `refused` if it is longer than
+  ///   ``byteCountLimit``; faults in the manifest are part of the result.
   public static func evaluate(contentsOf path: FilePath, currentFolder: FilePath = ".") throws -> ManifestEvaluation {
     let file = try InputFile(path)
     guard try file.byteCount <= UInt64(byteCountLimit) else {

@@ -1,7 +1,7 @@
 public import PackStore
 
 extension Manifest {
-  /// How its pack is installed: with its attributes, and compressed as it says.
+  /// The options for installing the pack, with the manifest's attributes and compression.
   public var installOptions: Store.InstallOptions {
     var options = Store.InstallOptions(attributes: attributes, note: note, level: level)
     if let layout { options.layout = layout }
@@ -10,7 +10,7 @@ extension Manifest {
 }
 
 extension Store.InstallOptions {
-  /// For what is given away: a note that is not published goes nowhere.
+  /// Sets the note for a version that is transferred: a note that is not published is dropped.
   mutating func setNote(_ note: VersionNote?, isPublished: Bool) {
     self.note = isPublished ? note : nil
     publishesNote = isPublished
@@ -18,9 +18,9 @@ extension Store.InstallOptions {
 }
 
 extension ManifestEvaluation {
-  /// What is to be installed, and as what.
+  /// Returns the manifest and the selection to install.
   ///
-  /// - Throws: `refused` when the manifest has errors.
+  /// - Throws: `refused` if the manifest has errors.
   func requireSelection() throws -> (Manifest, Store.Selection) {
     guard let manifest, !hasErrors else {
       var error = PackStoreError(
@@ -35,14 +35,14 @@ extension ManifestEvaluation {
 }
 
 extension Transaction {
-  /// Stages what a manifest selects as the next version of its pack.
+  /// Stages the files that a manifest selects as the next version of its pack.
   ///
   /// - Parameters:
-  ///   - evaluation: what the manifest comes to on this disk.
+  ///   - evaluation: the evaluated manifest.
   ///   - options: by default ``Manifest/installOptions``.
   ///   - progress: called on this thread, at least every 16 MiB or 1,000 files.
-  /// - Throws: `refused` when the manifest has errors; `sourceChanged` or `refused` when the disk is not any more as it was
-  ///   evaluated; what installing a selection throws.
+  /// - Throws: `refused` if the manifest has errors; `sourceChanged` or `refused` if the disk has changed since the evaluation; the
+  ///   errors of installing a selection.
   @discardableResult
   public mutating func install(
     _ evaluation: ManifestEvaluation, options: Store.InstallOptions? = nil,
@@ -55,7 +55,7 @@ extension Transaction {
 }
 
 extension Store {
-  /// Installs what a manifest selects as the next version of its pack, in one commit: `Transaction.install`.
+  /// Installs the files that a manifest selects as the next version of its pack, in one commit: `Transaction.install`.
   @discardableResult
   public func install(
     _ evaluation: ManifestEvaluation, options: InstallOptions? = nil, durability: Durability = .durable,

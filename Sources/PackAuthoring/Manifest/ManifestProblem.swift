@@ -1,28 +1,28 @@
 import PackStore
 
-/// Something that is wrong with a manifest, or with what it selects.
+/// A fault in a manifest, or in the files that it selects.
 public struct ManifestProblem: Hashable, Codable, Sendable {
   public enum Severity: String, Codable, Sendable {
-    /// Nothing can be made of the manifest until it is mended.
+    /// The manifest cannot be used until this is corrected.
     case error
     case warning
   }
 
   public let severity: Severity
 
-  /// From 1 on.
+  /// The line, from 1.
   public let line: Int
 
-  /// From 1 on, in characters: Unicode scalar values.
+  /// The column, from 1, in Unicode scalar values.
   public let column: Int
 
-  /// What is wrong.
+  /// The fault.
   public let message: String
 
-  /// What to do about it, where there is something to say.
+  /// The remedy, if any.
   public let remedy: String?
 
-  /// What may have been meant, the most likely first.
+  /// Similar valid values, the most likely first.
   public let suggestions: [String]
 }
 
@@ -33,9 +33,9 @@ extension ManifestProblem: CustomStringConvertible {
   }
 }
 
-/// Gathers problems, and shows them in the order of the text.
+/// Collects problems, and sorts them by their position in the text.
 struct ManifestProblems {
-  /// More of them help no person. How many there are beyond is said.
+  /// The maximum number of listed problems; the number of others is reported.
   static let limit = 1_000
 
   private var problems: [(offset: Int, problem: ManifestProblem)] = []
@@ -67,7 +67,7 @@ struct ManifestProblems {
     problems.append((position.offset, problem))
   }
 
-  /// In the order of the text; of one place, as they were found.
+  /// The problems by position; at one position, in the order in which they were found.
   var sorted: [ManifestProblem] {
     let order = problems.indices.sorted { (problems[$0].offset, $0) < (problems[$1].offset, $1) }
     let last = problems.map(\.problem).max { ($0.line, $0.column) < ($1.line, $1.column) }

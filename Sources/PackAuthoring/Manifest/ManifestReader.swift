@@ -1,6 +1,6 @@
 import PackStore
 
-/// Reads a manifest and reports all that is wrong with it.
+/// Parses a manifest and reports all faults.
 struct ManifestReader {
   private let document: JSONDocument
   private var reading = ManifestReading()
@@ -25,7 +25,7 @@ struct ManifestReader {
   private static let keys = [
     "assetPackID", "downloadPolicy", "fileSelectors", "platforms", "sourceRoot", "language", "userInfo", "packstore",
   ]
-  /// Apple's archives hold it; it says nothing to us.
+  /// A member of Apple's archives without meaning here.
   private static let ignoredKeys = ["toolsVersion"]
   private static let extraKeys = ["placement", "priority", "map", "level", "layout", "appVersions", "label", "note"]
 
@@ -89,7 +89,7 @@ struct ManifestReader {
       member.position, message, remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
   }
 
-  /// Everything that was read, if nothing is wrong.
+  /// Creates the manifest, if there are no errors.
   private mutating func finish(_ root: JSONValue) {
     guard !reading.problems.hasErrors, let assetPackID, let downloadPolicy else { return }
     do {
@@ -112,7 +112,7 @@ struct ManifestReader {
     reading.problems.error(value.position, error?.finding ?? "it cannot be used", remedy: error?.specificRemedy)
   }
 
-  /// The value's content if it is of the right type.
+  /// Returns the value's content if it has the right type.
   private mutating func expect<Content>(
     _ content: Content?, _ value: JSONValue, _ name: String, _ kind: String, remedy: String? = nil
   ) -> Content? {
@@ -122,7 +122,7 @@ struct ManifestReader {
     return content
   }
 
-  /// A text that was filled in.
+  /// Returns a text that is not a placeholder.
   private mutating func text(_ value: JSONValue, _ name: String) -> String? {
     guard let text = expect(value.string, value, name, "a string") else { return nil }
     guard !isPlaceholder(text) else {
@@ -133,7 +133,7 @@ struct ManifestReader {
     return text
   }
 
-  /// The texts of a list, each with its value. One that is there twice is a warning.
+  /// Returns the texts of a list, each with its value. A duplicate is a warning.
   private mutating func texts(_ value: JSONValue, _ name: String) -> [(text: String, value: JSONValue)] {
     guard let items = expect(value.array, value, name, "a list") else { return [] }
     var seen: Set<ExactText> = []
@@ -337,7 +337,7 @@ struct ManifestReader {
   }
 }
 
-/// Whether a text is one that the template leaves to its user, such as `[Path to File]`.
+/// Whether a text is a placeholder of the template, such as `[Path to File]`.
 func isPlaceholder(_ text: String) -> Bool {
   text == "[Asset-Pack ID]" || text.wholeMatch(of: /\[Path (to|Pattern)[A-Za-z -]*\]/) != nil
 }

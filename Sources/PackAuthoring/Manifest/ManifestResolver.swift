@@ -1,6 +1,6 @@
 import PackStore
 
-/// Finds what selectors mean.
+/// Finds the files that selectors match.
 struct ManifestResolver {
   private typealias Entry = ManifestEvaluation.Entry
 
@@ -8,11 +8,11 @@ struct ManifestResolver {
   private let exclusions: [FileSelector]
   private var problems: ManifestProblems
 
-  /// By path in the pack.
+  /// Entries by path in the pack.
   private var entries: [ExactText: Entry] = [:]
   private var usedExclusions: Set<Int> = []
 
-  /// How many files and links the present selector met, taken or excluded.
+  /// The number of files and links that the current selector matched, included or excluded.
   private var takenCount = 0, excludedCount = 0
 
   static func evaluate(_ reading: ManifestReading, sourceRoot: FilePath) -> ManifestEvaluation {
@@ -101,7 +101,7 @@ struct ManifestResolver {
     }
   }
 
-  /// The folder that all paths of a pattern lie in: what comes before the first wildcard. Nothing else has to be listed.
+  /// Returns the folder of all paths that a pattern can match: the part before the first wildcard. Only this folder is listed.
   private static func fixedFolder(of pattern: String) -> String {
     var parts = pattern.pathParts
     guard parts.count > 1 else { return "" }
@@ -114,7 +114,7 @@ struct ManifestResolver {
     problems.error(selector.position, message, remedy: "change the selector, or take it out")
   }
 
-  /// What is at the selector's path, or nil after a report.
+  /// Returns the kind of item at the selector's path, or reports a problem and returns `nil`.
   private mutating func find(_ selector: FileSelector, _ wanted: String) throws -> FolderItem.Kind? {
     switch try tree.find(selector.source) {
     case .found(let kind): return kind
@@ -138,8 +138,7 @@ struct ManifestResolver {
     return nil
   }
 
-  /// Visits all that is in a folder and below, in bytewise order within each folder. Folders are visited where they are
-  /// empty.
+  /// Visits everything in a folder and below, in bytewise order within each folder. Only empty folders are visited themselves.
   private mutating func walk(
     _ folder: String, _ selector: FileSelector, _ visit: (inout Self, String, FolderItem.Kind) -> Void
   ) throws {
@@ -217,7 +216,7 @@ struct ManifestResolver {
     }
   }
 
-  /// What is wrong with where a link leads: out of the source root, or out of the pack from where it will lie there.
+  /// Returns the fault of a link's target: outside the source root, or outside the pack from the link's path there.
   private func linkFault(_ target: [UInt8], source: String, path: String) -> String? {
     if target.isEmpty || target.count > 4095 { return "is a symbolic link with a target that cannot be stored" }
     if target.first == UInt8(ascii: "/") { return "is a symbolic link to an absolute path" }
@@ -250,7 +249,7 @@ struct ManifestResolver {
     }
   }
 
-  /// What is wrong with the paths of the pack, seen together.
+  /// Checks the paths of the pack together.
   private mutating func check(_ entries: [Entry], _ reading: ManifestReading) {
     let places = Dictionary(reading.selectors.map { ($0.index, $0.destinationPosition) }) { first, _ in first }
     var prefixes = PathPrefixes()
@@ -287,21 +286,21 @@ struct ManifestResolver {
   }
 }
 
-/// The paths of a pack and the folders on the way to them, to find those that get in each other's way.
+/// The paths of a pack and their parent folders, for detecting conflicts.
 private struct PathPrefixes {
   enum Fault {
-    /// A file lies where another path needs a folder.
+    /// A file has the path of a folder that another path needs.
     case fileIsFolder(String)
-    /// Two paths that some disks take for the same.
+    /// Two paths that are equal on some disks.
     case twin(String, other: String)
   }
 
-  /// Each path and folder, and whether it is a file.
+  /// Every path and folder, and whether it is a file.
   private var isFile: [ExactText: Bool] = [:]
-  /// The first path of each folder and folding.
+  /// The first path of each folder and folded name.
   private var folded: [FoldedPath: String] = [:]
 
-  /// A path with its last part folded: equal for siblings that some disks take for one.
+  /// A path with its last part folded: equal for siblings that are one name on some disks.
   private struct FoldedPath: Hashable {
     let folder: [UInt8]
     let name: FoldedName
@@ -313,7 +312,7 @@ private struct PathPrefixes {
     }
   }
 
-  /// Adds a path, which comes after all that are smaller bytewise. Returns the first thing that is in its way.
+  /// Adds a path. Paths come in bytewise order. Returns the first conflict.
   mutating func add(_ path: String, isFile: Bool) -> Fault? {
     let bytes = Array(path.utf8)
     for end in bytes.indices.map({ $0 + 1 }) where end == bytes.count || bytes[end] == UInt8(ascii: "/") {

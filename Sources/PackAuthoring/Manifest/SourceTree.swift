@@ -1,15 +1,15 @@
 import PackStore
 
-/// The folders below a source root, each listed once, when it is first asked for. No link is followed.
+/// The folders below a source root, each listed once, when first needed. Links are not followed.
 struct SourceTree {
   let root: FilePath
   private var listings: [String: Listing] = [:]
 
-  /// What a folder holds.
+  /// The contents of a folder.
   struct Listing {
     /// In bytewise order of names.
     var items: [(name: String, kind: FolderItem.Kind)] = []
-    /// Names that cannot be stored, made readable.
+    /// Names that cannot be stored, in readable form.
     var badNames: [String] = []
 
     func kind(of name: String) -> FolderItem.Kind? {
@@ -34,16 +34,16 @@ struct SourceTree {
     return listing
   }
 
-  /// What a path leads to, or how far it leads.
+  /// The result of looking up a path.
   enum Finding {
     case found(FolderItem.Kind)
-    /// There is nothing at the path `path`; `near` is there in its place.
+    /// Nothing exists at `path`; `near` lists similar names.
     case missing(path: String, near: [String])
-    /// `path` is on the way, and no folder.
+    /// `path` is a parent of the searched path, but not a folder.
     case notAFolder(path: String, isLink: Bool)
   }
 
-  /// - Parameter path: not empty.
+  /// - Parameter path: must not be empty.
   mutating func find(_ path: String) throws -> Finding {
     var folder = ""
     let parts = path.pathParts

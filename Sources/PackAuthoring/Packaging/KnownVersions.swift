@@ -1,7 +1,7 @@
 package import PackFormats
 import PackStore
 
-/// The versions of packs that roots of a site offer, of which nothing else is here.
+/// The versions of packs offered in a site's roots, if nothing else of the site is available.
 public struct KnownVersions: Hashable, Sendable {
   let product: Store.Product
 
@@ -11,7 +11,7 @@ public struct KnownVersions: Hashable, Sendable {
   /// The highest number that any of the channels ever offered of each pack.
   private var highest: [PackID: UInt64] = [:]
 
-  /// - Parameter roots: whose signatures were checked; of one site. First the one whose first offer is the present version.
+  /// - Parameter roots: verified roots of one site, beginning with the root whose first offer is the current version.
   package init?(_ roots: [SiteRoot]) {
     guard let product = roots.first?.product else { return nil }
     self.product = product
@@ -24,10 +24,10 @@ public struct KnownVersions: Hashable, Sendable {
   /// The highest number that was ever offered of the pack; `nil` if none was.
   func highest(of pack: PackID) -> UInt64? { highest[pack] }
 
-  /// The number of the present version.
+  /// Returns the number of the current version.
   func current(of pack: PackID) -> UInt64? { current[pack]?.number }
 
-  /// Whether the present version of its pack has the same content and says the same.
+  /// Whether the current version of the pack has the same content and attributes.
   func isCurrent(_ version: PackVersion) -> Bool {
     guard let current = current[version.pack] else { return false }
     return current.catalog == version.catalog && current.attributes == version.attributesDigest

@@ -1,105 +1,105 @@
 public import PackStore
 
 extension Manifest {
-  /// How an archive is made of a manifest.
+  /// How to make an archive from a manifest.
   public struct PackageOptions: Hashable, Sendable {
-    /// The version's number; nil: one more than that of ``previous``, or 1.
+    /// The version's number; `nil`: one more than the number of ``previous``, or 1.
     public var version: UInt64?
 
-    /// The version's label; nil: what the manifest says.
+    /// The version's label; `nil`: the label in the manifest.
     public var label: VersionLabel?
 
-    /// What is noted of the version, where ``publishesNotes`` says so; nil: what the manifest notes.
+    /// The note about the version, if ``publishesNotes`` is set; `nil`: the note in the manifest.
     public var note: VersionNote?
 
-    /// Makes a note a part of the version, which everybody can read. An archive has no other place for it.
+    /// Whether to include the note in the version, where everyone can read it. An archive has no other place for it.
     public var publishesNotes = false
 
-    /// The archive, or the site in a folder, of the version before: what it has is not stored again, and its segments stay
-    /// as they are, so that an upload moves new ones only.
+    /// The archive, or the site in a folder, with the previous version. Its data is not stored again, and its segments stay
+    /// unchanged, so that only new ones must be uploaded.
     public var previous: FilePath?
 
-    /// What is known of versions before on a site that is elsewhere, with ``previous`` nil: the new version's number follows
-    /// theirs, and content with attributes that the last one has is no new version. All that the pack has is stored.
+    /// Earlier versions on a site that is not available here, if ``previous`` is `nil`. The new version's number follows theirs,
+    /// and a version with the content and attributes of the last one is not created. All data of the pack is stored.
     public var knownVersions: KnownVersions?
 
-    /// What the pack belongs to; nil: what the previous archive says, or `Store.Product.standard`.
+    /// The product; `nil`: the product of the previous archive, or `Store.Product.standard`.
     public var product: Store.Product?
 
-    /// The `Store.CompressionLevel`; nil: what the manifest says, or ``standardLevel``.
+    /// The `Store.CompressionLevel`; `nil`: the manifest's, or ``standardLevel``.
     public var level: Int32?
 
-    /// How apps will read the assets; nil: as the manifest says.
+    /// The expected access pattern of the assets; `nil`: the manifest's.
     public var layout: Store.InstallOptions.Layout?
 
-    /// The one date in the archive, in seconds since 1970. Archives of equal input are equal if their dates are.
+    /// The only date in the archive, in seconds since 1970. Archives with equal input and date are equal.
     public var date: Int64 = 0
 
-    /// An archive takes the place of the file that is there.
+    /// Whether the archive may replace an existing file.
     public var replaces = false
 
-    /// Everything is made, and nothing is kept.
+    /// Whether to create everything, and keep nothing.
     public var isDryRun = false
 
-    /// Finds out how long a delta from the previous version would be, which takes as long as making it.
+    /// Whether to determine the length of a delta from the previous version, which takes as long as building it.
     public var estimatesDelta = false
 
-    /// How many threads work; nil: one for each processor. The result does not depend on it.
+    /// The number of threads; `nil`: one for each processor. The result does not depend on it.
     public var threadCount: Int?
 
-    /// It is paid once, and saved with every download.
+    /// The default level: packing costs time once, and every download becomes smaller.
     public static let standardLevel = Site.PublishOptions.standardLevel
 
     public init() {}
   }
 
-  /// What packaging came to.
+  /// The result of packaging.
   public struct PackageResult: Hashable, Sendable {
     public var outcome: Outcome
     public var version: PackVersion
 
-    /// The number of the version before.
+    /// The number of the previous version.
     public var previous: UInt64?
 
-    /// What clients are told to trust.
+    /// The root key that clients must trust.
     public var publicKey: SitePublicKey
 
-    /// Of the archive.
+    /// The size of the archive.
     public var byteCount: Int
 
-    /// The largest files first, ten at most.
+    /// The largest files first, at most ten.
     public var largestAssets: [Asset]
 
-    /// Chunks of the version, and those of them that the previous version has not.
+    /// Chunks of the version, and the number of them that the previous version lacks.
     public var chunkCount: Int
     public var newChunkCount: Int
 
     /// Bytes of the new chunks.
     public var newByteCount: Int
 
-    /// Of the archive's segments that the previous archive has not, in bytes: what is to be uploaded beside small files.
+    /// Bytes of the archive's segments that the previous archive lacks: the upload size, without small files.
     public var newSegmentByteCount: Int
 
-    /// What a client of the previous version fetches, by ranges; nil without one.
+    /// The download size by ranges for a client with the previous version; `nil` if there is none.
     public var updateByteCount: Int?
 
-    /// The same by a delta; nil unless that was asked for.
+    /// The download size by a delta; `nil` unless requested.
     public var deltaByteCount: Int?
 
-    /// That compressed what is new, and that which compressed the previous archive, as far as it says so.
+    /// The libzstd versions that compressed the new data and, if known, the previous archive.
     public var zstdVersion: String
     public var previousZstdVersion: String?
 
-    /// What was left out or looks like trouble.
+    /// Files that were skipped or may cause problems.
     public var notices: [Store.InstallNotice]
 
     public enum Outcome: String, Codable, Sendable {
       case written
-      /// A dry run: it would be written.
+      /// A dry run: the archive would be written.
       case planned
-      /// The file is an archive of this version with the same content and attributes. It stays as it is.
+      /// The file is an archive of this version with the same content and attributes. It was not changed.
       case alreadyHere = "already_here"
-      /// The previous version has the same content and attributes: there is no version to make.
+      /// The previous version has the same content and attributes: no version was created.
       case unchanged
     }
 

@@ -2,22 +2,22 @@ public import PackFormats
 import PackStore
 
 extension ManifestEvaluation {
-  /// Writes what the manifest selects as one version of its pack, in one signed file: an archive.
+  /// Writes the files that the manifest selects as one version of its pack, in one signed file: an archive.
   ///
-  /// Equal input makes equal bytes, on any machine: content and paths, manifest, key, options, previous archive and version of
-  /// libzstd. On Apple's platforms the system signs the same words otherwise each time; all else is equal there, too.
+  /// Equal input gives equal bytes, on any machine. The input is: content and paths, manifest, key, options, previous archive and
+  /// version of libzstd. On Apple's platforms only the signature differs, because the system signs differently each time.
   ///
-  /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file comes
-  /// last, whole.
+  /// During packaging, a folder with `.partial` in its name exists next to the file; a crash may leave it. The complete file is
+  /// written last.
   ///
   /// - Parameters:
-  ///   - file: its name ends in `.pack`. An archive of this version with the same content and attributes stays as it is.
-  ///   - key: the one that signed the versions before.
-  ///   - options: the number, what came before, compression.
+  ///   - file: its name ends in `.pack`. An archive of this version with the same content and attributes stays unchanged.
+  ///   - key: the key that signed the earlier versions.
+  ///   - options: the number, the previous version, compression.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `refused` when the manifest has errors; `exists` when something else is there under the name, and is not to be
-  ///   replaced; `untrusted` when the previous version is not of the key; `invalidArgument`, `CancellationError`, what
-  ///   installing a selection throws.
+  /// - Throws: `refused` if the manifest has errors; `exists` if another file has the name and must not be replaced; `untrusted` if
+  ///   the previous version is not signed by the key's publisher; `invalidArgument`, `CancellationError`, the errors of installing
+  ///   a selection.
   public func package(
     to file: FilePath, signedBy key: SiteKey, options: Manifest.PackageOptions = .init(),
     progress: (@Sendable (Site.PublishProgress) -> Void)? = nil
@@ -28,11 +28,11 @@ extension ManifestEvaluation {
   }
 }
 
-/// One archive in the making. Nothing in it comes from a clock or is drawn: not its number, its dates, its ids.
+/// The creation of one archive. Its number, dates and ids depend on neither a clock nor random numbers.
 ///
-/// 1. A store is made in a folder beside the file: an empty one, or one of the previous version's segments.
-/// 2. What the manifest selects is installed there, as the next version.
-/// 3. The store is described as a site with that version alone, and signed.
+/// 1. A store is created in a folder next to the file: empty, or with the previous version's segments.
+/// 2. The selected files are installed there, as the next version.
+/// 3. The store is described as a site with only that version, and signed.
 /// 4. Its files become an archive.
 struct Packaging {
   private let evaluation: ManifestEvaluation
@@ -158,7 +158,7 @@ struct Packaging {
 
   private var note: PackagerNote { PackagerNote(zstdVersion: Store.zstdVersion, level: level, layout: layout) }
 
-  /// In nanoseconds since 1970.
+  /// The date, in nanoseconds since 1970.
   private var date: Int64 { options.date.multipliedReportingOverflow(by: 1_000_000_000).partialValue }
 
   private func makeStore(at path: FilePath) throws -> Store {
@@ -167,7 +167,7 @@ struct Packaging {
     return try previous?.makeStore(at: path, storeOptions) ?? Store(at: path, options: storeOptions)
   }
 
-  /// A transaction of which nothing has to survive: what is synced is the archive.
+  /// Creates a transaction without syncs: only the archive is synced.
   private func makeTransaction(of store: Store) throws -> Transaction {
     var transactionOptions = Transaction.Options(durability: .atomic, keptVersionCount: 2)
     transactionOptions.date = date
@@ -191,7 +191,7 @@ struct Packaging {
     return result
   }
 
-  /// How long the delta from the previous version is. It is not kept.
+  /// Returns the length of the delta from the previous version, which is not kept.
   private func estimateDelta(in store: Store) throws -> Int? {
     guard options.estimatesDelta, let previous else { return nil }
     let pack = manifest.assetPackID
@@ -201,7 +201,7 @@ struct Packaging {
     ).byteCount
   }
 
-  /// Leaves the new version alone: also where the segments of the previous one hold more than that.
+  /// Removes all versions except the new one; the segments of the previous version may contain others.
   private func dropAllElse(in store: Store) throws {
     let pack = manifest.assetPackID
     var transaction = try makeTransaction(of: store)
@@ -231,7 +231,7 @@ struct Packaging {
     return root
   }
 
-  /// What tells archives of this pack from those of others. Nothing depends on it.
+  /// An id that distinguishes archives of this pack from others. Nothing depends on it.
   private var siteID: SiteID {
     let text = "packstore package\0\(product.name)\0\(manifest.assetPackID.name)"
     let digest = Digest256(hashing: Array(text.utf8))
@@ -255,7 +255,7 @@ struct Packaging {
       previousZstdVersion: previous?.zstdVersion, notices: installed.notices)
   }
 
-  /// What is known once the version is described; the archive itself is not made yet.
+  /// Returns the result once the version is described, before the archive is written.
   private func report(
     _ installed: Store.InstallResult, _ root: SiteRoot, in site: SiteFolder
   ) throws -> Manifest.PackageResult {
@@ -268,7 +268,7 @@ struct Packaging {
     let new = segments.filter { previous?.has($0.id) != true }
     result.newSegmentByteCount = Int(clamping: new.map(\.byteCount).clampedSum())
     guard previous != nil else { return result }
-    // What is fetched of a segment are frames, and they are described by its frame table: not what it says of itself.
+    // Clients fetch frames of a segment, described by its frame table, not the segment's own table.
     let tables = (new.map { UInt64($0.tableByteCount) } + root.sheets.map { UInt64($0.byteCount) }).clampedSum()
     let rest = (try site.byteCount(of: .root(root.channel)) ?? 0).addingClamped(UInt64(offer.manifestByteCount))
     result.updateByteCount = installed.newStoredByteCount.addingClamped(Int(clamping: tables.addingClamped(rest)))

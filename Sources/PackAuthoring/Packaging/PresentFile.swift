@@ -1,12 +1,12 @@
 import PackFormats
 import PackStore
 
-/// What lies where an archive is to be written.
+/// An existing file at the path of a new archive.
 enum PresentFile {
   case none
   /// An archive of the key's publisher.
   case archive(product: Store.Product, VersionManifest, byteCount: UInt64)
-  /// Anything else.
+  /// Any other file.
   case other
 
   init(at path: FilePath, signedBy key: SiteKey) throws {
@@ -25,7 +25,7 @@ enum PresentFile {
       product: archive.signed.root.product, archive.manifest, byteCount: try InputFile(path).byteCount)
   }
 
-  /// Fails before there is any work, unless the file may turn out to be the archive that is to be made.
+  /// Fails before any work, unless the file may be the archive to create.
   ///
   /// - Throws: `exists`.
   func require(_ number: UInt64, of pack: PackID, _ product: Store.Product, at path: FilePath) throws {
@@ -39,7 +39,7 @@ enum PresentFile {
     }
   }
 
-  /// Whether it is an archive of this version, whatever its bytes are.
+  /// Whether it is an archive of this version, regardless of its bytes.
   func holds(_ version: PackVersion) -> Bool {
     guard case .archive(_, let manifest, _) = self else { return false }
     return manifest.pack == version.pack && manifest.number == version.number && manifest.catalog == version.catalog
@@ -48,7 +48,7 @@ enum PresentFile {
 
   var byteCount: UInt64 { if case .archive(_, _, let byteCount) = self { byteCount } else { 0 } }
 
-  /// - Throws: `exists`: what is there has the number of the version that was made, and other content.
+  /// - Throws: `exists` if the file has the number of the new version, and other content.
   func requireNone(at path: FilePath) throws {
     guard case .archive(_, let manifest, _) = self else { return }
     var error = Self.exists(

@@ -1,22 +1,22 @@
 import PackFormats
 import PackStore
 
-/// The version before the one that is packed: its segments go into the new archive as they are, as far as that needs them.
+/// The version before the new one: segments that are still needed are copied into the new archive unchanged.
 struct PreviousVersion {
   let product: Store.Product
   let version: SiteRoot.Offer
   let manifest: VersionManifest
 
-  /// What compressed it, as far as it says so.
+  /// The libzstd version that compressed it, if known.
   let zstdVersion: String?
 
   private let files: SiteFiles
 
-  /// Reads what an archive, or a site in a folder, says of the pack's current version. Its publisher must be the key's: what
-  /// it holds will be signed again.
+  /// Reads the pack's current version in an archive, or in a site in a folder. Its publisher must be the key's, because its data is
+  /// signed again.
   ///
-  /// - Throws: `notFound` when there is neither archive nor site, or no such pack in it; `untrusted` when it is unsigned or
-  ///   of another publisher; `corrupt`.
+  /// - Throws: `notFound` if neither an archive nor a site exists, or it lacks the pack; `untrusted` if it is unsigned or belongs
+  ///   to another publisher; `corrupt`.
   init(at path: FilePath, of pack: PackID, signedBy key: SiteKey) throws {
     files = try SiteFiles(at: path)
     let signed = try files.readRoot(of: key.archiveChannel)
@@ -36,9 +36,9 @@ struct PreviousVersion {
     zstdVersion = try files.packagerNote().flatMap(PackagerNote.zstdVersion)
   }
 
-  /// Makes a store of the segments: they say of themselves what they hold.
+  /// Creates a store from the segments, which describe their own contents.
   ///
-  /// - Throws: `corrupt` when they are not what the manifest says.
+  /// - Throws: `corrupt` if they do not match the manifest.
   func makeStore(at path: FilePath, _ options: Store.Options) throws -> Store {
     let folder = path.appending("segments")
     try makeFolder(path)
@@ -60,7 +60,7 @@ struct PreviousVersion {
     return store
   }
 
-  /// Takes the pack over, of which the segments do not say where it is from, so that a version can follow.
+  /// Adopts the pack, because segments do not record its origin, so that a version can follow.
   private func adopt(in store: Store) throws {
     var transactionOptions = Transaction.Options(durability: .atomic)
     transactionOptions.followsPlacement = false
@@ -71,7 +71,7 @@ struct PreviousVersion {
     try transaction.commit()
   }
 
-  /// Checks that segments which the new version shares are to the last bit what was signed.
+  /// Checks that segments used by the new version match their signed digests.
   ///
   /// - Throws: `corrupt`.
   func check(_ segments: [VersionManifest.Segment]) throws {

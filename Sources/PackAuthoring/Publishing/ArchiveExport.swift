@@ -2,31 +2,31 @@ public import PackFormats
 public import PackStore
 
 extension Store {
-  /// What became an archive.
+  /// The result of an export to an archive.
   public struct ArchiveResult: Hashable, Codable, Sendable {
     public let version: PackVersion
 
-    /// What clients are told to trust.
+    /// The root key that clients must trust.
     public let publicKey: SitePublicKey
 
-    /// Of the file.
+    /// The size of the file.
     public let byteCount: Int
   }
 }
 
 extension Store {
-  /// Writes one version of a pack as one file, for upload and for carrying it by hand: a site in a tar file.
+  /// Writes one version of a pack as one file, for upload or manual transfer: a site in a tar file.
   ///
-  /// While it is made there is a folder beside the file, with `.partial` in its name; a crash may leave it. The file
-  /// comes last, whole.
+  /// During the export, a folder with `.partial` in its name exists next to the file; a crash may leave it. The complete file is
+  /// written last.
   ///
   /// - Parameters:
-  ///   - options: the number of versions to keep means nothing here.
-  ///   - replacing: it takes the place of a file of that name. Otherwise such a file is `exists`.
-  ///   - isDryRun: everything is made, and nothing is kept.
+  ///   - options: the number of versions to keep is ignored.
+  ///   - replacing: whether to replace an existing file. Otherwise an existing file is `exists`.
+  ///   - isDryRun: whether to create everything, and keep nothing.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `exists`; `CancellationError`; `invalidArgument`,
-  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `notFound` if the pack or version does not exist; `exists`; `CancellationError`; `invalidArgument`, `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`.
   public func export(
     _ pack: Site.PublishedPack, to file: FilePath, signedBy key: SiteKey, options: Site.PublishOptions = .init(),
     replacing: Bool = false, isDryRun: Bool = false,
@@ -45,7 +45,7 @@ extension Store.ArchiveResult: CustomStringConvertible {
   public var description: String { "\(version) in \(byteCount) bytes" }
 }
 
-/// An archive that is being made, by way of a site of its own.
+/// The creation of an archive, by way of a temporary site.
 struct ArchiveExport {
   private let pack: Site.PublishedPack
   private let source: Store
@@ -53,7 +53,7 @@ struct ArchiveExport {
   private let isReplacing: Bool
   private let workFolder: FilePath
 
-  /// Nothing is kept.
+  /// Whether to keep nothing.
   var isDryRun = false
 
   init(of pack: Site.PublishedPack, from source: Store, file: FilePath, isReplacing: Bool) {
@@ -91,7 +91,7 @@ struct ArchiveExport {
 }
 
 extension Store {
-  /// What tells archives of this store's packs from those of others.
+  /// Returns an id that distinguishes archives of this store's packs from others.
   fileprivate func archiveID(of pack: PackID) -> SiteID {
     let digest = Digest256(hashing: Array("packstore archive".utf8) + id.id.bytes + Array(pack.name.utf8))
     return SiteID(ID128(copying: digest.bytes.prefix(ID128.byteCount)))

@@ -1,13 +1,14 @@
 public import PackFormats
 import PackStore
 
-/// Archives of a publisher, whose signatures were checked: `packstore import` would take them.
+/// Archives of a publisher with verified signatures, as `packstore import` would accept them.
 public struct ArchivedPacks: Sendable {
-  /// What was read of an archive. It is opened again when its content is wanted: there may be more than files can be open.
+  /// The metadata of an archive. The archive is opened again when its content is needed, because there may be more archives than
+  /// open files allowed.
   struct Entry: Hashable {
     let path: FilePath
 
-    /// The SHA-256 of its root, by which it is known when it is opened again.
+    /// The SHA-256 of its root, to recognize the archive when it is opened again.
     let digest: Digest256
     let product: Store.Product
     let pack: PackID
@@ -18,24 +19,24 @@ public struct ArchivedPacks: Sendable {
     func hasContent(of other: Entry) -> Bool { catalog == other.catalog && attributes == other.attributes }
   }
 
-  /// Each version once, in order of packs and numbers. Never empty.
+  /// The versions, each once, in order of packs and numbers. Never empty.
   let entries: [Entry]
   let key: SiteKey
 
-  /// Opens archives, and checks that clients of a publisher would take them.
+  /// Opens archives, and checks that clients of a publisher would accept them.
   ///
   /// - Parameters:
-  ///   - paths: files that `package` or `export` made.
-  ///   - key: one of the publisher.
-  /// - Throws: `untrusted` for an archive that is not signed, or by another publisher, or by a key that was replaced or has
-  ///   ended, and for one that expired; `exists` when two are of the same version, and differ; `invalidArgument` when they are
-  ///   of several products, or there is none; `corrupt`, `notFound`, `ioError`.
+  ///   - paths: files made by `package` or `export`.
+  ///   - key: a key of the publisher.
+  /// - Throws: `untrusted` for an archive that is unsigned, expired, or signed by another publisher, a replaced key or an ended
+  ///   key; `exists` if two archives of one version differ; `invalidArgument` if they belong to several products, or there are
+  ///   none; `corrupt`, `notFound`, `ioError`.
   public init(at paths: [FilePath], signedBy key: SiteKey) throws {
     let now = nanosecondsSince1970()
     try self.init(at: paths, signedBy: key) { try $0.requirePublisher(key, at: now) }
   }
 
-  /// Opens an archive whose publisher is not asked for: for a site that its own developer reads alone.
+  /// Opens an archive of any publisher, for a site that only its own developer reads.
   package init(ofAnyPublisher path: FilePath, signedBy key: SiteKey) throws {
     try self.init(at: [path], signedBy: key) { _ in }
   }
@@ -66,7 +67,7 @@ public struct ArchivedPacks: Sendable {
     self.key = key
   }
 
-  /// The archives in a folder: the files whose names end in `.pack`, and not those of folders in it.
+  /// Returns the archives in a folder: files whose names end in `.pack`, without subfolders.
   public static func paths(inFolder folder: FilePath) throws -> [FilePath] {
     try namesInFolder(folder).filter { $0.hasSuffix(".pack") && !$0.hasPrefix(".") }.sorted().map(folder.appending)
       .filter { !isFolder($0) }

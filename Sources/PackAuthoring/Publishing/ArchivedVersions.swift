@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// Versions of archives: their frames go to the site as they are, each checked against what was signed.
+/// Versions in archives: their frames are copied to the site unchanged, each checked against its signed digest.
 struct ArchivedVersions: PublicationSource {
   let product: Store.Product?
   let packs: Set<PackID>?
@@ -11,12 +11,12 @@ struct ArchivedVersions: PublicationSource {
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
   private let deliveries = OpenDeliveries()
 
-  /// What deliveries keep in the store goes when the transaction has ended.
+  /// Discards the deliveries' data in the store after the transaction.
   private final class OpenDeliveries {
     var all: [Delivery] = []
   }
 
-  /// - Parameter wanted: nil: of each pack the version with the highest number.
+  /// - Parameter wanted: `nil`: for each pack the version with the highest number.
   init(_ wanted: [Site.PublishedPack]?, of archives: ArchivedPacks, for publication: Publication) throws {
     site = publication.site.store
     progress = publication.progress
@@ -45,7 +45,7 @@ struct ArchivedVersions: PublicationSource {
     return entry
   }
 
-  /// By whose words the roots of the site are signed. A damaged one says nothing, and keeps its channel from being changed.
+  /// Returns the authorities that signed the site's roots. A damaged root has none, and prevents changes of its channel.
   private static func authorities(of folder: SiteFolder) throws -> [SigningAuthority] {
     try folder.channels().compactMap { try folder.readRoot(of: $0, acceptsDamage: true)?.authority }
   }
@@ -57,7 +57,7 @@ struct ArchivedVersions: PublicationSource {
 
   // MARK: - Content
 
-  /// What the site has lost is restored where it is published, as all else of it.
+  /// Lost versions of the site are restored like all other versions.
   func stage(
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
     in transaction: inout Transaction
@@ -94,7 +94,7 @@ struct ArchivedVersions: PublicationSource {
     let opened = try Delivery.open(
       archive.manifest, priority: archive.pack.priority, by: .ownWord, in: transaction)
     guard let delivery = opened else {
-      // It is current already.
+      // It is already current.
       var copyOptions = Store.CopyOptions()
       copyOptions.isOwn = true
       return try transaction.copy(archive.pack.id, from: site.makeSnapshot(), options: copyOptions)

@@ -1,20 +1,20 @@
 import PackFormats
 import PackStore
 
-/// One change of what a channel offers: the edit of one small signed file. Nothing of the site's store changes.
+/// A change of a channel's offers, which rewrites one small signed file. The site's store does not change.
 struct ChannelEdit {
   let site: Site
   let channel: SiteChannel
   let key: SiteKey
   let options: Site.PublishOptions
 
-  /// Changes nothing, and says what would be.
+  /// Whether to report the change without making it.
   let isDryRun: Bool
 
-  /// The site's, in which tests end it where they want.
+  /// The site's folder; tests replace it to stop at a chosen point.
   var folder: SiteFolder
 
-  /// Nanoseconds since 1970.
+  /// The current time, in nanoseconds since 1970.
   var now = nanosecondsSince1970()
 
   init(
@@ -98,7 +98,7 @@ struct ChannelEdit {
     return try run { change, _ in change.close(channel) }
   }
 
-  /// - Parameter makesChannel: makes the channel if there is none.
+  /// - Parameter makesChannel: whether to create a missing channel.
   private func run(
     makesChannel: Bool = false, _ edit: (inout SiteChange, Snapshot) throws -> Void
   ) throws -> Site.ChannelResult {

@@ -2,12 +2,12 @@ public import PackFormats
 public import PackStore
 
 extension Store {
-  /// How much work goes into a delta: more makes it smaller, and applying it no slower.
+  /// How to build a delta: more work makes it smaller, and not slower to apply.
   public struct DeltaOptions: Hashable, Sendable {
-    /// What the pack belongs to. Clients apply a delta to a pack of the same product and key alone.
+    /// The product of the pack. Clients apply a delta only to a pack of the same product and key.
     public var product = Product.standard
 
-    /// 1 to 22, on the scale of zstd.
+    /// The level, 1 to 22, on zstd's scale.
     public var level: Int32 = Self.standardLevel
 
     public init(
@@ -17,19 +17,19 @@ extension Store {
       self.level = level
     }
 
-    /// Quick to build, about a tenth larger.
+    /// Fast to build, about a tenth larger.
     public static let fastLevel: Int32 = 9
-    /// Smaller than what `zstd -19 --patch-from` makes, in less than a third of its time.
+    /// Smaller than `zstd -19 --patch-from`, in less than a third of its time.
     public static let standardLevel: Int32 = 18
-    /// As small as can be.
+    /// As small as possible.
     public static let bestLevel: Int32 = 22
   }
 }
 
 extension Store {
-  /// How far a delta is.
+  /// The progress of building a delta.
   public struct DeltaProgress: Progress, Hashable {
-    /// Bytes that were worked on.
+    /// Bytes processed.
     public let byteCount: Int
     public let totalByteCount: Int
 
@@ -38,38 +38,37 @@ extension Store {
 }
 
 extension Store {
-  /// What became a delta.
+  /// The result of building a delta.
   public struct DeltaResult: Hashable, Codable, Sendable {
     public let info: DeltaFile.Info
 
-    /// Who signed it.
+    /// The root key of the signature; `nil` if unsigned.
     public let publicKey: SitePublicKey?
 
-    /// Of the file, its signature included.
+    /// The size of the file, including the signature.
     public let byteCount: Int
   }
 }
 
 extension Store {
-  /// Writes a delta between two kept versions of a pack: one file that turns the one into the other, for a client that has
-  /// the first.
+  /// Writes a delta between two kept versions of a pack: a file that turns one into the other, for clients with the first version.
   ///
-  /// While it is made it has another name, with `.partial` in it; a crash may leave that. The file comes last, whole,
-  /// and takes the place of one that is there. A delta is a function of the two versions, of the level and of libzstd's
-  /// version. Temporary files lie in the store's folder, where that may be written to.
+  /// While it is written, the file has another name with `.partial` in it; a crash may leave it. The complete file replaces an
+  /// existing one. The delta depends only on the two versions, the level and libzstd's version. Temporary files are in the store's
+  /// folder, if it is writable.
   ///
   /// - Parameters:
-  ///   - key: signs it; nil: it stays unsigned, and a client that applies it must trust the way it came.
+  ///   - key: signs the delta; `nil`: it is unsigned, and clients that apply it must trust its source.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such pack or version; `CancellationError`; `invalidArgument`, `noSpace`,
-  ///   `ioError`, `outOfMemory`, `corrupt`, `purged`.
+  /// - Throws: `notFound` if the pack or a version does not exist; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
+  ///   `outOfMemory`, `corrupt`, `purged`.
   public func makeDelta(
     of pack: PackID, fromVersion: UInt64, toVersion: UInt64, file: FilePath, signedBy key: SiteKey? = nil,
     options: DeltaOptions = .init(), progress: (@Sendable (DeltaProgress) -> Void)? = nil
   ) async throws -> DeltaResult {
     try await BlockingExecutor.run {
       try requireName(file)
-      // What the key may not sign is not worth the work.
+      // Checked before the work.
       try key?.requireValid(at: nanosecondsSince1970())
       _ = try key?.authority(for: options.product)
       let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))

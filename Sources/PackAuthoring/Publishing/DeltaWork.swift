@@ -97,8 +97,8 @@ struct DeltaWork {
     return error.finding
   }
 
-  /// The pairs of versions between which a delta is missing: of each wanted version the one that most clients have, then the
-  /// next one of each. A version that the site does not keep any more is left out.
+  /// Returns the pairs of versions without a delta: first the most common source of each wanted version, then the next source of
+  /// each. Versions that the site no longer keeps are left out.
   func pairs(_ wanted: Wanted, _ known: KnownDeltas, in snapshot: Snapshot) -> [Pair] {
     let wanted = wanted.filter { wanted in
       snapshot.version(wanted.version.number, of: wanted.version.pack)?.catalog == wanted.version.catalog
@@ -114,7 +114,7 @@ struct DeltaWork {
     return pairs
   }
 
-  /// Versions that are kept, each content once.
+  /// Returns the kept versions, without duplicate contents.
   private func sources(
     of version: PackVersion, _ first: [PackVersion], in snapshot: Snapshot
   ) -> ArraySlice<PackVersion> {
@@ -127,12 +127,12 @@ struct DeltaWork {
     return sources.prefix(deltaCount)
   }
 
-  /// How far the work on all deltas is: by the bytes of the versions to which they lead, for how long a delta will be shows late.
+  /// The progress of all deltas, measured by the bytes of their target versions, because the length of a delta is known only late.
   private struct Extent {
     var doneByteCount: UInt64
     let totalByteCount: UInt64
 
-    /// In the middle of one.
+    /// The progress in the middle of one delta.
     func progress(_ version: PackVersion, _ done: Int, of total: Int) -> Site.PublishProgress {
       let part = Double(version.byteCount) * min(Double(done) / Double(max(total, 1)), 1)
       return .delta(

@@ -1,6 +1,6 @@
 import PackStore
 
-/// What a manifest selects, as the next version of its pack: installed right into the site's store.
+/// The files that a manifest selects, installed directly into the site's store as the next version of its pack.
 struct ManifestVersion: PublicationSource {
   let product: Store.Product? = nil
   let packs: Set<PackID>? = nil
@@ -14,8 +14,8 @@ struct ManifestVersion: PublicationSource {
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
   /// - Parameters:
-  ///   - number: nil: one more than the highest that the pack ever had on the site.
-  ///   - wanted: nil, or the pack of the manifest.
+  ///   - number: `nil`: one more than the highest number the pack ever had on the site.
+  ///   - wanted: `nil`, or the pack of the manifest.
   init(
     of evaluation: ManifestEvaluation, number: UInt64?, _ wanted: [Site.PublishedPack]?, for publication: Publication
   ) throws {
@@ -52,7 +52,7 @@ struct ManifestVersion: PublicationSource {
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
     in transaction: inout Transaction
   ) throws -> StagedVersions {
-    // Numbers of versions that the site lost or dropped are used as well.
+    // Numbers of lost or dropped versions are used too.
     let dropped = max(try folder.readNumbers().highest(of: pack), numbers[pack] ?? 0)
     let lost = missing.filter { $0.pack == pack }.map(\.number).reduce(dropped, max)
     let highest = transaction.packs.first { $0.id == pack }?.highestVersion ?? 0
@@ -70,7 +70,8 @@ struct ManifestVersion: PublicationSource {
     return try transaction.install(evaluation, options: options) { [progress, pack] in progress?(.store(pack, $0)) }
   }
 
-  /// The number is that of a version which the site keeps: if this is what the manifest selects, it becomes current again.
+  /// The number belongs to a version that the site keeps: if the manifest selects the same content, that version becomes current
+  /// again.
   private func takePresent(
     _ number: UInt64?, in transaction: inout Transaction, else error: PackStoreError
   ) throws -> Store.InstallResult {
@@ -79,7 +80,7 @@ struct ManifestVersion: PublicationSource {
     }
     var trialOptions = Transaction.Options(durability: .atomic)
     trialOptions.isPublication = true
-    // It is dropped: what it stages tells the two apart.
+    // Dropped afterwards: only the staged version is compared.
     var trial = try site.makeTransaction(options: trialOptions)
     let selected = try install(nil, in: &trial).version
     guard selected.catalog == present.catalog, selected.attributesDigest == present.attributesDigest else {

@@ -1,18 +1,17 @@
 import PackFormats
 import PackStore
 
-/// One publication, from the publisher's lock to the root. What keeps the site whole meanwhile is said at
-/// ``SiteChange``.
+/// A publication, from the publisher's lock to the root. ``SiteChange`` describes how the site stays consistent.
 ///
-/// 1. The roots are brought up to date with the store, if need be, and what is due goes from the list of what is retired.
-/// 2. Versions are brought to the site's store: one durable commit.
-/// 3. Frame tables and manifests that are missing are made, then the root of the channel that offers them.
-///    Packs that the source does not have are withdrawn from that channel, if that is wanted.
-/// 4. Versions that no channel offers, beyond the number to keep, are dropped, and what is due goes: files of the site at
-///    once, segments with commits that change nothing else.
-/// 5. Of segments that are mostly dead, what is needed is stored once more, within a share of what was new; manifests and roots
-///    then lead there, and the segments are retired as other files are.
-/// 6. Deltas that are missing are made, then roots that name them too. Clients have the version meanwhile.
+/// 1. The roots are updated to the state of the store, if necessary, and retired files whose grace period is over leave the list.
+/// 2. Versions are added to the site's store: one durable commit.
+/// 3. Missing frame tables and manifests are written, then the root of the channel that offers them. If requested, packs that the
+///    source lacks are withdrawn from that channel.
+/// 4. Versions that no channel offers, beyond the number to keep, are dropped, and expired retired files are deleted: files of the
+///    site at once, segments by commits without other changes.
+/// 5. Live data of segments that are mostly dead is stored again, up to a share of the new data; manifests and roots then refer to
+///    the copies, and the segments are retired like other files.
+/// 6. Missing deltas are built, then roots that list them. Clients already have the version by then.
 struct Publication {
   let site: Site
   let source: Site.Source
@@ -20,19 +19,19 @@ struct Publication {
   let options: Site.PublishOptions
   let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  /// Says what would be, and leaves the site as it is. What is staged for that is dropped.
+  /// Whether to report the result without changing the site. Staged data is dropped.
   var isDryRun = false
 
-  /// The site's, in which tests end a publication where they want.
+  /// The site's folder; tests replace it to stop at a chosen point.
   var folder: SiteFolder
 
-  /// What the root calls the site: by default by the id of its store.
+  /// The site's id in roots: by default the id of its store.
   var siteID: SiteID
 
-  /// The one that is to offer the versions; nil: none.
+  /// The channel to offer the versions; `nil`: none.
   var channel: SiteChannel?
 
-  /// Nanoseconds since 1970.
+  /// The current time, in nanoseconds since 1970.
   var now = nanosecondsSince1970()
 
   init(
@@ -49,7 +48,7 @@ struct Publication {
     channel = options.channel
   }
 
-  /// Publishes what is wanted; nil: one version of each pack of the source.
+  /// Publishes the requested versions; `nil`: one version of each pack of the source.
   func run(_ wanted: [Site.PublishedPack]?) throws -> Site.PublishResult {
     try checkOptions()
     let source = try source.open(wanted, for: self)
@@ -67,7 +66,7 @@ struct Publication {
   private struct Published {
     var change: SiteChange
 
-    /// The roots before.
+    /// The previous roots.
     let before: [SiteChannel: SiteRoot]
     let staged: StagedVersions
     let packs: [Site.PublishResult.Pack]
@@ -78,13 +77,13 @@ struct Publication {
     /// Bytes of new segments.
     let segmentByteCount: UInt64
 
-    /// No version left the site.
+    /// Whether no version left the site.
     let keepsAll: Bool
 
-    /// Versions to which deltas are wanted.
+    /// Versions that need deltas.
     let wanted: DeltaWork.Wanted
 
-    /// The channels whose roots differ from those before.
+    /// The channels whose roots differ from the previous ones.
     var changedChannels: [SiteChannel] {
       change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
     }
@@ -119,7 +118,7 @@ struct Publication {
 
   // MARK: - Steps
 
-  /// - Parameter isOfAll: what the source has, rather than of packs that are named.
+  /// - Parameter isOfAll: whether all packs of the source are published, rather than named packs.
   private func publish(_ source: any PublicationSource, isOfAll: Bool) throws -> Published {
     var change = try makeChange(for: source)
     let before = change.roots, offered = offers(in: change), previous = shownVersions(before)
@@ -180,13 +179,13 @@ struct Publication {
       missingDeltas: deltas.missing, newByteCount: change.newByteCount.addingClamped(published.segmentByteCount))
   }
 
-  /// The packs that the channel offers and the source does not have; none where the source speaks of its own pack alone.
+  /// Returns the packs that the channel offers and the source lacks; empty if the source covers only its own pack.
   private func extraPacks(beside source: any PublicationSource, in change: SiteChange) -> [PackID] {
     guard let present = source.packs, let channel, let plan = change[channel]?.plan else { return [] }
     return plan.packs.keys.filter { !present.contains($0) }.sorted()
   }
 
-  /// - Throws: `refused` when more packs would go than is likely to be meant.
+  /// - Throws: `refused` if more packs would be withdrawn than the limit allows.
   private func packsToPrune(among extra: [PackID], in change: SiteChange) throws -> [PackID] {
     guard options.prunes, !extra.isEmpty, let channel else { return [] }
     let count = change[channel]?.plan.packs.count ?? 0
@@ -200,14 +199,13 @@ struct Publication {
     throw error
   }
 
-  /// Less than this is not worth looking for.
+  /// The minimum number of bytes worth compacting.
   private static let leastCompaction: UInt64 = 256 << 10
 
-  /// Empties segments that are mostly dead, where all roots can lead elsewhere: until they do, and for the grace period, the
-  /// segments stay.
+  /// Empties segments that are mostly dead, if all roots can be updated. The segments stay until then, and for the grace period.
   ///
-  /// - Parameter newByteCount: of segments that this publication made.
-  /// - Returns: bytes of segments that were made for it.
+  /// - Parameter newByteCount: bytes of the segments that this publication created.
+  /// - Returns: bytes of the segments created by this call.
   private func compact(_ newByteCount: UInt64, in change: inout SiteChange) throws -> UInt64 {
     let limit = newByteCount / 100 * UInt64(options.collectionPercent)
     guard limit >= Self.leastCompaction, change.channelStates.allSatisfy(\.isOwn) else { return 0 }
@@ -216,7 +214,7 @@ struct Publication {
     do {
       copied = try transaction.compact(copyingAtMost: limit)
     } catch let error as PackStoreError where [.corrupt, .purged].contains(error.code) {
-      return 0  // What cannot be read is for a repair, and no reason not to publish.
+      return 0  // Unreadable data needs a repair, but does not prevent publishing.
     }
     guard copied > 0 else { return 0 }
     try change.commit(transaction)
@@ -225,7 +223,7 @@ struct Publication {
     return copied
   }
 
-  /// What ``publish(_:)`` would do, but for deltas and compaction.
+  /// Computes the result of ``publish(_:)``, without deltas and compaction.
   private func plan(_ source: any PublicationSource, isOfAll: Bool) throws -> Site.PublishResult {
     var change = try makeChange(for: source)
     try change.findMissing()
@@ -259,7 +257,7 @@ struct Publication {
       guard options.product == nil || options.product == product else {
         throw PackStoreError(.invalidArgument, "the source belongs to the product '\(product)'")
       }
-      // A site that has lost its root is not what the source is, but what its publisher says that it was.
+      // For a site without a root, the publisher's options determine the product, not the source.
       let snapshot = try site.store.makeSnapshot()
       if try !folder.channels().isEmpty || !(snapshot.isSite || !snapshot.packs.isEmpty) { options.product = product }
     }
@@ -268,7 +266,7 @@ struct Publication {
       progress: progress)
   }
 
-  /// - Parameter before: the roots until now.
+  /// - Parameter before: the previous roots.
   private func results(
     of staged: StagedVersions, _ previous: [PackID: PackVersion], _ before: [SiteChannel: SiteRoot],
     _ change: SiteChange
@@ -281,7 +279,7 @@ struct Publication {
     }
   }
 
-  /// The versions that the channel offers first.
+  /// Returns the versions that the channel offers first.
   private func shownVersions(_ roots: [SiteChannel: SiteRoot]) -> [PackID: PackVersion] {
     guard let root = channel.flatMap({ roots[$0] }), let snapshot = try? site.store.makeSnapshot() else { return [:] }
     let shown = root.packs.compactMap { pack in
@@ -290,7 +288,7 @@ struct Publication {
     return Dictionary(uniqueKeysWithValues: shown)
   }
 
-  /// The versions that are offered until now: first those of the channel that is meant, then those of the others.
+  /// Returns the versions offered so far: first those of the target channel, then those of the others.
   private func offers(in change: SiteChange) -> [PackID: [PackVersion]] {
     guard let snapshot = try? site.store.makeSnapshot() else { return [:] }
     var offered: [PackID: [PackVersion]] = [:]
@@ -304,7 +302,7 @@ struct Publication {
     return offered
   }
 
-  /// Brings what is wanted to the site's store, and before it what the store has lost.
+  /// Adds the requested versions to the site's store, after restoring versions that the store has lost.
   private func stage(_ source: any PublicationSource, in change: inout SiteChange) throws -> StagedVersions {
     var transaction = try change.makeTransaction()
     let staged = try source.stage(
@@ -320,10 +318,10 @@ struct Publication {
     for result in staged.published { try numbers.check(result.version) }
   }
 
-  /// Offers versions on the channel that is meant: to all devices, and the apps that their attributes name. What it offers
-  /// already stays as it is: a publication of other packs ends no release in phases.
+  /// Offers versions on the target channel, to all devices and to the app versions in their attributes. Existing offers stay
+  /// unchanged: publishing other packs does not end a phased release.
   ///
-  /// - Returns: the versions that the channel did not offer.
+  /// - Returns: the versions that the channel did not offer before.
   @discardableResult
   private func offer(
     _ versions: [PackVersion], among kept: KeptVersions, in change: inout SiteChange
@@ -341,7 +339,7 @@ struct Publication {
     return new
   }
 
-  /// Versions that no channel offers, beyond the number to keep.
+  /// Returns versions that no channel offers, beyond the number to keep.
   private func surplus(of packs: [PackID], among kept: KeptVersions, in change: SiteChange) -> [PackVersion] {
     let retention = VersionRetention(count: options.keptVersionCount, history: change.nextOffered)
     return packs.flatMap { pack in
@@ -359,7 +357,7 @@ struct Publication {
     var transaction = try change.makeTransaction()
     for pack in Set(surplus.map(\.pack)).sorted() {
       let kept = transaction.versions(of: pack).filter { version in !surplus.contains { $0 == version } }
-      // What is pinned stays; pins of this transaction do not outlive it.
+      // Pinned versions stay; pins of this transaction end with it.
       for version in kept { try transaction.pin(pack, version: version.number) }
       try transaction.trim(pack, keeping: 1)
       try transaction.unpin(pack)
@@ -370,11 +368,11 @@ struct Publication {
 }
 
 extension StagedVersions {
-  /// What was to be published, in that order.
+  /// The packs of the publication, in the requested order.
   fileprivate var packs: [PackID] { published.map(\.version.pack) }
 }
 
-/// The versions that a site keeps of some packs, or will keep, and what they say besides their content.
+/// The versions of some packs that a site keeps, or will keep, and their attributes.
 private struct KeptVersions {
   private var versions: [PackID: [PackVersion]] = [:]
   private var attributes: [PackID: [UInt64: Attributes]] = [:]
@@ -401,25 +399,25 @@ private struct KeptVersions {
     for version in kept { self.attributes[pack, default: [:]][version.number] = try attributes(version) }
   }
 
-  /// The current one first.
+  /// Returns the versions of a pack, the current one first.
   func versions(of pack: PackID) -> [PackVersion] { versions[pack] ?? [] }
 
-  /// Nil for a version that is not kept.
+  /// Returns `nil` for a version that is not kept.
   func attributes(_ number: UInt64, of pack: PackID) -> Attributes? { attributes[pack]?[number] }
 }
 
-/// What the clock says: nanoseconds since 1970, wherever it stands.
+/// Returns the current time in nanoseconds since 1970, limited to valid dates.
 func nanosecondsSince1970() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
 
 extension Snapshot {
-  /// The platforms that a version is for; empty: all.
+  /// Returns the platforms that a version is for; empty: all.
   func platforms(of pack: PackID, _ number: UInt64) throws -> Set<Platform> {
     try version(number, of: pack).map { try attributes(of: $0).platforms } ?? []
   }
 }
 
 extension SiteRoot {
-  /// What it offers of a pack.
+  /// Returns the offers of a pack.
   func offers(of pack: PackID) -> [Offer] { packs.first { $0.id == pack }?.offers ?? [] }
 }
 

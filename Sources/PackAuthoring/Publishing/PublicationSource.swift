@@ -1,48 +1,47 @@
 public import PackStore
 
 extension Site {
-  /// Where the versions come from that are published.
+  /// The source of published versions.
   public enum Source: Sendable {
-    /// A store keeps them. What the site lacks is encoded as the options say.
+    /// A store that keeps them. Data that the site lacks is encoded with the options.
     case store(Store)
 
-    /// A manifest selects the files of one version, which is packed right into the site: as `ManifestEvaluation.package` packs
-    /// it, but for dates. The version's number is by default one more than the site's highest.
+    /// A manifest, whose files are packed directly into the site, like `ManifestEvaluation.package` does, except for dates. The
+    /// version's number is by default one more than the site's highest.
     case manifest(ManifestEvaluation, version: UInt64? = nil)
 
-    /// Archives have them. Their content is taken as it is, without compressing it again.
+    /// Archives. Their data is copied without compressing it again.
     case archives(ArchivedPacks)
   }
 }
 
-/// Versions on their way to a site. What there is to read of them without the site was read and checked.
+/// Versions to publish. Everything that can be checked without the site is already checked.
 protocol PublicationSource {
-  /// What the versions belong to; nil: the source does not say.
+  /// The product of the versions; `nil` if the source does not specify it.
   var product: Store.Product? { get }
 
-  /// All packs that the source has; nil: it speaks of its own pack alone.
+  /// All packs of the source; `nil` if it covers only its own pack.
   var packs: Set<PackID>? { get }
 
-  /// Stages the versions that are to be published, in the order in which the result names them, and before them those of
-  /// `missing` that the source has.
+  /// Stages the versions to publish, in the order of the result, after those of `missing` that the source has.
   ///
   /// - Parameters:
-  ///   - missing: versions that the site had and has lost.
-  ///   - numbers: the highest numbers that channels ever offered. A new number is above them.
+  ///   - missing: versions that the site has lost.
+  ///   - numbers: the highest numbers that channels ever offered. New numbers exceed them.
   func stage(
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64], in transaction: inout Transaction
   ) throws -> StagedVersions
 
-  /// Lets go of what staging has opened, after the commit or in place of it.
+  /// Closes resources of staging, after the commit or instead of it.
   func close()
 }
 
-/// What a source has staged.
+/// The versions that a source has staged.
 struct StagedVersions {
-  /// What was to be published.
+  /// The requested versions.
   var published: [Store.InstallResult] = []
 
-  /// Versions that the site had lost.
+  /// Restored versions that the site had lost.
   var restored: [PackVersion] = []
 }
 
@@ -51,10 +50,10 @@ extension PublicationSource {
 }
 
 extension Site.Source {
-  /// Finds the versions that are wanted; by default one of each pack.
+  /// Finds the requested versions; by default one of each pack.
   ///
-  /// - Parameter publication: by which options, and to which site.
-  /// - Throws: `notFound` when the source has no such pack or version; what makes the source unfit for the site.
+  /// - Parameter publication: the options, and the site.
+  /// - Throws: `notFound` if the source lacks a pack or version; the reason why the source cannot be published to the site.
   func open(_ wanted: [Site.PublishedPack]?, for publication: Publication) throws -> any PublicationSource {
     switch self {
     case .store(let store): try StoreVersions(wanted, of: store, for: publication)

@@ -1,85 +1,86 @@
 public import PackStore
 
 extension Site {
-  /// How versions are published.
+  /// How to publish versions.
   public struct PublishOptions: Hashable, Sendable {
-    /// The `Store.CompressionLevel` of what the site does not have yet. It is paid once, and saved with every download. Nil: what
-    /// a manifest says that is published, or ``standardLevel``. What archives hold is not compressed again.
+    /// The `Store.CompressionLevel` of data that the site lacks. Compression costs time once, and makes every download smaller.
+    /// `nil`: the level in a published manifest, or ``standardLevel``. Data of archives is not compressed again.
     public var level: Int32?
 
-    /// How apps will read the assets; nil: as a manifest says that is published, or at random.
+    /// The expected access pattern of the assets; `nil`: the one in a published manifest, or random.
     public var layout: Store.InstallOptions.Layout?
 
-    /// The label of a manifest's version; nil: what the manifest says. Versions of stores and archives have theirs.
+    /// The label of a manifest's version; `nil`: the label in the manifest. Versions of stores and archives keep their labels.
     public var label: VersionLabel?
 
-    /// What is noted of a manifest's version, where ``publishesNotes`` says so; nil: what the manifest notes.
+    /// The note about a manifest's version, if ``publishesNotes`` is set; `nil`: the note in the manifest.
     public var note: VersionNote?
 
-    /// Makes the note of a manifest's version a part of it, which everybody can read. A site has no other place for it; versions of
-    /// stores and archives have what they have.
+    /// Whether to include the note in a manifest's version, where everyone can read it. A site has no other place for it; versions
+    /// of stores and archives are not changed.
     public var publishesNotes = false
 
-    /// Where nothing says another one.
+    /// The default level.
     public static let standardLevel: Int32 = 12
 
     var encodingLevel: Int32 { level ?? Self.standardLevel }
 
-    /// How many versions of a pack that were offered stay on the site, the current one included. The version before the current
-    /// one of each channel is one of them, unless this is 1. Of builds that wait to be offered, as many of the latest stay.
+    /// The number of offered versions of a pack that stay on the site, including the current one. The version before the current
+    /// one of each channel is among them, unless this is 1. The same number of the latest builds that wait to be offered stays as
+    /// well.
     public var keptVersionCount = 3
 
-    /// From how many versions there are deltas to the current one, those before it first. Clients that have one of
-    /// these fetch less, and the publisher pays for it once: about a second for a megabyte of new bytes, on each
-    /// processor.
+    /// The number of versions with deltas to the current one, the latest first. Clients with one of these versions fetch less. The
+    /// publisher pays once: about a second per megabyte of new bytes, on each processor.
     public var deltaCount = 1
 
-    /// How small deltas are.
+    /// How to build deltas.
     public var deltaOptions = Store.DeltaOptions()
 
-    /// What the site's packs belong to; it is chosen once. Nil: what the site says, or `Store.Product.standard` for a new
-    /// one. A site that has lost its root says nothing: then this and ``expiry`` are needed.
+    /// The product of the site's packs, which cannot change. `nil`: the site's product, or `Store.Product.standard` for a new site.
+    /// For a site that has lost its root, this and ``expiry`` are required.
     public var product: Store.Product?
 
-    /// The channel that is to offer the versions; nil: none does, until they are promoted.
+    /// The channel to offer the versions; `nil`: none, until they are promoted.
     public var channel: SiteChannel? = .live
 
-    /// The language of packs that name none, which clients are told; nil: what the site says.
+    /// The language that clients use for packs without one; `nil`: the site's.
     public var primaryLanguage: LanguageTag?
 
-    /// After how long clients refuse the site unless it was published or refreshed again. A property of the site: each
-    /// publication renews it.
+    /// The time after which clients refuse the site unless it is published or refreshed again. A property of the site, renewed by
+    /// each publication.
     public var expiry = Expiry.asBefore
 
     public enum Expiry: Hashable, Sendable {
-      /// What the site says; a new one never expires.
+      /// The site's setting; a new site never expires.
       case asBefore
       case never
       case after(Duration)
     }
 
-    /// How long what left the site can still be fetched: by clients that are in the middle of it, and by mirrors that
-    /// are a few days behind. With zero it is removed at once.
+    /// How long files that left the site can still be fetched, by clients in the middle of a download, and by mirrors that are a
+    /// few days behind. Zero: they are deleted at once.
     public var gracePeriod: Duration = defaultGracePeriod
 
-    /// A week.
+    /// One week.
     public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
 
-    /// How much may be stored once more to free segments that are mostly dead, in percent of the segments that a publication
-    /// makes, 0 to 100. It is new data for mirrors, too; what it frees goes after the grace period.
+    /// The maximum number of bytes to store again to free segments that are mostly dead, in percent of a publication's new
+    /// segments, 0 to 100. Mirrors must copy them too; the freed segments are deleted after the grace period.
     public var collectionPercent = 25
 
-    /// Withdraws from the channel the packs that it offers and that the source does not have. Other channels go on offering them; a
-    /// pack that none does leaves the site.
+    /// Whether to withdraw packs from the channel that the source lacks. Other channels keep offering them; a pack that no channel
+    /// offers leaves the site.
     public var prunes = false
 
-    /// With ``prunes``: the largest share of the channel's packs that may go, in percent; more is `refused`.
+    /// With ``prunes``: the maximum share of the channel's packs to withdraw, in percent; more is `refused`.
     public var prunedPercentLimit = 50
 
-    /// Allows a promotion of a lower version than the channel offers to the same apps, which takes the higher one back from devices.
+    /// Whether to allow promoting a version below one that the channel offers to the same apps, which withdraws the higher one from
+    /// devices.
     public var takesBack = false
 
-    /// Waits while another process publishes to the site; otherwise that is `busy`.
+    /// Whether to wait while another process publishes to the site, rather than fail with `busy`.
     public var waitsForOthers = true
 
     public init(
@@ -104,11 +105,11 @@ extension Site {
 }
 
 extension Site {
-  /// Which version of a pack to publish.
+  /// A version of a pack to publish.
   public struct PublishedPack: Hashable, Sendable {
     public var pack: PackID
 
-    /// The number of a version that the store keeps; nil: the current one.
+    /// The number of a version that the store keeps; `nil`: the current one.
     public var version: UInt64?
 
     public init(_ pack: PackID, version: UInt64? = nil) {
@@ -119,28 +120,28 @@ extension Site {
 }
 
 extension Site {
-  /// How far a publication has come.
+  /// The progress of a publication.
   public enum PublishProgress: Store.Progress {
     /// Copying a version to the site.
     case store(PackID, Store.InstallProgress)
-    /// Taking a version of an archive: bytes of it that came, and that are new on the site.
+    /// Receiving a version from an archive: bytes received, and total bytes that are new on the site.
     case take(PackID, byteCount: Int, totalByteCount: Int)
-    /// Describing the frames of new segments: bytes of segments that were read, and of all.
+    /// Describing the frames of new segments: bytes read, and total bytes of segments.
     case describe(byteCount: Int, totalByteCount: Int)
-    /// Making a delta to a version of this pack, which the site shows already. Of all deltas that are to be made, the bytes of the
-    /// versions to which they lead: those that were worked on, and how many there are.
+    /// Building a delta to a version of this pack, which the site already offers. Bytes of the target versions of all deltas:
+    /// processed, and total.
     case delta(PackID, byteCount: Int, totalByteCount: Int)
-    /// Making it visible.
+    /// Committing, and signing the root.
     case commit
-    /// Packs that the source does not have are about to be withdrawn from the channel.
+    /// The channel is about to withdraw packs that the source lacks.
     case prune([PackID])
     /// The channel is about to offer these versions, which it does not offer yet. Reported after copying them and before signing
     /// the root, only for a channel that exists.
     case offer([PackVersion])
-    /// The site shows what was published, and all of it is there: only deltas follow, and may be interrupted.
+    /// The site offers the published versions completely: only deltas follow, and can be interrupted.
     case signed
 
-    /// Of the step.
+    /// The fraction of the step.
     public var fraction: Double {
       switch self {
       case .store(_, let progress): progress.fraction

@@ -2,56 +2,55 @@ import PackFormats
 public import PackStore
 
 extension Site {
-  /// What a publication did.
+  /// The result of a publication.
   public struct PublishResult: Hashable, Codable, Sendable {
-    /// The channel that offers what was published; nil: none does yet.
+    /// The channel that offers the published versions; `nil` if none does yet.
     public let channel: SiteChannel?
 
-    /// The number of the channel's root, which rises with each; 0 where no channel was meant.
+    /// The number of the channel's root, which increases with each root; 0 without a channel.
     public let sequence: UInt64
 
-    /// The site was as it should be, and nothing was written.
+    /// Whether the site was already up to date, and nothing was written.
     public let isUnchanged: Bool
 
     /// The channels whose roots were replaced, or would be, in order.
     public let changedChannels: [SiteChannel]
 
-    /// What clients are told to trust.
+    /// The root key that clients must trust.
     public let publicKey: SitePublicKey
 
-    /// When clients begin to refuse the root; nil: never.
+    /// When clients begin to refuse the root; `nil`: never.
     public let expiresAt: Date?
 
-    /// What was to be published, in that order.
+    /// The requested packs, in their order.
     public let packs: [Pack]
 
-    /// Versions that the site had and has no longer.
+    /// Versions that left the site.
     public let droppedVersions: [PackVersion]
 
-    /// Packs that were withdrawn from the channel, or would be, because the source does not have them.
+    /// Packs that were withdrawn from the channel, or would be, because the source lacks them.
     public let prunedPacks: [PackID]
 
-    /// Packs that the channel offers and the source does not have, and that were left there. None where the source is a manifest,
-    /// which speaks of its own pack alone, or where packs were named.
+    /// Packs that the channel offers and the source lacks, and that were kept. Empty if the source is a manifest, which covers only
+    /// its own pack, or if packs were named.
     public let extraPacks: [PackID]
 
-    /// Versions that the site's store had lost, and that were copied once more.
+    /// Versions that the site's store had lost, and that were copied again.
     public let restoredVersions: [PackVersion]
 
-    /// Versions that the site's store had lost, and that the source does not keep either: the site does not offer them
-    /// any more.
+    /// Versions that the site's store had lost, and that the source lacks too: the site no longer offers them.
     public let lostVersions: [LostVersion]
 
     /// Bytes of files that left the site and can still be fetched, until their grace period is over.
     public let retiredByteCount: Int
 
-    /// When the first of them may go; a publication after that removes them. Nil when there are none.
+    /// When the first of these files may be deleted, by a later publication; `nil` if there are none.
     public let retiredUntil: Date?
 
-    /// Deltas that were made.
+    /// Deltas that were built.
     public private(set) var deltas: [DeltaFile.Info]
 
-    /// Deltas that could not be made. The versions are published all the same.
+    /// Deltas that could not be built. The versions are published anyway.
     public private(set) var missingDeltas: [MissingDelta]
 
     /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
@@ -60,10 +59,10 @@ extension Site {
     /// Bytes of all files that clients may fetch from the site.
     public let byteCount: Int
 
-    /// Of a dry run: what devices would fetch that have a version which is offered until now.
+    /// For a dry run: the downloads of devices with a currently offered version.
     public internal(set) var updates: [Update] = []
 
-    /// Adds deltas that were made after the publication.
+    /// Adds deltas that were built after the publication.
     package mutating func add(_ made: [DeltaFile.Info], _ missing: [MissingDelta]) {
       deltas += made
       missingDeltas += missing
@@ -78,33 +77,33 @@ extension Site {
     }
 
     public struct MissingDelta: Hashable, Codable, Sendable {
-      /// To which it would lead.
+      /// The target version.
       public let version: PackVersion
 
       /// The number of the version that it would begin with.
       public let from: UInt64
 
-      /// Why there is none, as a sentence.
+      /// The reason why it is missing, as a sentence.
       public let reason: String
     }
 
     public struct Pack: Hashable, Codable, Sendable {
-      /// The version that is current on the site now.
+      /// The current version on the site.
       public let version: PackVersion
 
-      /// The one that was; nil when the pack is new there.
+      /// The previous one; `nil` if the pack is new there.
       public let previous: PackVersion?
 
-      /// The site had this version as the current one.
+      /// Whether the site already had this version as the current one.
       public let isUnchanged: Bool
 
-      /// Bytes of assets that the site did not have.
+      /// Bytes of assets that the site lacked.
       public let newByteCount: Int
 
-      /// Bytes that were written to the site's segments for it.
+      /// Bytes written to the site's segments for it.
       public let newStoredByteCount: Int
 
-      /// An older version is current again.
+      /// Whether an older version is current again.
       public var isWithdrawal: Bool { previous.map { $0.number > version.number } ?? false }
     }
   }

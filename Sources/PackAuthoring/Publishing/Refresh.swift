@@ -2,12 +2,12 @@ public import PackFormats
 public import PackStore
 
 extension Site {
-  /// What signing a site again did.
+  /// The result of signing a site again.
   public struct RefreshResult: Hashable, Codable, Sendable {
-    /// In order of their names.
+    /// The channels, in order of their names.
     public let channels: [Channel]
 
-    /// Channels that the key may not sign, or for which a later key replaced it: they are as they were.
+    /// Channels that the key may not sign, or for which a later key replaced it: they were not changed.
     public let otherChannels: [SiteChannel]
 
     public struct Channel: Hashable, Codable, Sendable {
@@ -16,20 +16,20 @@ extension Site {
       /// The number of the root.
       public let sequence: UInt64
 
-      /// When clients begin to refuse it; nil: never.
+      /// When clients begin to refuse it; `nil`: never.
       public let expiresAt: Date?
     }
   }
 
-  /// Signs the roots of all channels again that the key may sign, with new dates and numbers, and puts off the times at which
-  /// they expire. Nothing else is written.
+  /// Signs the roots of all channels that the key may sign again, with new dates and numbers, and postpones their expiry. Writes
+  /// nothing else.
   ///
   /// - Parameters:
-  ///   - key: the one that signed the site before.
-  ///   - options: of these, expiry, product, and whether to wait.
-  ///   - isDryRun: signs nothing, and says what would be.
-  /// - Throws: `untrusted` when the site is signed by another key, or the key may sign none of its channels;
-  ///   `invalidArgument` when it is of another product; `busy`; `noSpace`, `ioError`, `corrupt`.
+  ///   - key: the key that signed the site before.
+  ///   - options: expiry, product, and whether to wait; others are ignored.
+  ///   - isDryRun: whether to report the result without signing.
+  /// - Throws: `untrusted` if the site is signed by another key, or the key may sign none of its channels; `invalidArgument` if the
+  ///   site belongs to another product; `busy`; `noSpace`, `ioError`, `corrupt`.
   @discardableResult
   public func refresh(
     signedBy key: SiteKey, options: PublishOptions = .init(), isDryRun: Bool = false
@@ -37,7 +37,7 @@ extension Site {
     try await refresh(signedBy: key, options: options, isDryRun: isDryRun, now: nanosecondsSince1970())
   }
 
-  /// The same at a time of the caller's choice, in nanoseconds since 1970.
+  /// Signs a site again at a given time, in nanoseconds since 1970.
   @discardableResult
   func refresh(
     signedBy key: SiteKey, options: PublishOptions, isDryRun: Bool = false, now: Int64

@@ -2,43 +2,43 @@ public import PackFormats
 public import PackStore
 
 extension Site {
-  /// What a change of a channel did.
+  /// The result of a change of a channel.
   public struct ChannelResult: Hashable, Codable, Sendable {
     public let channel: SiteChannel
 
-    /// The number of its root; 0 where there is none yet.
+    /// The number of its root; 0 if it has none yet.
     public let sequence: UInt64
 
-    /// It offered this already, and nothing was written.
+    /// Whether the channel already offered this, and nothing was written.
     public let isUnchanged: Bool
 
-    /// It was made, or opened again.
+    /// Whether the channel was created, or opened again.
     public let isNew: Bool
 
-    /// When clients begin to refuse the root; nil: never.
+    /// When clients begin to refuse the root; `nil`: never.
     public let expiresAt: Date?
 
-    /// What is offered now, or would be after a dry run: in the order in which clients try it.
+    /// The offers now, or after the change of a dry run, in the order in which clients try them.
     public let offers: [PackID: [Offer]]
 
-    /// Bytes of the files that were written.
+    /// Bytes of the written files.
     public let newByteCount: Int
 
-    /// Of a dry run of a promotion: what devices would fetch that have a version which the channel offers until now.
+    /// For a dry run of a promotion: the downloads of devices with a version that the channel offers now.
     public internal(set) var updates: [Update] = []
 
     public struct Offer: Hashable, Codable, Sendable {
       public let version: UInt64
       public let share: DeviceShare
 
-      /// Nil: all.
+      /// `nil`: all.
       public let appVersions: AppVersionRange?
     }
   }
 
-  /// The versions of the app that a promotion is for.
+  /// The app versions that a promotion is for.
   public enum AppVersionScope: Hashable, Sendable {
-    /// Those that the offer of the version names; for a new one, those that its attributes name.
+    /// The versions in the existing offer; for a new offer, the versions in the attributes.
     case asBefore
     case all
     case range(AppVersionRange)
@@ -65,22 +65,22 @@ extension Site.ChannelResult {
 }
 
 extension Site {
-  /// Offers a version that the site keeps on a channel, which is made if there is none.
+  /// Offers a version that the site keeps on a channel, which is created if necessary.
   ///
-  /// An offer for all devices comes first, and takes the place of those that it covers; one for a share of devices leaves the
-  /// others behind it, for the other devices. So a release in phases is a share that rises; with no share it halts, and
-  /// those that have it keep it; and an older version that is promoted takes the newer one back.
+  /// An offer for all devices comes first, and replaces the offers it covers. An offer for a share of devices leaves the offers
+  /// after it for the other devices. A phased release is therefore a rising share. A share of 0 halts it, and devices with the
+  /// version keep it. Promoting an older version withdraws the newer one.
   ///
   /// - Parameters:
   ///   - pack: a pack of the site.
   ///   - version: the number of a version that the site keeps.
-  ///   - channel: the one that is to offer it.
-  ///   - appVersions: the versions of the app that it is for.
-  ///   - share: of devices.
-  ///   - key: one that may sign the channel.
-  ///   - options: of these, expiry, grace period, primary language, and whether to wait.
-  ///   - isDryRun: changes nothing, and says what would be.
-  /// - Throws: `notFound` when the site keeps no such version; `untrusted` when the key may not sign the channel; `busy`;
+  ///   - channel: the channel to offer it.
+  ///   - appVersions: the app versions that it is for.
+  ///   - share: the share of devices.
+  ///   - key: a key that may sign the channel.
+  ///   - options: expiry, grace period, primary language, and whether to wait; others are ignored.
+  ///   - isDryRun: whether to report the result without changing anything.
+  /// - Throws: `notFound` if the site does not keep the version; `untrusted` if the key may not sign the channel; `busy`;
   ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func promote(
@@ -93,17 +93,17 @@ extension Site {
     }
   }
 
-  /// Takes a version off a channel: clients that it was for take the next offer that fits them.
+  /// Withdraws a version from a channel: the clients it was for use the next offer that fits.
   ///
   /// - Parameters:
   ///   - pack: a pack of the site.
   ///   - version: the number of a version that the channel offers.
-  ///   - channel: the one that is to offer it no more.
-  ///   - key: one that may sign the channel.
-  ///   - options: of these, expiry, grace period, and whether to wait.
-  ///   - isDryRun: changes nothing, and says what would be.
-  /// - Throws: `notFound` when the channel does not offer the version; `invalidArgument` when it offers no other one of the
-  ///   pack; `untrusted` when the key may not sign the channel; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  ///   - channel: the channel.
+  ///   - key: a key that may sign the channel.
+  ///   - options: expiry, grace period, and whether to wait; others are ignored.
+  ///   - isDryRun: whether to report the result without changing anything.
+  /// - Throws: `notFound` if the channel does not offer the version; `invalidArgument` if it offers no other version of the pack;
+  ///   `untrusted` if the key may not sign the channel; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func demote(
     _ pack: PackID, version: UInt64, from channel: SiteChannel, signedBy key: SiteKey,
@@ -115,16 +115,16 @@ extension Site {
     }
   }
 
-  /// Closes a channel: its root is empty and says so, and its clients keep what they have. What it offered stays on the site
-  /// as other channels and the number of versions to keep will have it.
+  /// Closes a channel: its root is empty and marked as closed, and its clients keep their packs. Its versions stay on the site if
+  /// other channels offer them or they are among the versions to keep.
   ///
   /// - Parameters:
   ///   - channel: a channel of the site.
-  ///   - key: one that may sign the channel.
-  ///   - options: of these, expiry, grace period, and whether to wait.
-  ///   - isDryRun: changes nothing, and says what would be.
-  /// - Throws: `invalidArgument` for `live`; `notFound`; `untrusted` when the key may not sign the channel; `busy`;
-  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  ///   - key: a key that may sign the channel.
+  ///   - options: expiry, grace period, and whether to wait; others are ignored.
+  ///   - isDryRun: whether to report the result without changing anything.
+  /// - Throws: `invalidArgument` for `live`; `notFound`; `untrusted` if the key may not sign the channel; `busy`; `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func close(
     _ channel: SiteChannel, signedBy key: SiteKey, options: PublishOptions = .init(), isDryRun: Bool = false
@@ -134,15 +134,15 @@ extension Site {
     }
   }
 
-  /// Makes deltas that channels lack to the versions that they offer: those that most clients can use first.
+  /// Builds missing deltas to the offered versions of channels, beginning with those that most clients can use.
   ///
   /// - Parameters:
-  ///   - channel: nil: all that the key may sign.
-  ///   - packs: nil: all packs.
-  ///   - key: one that may sign the channel.
-  ///   - options: how many deltas for each version, how small they are, and whether to wait.
+  ///   - channel: `nil`: all channels that the key may sign.
+  ///   - packs: `nil`: all packs.
+  ///   - key: a key that may sign the channel.
+  ///   - options: the number of deltas for each version, their level, and whether to wait.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notFound` when there is no such channel; `untrusted`; `busy`; `CancellationError`, and what was done stays;
+  /// - Throws: `notFound` if the channel does not exist; `untrusted`; `busy`; `CancellationError`, and finished deltas stay;
   ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func makeDeltas(
@@ -161,14 +161,14 @@ extension Site {
     }
   }
 
-  /// The pairs of versions between which ``makeDeltas(for:of:signedBy:options:progress:)`` would make deltas, in that order.
+  /// Returns the pairs of versions for which ``makeDeltas(for:of:signedBy:options:progress:)`` would build deltas, in that order.
   ///
   /// - Parameters:
-  ///   - channel: nil: all that the key may sign.
-  ///   - packs: nil: all packs.
-  ///   - key: one that may sign the channel.
-  ///   - options: how many deltas for each version.
-  /// - Throws: `notFound` when there is no such channel; `untrusted`; `ioError`, `outOfMemory`, `corrupt`.
+  ///   - channel: `nil`: all channels that the key may sign.
+  ///   - packs: `nil`: all packs.
+  ///   - key: a key that may sign the channel.
+  ///   - options: the number of deltas for each version.
+  /// - Throws: `notFound` if the channel does not exist; `untrusted`; `ioError`, `outOfMemory`, `corrupt`.
   public func planDeltas(
     for channel: SiteChannel? = nil, of packs: Set<PackID>? = nil, signedBy key: SiteKey,
     options: PublishOptions = .init()
@@ -197,7 +197,7 @@ extension Site {
       progress: progress)
   }
 
-  /// The versions to which deltas are wanted.
+  /// Returns the versions that need deltas.
   private func wanted(
     for channel: SiteChannel?, _ packs: Set<PackID>?, _ change: SiteChange, in snapshot: Snapshot
   ) -> DeltaWork.Wanted {
@@ -208,7 +208,8 @@ extension Site {
 }
 
 extension Snapshot {
-  /// The versions that channels offer, `live` first, and what clients of any channel may have of the same packs.
+  /// Returns the versions that channels offer, `live` first, and the versions of the same packs that clients of any channel may
+  /// have.
   fileprivate func offered(
     by states: [ChannelState], among all: [ChannelState]
   ) -> [(version: PackVersion, sources: [PackVersion])] {

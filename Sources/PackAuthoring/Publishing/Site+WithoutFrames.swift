@@ -2,27 +2,27 @@ package import PackFormats
 public import PackStore
 
 extension Site {
-  /// What a copy without frames took over.
+  /// The result of a copy without frames.
   public struct StripResult: Hashable, Codable, Sendable {
     /// Bytes of the files of the copy.
     public let byteCount: Int
 
-    /// Bytes of segments of which the copy has the tables alone, and how many these segments are.
+    /// Bytes of segments for which the copy has only the tables, and the number of these segments.
     public let remoteByteCount: Int
     public let remoteSegmentCount: Int
   }
 
-  /// Copies a site without the frames of its data: all that publishing to it needs, a few hundredths of its size.
+  /// Copies a site without the frames of its data: everything needed to publish to it, a few hundredths of its size.
   ///
-  /// What is published to the copy is complete together with the files of the site that it was copied from. `FORMAT.md`,
-  /// section 21, says what a copy without frames is.
+  /// Files published to the copy complement the files of the original site. `FORMAT.md`, section 21, describes a copy without
+  /// frames.
   ///
   /// - Parameters:
   ///   - path: the site's folder, which may be such a copy itself. It is only read.
-  ///   - copy: a folder that is made, or is empty.
-  ///   - isDryRun: finds out what the copy would take, and makes none.
-  /// - Throws: `notAStore` when there is no site; `exists` when the folder of the copy holds anything; `conflict` when the site
-  ///   was published to again and again meanwhile; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  ///   - copy: a new or empty folder.
+  ///   - isDryRun: whether to determine the size of the copy without creating it.
+  /// - Throws: `notAStore` if the site does not exist; `exists` if the folder of the copy is not empty; `conflict` if publications
+  ///   changed the site during every attempt; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   public static func strip(
     _ path: FilePath, to copy: FilePath, isDryRun: Bool = false
   ) async throws -> StripResult {
@@ -34,12 +34,12 @@ extension Site {
 }
 
 extension Site {
-  /// What the site is made of, as far as it says so itself: of a copy without frames, also what is not there.
+  /// The parts of a site according to its own files; for a copy without frames, including files that it lacks.
   package struct Inventory: Sendable {
-    /// All files but roots that clients may fetch: those that roots and kept versions lead to, and those that are retired.
+    /// All files that clients may fetch, except roots: files of roots and kept versions, and retired files.
     package var files: Set<SitePath> = []
 
-    /// Segments with data of versions that are kept.
+    /// Data segments of kept versions.
     package var dataSegments: Set<SegmentID> = []
   }
 
@@ -57,7 +57,7 @@ extension Site {
     return inventory
   }
 
-  /// The segments with data that versions need.
+  /// Returns the data segments that versions need.
   ///
   /// - Throws: `notFound`, `corrupt`, `ioError`, `outOfMemory`.
   package func dataSegments(of versions: [PackVersion]) throws -> Set<SegmentID> {
@@ -73,7 +73,7 @@ extension Site {
     return segments
   }
 
-  /// The segments of versions that manifests describe, each once.
+  /// Returns the segments of versions described by manifests, each once.
   ///
   /// - Throws: `corrupt`, `ioError`, `outOfMemory`.
   package func segments(of versions: [PackVersion]) throws -> [VersionManifest.Segment] {
@@ -82,9 +82,9 @@ extension Site {
     return versions.flatMap { known.manifest(of: $0)?.segments ?? [] }.filter { seen.insert($0.id).inserted }
   }
 
-  /// Writes the table of a segment with data, by which a copy has it without its frames.
+  /// Writes the table of a data segment, for a copy without its frames.
   ///
-  /// - Throws: `purged` when it is not here; `corrupt`, `noSpace`, `ioError`, `outOfMemory`.
+  /// - Throws: `purged` if the segment is missing; `corrupt`, `noSpace`, `ioError`, `outOfMemory`.
   package func writeTable(of segment: SegmentID, to place: FilePlace) throws {
     let output = try NewFile(place)
     try store.makeSnapshot().writeTable(of: segment) { try output.write($0) }
@@ -94,8 +94,8 @@ extension Site {
 
 /// One copy without frames.
 ///
-/// The site is only read, and no lock is taken: what is read is one generation, with the roots that were there then. A
-/// publication meanwhile shows in the control file, and the copy begins again.
+/// The site is only read, without a lock: the copy contains one generation, with its roots. If the control file shows a publication
+/// during the copy, it begins again.
 struct SiteStrip {
   private let path: FilePath
   private let copy: FilePath
@@ -131,7 +131,7 @@ struct SiteStrip {
     throw PackStoreError(.conflict, "published to by another process since the copy began", about: .site(path.string))
   }
 
-  /// What changes with each publication.
+  /// Returns the state that every publication changes.
   private func state() throws -> [[UInt8]] {
     let folder = SiteFolder(path: path)
     let roots = try folder.channels().map { try folder.read(.root($0), limit: SiteRoot.byteCountLimit) }
@@ -165,7 +165,7 @@ private struct SiteStripRound {
       remoteSegmentCount: remoteSegmentCount)
   }
 
-  /// The control file comes last: before it, the copy is no store.
+  /// The control file is copied last: until then, the copy is not a store.
   mutating func copyAll() throws {
     let store = try Store(at: path, options: .readOnly)
     let snapshot = try store.makeSnapshot()
@@ -247,7 +247,7 @@ private struct SiteStripRound {
 }
 
 extension SiteFolder {
-  /// Whether it is a copy that has the tables of segments without their frames: what roots lead to need not be here.
+  /// Whether it is a copy with the tables of segments but without their frames: files of its roots may be missing here.
   var isWithoutFrames: Bool {
     get throws {
       guard !isServedCopy else { return true }

@@ -1,6 +1,6 @@
 import PackStore
 
-/// Versions that a store keeps: they are copied, and what the site lacks is encoded for it.
+/// Versions of a store: they are copied, and data that the site lacks is encoded for it.
 struct StoreVersions: PublicationSource {
   let product: Store.Product? = nil
   let packs: Set<PackID>?
@@ -11,7 +11,7 @@ struct StoreVersions: PublicationSource {
   private let options: Site.PublishOptions
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  /// - Parameter wanted: nil: the current version of each pack.
+  /// - Parameter wanted: `nil`: the current version of each pack.
   init(_ wanted: [Site.PublishedPack]?, of source: Store, for publication: Publication) throws {
     site = publication.site.store
     options = publication.options
@@ -37,7 +37,7 @@ struct StoreVersions: PublicationSource {
     }
   }
 
-  /// What the site has lost is copied from the oldest version on, so that versions are current in the order in which they were.
+  /// Lost versions are copied in ascending order, so that their history of being current is kept.
   func stage(
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
     in transaction: inout Transaction
@@ -47,7 +47,7 @@ struct StoreVersions: PublicationSource {
       guard snapshot.version(lost.number, of: lost.pack)?.catalog == lost.catalog else { continue }
       staged.restored.append(try copy(lost.pack, lost.number, from: snapshot, to: &transaction).version)
     }
-    // What the site still had stays current.
+    // Versions that the site still has stay current.
     let own = try site.makeSnapshot()
     for pack in Set(staged.restored.map(\.pack)).sorted() where own.pack(pack) != nil {
       _ = try copy(pack, nil, from: own, to: &transaction)

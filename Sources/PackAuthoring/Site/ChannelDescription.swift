@@ -2,22 +2,22 @@ package import PackFormats
 public import PackStore
 
 extension Site {
-  /// What a channel of a site offers.
+  /// The offers of a channel.
   public struct ChannelDescription: Hashable, Codable, Sendable {
     public let channel: SiteChannel
 
-    /// The number of its root, which rises with each.
+    /// The number of its root, which increases with each root.
     public let sequence: UInt64
 
     public let madeAt: Date
 
-    /// When clients begin to refuse the root; nil: never.
+    /// When clients begin to refuse the root; `nil`: never.
     public let expiresAt: Date?
 
-    /// It was removed: clients keep what they have.
+    /// Whether the channel was closed: clients keep their packs.
     public let isClosed: Bool
 
-    /// In order of their names.
+    /// The packs, in order of their names.
     public let packs: [Pack]
 
     public struct Pack: Hashable, Codable, Sendable {
@@ -27,26 +27,26 @@ extension Site {
       /// In the order in which clients try them.
       public let offers: [Offer]
 
-      /// How many deltas lead to these, by way of other versions too.
+      /// The number of deltas to these offers, including deltas to intermediate versions.
       public let deltaCount: Int
     }
 
-    /// A version, and which devices it is for.
+    /// A version, and the devices it is for.
     public struct Offer: Hashable, Codable, Sendable {
       public let version: UInt64
       public let share: DeviceShare
 
-      /// Nil: all.
+      /// `nil`: all.
       public let appVersions: AppVersionRange?
 
-      /// What a device without anything fetches for it.
+      /// Its download size for an empty store.
       public let downloadByteCount: Int
     }
   }
 
-  /// The channels of the site, by their names; those that were closed among them.
+  /// Returns the channels of the site by name, including closed ones.
   ///
-  /// - Throws: `corrupt`, `untrusted` when a root is damaged; `ioError`.
+  /// - Throws: `corrupt`, `untrusted` if a root is damaged; `ioError`.
   public func channels() throws -> [ChannelDescription] {
     try folder.channels().compactMap { try folder.readRoot(of: $0, acceptsDamage: false)?.root }.map(
       ChannelDescription.init)
@@ -77,7 +77,7 @@ extension Site.ChannelDescription.Offer {
 }
 
 extension Site {
-  /// What its roots say that it is of; nil: it has none yet.
+  /// The product in the site's roots; `nil` if it has no root yet.
   package var product: Store.Product? {
     get throws {
       for channel in try folder.channels() {

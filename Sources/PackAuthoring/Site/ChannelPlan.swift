@@ -1,34 +1,34 @@
 import PackFormats
 import PackStore
 
-/// What a channel of a site is to offer: which versions of each pack, and for which devices, in the order in which clients
-/// try them.
+/// The planned offers of a channel: for each pack the versions, and the devices they are for, in the order in which clients try
+/// them.
 struct ChannelPlan: Hashable {
   struct Offer: Hashable {
     var number: UInt64
 
-    /// What the version holds; nil: what it holds in the site's store.
+    /// The content of the version; `nil`: its content in the site's store.
     var catalog: CatalogID?
 
-    /// Of 10,000 devices.
+    /// The share, in ten-thousandths of all devices.
     var share = OfferTerms.everyDevice
 
-    /// Nil: all.
+    /// `nil`: all.
     var appVersions: AppVersionRange?
 
     fileprivate var withoutContent: Offer { Offer(number: number, share: share, appVersions: appVersions) }
   }
 
-  /// None is empty.
+  /// The offers of each pack; never empty.
   private(set) var packs: [PackID: [Offer]] = [:]
 
-  /// Versions whose offers were taken away, and those that had to give way to a lower one or were halted, by their numbers: they
-  /// are in the middle of no chain of deltas any more. Others were followed by something newer.
+  /// The numbers of versions that were withdrawn, replaced by a lower version, or halted: no chain of deltas leads through them.
+  /// Other versions were followed by a newer one.
   private(set) var withdrawn: [PackID: Set<UInt64>] = [:]
 
   init() {}
 
-  /// What a root says.
+  /// Creates the plan of a root.
   init(_ root: SiteRoot) {
     for pack in root.packs {
       packs[pack.id] = pack.offers.map {
@@ -41,17 +41,17 @@ struct ChannelPlan: Hashable {
 
   func offers(_ number: UInt64, of pack: PackID) -> Bool { offers(of: pack).contains { $0.number == number } }
 
-  /// Whether both offer the same versions to the same devices, of whatever content.
+  /// Whether both offer the same versions to the same devices, regardless of content.
   func saysTheSame(as other: ChannelPlan) -> Bool {
     Set(packs.keys) == Set(other.packs.keys) && packs.keys.allSatisfy { saysTheSame(as: other, of: $0) }
   }
 
-  /// The same of one pack.
+  /// Whether both offer the same versions of one pack to the same devices.
   func saysTheSame(as other: ChannelPlan, of pack: PackID) -> Bool {
     offers(of: pack).map(\.withoutContent) == other.offers(of: pack).map(\.withoutContent)
   }
 
-  /// A higher version that is offered to devices that a new offer is for as well.
+  /// Returns a higher version that is offered to some of the devices that a new offer is for.
   func higherOffer(than offer: Offer, of pack: PackID) -> Offer? {
     offers(of: pack).first { other in
       other.number > offer.number && AppVersionRange.overlap(other.appVersions, offer.appVersions)
@@ -62,11 +62,10 @@ struct ChannelPlan: Hashable {
 
   /// Offers a version.
   ///
-  /// One that is for all devices comes first, and takes the place of those that it covers: every client that one of them
-  /// fits, it fits as well. One for a share of devices stays where it is, or comes first if it is new; what is behind it is
-  /// for the other devices.
+  /// An offer for all devices comes first, and replaces the offers it covers: it fits every client that they fit. An offer for a
+  /// share of devices keeps its place, or comes first if it is new; the offers after it are for the other devices.
   ///
-  /// - Parameter platforms: those that a version is for; empty: all.
+  /// - Parameter platforms: returns the platforms that a version is for; empty: all.
   mutating func offer(_ offer: Offer, of pack: PackID, platforms: (UInt64) throws -> Set<Platform>) rethrows {
     var offers = offers(of: pack)
     let place = offers.firstIndex { $0.number == offer.number }
@@ -86,7 +85,7 @@ struct ChannelPlan: Hashable {
     packs[pack] = offers
   }
 
-  /// Those that fit no client that another one does not fit as well.
+  /// Returns the offers that fit no client that the other offer does not fit too.
   private func covered(
     by offer: Offer, among others: [Offer], _ platforms: (UInt64) throws -> Set<Platform>
   ) rethrows -> [Offer] {
@@ -98,26 +97,26 @@ struct ChannelPlan: Hashable {
     }
   }
 
-  /// Whether one range has every version of the app that another has.
+  /// Whether one range contains every app version of another.
   private static func covers(_ range: AppVersionRange?, _ other: AppVersionRange?) -> Bool {
     guard let range else { return true }
     return other.map(range.contains) ?? false
   }
 
-  /// Offers a version no more.
+  /// Withdraws a version.
   mutating func withdraw(_ number: UInt64, of pack: PackID) {
     let offers = offers(of: pack).filter { $0.number != number }
     packs[pack] = offers.isEmpty ? nil : offers
     withdrawn[pack, default: []].insert(number)
   }
 
-  /// Offers no version of a pack any more.
+  /// Withdraws all versions of a pack.
   mutating func withdraw(_ pack: PackID) {
     withdrawn[pack, default: []].formUnion(offers(of: pack).map(\.number))
     packs[pack] = nil
   }
 
-  /// The same, of what a generation has.
+  /// Returns the plan without versions that the snapshot lacks.
   func restricted(to snapshot: Snapshot) -> ChannelPlan {
     var plan = ChannelPlan()
     plan.withdrawn = withdrawn

@@ -1,30 +1,30 @@
 import PackFormats
 import PackStore
 
-/// What a publisher knows of one channel of a site, and what it is to become.
+/// The current and the planned state of one channel of a site.
 struct ChannelState {
   let channel: SiteChannel
 
-  /// The one on disk; nil: there is none yet, or it is damaged.
+  /// The root on disk; `nil` if it is missing or damaged.
   private(set) var root: SiteRoot?
   private(set) var byteCount: UInt64 = 0
 
-  /// The files that it leads to, without itself, and their lengths.
+  /// The files that the root refers to, without the root itself, and their lengths.
   private(set) var files: [SitePath: UInt64] = [:]
 
-  /// What it is to offer.
+  /// The planned offers.
   var plan: ChannelPlan
 
-  /// It is to be closed: it offers nothing, and clients keep what they have.
+  /// Whether the channel is to be closed: it offers nothing, and clients keep their packs.
   var isClosed: Bool
 
-  /// The key may sign it. Others stay as they are.
+  /// Whether the key may sign the channel. Other channels are not changed.
   let isOwn: Bool
 
   /// The sequence number of the root; `nil` if the key revokes the delegation that signed the root.
   private var countedSequence: UInt64?
 
-  /// Whether the key revokes the delegation that signed the root: then the root's epochs and highest numbers do not count.
+  /// Whether the key revokes the delegation that signed the root: the root's epochs and highest numbers are then invalid.
   private(set) var isRevoked = false
 
   /// Whether the root is of the previous draft, which had no epochs.
@@ -33,12 +33,12 @@ struct ChannelState {
   /// Whether the root's epochs are unknown or do not count: then all offers of the next one have a new epoch.
   var hasUnknownEpochs: Bool { isRevoked || isOfPreviousDraft }
 
-  /// The key signs by another word than that by which the root is signed: that is news to clients.
+  /// Whether the key signs under another delegation than the root's, which clients must learn.
   private(set) var hasNewAuthority = false
 
   /// - Parameters:
-  ///   - signed: the root, of which `files` are the files.
-  ///   - key: nil: it may not sign the channel.
+  ///   - signed: the root, which refers to `files`.
+  ///   - key: `nil` if it may not sign the channel.
   init(
     _ channel: SiteChannel, _ signed: SignedSiteRoot?, byteCount: UInt64, files: [SitePath: UInt64], key: SiteKey?
   ) throws {
@@ -56,13 +56,13 @@ struct ChannelState {
     countedSequence = isRevoked ? nil : signed.root.sequence
   }
 
-  /// Whether it is to be as a root says.
+  /// Whether the planned state equals that of a root.
   func says(_ root: SiteRoot) -> Bool { isClosed == root.isClosed && plan.saysTheSame(as: ChannelPlan(root)) }
 
-  /// There is no root yet, and nothing to offer.
+  /// Whether no root exists, and nothing is offered.
   var isNew: Bool { root == nil && plan.packs.isEmpty }
 
-  /// The next number of a root.
+  /// Returns the number of the next root.
   func nextSequence(at time: Int64) -> UInt64 { SiteRoot.nextSequence(after: countedSequence, at: time) }
 
   /// Raises the highest numbers in the root's table.
@@ -73,7 +73,7 @@ struct ChannelState {
     }
   }
 
-  /// Notes that a root is on disk now.
+  /// Records that a root is on disk now.
   mutating func take(_ next: SiteRoot, byteCount: UInt64, files: [SitePath: UInt64]) {
     root = next
     countedSequence = next.sequence

@@ -1,33 +1,34 @@
 import PackFormats
 import PackStore
 
-/// Which deltas the root of a channel names for a pack.
+/// Selects the deltas that the root of a channel lists for a pack.
 ///
-/// - All that lead to an offer from a version that the site keeps.
-/// - The shortest way to each offer from wherever the channel's root had a delta until now: so clients that are several versions
-///   behind find a chain of the deltas that were made for the versions between, though neither these nor what it begins with is
-///   kept any more. A way that is no shorter than the whole version is none.
-/// - Ways to versions that are kept and no longer offered, as long as there is no way on from there: a delta may yet be made.
+/// - All deltas to an offer from a version that the site keeps.
+/// - The shortest chain to each offer from every version with a delta in the channel's previous root. Clients several versions
+///   behind thus find a chain of deltas, even if the site no longer keeps the intermediate versions and the first one. A chain that
+///   is not shorter than the whole version is left out.
+/// - Chains to kept versions that are no longer offered, if no chain continues from there: a delta may still be built.
 ///
-/// **Withdrawal.** A delta that leads to what is not offered comes from the channel's own root, and nowhere else; and a root
-/// that withdraws a version names none that leads to it. So none comes back: what was withdrawn from a channel is in the middle
-/// of no chain of that channel, whatever others offer. A version is withdrawn when its offer is taken away, or when it has to
-/// give way to a lower one (``ChannelPlan/withdrawn``); where only lower ones are left, all that came between them is.
+/// **Withdrawal.** A delta to a version that is not offered can come only from the channel's own previous root, and a root that
+/// withdraws a version lists no delta to it. Withdrawn versions therefore never return: no chain of the channel leads through them,
+/// regardless of other channels. A version is withdrawn when its offer is removed, or when a lower version replaces it
+/// (``ChannelPlan/withdrawn``); if only lower versions remain, all versions in between are.
 struct DeltaSelection {
   private let offers: [SiteRoot.Offer]
 
-  /// The content that the site keeps of the pack.
+  /// The contents of the pack that the site keeps.
   private let kept: Set<CatalogID>
 
-  /// The folder does not have all that the site keeps: what the root named until now begins with what is kept.
+  /// Whether the folder lacks files that the site keeps: then the deltas of the previous root are assumed to begin with kept
+  /// versions.
   private let trustsRoot: Bool
 
-  /// Deltas that the channel's root named until now, and that do not lead to what was withdrawn.
+  /// Deltas of the channel's previous root that do not lead to withdrawn versions.
   private let history: Set<SiteRoot.Delta>
 
   /// - Parameters:
-  ///   - current: what the channel's root says of the pack until now.
-  ///   - numbers: those of versions that the channel withdraws.
+  ///   - current: the pack's entry in the channel's previous root.
+  ///   - numbers: the numbers of versions that the channel withdraws.
   init(
     for offers: [SiteRoot.Offer], kept: Set<CatalogID>, trustsRoot: Bool, after current: SiteRoot.Pack?,
     withdrawing numbers: Set<UInt64>
@@ -43,16 +44,16 @@ struct DeltaSelection {
       } ?? [])
   }
 
-  /// Whether it may be a part of a way to an offer.
+  /// Whether it may be part of a chain to an offer.
   func isCandidate(_ delta: KnownDeltas.Delta) -> Bool {
-    // One that makes other attributes of what is offered leads astray.
+    // A delta to other attributes of offered content would lead to the wrong version.
     guard !offers.contains(where: { $0.catalog == delta.row.to }) else {
       return leadsToOffer(delta) && (isCertain(delta) || history.contains(delta.row))
     }
     return history.contains(delta.row)
   }
 
-  /// Those of the candidates that are named, in their order.
+  /// Returns the candidates to list, in their order.
   func choose(from candidates: [KnownDeltas.Delta]) -> [SiteRoot.Delta] {
     let rows = candidates.map(\.row)
     var chosen = Set(candidates.filter(isCertain).map(\.row))
@@ -72,12 +73,12 @@ struct DeltaSelection {
     return rows.filter(chosen.contains)
   }
 
-  /// Versions from which deltas may yet be made.
+  /// Returns the versions from which deltas may still be built.
   private func pending(_ reached: Set<CatalogID>) -> Set<CatalogID> {
     Set(history.map(\.to)).subtracting(offers.map(\.catalog)).intersection(kept).subtracting(reached)
   }
 
-  /// Whether it is named however long it is.
+  /// Whether it is listed regardless of its length.
   private func isCertain(_ delta: KnownDeltas.Delta) -> Bool {
     leadsToOffer(delta) && (trustsRoot || kept.contains(delta.row.from))
   }

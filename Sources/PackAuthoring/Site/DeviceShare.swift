@@ -1,20 +1,20 @@
 import PackFormats
 import PackStore
 
-/// Which part of all devices something is for, in hundredths of a per cent.
+/// A share of all devices, in hundredths of a per cent.
 public struct DeviceShare: Hashable, Sendable {
-  /// 0 to 10,000.
+  /// The share, from 0 to 10,000.
   public let tenThousandths: UInt32
 
   /// Every device.
   public static let all = Self(trusted: OfferTerms.everyDevice)
 
-  /// No device that does not have it already.
+  /// No device, except those that already have it.
   public static let none = Self(trusted: 0)
 
   private init(trusted tenThousandths: UInt32) { self.tenThousandths = tenThousandths }
 
-  /// - Throws: `invalidArgument` for more than 10,000.
+  /// - Throws: `invalidArgument` above 10,000.
   public init(tenThousandths: UInt32) throws {
     guard tenThousandths <= OfferTerms.everyDevice else {
       throw PackStoreError(
@@ -23,9 +23,9 @@ public struct DeviceShare: Hashable, Sendable {
     self.tenThousandths = tenThousandths
   }
 
-  /// Reads a percentage, such as `5%` or `0.25%`.
+  /// Parses a percentage, such as `5%` or `0.25%`.
   ///
-  /// - Throws: `invalidArgument` for anything else, more than 100 % and more than two decimals among it.
+  /// - Throws: `invalidArgument` for other texts, more than 100 %, or more than two decimals.
   public init(_ text: some StringProtocol) throws {
     guard let value = Self.value(of: text), value <= OfferTerms.everyDevice else {
       throw PackStoreError(

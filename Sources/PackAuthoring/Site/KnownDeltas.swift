@@ -1,13 +1,13 @@
 import PackFormats
 import PackStore
 
-/// The deltas that a site has, as its roots name them.
+/// The deltas of a site, as listed in its roots.
 struct KnownDeltas {
   struct Delta {
     let row: SiteRoot.Delta
 
-    /// The versions to which it leads, as far as some channel offers them: versions of other attributes may have the same content,
-    /// and it does not make these.
+    /// The offered versions that it leads to. Versions with other attributes may have the same content, but the delta does not
+    /// produce them.
     fileprivate(set) var numbers: Set<UInt64>
   }
 
@@ -21,10 +21,10 @@ struct KnownDeltas {
     }
   }
 
-  /// In the order in which they were made.
+  /// Returns the deltas of a pack, in the order in which they were built.
   func of(_ pack: PackID) -> [Delta] { deltas[pack] ?? [] }
 
-  /// Notes one that was made.
+  /// Records a new delta.
   mutating func add(_ delta: DeltaFile.Info) { add(SiteRoot.Delta(delta), of: delta.pack, to: [delta.toVersion]) }
 
   private mutating func add(_ row: SiteRoot.Delta, of pack: PackID, to numbers: Set<UInt64>) {
@@ -35,7 +35,7 @@ struct KnownDeltas {
     }
   }
 
-  /// Whether there is one from content to a version of that number.
+  /// Whether a delta from this content to the version with its number exists.
   func lead(from catalog: CatalogID, to version: PackVersion) -> Bool {
     of(version.pack).contains {
       $0.row.from == catalog && $0.row.to == version.catalog && $0.numbers.contains(version.number)

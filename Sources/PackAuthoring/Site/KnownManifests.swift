@@ -1,20 +1,19 @@
 import PackFormats
 import PackStore
 
-/// The manifests that lie in a site's folder, whatever leads to them, and the frame tables that were seen there: so that each
-/// is looked at once in a change.
+/// All manifests in a site's folder, and the frame tables seen there, so that each is checked once per change.
 struct KnownManifests {
   private var manifests: [CatalogID: [VersionManifest]] = [:]
 
-  /// Those of which a file is lost: only what they say of segments counts.
+  /// Manifests with a missing file: only their descriptions of segments are used.
   private var incomplete: [VersionManifest] = []
   private var tables: Set<SegmentID> = []
 
-  /// The store was put together from these manifests: its layouts say the same and have other ids, since they name the segments
-  /// of their own pages.
+  /// Whether the store was created from these manifests: its layouts then have equal contents but other ids, because they contain
+  /// the segments of their own pages.
   private let areServed: Bool
 
-  /// Reads all that are what their names say, and whose change lists are there. Others are made again when they are needed.
+  /// Reads all manifests whose contents match their names, and whose change lists exist. Others are written again when needed.
   init(in folder: SiteFolder) {
     areServed = folder.isServedCopy
     for file in (try? folder.manifests()) ?? [] {
@@ -30,7 +29,7 @@ struct KnownManifests {
     manifest.changeLists.allSatisfy { has(.changes($0.digest), UInt64($0.byteCount), in: folder) }
   }
 
-  /// Whether a file is there, as long as it should be, or where the site is served.
+  /// Whether a file exists with the right length, here or where the site is served.
   private func has(_ file: SitePath, _ byteCount: UInt64, in folder: SiteFolder) -> Bool {
     do {
       guard let present = try folder.byteCount(of: file) else { return folder.isElsewhere(file) }
@@ -38,16 +37,16 @@ struct KnownManifests {
     } catch { return false }
   }
 
-  /// Notes one that was made.
+  /// Records a new manifest.
   mutating func add(_ manifest: VersionManifest) { manifests[manifest.catalog, default: []].append(manifest) }
 
-  /// One of which a file is lost or damaged: from now on only what it says of segments counts.
+  /// Records that a file of a manifest is missing or damaged: from now on, only its descriptions of segments are used.
   mutating func refuse(_ manifest: VersionManifest) {
     manifests[manifest.catalog]?.removeAll { $0 == manifest }
     incomplete.append(manifest)
   }
 
-  /// Whether the frame tables of a manifest are there, as long as they should be.
+  /// Whether the frame tables of a manifest exist with the right length.
   mutating func hasTables(of manifest: VersionManifest, in folder: SiteFolder) -> Bool {
     manifest.segments.allSatisfy { segment in
       guard !tables.contains(segment.id) else { return true }
@@ -57,7 +56,7 @@ struct KnownManifests {
     }
   }
 
-  /// A segment as a manifest describes it, whose frame table is what the manifest says, or is where the site is served.
+  /// Returns a segment as described in a manifest whose frame table matches, here or where the site is served.
   func segment(_ id: SegmentID, in folder: SiteFolder) -> VersionManifest.Segment? {
     (manifests.values.joined() + incomplete).lazy.flatMap(\.segments).first { segment in
       segment.id == id && hasIntactTable(of: segment, in: folder)
@@ -71,14 +70,14 @@ struct KnownManifests {
     } catch { return false }
   }
 
-  /// That of a version as it lies now.
+  /// Returns the manifest of a version with its current layout.
   func manifest(of version: PackVersion) -> VersionManifest? {
     let ofContent = manifests[version.catalog] ?? []
     return ofContent.first { $0.describes(version) }
       ?? ofContent.first { areServed && $0.describes(version, inLayout: $0.layout) }
   }
 
-  /// The files of versions, as far as they are described, and how long they are.
+  /// Returns the files of the described versions, and their lengths.
   func files(of versions: [PackVersion]) throws -> [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for version in versions {

@@ -19,14 +19,14 @@ struct OfferHistory: Hashable, Sendable {
     lists.values.contains { $0[pack]?.contains(number) ?? false }
   }
 
-  /// The last version that a channel offered before its current ones.
+  /// Returns the last version that a channel offered before its current ones.
   ///
   /// - Parameter kept: numbers of versions that the site has.
   func previous(of pack: PackID, on channel: SiteChannel, among kept: Set<UInt64>) -> UInt64? {
     lists[channel]?[pack]?.last { kept.contains($0) }
   }
 
-  /// Notes that a channel offers other versions of a pack.
+  /// Records that a channel offers other versions of a pack.
   mutating func replace(_ before: [UInt64], by after: [UInt64], of pack: PackID, on channel: SiteChannel) {
     let leaving = before.filter { !after.contains($0) }.sorted()
     let list = (lists[channel]?[pack] ?? []).filter { !leaving.contains($0) && !after.contains($0) } + leaving
@@ -57,7 +57,7 @@ struct OfferHistory: Hashable, Sendable {
     return Array(lines.map { $0 + "\n" }.joined().utf8)
   }
 
-  /// Reads as many lines as are intact: the file is advice.
+  /// Reads the intact lines; the file is advice only.
   init(decoding bytes: [UInt8]) {
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst() {
       let words = line.split(separator: " "), numbers = words.dropFirst(2).compactMap { UInt64($0) }

@@ -1,14 +1,14 @@
 package import PackFormats
 import PackStore
 
-/// Files that a root of the site named once and the present one does not: clients may be in the middle of fetching
-/// them. They stay until their grace period is over.
+/// Files that an earlier root of the site referred to and the current one does not: clients may be fetching them. They stay until
+/// their grace period is over.
 ///
-/// As a file, `retired`, it is text that people can read; `Docs/FORMAT.md`, section 21. What it says is checked like
-/// all that comes from outside, for it decides what is removed.
+/// As a file, `retired`, it is readable text; `Docs/FORMAT.md`, section 21. Its contents are checked like all external input,
+/// because they decide which files are deleted.
 package struct RetiredFiles: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
-    /// When the last root that named the file was replaced: nanoseconds since 1970.
+    /// When the last root with the file was replaced, in nanoseconds since 1970.
     package var since: Int64
 
     package var byteCount: UInt64
@@ -32,22 +32,22 @@ package struct RetiredFiles: Hashable, Sendable {
 
   var byteCount: UInt64 { entries.values.lazy.map(\.byteCount).clampedSum() }
 
-  /// When the first of them goes, in nanoseconds since 1970.
+  /// When the first file expires, in nanoseconds since 1970.
   func firstEnd(grace: Int64) -> Int64? { entries.values.map { $0.since.addingClamped(grace) }.min() }
 
   // MARK: - Changes
 
-  /// Notes that `named` was replaced by `files`: what only the former has is retired from `now` on, and what the latter
-  /// has is not retired any more.
+  /// Records that `named` was replaced by `files`: files that are only in the former are retired from `now` on, and files in the
+  /// latter are no longer retired.
   mutating func replace(_ named: [SitePath: UInt64], by files: [SitePath: UInt64], now: Int64) {
     for (file, byteCount) in named { entries[file] = Entry(since: now, byteCount: byteCount) }
     for file in files.keys { entries[file] = nil }
   }
 
-  /// Forgets what was retired for longer than the grace period. A date in the future counts as now: a clock that was wrong
-  /// once must not keep files for ever, nor take any away early.
+  /// Drops files that were retired for longer than the grace period. A date in the future counts as now, so that a wrong clock
+  /// neither keeps files permanently nor deletes any early.
   ///
-  /// - Parameter latest: the latest date that may be right: later ones are set back to it.
+  /// - Parameter latest: the latest plausible date; later dates are replaced by it.
   mutating func dropDue(now: Int64, latest: Int64, grace: Int64) {
     entries = entries.mapValues { Entry(since: min($0.since, latest), byteCount: $0.byteCount) }
       .filter { min($0.value.since, now).addingClamped(grace) > now }
@@ -102,7 +102,7 @@ package struct RetiredFiles: Hashable, Sendable {
 }
 
 extension Duration {
-  /// In nanoseconds, at most 292 years, at least none.
+  /// The duration in nanoseconds, from 0 to 292 years.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
