@@ -46,6 +46,19 @@ let serving: [Target.Dependency] = [
   .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["Serving"])),
 ]
 
+/// The packages of the hosting service, guarded in the same way.
+let hosting: [Target.Dependency] = [
+  .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Hosting"])),
+  .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Hosting"])),
+  .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Hosting"])),
+  .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Hosting"])),
+  .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Hosting"])),
+  .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Hosting"])),
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Hosting"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Hosting"])),
+  .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Hosting"])),
+]
+
 let package = Package(
   name: "PackStore",
   platforms: [.macOS(.v15)],
@@ -60,6 +73,7 @@ let package = Package(
     .library(name: "PackManaged", targets: ["PackManaged"]),
     .executable(name: "packstore", targets: ["packstore-cli"]),
     .executable(name: "packstore-bench", targets: ["packstore-bench"]),
+    .executable(name: "packstore-host", targets: ["packstore-host"]),
   ],
   traits: [
     .default(enabledTraits: ["Delivery"]),
@@ -73,8 +87,14 @@ let package = Package(
       description:
         "PackServing is a server to develop against: 'packstore serve'. Without, the command says that it is not there."
     ),
+    .trait(
+      name: "Hosting",
+      description:
+        "PackHosting is the hosting service: 'packstore-host'. Without this trait, the program reports that it is missing."
+    ),
   ],
   dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -82,6 +102,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -156,6 +177,25 @@ let package = Package(
       dependencies: [
         "PackStore", "PackFormats", "PackAuthoring", .product(name: "SystemPackage", package: "swift-system"),
       ] + serving,
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
+    // The hosting service. Without the trait Hosting it is empty.
+    .target(
+      name: "PackHosting",
+      dependencies: [
+        "PackStore", "PackFormats", "PackAuthoring", "PackPublishing", "PackServing",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ] + hosting,
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "packstore-host",
+      dependencies: [
+        .target(name: "PackHosting", condition: .when(traits: ["Hosting"])),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
@@ -279,6 +319,15 @@ let package = Package(
         "PackServing", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Serving"])),
       ] + serving,
+      swiftSettings: swiftSettings
+    ),
+    // Tests of the worker start the program. Without the trait Hosting the target is empty.
+    .testTarget(
+      name: "PackHostingTests",
+      dependencies: [
+        "PackHosting", "packstore-host", "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ] + hosting,
       swiftSettings: swiftSettings
     ),
     // The API as its users see it: nothing here is `@testable`.
