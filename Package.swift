@@ -46,6 +46,14 @@ let serving: [Target.Dependency] = [
   .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["Serving"])),
 ]
 
+/// The packages that both servers need.
+let server: [Target.Dependency] = [
+  .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Serving", "Hosting"])),
+  .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Serving", "Hosting"])),
+  .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Serving", "Hosting"])),
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Serving", "Hosting"])),
+]
+
 /// The packages of the hosting service, guarded in the same way.
 let hosting: [Target.Dependency] = [
   .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Hosting"])),
@@ -171,11 +179,19 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
+    // The parts that both servers share. Without the traits Serving and Hosting it is empty.
+    .target(
+      name: "PackServer",
+      dependencies: ["PackStore", "PackFormats", .product(name: "SystemPackage", package: "swift-system")] + server,
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
     // The server to develop against. Without the trait Serving there is nothing in it.
     .target(
       name: "PackServing",
       dependencies: [
-        "PackStore", "PackFormats", "PackAuthoring", .product(name: "SystemPackage", package: "swift-system"),
+        "PackServer", "PackStore", "PackFormats", "PackAuthoring",
+        .product(name: "SystemPackage", package: "swift-system"),
       ] + serving,
       exclude: ["README.md"],
       swiftSettings: swiftSettings
@@ -184,7 +200,7 @@ let package = Package(
     .target(
       name: "PackHosting",
       dependencies: [
-        "PackStore", "PackFormats", "PackAuthoring", "PackPublishing", "PackServing",
+        "PackStore", "PackFormats", "PackAuthoring", "PackPublishing", "PackServer",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + hosting,
       exclude: ["README.md"],
@@ -316,7 +332,7 @@ let package = Package(
     .testTarget(
       name: "PackServingTests",
       dependencies: [
-        "PackServing", "PackAuthoring", "PackFormats", "PackStore",
+        "PackServing", "PackServer", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Serving"])),
       ] + serving,
       swiftSettings: swiftSettings

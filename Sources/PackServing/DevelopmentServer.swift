@@ -8,6 +8,7 @@ import PackFormats
   import NIOCore
   import NIOPosix
   import PackAuthoring
+  import PackServer
   public import PackStore
   import ServiceLifecycle
   import Synchronization

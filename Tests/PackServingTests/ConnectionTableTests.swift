@@ -3,6 +3,7 @@
   import NIOEmbedded
   import Testing
 
+  @testable import PackServer
   @testable import PackServing
 
   /// Clients can cause a bounded amount of work only. Time passes only if a test advances it.
@@ -62,6 +63,22 @@
       #expect(table.admit(third), "the second one is idle")
       try await second.closeFuture.get()
       #expect(table.connectionCount == 3)
+    }
+
+    /// A client that receives a byte now and then never stalls.
+    @Test func transferIsClosedAtItsDeadline() async throws {
+      let table = table()
+      let slow = try channel()
+      #expect(table.admit(slow))
+      let transfer = try #require(table.begin(on: slow))
+      table.limit(transfer, to: .seconds(50))
+      for _ in 0..<2 {
+        sweep(table, after: .seconds(24))
+        table.progress(transfer)
+        #expect(table.connectionCount == 1)
+      }
+      sweep(table, after: .seconds(2))
+      try await slow.closeFuture.get()
     }
 
     @Test func whatIsIdleOrStalledIsClosed() async throws {

@@ -7,6 +7,7 @@
   import Synchronization
   import Testing
 
+  @testable import PackServer
   @testable import PackServing
 
   /// What is served follows what lies on disk, and is never half of it.

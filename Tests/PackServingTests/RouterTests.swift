@@ -4,6 +4,7 @@
   import PackStore
   import Testing
 
+  @testable import PackServer
   @testable import PackServing
 
   /// What requests are answered with: status and fields, without a socket.

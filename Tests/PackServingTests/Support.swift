@@ -8,6 +8,7 @@ import PackFormats
   import PackStore
   import Testing
 
+  @testable import PackServer
   @testable import PackServing
 
   /// A pack in an archive, in a store and on a site, and a server's content made of some of them.

@@ -2,6 +2,7 @@
   import HTTPTypes
   import HummingbirdCore
   import NIOCore
+  import PackServer
   import PackStore
 
   /// Sends replies, logs them, and keeps the table of connections up to date.

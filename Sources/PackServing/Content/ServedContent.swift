@@ -2,6 +2,7 @@ import PackFormats
 
 #if Serving
   import PackAuthoring
+  import PackServer
   import PackStore
   import Synchronization
 

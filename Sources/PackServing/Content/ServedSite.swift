@@ -2,6 +2,7 @@ import PackFormats
 
 #if Serving
   import PackAuthoring
+  import PackServer
   import PackStore
   import Synchronization
 
@@ -27,21 +28,9 @@ import PackFormats
 
     /// - Throws: `notFound` if the file does not exist.
     func representation(of path: SitePath, _ status: ServerStatus) throws -> Representation {
-      let file = try InputFile(path.description, in: folder)
-      guard case .root = path else {
-        let served = try ServedFile(immutable: file, tag: Self.tag(of: path))
-        return Representation(
-          content: .file(served), type: "application/octet-stream", tag: served.tag, subject: subject(of: path),
-          isImmutable: true)
-      }
-      let bytes = try file.contents(limit: SiteRoot.byteCountLimit)
-      learn(bytes, file.place.text)
-      return Representation(
-        content: .bytes(bytes), type: "application/octet-stream", tag: EntityTag(of: bytes), subject: subject(of: path))
-    }
-
-    private static func tag(of path: SitePath) -> String {
-      String(path.description.split(separator: "/").last ?? "")
+      let content = try SiteFile.content(of: path, in: folder, subject: subject(of: path))
+      if let root = content.root { learn(root.bytes, root.name) }
+      return content.representation
     }
 
     private func subject(of path: SitePath) -> Subject {

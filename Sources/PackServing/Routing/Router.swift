@@ -2,6 +2,7 @@ import PackFormats
 
 #if Serving
   import HTTPTypes
+  import PackServer
   import PackStore
 
   /// Determines the answer to the head of a request, without a connection and without sending data.

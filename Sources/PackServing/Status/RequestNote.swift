@@ -1,5 +1,6 @@
 #if Serving
   import HTTPTypes
+  import PackServer
   import PackStore
 
   /// An answered request: one line of the log.

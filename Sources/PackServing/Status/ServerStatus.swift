@@ -1,5 +1,6 @@
 #if Serving
   import PackAuthoring
+  import PackServer
   import PackStore
   import Synchronization
 

@@ -1,5 +1,6 @@
 #if Serving
   import PackAuthoring
+  import PackServer
   import PackStore
 
   /// The page at `/`. The same sections form the whole page, and are sent as events to open pages.

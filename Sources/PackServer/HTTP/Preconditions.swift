@@ -1,9 +1,9 @@
-#if Serving
-  import HTTPTypes
+#if Serving || Hosting
+  package import HTTPTypes
 
   /// The result of a request's conditions, in the order of RFC 9110, section 13.2.2. This server sends no modification dates, so
   /// conditions on dates are ignored, and an `If-Range` with a date never holds.
-  enum Precondition: Equatable {
+  package enum Precondition: Equatable {
     /// 412.
     case failed
     /// 304.
@@ -11,7 +11,7 @@
     /// No condition prevents the answer; `allowsRange` is whether a range may be sent.
     case passed(allowsRange: Bool)
 
-    init(_ fields: HTTPFields, tag: EntityTag?) {
+    package init(_ fields: HTTPFields, tag: EntityTag?) {
       if let text = fields[.ifMatch] {
         let matches =
           switch EntityTagList(text) {

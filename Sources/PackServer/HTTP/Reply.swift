@@ -1,20 +1,20 @@
-#if Serving
-  import HTTPTypes
+#if Serving || Hosting
+  package import HTTPTypes
   import PackStore
 
   /// An answer before it is sent.
-  struct Reply: Sendable {
-    var status: HTTPResponse.Status
-    var fields = HTTPFields()
-    var body = Body.none
+  package struct Reply: Sendable {
+    package var status: HTTPResponse.Status
+    package var fields = HTTPFields()
+    package var body = Body.none
 
     /// Whether the connection is closed after the answer.
-    var closes = false
+    package var closes = false
 
     /// The requested part of a pack; `nil` if the request does not concern a pack.
-    var subject: Subject?
+    package var subject: Subject?
 
-    enum Body: Sendable {
+    package enum Body: Sendable {
       case none
       case bytes([UInt8])
       case file(ServedFile, Range<UInt64>)
@@ -22,10 +22,10 @@
       case events
     }
 
-    init(_ status: HTTPResponse.Status) { self.status = status }
+    package init(_ status: HTTPResponse.Status) { self.status = status }
 
     /// Returns a refusal with a line for the user.
-    static func refusal(_ status: HTTPResponse.Status, _ reason: String, closes: Bool = false) -> Reply {
+    package static func refusal(_ status: HTTPResponse.Status, _ reason: String, closes: Bool = false) -> Reply {
       var reply = Reply(status)
       let text = Array("\(reason)\n".utf8)
       reply.fields[.contentType] = "text/plain; charset=utf-8"
@@ -36,7 +36,7 @@
     }
 
     /// The length of the body in bytes; `nil` if unknown.
-    var byteCount: UInt64? {
+    package var byteCount: UInt64? {
       switch body {
       case .none: 0
       case .bytes(let bytes): UInt64(bytes.count)
@@ -47,21 +47,27 @@
   }
 
   /// The content of a resource: its bytes, type and tag.
-  struct Representation: Sendable {
-    enum Content: Sendable {
+  package struct Representation: Sendable {
+    package enum Content: Sendable {
       case bytes([UInt8])
       case file(ServedFile)
     }
 
-    let content: Content
-    let type: String
-    let tag: EntityTag?
-    var subject: Subject?
+    package let content: Content
+    package let type: String
+    package let tag: EntityTag?
+    package var subject: Subject?
 
     /// Whether the content never changes under its name.
-    var isImmutable = false
+    package var isImmutable = false
 
-    var byteCount: UInt64 {
+    package init(
+      content: Content, type: String, tag: EntityTag?, subject: Subject? = nil, isImmutable: Bool = false
+    ) {
+      (self.content, self.type, self.tag, self.subject, self.isImmutable) = (content, type, tag, subject, isImmutable)
+    }
+
+    package var byteCount: UInt64 {
       switch content {
       case .bytes(let bytes): UInt64(bytes.count)
       case .file(let file): file.byteCount
@@ -69,7 +75,7 @@
     }
 
     /// Returns the answer to a request, according to its conditions and range.
-    func reply(to request: HTTPRequest) -> Reply {
+    package func reply(to request: HTTPRequest) -> Reply {
       var reply = Reply(.ok)
       reply.subject = subject
       if let tag { reply.fields[.eTag] = tag.text }

@@ -1,9 +1,9 @@
-#if Serving
+#if Serving || Hosting
   /// The meaning of a `Range` field (RFC 9110, section 14).
   ///
   /// One range is answered with 206. For several satisfiable ranges the whole is sent, which the standard permits: many,
   /// overlapping or unordered ranges then cause no additional work or memory.
-  enum ByteRange: Equatable {
+  package enum ByteRange: Equatable {
     /// Another unit, an invalid range, or several satisfiable ranges: the whole is sent.
     case ignored
     /// No byte of the range exists: 416.
@@ -11,9 +11,9 @@
     case part(Range<UInt64>)
 
     /// A longer field is ignored.
-    static let byteCountLimit = 1024
+    package static let byteCountLimit = 1024
 
-    init(_ field: String, of byteCount: UInt64) {
+    package init(_ field: String, of byteCount: UInt64) {
       self = .ignored
       guard field.utf8.count <= Self.byteCountLimit, let equals = field.firstIndex(of: "=") else { return }
       var unit = field[..<equals]

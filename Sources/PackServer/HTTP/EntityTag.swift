@@ -1,42 +1,42 @@
-#if Serving
+#if Serving || Hosting
   import PackStore
 
   /// A tag that identifies a representation (RFC 9110, section 8.8.3). All tags of this server are strong: equal tags mean equal
   /// bytes.
-  struct EntityTag: Hashable, Sendable {
+  package struct EntityTag: Hashable, Sendable {
     /// The tag without quotes.
-    let opaque: String
-    let isWeak: Bool
+    package let opaque: String
+    package let isWeak: Bool
 
-    init(_ opaque: String) {
+    package init(_ opaque: String) {
       self.opaque = opaque
       isWeak = false
     }
 
     /// Creates the tag of bytes.
-    init(of bytes: [UInt8]) { self.init(Digest256(hashing: bytes).hex) }
+    package init(of bytes: [UInt8]) { self.init(Digest256(hashing: bytes).hex) }
 
     private init(opaque: String, isWeak: Bool) { (self.opaque, self.isWeak) = (opaque, isWeak) }
 
-    var text: String { "\(isWeak ? "W/" : "")\"\(opaque)\"" }
+    package var text: String { "\(isWeak ? "W/" : "")\"\(opaque)\"" }
 
     /// Returns whether the tags guarantee equal bytes.
-    func isStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
+    package func isStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
     /// Returns whether the tags denote equivalent representations.
-    func isWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
+    package func isWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
   }
 
   /// The tags in `If-Match` and `If-None-Match`.
-  enum EntityTagList: Equatable {
+  package enum EntityTagList: Equatable {
     case any
     case tags([EntityTag])
 
     /// The largest number of tags that are read.
-    static let limit = 64
+    package static let limit = 64
 
     /// Parses a list as defined in RFC 9110. An invalid tag ends it: the tags before it are used, and none after it.
-    init(_ text: String) {
+    package init(_ text: String) {
       var rest = Substring(text)
       rest.trimSpaces()
       if rest == "*" {
@@ -60,7 +60,7 @@
 
   extension EntityTag {
     /// Returns `nil` unless the text is exactly one tag.
-    init?(_ text: String, alone: Void) {
+    package init?(_ text: String, alone: Void) {
       var rest = Substring(text)
       rest.trimSpaces()
       guard let tag = EntityTag(reading: &rest) else { return nil }
@@ -86,7 +86,7 @@
 
   extension Substring {
     /// Removes spaces and tabs from both ends.
-    mutating func trimSpaces() {
+    package mutating func trimSpaces() {
       while first == " " || first == "\t" { removeFirst() }
       while last == " " || last == "\t" { removeLast() }
     }

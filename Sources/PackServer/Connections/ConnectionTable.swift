@@ -1,5 +1,5 @@
-#if Serving
-  import NIOCore
+#if Serving || Hosting
+  package import NIOCore
   import Synchronization
 
   /// The open connections and running transfers. Their limits bound the work and memory that clients can cause.
@@ -12,17 +12,19 @@
   /// - At most ``Limits/transfers`` run, and at most ``Limits/transfersOfAddress`` to one address; a further one is refused with
   ///   503. So no single machine can exclude all others.
   /// - When the server is stopping, no connection or transfer begins; running ones may complete (``drain(within:)``).
-  final class ConnectionTable: Sendable {
-    struct Limits: Sendable {
-      var connections = 256
-      var connectionsOfAddress = 192
-      var transfers = 384
-      var transfersOfAddress = 288
-      var streams = 16
-      var idle: Duration = .seconds(30)
-      var stall: Duration = .seconds(30)
+  package final class ConnectionTable: Sendable {
+    package struct Limits: Sendable {
+      package var connections = 256
+      package var connectionsOfAddress = 192
+      package var transfers = 384
+      package var transfersOfAddress = 288
+      package var streams = 16
+      package var idle: Duration = .seconds(30)
+      package var stall: Duration = .seconds(30)
       /// The time for the client to read an answer that ends the connection.
-      var lingering: Duration = .seconds(2)
+      package var lingering: Duration = .seconds(2)
+
+      package init() {}
     }
 
     private struct Connection {
@@ -41,6 +43,8 @@
       let channel: any Channel
       let isOfStream: Bool
       var lastProgress: ContinuousClock.Instant
+      /// The time to close the connection, even if the transfer progresses.
+      var deadline: ContinuousClock.Instant?
     }
 
     private struct State {
@@ -55,18 +59,18 @@
       var drained: AsyncStream<Void>.Continuation?
     }
 
-    let limits: Limits
+    package let limits: Limits
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
     /// - Parameter now: returns the current time.
-    init(_ limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    package init(_ limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
       self.limits = limits
       self.now = now
     }
 
     /// Adds a connection. Returns false if the limits do not permit it.
-    func admit(_ channel: any Channel) -> Bool {
+    package func admit(_ channel: any Channel) -> Bool {
       let id = ObjectIdentifier(channel), address = channel.remoteAddress?.ipAddress ?? ""
       let (isAdmitted, victim) = state.withLock { state -> (Bool, (any Channel)?) in
         guard !state.isEnding else { return (false, nil) }
@@ -93,7 +97,7 @@
     /// Begins a transfer. Returns `nil` if too many are running, or the server is stopping.
     ///
     /// - Parameter channel: the channel of the connection, or of one of its streams.
-    func begin(on channel: any Channel) -> UInt64? {
+    package func begin(on channel: any Channel) -> UInt64? {
       state.withLock { state in
         guard state.transfers.count < limits.transfers, !state.isEnding else { return nil }
         let own = ObjectIdentifier(channel), parent = channel.parent.map { ObjectIdentifier($0) }
@@ -112,12 +116,20 @@
     }
 
     /// Returns whether the connection has received its last answer.
-    func isClosing(_ channel: any Channel) -> Bool {
+    package func isClosing(_ channel: any Channel) -> Bool {
       state.withLock { $0.connections[ObjectIdentifier(channel)]?.closesAt != nil }
     }
 
     /// Records that the client has received data.
-    func progress(_ transfer: UInt64) { state.withLock { $0.transfers[transfer]?.lastProgress = now() } }
+    package func progress(_ transfer: UInt64) { state.withLock { $0.transfers[transfer]?.lastProgress = now() } }
+
+    /// Sets the time by which the transfer must have ended. A client that sends or receives bytes one by one always makes progress:
+    /// only a deadline ends its transfer.
+    ///
+    /// - Parameter duration: the time from now.
+    package func limit(_ transfer: UInt64, to duration: Duration) {
+      state.withLock { $0.transfers[transfer]?.deadline = now() + duration }
+    }
 
     /// Ends a transfer after its answer was written or abandoned.
     ///
@@ -125,7 +137,7 @@
     /// as a reset, does not affect the other streams of the connection.
     ///
     /// - Parameter closes: whether to close the connection soon.
-    func end(_ transfer: UInt64, closes: Bool = false) {
+    package func end(_ transfer: UInt64, closes: Bool = false) {
       let stream = state.withLock { state -> (any Channel)? in
         guard let ended = state.transfers[transfer] else { return nil }
         guard !ended.isOfStream else { return ended.channel }
@@ -146,7 +158,7 @@
     }
 
     /// Returns whether another stream of events may begin. It ends with ``endStream()``.
-    func beginStream() -> Bool {
+    package func beginStream() -> Bool {
       state.withLock { state in
         guard state.streamCount < limits.streams, !state.isEnding else { return false }
         state.streamCount += 1
@@ -154,20 +166,22 @@
       }
     }
 
-    func endStream() { state.withLock { $0.streamCount -= 1 } }
+    package func endStream() { state.withLock { $0.streamCount -= 1 } }
 
-    var isEnding: Bool { state.withLock { $0.isEnding } }
+    package var isEnding: Bool { state.withLock { $0.isEnding } }
 
-    var connectionCount: Int { state.withLock { $0.connections.count } }
+    package var connectionCount: Int { state.withLock { $0.connections.count } }
 
     // MARK: - Closing
 
-    /// Closes connections that have been idle for too long, and stalled transfers. A connection with running transfers is closed
-    /// only if they stall.
-    func sweep() {
+    /// Closes connections that have been idle for too long, and transfers that stalled or missed their deadline. A connection with
+    /// running transfers is closed only for their sake.
+    package func sweep() {
       let now = self.now()
       let victims = state.withLock { state -> [any Channel] in
-        let stalled = state.transfers.values.filter { now - $0.lastProgress > limits.stall }.map(\.channel)
+        let stalled = state.transfers.values.filter { transfer in
+          now - transfer.lastProgress > limits.stall || transfer.deadline.map { $0 <= now } ?? false
+        }.map(\.channel)
         let idle = state.connections.values.filter { connection in
           guard connection.transferCount == 0 else { return false }
           if let end = connection.closesAt, end <= now { return true }
@@ -181,7 +195,7 @@
     // MARK: - The end
 
     /// Registers the channel that accepts connections. It is closed when the server stops.
-    func listen(at listener: any Channel) {
+    package func listen(at listener: any Channel) {
       let isLate = state.withLock { state in
         state.listener = listener
         return state.isEnding
@@ -190,7 +204,7 @@
     }
 
     /// Stops accepting connections and transfers.
-    func beginEnd() {
+    package func beginEnd() {
       let listener = state.withLock { state in
         state.isEnding = true
         return state.listener
@@ -201,7 +215,7 @@
     /// Waits until no transfer is running.
     ///
     /// - Parameter limit: the longest time to wait.
-    func drain(within limit: Duration) async {
+    package func drain(within limit: Duration) async {
       let (stream, end) = AsyncStream<Void>.makeStream()
       state.withLock { state in
         state.drained = end
@@ -210,20 +224,20 @@
       await waitForEnd(of: stream, within: limit)
     }
 
-    func closeAll() {
+    package func closeAll() {
       for channel in state.withLock({ $0.connections.values.map(\.channel) }) {
         channel.close(mode: .all, promise: nil)
       }
     }
 
     /// Waits until all closed connections have ended; TLS connections exchange closing messages first.
-    func waitUntilClosed() async {
+    package func waitUntilClosed() async {
       for channel in state.withLock({ $0.connections.values.map(\.channel) }) { try? await channel.closeFuture.get() }
     }
   }
 
   /// Waits until the stream has ended or the time is over.
-  func waitForEnd(of stream: AsyncStream<Void>, within limit: Duration) async {
+  package func waitForEnd(of stream: AsyncStream<Void>, within limit: Duration) async {
     await withTaskGroup { group in
       group.addTask { for await _ in stream {} }
       group.addTask { try? await Task.sleep(for: limit) }

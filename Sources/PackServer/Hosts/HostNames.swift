@@ -1,4 +1,4 @@
-#if Serving
+#if Serving || Hosting
   import NIOCore
   import PackStore
 
@@ -6,14 +6,14 @@
   /// that its visitor's browser sends requests here under that name. Such requests are refused.
   ///
   /// Addresses are always accepted, because an address cannot be rebound. Ports are ignored, because they may be forwarded.
-  struct HostNames: Sendable {
+  package struct HostNames: Sendable {
     private let names: Set<String>
 
-    init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.lowercased() }) }
+    package init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.lowercased() }) }
 
-    enum Verdict: Equatable { case ours, missing, malformed, another }
+    package enum Verdict: Equatable { case ours, missing, malformed, another }
 
-    func judge(_ authority: String?) -> Verdict {
+    package func judge(_ authority: String?) -> Verdict {
       guard let authority, !authority.isEmpty else { return .missing }
       guard let host = Self.host(of: authority) else { return .malformed }
       if names.contains(host) || Self.isAddress(host) { return .ours }
@@ -22,7 +22,7 @@
 
     /// Returns the host of `host`, `host:port`, `[address]` and `[address]:port`, in lower case and without a trailing dot; `nil`
     /// for other text.
-    static func host(of authority: String) -> String? {
+    package static func host(of authority: String) -> String? {
       guard authority.utf8.count <= 300 else { return nil }
       let host: Substring, rest: Substring
       if authority.hasPrefix("[") {
@@ -54,6 +54,6 @@
       digits.utf8.count <= 5 && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+    package static func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
   }
 #endif

@@ -1,8 +1,7 @@
-#if Serving
-  import HummingbirdCore
-  import HummingbirdHTTP2
-  import Logging
-  import NIOCore
+#if Serving || Hosting
+  package import HummingbirdCore
+  package import Logging
+  package import NIOCore
   import PackStore
 
   #if canImport(Glibc)
@@ -14,15 +13,19 @@
   #endif
 
   /// The setup of a connection: counts it, then starts TLS with HTTP/2 or HTTP/1.1, or HTTP/1.1 alone.
-  struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
-    let table: ConnectionTable
+  package struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
+    package let table: ConnectionTable
 
     /// Returns the current setup; its certificate may be renewed while the server runs.
-    let base: @Sendable () -> Base
+    package let base: @Sendable () -> Base
+
+    package init(table: ConnectionTable, base: @escaping @Sendable () -> Base) {
+      (self.table, self.base) = (table, base)
+    }
 
     struct Refused: Error {}
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<GuardedValue<Base>> {
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<GuardedValue<Base>> {
       guard table.admit(channel) else {
         channel.close(mode: .all, promise: nil)
         return channel.eventLoop.makeFailedFuture(Refused())
@@ -47,15 +50,15 @@
       }
     }
 
-    func handle(value: GuardedValue<Base>, logger: Logger) async {
+    package func handle(value: GuardedValue<Base>, logger: Logger) async {
       await value.base.handle(value: value.value, logger: logger)
     }
   }
 
   /// A connection with its setup.
-  struct GuardedValue<Base: ServerChildChannel>: ServerChildChannelValue {
-    let base: Base
-    let value: Base.Value
-    var channel: any Channel { value.channel }
+  package struct GuardedValue<Base: ServerChildChannel>: ServerChildChannelValue {
+    package let base: Base
+    package let value: Base.Value
+    package var channel: any Channel { value.channel }
   }
 #endif
