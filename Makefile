@@ -14,7 +14,7 @@ RAW := $(BUILD)/bench
 TESTED := -c release --scratch-path $(BUILD)/tests --enable-index-store -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
-PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev pkg-config clang-format nginx-light openssl python3 python3-venv
+PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev libsqlite3-dev pkg-config clang-format nginx-light openssl python3 python3-venv
 # A check that is skipped without it: systemd-analyze.
 OPTIONAL_PACKAGES := systemd
 # For `make bench`: those beside which PackStore is measured. What is missing is left out.

@@ -56,6 +56,7 @@ let server: [Target.Dependency] = [
 
 /// The packages of the hosting service, guarded in the same way.
 let hosting: [Target.Dependency] = [
+  .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Hosting"])),
   .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Hosting"])),
   .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Hosting"])),
   .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Hosting"])),
@@ -63,6 +64,7 @@ let hosting: [Target.Dependency] = [
   .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Hosting"])),
   .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Hosting"])),
   .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Hosting"])),
+  .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Hosting"])),
   .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Hosting"])),
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Hosting"])),
 ]

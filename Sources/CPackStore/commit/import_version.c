@@ -29,6 +29,22 @@ static pks_status find_source(const pks_copy_request *request, const pks__versio
   return PKS_OK;
 }
 
+/// Gives a version the number of the request. Number, content and layout do not depend on each other.
+static pks_status renumber(
+  const pks__version **version, pks__version *out, const pks_copy_request *request, pks_error *error
+) {
+  if (!pks__version_is_valid(request->number) || request->heals) {
+    return pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack,
+      "this number cannot be given to a copy"
+    );
+  }
+  *out = **version;
+  out->number = request->number;
+  *version = out;
+  return PKS_OK;
+}
+
 /// Reads chunks of the source.
 typedef struct chunk_source {
   pks_snapshot *snapshot;
@@ -159,6 +175,8 @@ pks_status pks_txn_copy_version(
   if (!status) { status = pks__store_check_process(request->source->store, error); }
   if (!status) { status = pks__txn_check_encoding(&encoding, error); }
   if (!status) { status = find_source(request, &version, error); }
+  pks__version renumbered;
+  if (!status && request->number > 0) { status = renumber(&version, &renumbered, request, error); }
   pks_provenance by = {0};
   if (!status) { status = find_provenance(txn, request, version, &by, error); }
   if (!status) { status = check_statement(txn, request->pack, version, &by, error); }

@@ -266,6 +266,7 @@ typedef struct pks_copy_request {
   const pks_snapshot *PKS_NULLABLE source;  ///< a snapshot of this or another store; open until the call returns
   const char *PKS_NULLABLE pack;            ///< its name in the source and in this store
   uint64_t version;                         ///< number of a kept version; 0: the current one
+  uint64_t number;                          ///< the number of the copy; 0: the number in the source
   bool set_priority;                        ///< otherwise a new pack gets 0, and an existing pack keeps its priority
   int32_t priority;
   bool adopt, downgrade;  ///< as in `pks_provenance`
@@ -281,8 +282,9 @@ typedef struct pks_copy_request {
   bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< as in `pks_add_request`
 } pks_copy_request;
 
-/// Stages a version of the source as the pack's current version here, with its number, date, content and origin, and with the
-/// version that the source last accepted from this origin. Chunks that this store already has are reused. The others are read from
+/// Stages a version of the source as the pack's current version here, with its date, content and origin, and with the version that
+/// the source last accepted from this origin. Its number is the source's, unless the request has another one: equal content under
+/// another number is another version. Chunks that this store already has are reused. The others are read from
 /// the source, checked by SHA-256, and encoded with the request's settings, on all threads. Map assets stay map assets. A version
 /// that is already kept here becomes current again, as with `pks_txn_rollback`, but without holding the pack. If it is already
 /// current, the result is `unchanged`; `result` may be NULL. Time is linear in the chunks of the version. On an error the

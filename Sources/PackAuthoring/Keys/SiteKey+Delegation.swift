@@ -118,8 +118,16 @@ extension SiteKey {
   ///
   /// - Returns: false where the file cannot be written, such as on read-only media.
   private static func note(_ delegation: KeyDelegation, of root: SiteKey, in file: FilePath) throws -> Bool {
+    try note(
+      delegation.serial, revokedBelow: delegation.revokedBelow, of: delegation.product, by: root, in: file)
+  }
+
+  @discardableResult
+  static func note(
+    _ serial: UInt64, revokedBelow: UInt64, of product: Store.Product, by root: SiteKey, in file: FilePath
+  ) throws -> Bool {
     do {
-      try root.noting(delegation.serial, revokedBelow: delegation.revokedBelow, of: delegation.product).replace(file)
+      try root.noting(serial, revokedBelow: revokedBelow, of: product).replace(file)
       return true
     } catch let error as PackStoreError {
       guard let cause = error.systemError,

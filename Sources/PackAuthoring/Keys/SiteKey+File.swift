@@ -110,7 +110,7 @@ extension SiteKey {
   /// Writes the key in place of a key file.
   ///
   /// - Throws: `ioError`, `noSpace`: then the file is as it was.
-  func replace(_ file: FilePath) throws {
+  package func replace(_ file: FilePath) throws {
     try writeDraft(of: file) { try renameFile($0, to: FilePlace(file)) }
   }
 

@@ -89,6 +89,27 @@ struct ChannelEdit {
     return error
   }
 
+  /// Offers exactly the listed versions, each to all devices.
+  func replaceOffers(by offers: [PackID: UInt64]) throws -> Site.ChannelResult {
+    try run(makesChannel: true) { change, snapshot in
+      let present = change[channel]?.plan
+      for (pack, number) in offers.sorted(by: { $0.key < $1.key }) {
+        let higher = present?.offers(of: pack).map(\.number).filter { $0 > number }.max()
+        if let higher, !options.takesBack { throw stepsBack(pack, number, from: higher) }
+      }
+      try change.edit(channel) { plan in
+        for pack in plan.packs.keys.sorted() where offers[pack] == nil { plan.withdraw(pack) }
+        for (pack, number) in offers.sorted(by: { $0.key < $1.key }) {
+          let version = try snapshot.require(number, of: pack)
+          let before = plan.offers(of: pack).first { $0.number == number }
+          let range = try before.map(\.appVersions) ?? snapshot.attributes(of: version).appVersions
+          try plan.offer(.init(number: number, appVersions: range), of: pack) { try snapshot.platforms(of: pack, $0) }
+          for other in plan.offers(of: pack) where other.number != number { plan.withdraw(other.number, of: pack) }
+        }
+      }
+    }
+  }
+
   func close() throws -> Site.ChannelResult {
     guard channel != .live else {
       var error = PackStoreError(.invalidArgument, "this channel cannot be closed", about: .channel(channel))

@@ -26,7 +26,7 @@ public final class Site: Sendable {
   /// - Throws: `notAStore` if the directory contains other files, or a store that is not a site; the errors of `Store(at:)`.
   public convenience init(at path: FilePath) throws { try self.init(SiteFolder(path: path)) }
 
-  private init(_ folder: SiteFolder) throws {
+  init(_ folder: SiteFolder) throws {
     let path = folder.path
     let isNew = !pathExists(path)
     store = try Store(at: path)

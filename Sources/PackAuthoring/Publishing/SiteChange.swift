@@ -516,6 +516,7 @@ struct SiteChange {
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
     try listOffered(before: next)
+    try folder.announcing(next.channel, bytes)
     try folder.writeRoot(bytes, of: next.channel)
     channels[next.channel]?.take(next, byteCount: UInt64(bytes.count), files: files)
     newRootByteCounts[next.channel] = UInt64(bytes.count)

@@ -19,6 +19,9 @@ struct SiteFolder: Sendable {
   /// Called before each change of a file, with its name: for tests that end a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
+  /// Called with each signed root before it is written. All files that the root names are durable.
+  var announcing: @Sendable (SiteChannel, [UInt8]) throws -> Void = { _, _ in }
+
   /// Called before a file is opened for reading: for tests in which the system refuses that.
   var opening: @Sendable (SitePath) throws -> Void = { _ in }
 

@@ -173,6 +173,35 @@ extension SiteKey {
     return lines.map { $0 + "\n" }.joined()
   }
 
+  /// Returns the text of a delegation by this root key to a key of another machine: the lines of ``fileText`` after the seed.
+  ///
+  /// - Throws: `invalidArgument` if this is a release key, or if the channels are too many.
+  package func delegationText(
+    for releaseKey: SitePublicKey, serial: UInt64, madeAt: Int64, endsAt: Int64?, product: Store.Product,
+    channels: [SiteChannel]
+  ) throws -> String {
+    guard delegation == nil else {
+      throw PackStoreError(.invalidArgument, "a release key cannot delegate; use the root key \(rootKey)")
+    }
+    let next = try KeyDelegation(
+      to: releaseKey, by: self, serial: serial, revokedBelow: revocations.serial(for: product), madeAt: madeAt, endsAt: endsAt,
+      product: product, channels: channels)
+    let lines = rotations.map { Self.line("rotation", $0.encode) } + [Self.line("delegation", next.encode)]
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  /// Returns this key with a delegation in place of its own, if any.
+  ///
+  /// - Parameter text: the result of `delegationText` for this key.
+  /// - Throws: `corrupt` if the text is anything else, or is for another key.
+  package func delegated(byText text: String) throws -> SiteKey {
+    let seed = Data(key.seed).base64EncodedString()
+    guard let key = SiteKey(fileText: "\(Self.firstLine)\n\(seed)\n\(text)"), key.delegation != nil else {
+      throw PackStoreError(.corrupt, "not a delegation to the key \(publicKey)")
+    }
+    return key
+  }
+
   private static let serialWord = "serial "
 
   private static func line(_ word: String, _ encode: (inout ByteWriter) -> Void) -> String {

@@ -14,6 +14,9 @@ extension Store {
     /// Whether to make the pack local, regardless of its origin. Publishers use it for the packs that they publish.
     package var isOwn = false
 
+    /// The number of the copy; `nil` for the number in the source. Equal content under another number is another version.
+    package var number: UInt64?
+
     /// Whether to restore missing data of the pack's current version and keep the pack's origin. `notFound` if the source has other
     /// content under that version number.
     package var heals = false

@@ -178,6 +178,7 @@ func withRequest<Result>(
   request.as_local = options.isOwn
   request.heals = options.heals
   request.version = version ?? 0
+  request.number = options.number ?? 0
   request.set_priority = options.priority != nil
   request.priority = options.priority ?? 0
   request.level = options.level ?? 0

@@ -1,0 +1,28 @@
+#if Hosting
+  import Foundation
+  import PackStore
+
+  /// The body of the process `packstore-host worker`.
+  package enum WorkerProgram {
+    /// The name of the program's command.
+    package static let command = "worker"
+
+    /// Checks an archive, and writes the verdict to the output folder as its last act.
+    ///
+    /// - Parameter arguments: archive, output folder, pack, number.
+    /// - Throws: faults of the machine.
+    package static func run(_ arguments: [String]) async throws {
+      guard arguments.count == 4, let number = UInt64(arguments[3]) else {
+        throw WorkerFault("worker: needs an archive, a folder, a pack and a number")
+      }
+      try WorkerLimits().apply()
+      let output = FilePath(arguments[1])
+      let check = ArchiveCheck(
+        archive: FilePath(arguments[0]), output: output, pack: try PackID(validating: arguments[2]), number: number)
+      let verdict = try await check.run()
+      try replaceFile(
+        WorkerVerdict.fileName, in: output, by: Array(try JSONEncoder().encode(verdict)),
+        draft: WorkerVerdict.fileName + ".new")
+    }
+  }
+#endif

@@ -1,0 +1,257 @@
+#if Hosting
+  import Crypto
+  import Foundation
+  import GRDB
+  import PackAuthoring
+  import PackFormats
+  import PackStore
+  import Synchronization
+
+  /// Writes the site of one app: versions, and roots that follow the records. One caller at a time works on an app.
+  ///
+  /// A root is stored in the database before its first write (``intend(_:_:)``). After it was read back, it is recorded as written, and
+  /// the releases that it contains become live (``confirm(_:_:)``).
+  struct SitePublisher: Sendable {
+    let context: HostContext
+    let app: AppRecord
+    private let site: Site
+    private let key: SiteKey
+
+    /// The revision that the change in progress gives to a channel; roots of other channels keep their revision.
+    private final class Revisions: Sendable { let values = Mutex<[String: Int64]>([:]) }
+
+    private let revisions: Revisions
+
+    /// - Returns: `nil` if the app has no delegation yet.
+    /// - Throws: errors of opening a site and reading a key.
+    init?(_ context: HostContext, _ app: AppRecord) throws {
+      let folder = AppFolder(app.id, in: context.folder)
+      guard pathExists(folder.releaseKey) else { return nil }
+      self.context = context
+      self.app = app
+      key = try SiteKey(contentsOf: folder.releaseKey)
+      let revisions = Revisions()
+      self.revisions = revisions
+      let id = app.id
+      site = try Site(at: folder.site) { channel, bytes in
+        try Self.intend(context, id, channel, bytes, revision: revisions.values.withLock { $0[channel.name] })
+      }
+    }
+
+    private var options: Site.PublishOptions {
+      get throws {
+        var options = Site.PublishOptions(
+          keptVersionCount: Self.keptVersionCount, deltaCount: 0, product: try app.product, channel: nil)
+        options.takesBack = true
+        return options
+      }
+    }
+
+    /// The records decide which versions stay, not their count.
+    private static let keptVersionCount = 1_000_000
+
+    // MARK: - Versions
+
+    /// Adds a version to the site, without offering it. Nothing changes if the site has it.
+    ///
+    /// - Parameter source: a store with exactly this version of this pack.
+    /// - Throws: errors of publishing; `exists` if the site has other content under the number.
+    func publish(_ pack: PackID, _ number: UInt64, from source: Store) async throws -> PackVersion {
+      try await recover()
+      let present = try site.store.makeSnapshot().version(number, of: pack)
+      let copied = try source.makeSnapshot().version(number, of: pack)
+      if let present, present.catalog == copied?.catalog { return present }
+      try await site.publish([.init(pack, version: number)], from: source, signedBy: key, options: try options)
+      try await recover()
+      guard let version = try site.store.makeSnapshot().version(number, of: pack) else {
+        throw PackStoreError(.notFound, "the site lost the version that was published", about: .version(pack, number))
+      }
+      return version
+    }
+
+    // MARK: - Roots
+
+    /// Brings the roots of all channels to the wanted offers. A channel with an alarm stays as it is.
+    func reconcile() async throws {
+      try await recover()
+      for channel in try await channels()
+      where channel.alarm == nil && channel.wantedRevision != channel.writtenRevision {
+        try await write(channel)
+      }
+    }
+
+    private func channels() async throws -> [ChannelRecord] {
+      try await context.database.read { [app] database in
+        try ChannelRecord.filter(Column("appID") == app.id).order(Column("context")).fetchAll(database)
+      }
+    }
+
+    private func write(_ record: ChannelRecord) async throws {
+      let found = try await context.database.read { [app] database -> (Int64, [PackID: UInt64])? in
+        guard let channel = try ChannelRecord.find(app.id, record.context, in: database) else { return nil }
+        return (channel.wantedRevision, try channel.wantedOffers(in: database))
+      }
+      guard let (revision, offers) = found else { return }
+      revisions.values.withLock { $0 = [record.name: revision] }
+      defer { revisions.values.withLock { $0 = [:] } }
+      let channel = try SiteChannel(record.name)
+      try await site.replaceOffers(of: channel, by: offers, signedBy: key, options: try options)
+      try await recover()
+      // The root already had these offers, so nothing was written.
+      let root = try site.rootBytes(of: channel)
+      try await context.database.write { [context, app] database in
+        guard var channel = try ChannelRecord.find(app.id, record.context, in: database), channel.alarm == nil,
+          channel.writtenRevision < revision, channel.intendedRoot == nil
+        else { return }
+        channel.writtenRevision = revision
+        try channel.update(database)
+        if let root { try Self.settle(context, channel, root, in: database) }
+      }
+    }
+
+    /// Completes roots that were intended when the host stopped, and compares the others with the records.
+    func recover() async throws {
+      for record in try await channels() where record.alarm == nil {
+        let channel = try SiteChannel(record.name)
+        let published = try site.rootBytes(of: channel)
+        if let intended = record.intendedRoot.map({ [UInt8]($0) }) {
+          if published != intended {
+            guard Self.digest(published) == record.writtenDigest else {
+              try await raise(record)
+              continue
+            }
+            try site.writeAnnouncedRoot(intended, of: channel)
+          }
+          guard try site.rootBytes(of: channel) == intended else {
+            try await raise(record)
+            continue
+          }
+          try await confirm(record.context, intended)
+        } else if Self.digest(published) != record.writtenDigest {
+          try await raise(record)
+        }
+      }
+    }
+
+    private static func digest(_ root: [UInt8]?) -> Data? { root.map { Data(SHA256.hash(data: $0)) } }
+
+    private func raise(_ record: ChannelRecord) async throws {
+      try await context.database.write { database in
+        try database.execute(
+          sql: "UPDATE channel SET alarm = ? WHERE appID = ? AND context = ?",
+          arguments: [
+            "published root: not the recorded one, by a restored database or another publisher; run 'packstore-host reconcile'",
+            record.appID, record.context,
+          ])
+      }
+    }
+
+    /// Records a root before it is written.
+    private static func intend(
+      _ context: HostContext, _ app: AppID, _ channel: SiteChannel, _ bytes: [UInt8], revision: Int64?
+    ) throws {
+      try context.database.write { database in
+        let found = try ChannelRecord.fetchOne(
+          database, sql: "SELECT * FROM channel WHERE appID = ? AND name = ?", arguments: [app, channel.name])
+        guard var record = found, record.alarm == nil else {
+          throw PackStoreError(.refused, "the host does not write this channel", about: .channel(channel))
+        }
+        record.intendedRoot = Data(bytes)
+        record.intendedRevision = revision ?? record.writtenRevision
+        try record.update(database)
+      }
+    }
+
+    /// Records that a root was read back, and makes its releases live.
+    private func confirm(_ releaseContext: ReleaseContext, _ root: [UInt8]) async throws {
+      try await context.database.write { [context, app] database in
+        guard var record = try ChannelRecord.find(app.id, releaseContext, in: database),
+          record.intendedRoot == Data(root)
+        else {
+          return
+        }
+        record.writtenDigest = Self.digest(root)
+        record.writtenRevision = record.intendedRevision ?? record.writtenRevision
+        (record.intendedRoot, record.intendedRevision) = (nil, nil)
+        try record.update(database)
+        try Self.settle(context, record, root, in: database)
+      }
+    }
+
+    /// Makes releases live that waited for a root that contains them.
+    private static func settle(
+      _ context: HostContext, _ channel: ChannelRecord, _ root: [UInt8], in database: Database
+    ) throws {
+      let outbox = Outbox(context)
+      for release in try releases(in: root, of: channel, in: database)
+      where release.state == .processingForTesting || release.state == .processingForDistribution {
+        var release = release
+        try release.makeLive(by: .publish, outbox, in: database)
+      }
+    }
+
+    /// The releases of the versions that a root offers.
+    private static func releases(
+      in root: [UInt8], of channel: ChannelRecord, in database: Database
+    ) throws -> [ReleaseRecord] {
+      let signed = try SignedSiteRoot(decoding: root, file: channel.name)
+      return try signed.root.packs.flatMap { pack in
+        try pack.offers.compactMap { offer in
+          try ReleaseRecord.fetchOne(
+            database,
+            sql: """
+              SELECT r.* FROM release r JOIN packVersion v ON v.id = r.versionID JOIN pack p ON p.id = r.packID
+              WHERE r.appID = ? AND r.context = ? AND p.identifier = ? AND v.number = ?
+              """, arguments: [channel.appID, channel.context, pack.id.name, Int64(clamping: offer.number)])
+        }
+      }
+    }
+
+    // MARK: - Decisions of an operator
+
+    /// Ends the alarms of all channels by taking the published roots as the recorded ones: versions that a root offers become live, and
+    /// others are superseded.
+    func adopt() async throws {
+      try await decide { context, record, root, database in
+        let offered = try root.map { try Self.releases(in: $0, of: record, in: database) } ?? []
+        let outbox = Outbox(context)
+        let live = try ReleaseRecord.filter(
+          Column("appID") == record.appID && Column("context") == record.context
+            && Column("state") == record.context.liveState
+        ).fetchAll(database)
+        for var release in live where !offered.contains(where: { $0.id == release.id }) {
+          try release.apply(.supersede, outbox, in: database)
+        }
+        for var release in offered where !release.state.isLive {
+          let event: ReleaseEvent = release.state == .superseded ? .restore : .publish
+          guard record.context.next(release.state, event) != nil else { continue }
+          try release.makeLive(by: event, outbox, in: database)
+        }
+      }
+    }
+
+    /// Ends the alarms of all channels by writing the recorded offers over the published roots. Offers get epochs above the published
+    /// ones, so that devices follow.
+    func overrule() async throws {
+      try await decide { _, _, _, _ in }
+      try await reconcile()
+    }
+
+    private func decide(
+      _ change: @escaping @Sendable (HostContext, ChannelRecord, [UInt8]?, Database) throws -> Void
+    ) async throws {
+      for record in try await channels() where record.alarm != nil {
+        let root = try site.rootBytes(of: SiteChannel(record.name))
+        try await context.database.write { [context, app] database in
+          guard var record = try ChannelRecord.find(app.id, record.context, in: database) else { return }
+          record.alarm = nil
+          record.writtenDigest = Self.digest(root)
+          (record.intendedRoot, record.intendedRevision) = (nil, nil)
+          record.wantedRevision += 1
+          try record.update(database)
+          try change(context, record, root, database)
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,92 @@
+#if Hosting
+  import GRDB
+
+  /// Takes versions back and archives packs.
+  struct ReleaseCommands: Sendable {
+    let context: HostContext
+
+    init(_ context: HostContext) { self.context = context }
+
+    /// Makes a superseded version live again in its context. The live version is superseded.
+    ///
+    /// - Throws: `APIError` 403 for a caller who is not a person; 404; 409 if the release is not superseded or its pack is archived.
+    func stepBack(to id: Identifier<ReleaseRecord>, by principal: Principal) async throws -> ReleaseRecord {
+      try principal.require(.release)
+      guard principal.isPerson else {
+        throw APIError.forbidden("step back: only persons decide; sign in, or use an individual key")
+      }
+      return try await context.database.write { [context] database in
+        guard var release = try principal.release(id, in: database) else {
+          throw APIError.notFound("releases", id.rawValue)
+        }
+        guard try PackRecord.fetchOne(database, key: ["id": release.packID])?.archived == false else {
+          throw APIError.entityState("release '\(id)': its pack is archived")
+        }
+        guard release.state == .superseded else {
+          throw APIError.entityState("release '\(id)': its state is \(release.state.rawValue) instead of SUPERSEDED")
+        }
+        let outbox = Outbox(context)
+        try Self.supersedeWaiting(of: release.packID, release.context, outbox, in: database)
+        try release.makeLive(by: .restore, outbox, in: database)
+        try ChannelRecord.want(release.appID, release.context, in: database)
+        return release
+      }
+    }
+
+    private static func supersedeWaiting(
+      of pack: Identifier<PackRecord>, _ releaseContext: ReleaseContext, _ outbox: Outbox, in database: Database
+    ) throws {
+      let waiting = try ReleaseRecord.filter(
+        Column("packID") == pack && Column("context") == releaseContext
+          && [ReleaseState.processingForTesting, .processingForDistribution].contains(Column("state"))
+      ).fetchAll(database)
+      for var release in waiting { try release.apply(.supersede, outbox, in: database) }
+    }
+
+    /// Archives a pack: no version of it is live any more, its id stays taken, and its items leave their submissions.
+    ///
+    /// - Throws: `APIError` 403, 404.
+    func archive(_ id: Identifier<PackRecord>, by principal: Principal) async throws -> PackRecord {
+      try principal.require(.managePacks)
+      return try await context.database.write { [context] database in
+        guard var pack = try principal.pack(id, in: database) else {
+          throw APIError.notFound("backgroundAssets", id.rawValue)
+        }
+        guard !pack.archived else { return pack }
+        pack.archived = true
+        try pack.update(database)
+        let outbox = Outbox(context)
+        for item in try Self.openItems(of: id, in: database) {
+          try Self.remove(item, outbox, at: context.now, in: database)
+        }
+        let releases = try ReleaseRecord.filter(Column("packID") == id).fetchAll(database)
+        for var release in releases where release.context.next(release.state, .supersede) != nil {
+          try release.apply(.supersede, outbox, in: database)
+          try ChannelRecord.want(release.appID, release.context, in: database)
+        }
+        return pack
+      }
+    }
+
+    private static func openItems(
+      of pack: Identifier<PackRecord>, in database: Database
+    ) throws -> [SubmissionItemRecord] {
+      try SubmissionItemRecord.fetchAll(
+        database,
+        sql: """
+          SELECT i.* FROM submissionItem i JOIN submission s ON s.id = i.submissionID JOIN packVersion v ON v.id = i.versionID
+          WHERE v.packID = ? AND s.state NOT IN ('COMPLETING', 'COMPLETE') AND i.state NOT IN ('REMOVED', 'APPROVED')
+          """, arguments: [pack])
+    }
+
+    private static func remove(
+      _ item: SubmissionItemRecord, _ outbox: Outbox, at now: Timestamp, in database: Database
+    ) throws {
+      guard let submission = try SubmissionRecord.fetchOne(database, key: ["id": item.submissionID]) else { return }
+      var item = item
+      try item.apply(.remove, in: database)
+      try item.applyIfPermitted(.remove, submission.context, outbox, in: database)
+      try submission.voidApprovals(at: now, in: database)
+    }
+  }
+#endif
