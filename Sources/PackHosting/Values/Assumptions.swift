@@ -20,6 +20,10 @@
     /// A relationship to an object that is unknown or belongs to another team.
     static let unknownRelationshipCode = "ENTITY_ERROR.RELATIONSHIP.INVALID"
     static let duplicatePackCode = "ENTITY_ERROR.ATTRIBUTE.INVALID.DUPLICATE"
+    /// A body without `data`, of another type, or with another id than the path.
+    static let malformedEntityCode = "ENTITY_ERROR"
+    static let unknownAttributeCode = "ENTITY_ERROR.ATTRIBUTE.UNKNOWN"
+    static let unknownRelationshipNameCode = "ENTITY_ERROR.RELATIONSHIP.UNKNOWN"
     /// A request for a host name that is not configured.
     static let foreignHostStatus = 421
 
