@@ -1,0 +1,123 @@
+#if Hosting
+  import HTTPTypes
+  import PackServer
+  import PackStore
+
+  /// Answers requests to the API: credentials, rate, route, rights, parameters, body, operation, in this order.
+  struct APIHandler: Sendable {
+    let table: RouteTable
+    let authenticator: Authenticator
+    let limiter: RateLimiter
+    let clock: any TimeSource
+    let random: any RandomSource
+    let bodyByteCount: Int
+
+    /// The OpenAPI document of the table.
+    private let document: [UInt8]
+
+    init(
+      _ table: RouteTable, authenticator: Authenticator, limiter: RateLimiter, clock: any TimeSource,
+      random: any RandomSource, bodyByteCount: Int
+    ) {
+      (self.table, self.authenticator, self.limiter) = (table, authenticator, limiter)
+      (self.clock, self.random, self.bodyByteCount) = (clock, random, bodyByteCount)
+      document = OpenAPIDocument(table: table).output.bytes
+    }
+
+    /// The document of the API, which needs no credential.
+    static let documentPath = "/packstore/v1/openapi.json"
+
+    /// Checks a request before its body is read, so that a refused one is not sent.
+    func prepare(_ head: RequestHead) async -> PreparedReply {
+      if head.path == Self.documentPath, head.method == "GET" { return .reply(.json(document)) }
+      var fields = HTTPFields()
+      do {
+        let caller = try await authenticator.caller(
+          head.fields[values: .authorization], method: head.method, target: head.target)
+        let verdict = limiter.admit(caller.credential, at: clock.now)
+        fields[.rateLimit] = verdict.field
+        guard verdict.isAdmitted else {
+          fields[.retryAfter] = String(verdict.retrySeconds)
+          throw APIError.rateLimitExceeded(verdict)
+        }
+        return try await prepare(head, caller.principal, fields)
+      } catch {
+        return .reply(refusal(error, fields))
+      }
+    }
+
+    private func prepare(_ head: RequestHead, _ principal: Principal, _ fields: HTTPFields) async throws
+      -> PreparedReply
+    {
+      let match = try table.match(head.method, head.path)
+      try principal.require(match.route.right)
+      let query = try Query(parsing: head.query, match.route.allParameters)
+      let call = { @Sendable body in
+        Call(principal: principal, id: match.id, query: query, body: body, base: head.base, path: String(head.path))
+      }
+      guard let schema = match.route.body else {
+        return .reply(Reply(try await match.route.handle(call(nil)), fields))
+      }
+      try checkBody(head)
+      return .needsBody { body in
+        do {
+          let bytes = try await body.all(limit: bodyByteCount)
+          let parsed = try Body(parsing: bytes, schema, id: schema.hasID ? match.id : nil)
+          return Reply(try await match.route.handle(call(parsed)), fields)
+        } catch {
+          return refusal(error, fields)
+        }
+      }
+    }
+
+    /// JSON is the only type of bodies, in both directions.
+    private func checkBody(_ head: RequestHead) throws {
+      if let length = head.contentLength, length > Int64(bodyByteCount) {
+        throw APIError.malformed(413, "body: longer than \(bodyByteCount) bytes; send less")
+      }
+      guard let type = head.fields[.contentType] else { return }
+      let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+      guard essence == "application/json" || essence == "application/vnd.api+json" else {
+        throw APIError(
+          415, "UNSUPPORTED_MEDIA_TYPE", "The content type is not supported",
+          "Content-Type: not application/json; send JSON")
+      }
+    }
+
+    /// Returns the answer for a fault. Causes inside of the host are not shown to clients.
+    func refusal(_ error: any Error, _ fields: HTTPFields = HTTPFields()) -> Reply {
+      let errors: [APIError] =
+        switch error {
+        case let error as APIError: [error]
+        case let errors as APIErrors: errors.all
+        default: [.internalFault]
+        }
+      return Reply(Answer(errors.first?.status ?? 500, ErrorDocument.body(errors, random)), fields)
+    }
+  }
+
+  /// The reply of a request whose head was checked.
+  enum PreparedReply: Sendable {
+    case reply(Reply)
+
+    /// The reply depends on the body.
+    case needsBody(@Sendable (inout BodyReader) async -> Reply)
+  }
+
+  extension Reply {
+    init(_ answer: Answer, _ fields: HTTPFields = HTTPFields()) {
+      self = answer.body.map { .json($0.bytes) } ?? Reply(.noContent)
+      status = HTTPResponse.Status(code: answer.status)
+      for field in fields { self.fields.append(field) }
+      if let location = answer.location { self.fields[.location] = location }
+    }
+
+    static func json(_ bytes: [UInt8]) -> Reply {
+      var reply = Reply(.ok)
+      reply.fields[.contentType] = "application/json"
+      reply.fields[.contentLength] = "\(bytes.count)"
+      reply.body = .bytes(bytes)
+      return reply
+    }
+  }
+#endif

@@ -1,0 +1,110 @@
+#if Hosting
+  import HTTPTypes
+  import HummingbirdCore
+  import Logging
+  import NIOCore
+  import NIOPosix
+  import PackServer
+  import ServiceLifecycle
+  import Synchronization
+
+  /// The HTTP server of the host. TLS is the task of a web server in front of it.
+  struct HostServer: Sendable {
+    let api: HostAPI
+    let options: ServerOptions
+    var onAnswer: @Sendable (String, String, Int) -> Void = { _, _, _ in }
+
+    /// Serves until the surrounding task is cancelled. Running requests then have ``ServerOptions/graceTime`` to complete.
+    ///
+    /// - Parameter onReady: called with the port once the server accepts connections.
+    /// - Throws: `IOError` if the server cannot listen at the address.
+    func run(onReady: @escaping @Sendable (Int) -> Void) async throws {
+      let table = ConnectionTable(options.limits)
+      let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount))
+      do {
+        try await run(table, group, onReady)
+        await table.waitUntilClosed()
+        try await group.shutdownGracefully()
+      } catch {
+        try? await group.shutdownGracefully()
+        throw error
+      }
+    }
+
+    private func run(
+      _ table: ConnectionTable, _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (Int) -> Void
+    ) async throws {
+      let services = ServiceGroup(
+        configuration: .init(
+          services: [
+            .init(
+              service: service(table, group, onReady), successTerminationBehavior: .gracefullyShutdownGroup),
+            .init(service: Sweeper(table: table), successTerminationBehavior: .ignore),
+          ], logger: Self.silent))
+      let task = Task { try await services.run() }
+      let grace = options.graceTime
+      let ending = Mutex<Task<Void, Never>?>(nil)
+      let result = await withTaskCancellationHandler {
+        await task.result
+      } onCancel: {
+        ending.withLock { ending in
+          table.beginEnd()
+          ending = Task {
+            await table.drain(within: grace)
+            table.closeAll()
+          }
+        }
+      }
+      // Closes channels, which must happen on their threads.
+      await ending.withLock { $0 }?.value
+      try result.get()
+    }
+
+    private func service(
+      _ table: ConnectionTable, _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (Int) -> Void
+    ) -> any Service {
+      let responder = makeResponder(table), port = options.port
+      let base = HTTP1Channel(
+        responder: { try await responder.respond($0, $1, $2) },
+        configuration: .init(
+          httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 24 << 10, maxHeaderFieldCount: 100)))
+      let configuration = ServerConfiguration(
+        address: .hostname(options.host, port: options.port), serverName: nil, backlog: 512, reuseAddress: true)
+      return GuardedChannel(table: table) { base }.server(
+        configuration: configuration,
+        onServerRunning: { channel in
+          table.listen(at: channel)
+          onReady(channel.localAddress?.port ?? port)
+        }, eventLoopGroup: group, logger: Self.silent)
+    }
+
+    private func makeResponder(_ table: ConnectionTable) -> HostResponder {
+      let context = api.context
+      let handler = APIHandler(
+        RouteTable(api.routes),
+        authenticator: Authenticator(database: context.database, time: context.clock), limiter: RateLimiter(),
+        clock: context.clock, random: context.random, bodyByteCount: options.bodyByteCount)
+      return HostResponder(
+        api: handler, uploads: UploadCommands(context, signer: api.signer),
+        sites: options.servesSites ? SiteFiles(folder: context.folder) : nil, table: table,
+        hosts: HostNames(options.names), options: options, onAnswer: onAnswer)
+    }
+
+    private static let silent = Logger(label: "PackHosting") { _ in SwiftLogNoOpLogHandler() }
+  }
+
+  /// Closes idle and stalled connections once a second.
+  private struct Sweeper: Service {
+    let table: ConnectionTable
+
+    func run() async throws {
+      await cancelWhenGracefulShutdown {
+        while !Task.isCancelled {
+          try? await Task.sleep(for: .seconds(1))
+          table.sweep()
+        }
+      }
+    }
+  }
+#endif
