@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// Writes a tar file of plain files, from front to back.
+/// Writes a tar file of plain files, sequentially.
 final class TarWriter {
   private static let bufferByteCount = 1 << 20
 
@@ -17,7 +17,7 @@ final class TarWriter {
 
   /// Adds a file under a name of at most 100 bytes.
   ///
-  /// - Throws: `sourceChanged` when the file shrinks meanwhile.
+  /// - Throws: `sourceChanged` if the file shrinks during the call.
   func add(_ name: String, from file: InputFile) throws {
     try Task.checkCancellation()
     let header = TarHeader(name: name, byteCount: try file.byteCount, modifiedAt: modifiedAt)
@@ -41,12 +41,12 @@ final class TarWriter {
     try write(header.encode() + bytes + [UInt8](repeating: 0, count: padding))
   }
 
-  /// What a file of so many bytes takes in an archive.
+  /// Returns the size of a file in an archive, with its header and padding.
   static func byteCount(ofMember byteCount: UInt64) -> UInt64 {
     (TarHeader.paddedByteCount(byteCount) ?? .max).addingClamped(UInt64(TarHeader.byteCount))
   }
 
-  /// What ends an archive.
+  /// The size of the end of an archive.
   static let endByteCount = UInt64(2 * TarHeader.byteCount)
 
   /// Ends the archive and makes it durable.

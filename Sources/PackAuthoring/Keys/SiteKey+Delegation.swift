@@ -2,15 +2,15 @@ public import PackFormats
 public import PackStore
 
 extension SiteKey {
-  /// What a root key says of a release key.
+  /// The terms of a delegation from a root key to a release key.
   public struct DelegationOptions: Hashable, Sendable {
-    /// For which product the release key signs. Nil: the one that it signs for, or `Store.Product.standard`.
+    /// The product that the release key signs for; `nil`: its current one, or `Store.Product.standard`.
     public var product: Store.Product?
 
-    /// Which channels it may sign; empty: all. Nil: those that it may sign, or all.
+    /// The channels that it may sign; empty: all. `nil`: its current ones, or all.
     public var channels: [SiteChannel]?
 
-    /// For how long it may sign from now on; nil: without end.
+    /// How long it may sign from now on; `nil`: without limit.
     public var validity: Duration?
 
     /// Whether the root key revokes all its earlier delegations of the product, because a release key was stolen: then versions that
@@ -27,54 +27,54 @@ extension SiteKey {
       self.revokesEarlier = revokesEarlier
     }
 
-    /// 400 days: a year, and time to remember.
+    /// 400 days: a year, with a margin.
     public static let standardValidity: Duration = .seconds(400 * 86_400)
   }
 
-  /// A release key, as its root key speaks of it.
+  /// A release key with its delegation.
   public struct DelegationResult: Hashable, Codable, Sendable {
-    /// What clients are told to trust.
+    /// The root key that clients must trust.
     public let rootKey: SitePublicKey
     public let releaseKey: SitePublicKey
 
-    /// The release key was made now.
+    /// Whether the release key was created now.
     public let isNew: Bool
 
-    /// Rises with each delegation: clients refuse what is signed under a lower one than they have seen.
+    /// Increases with each delegation: clients refuse signatures under a lower serial than they have seen.
     public let serial: UInt64
     public let product: Store.Product
 
     /// Empty: all.
     public let channels: [SiteChannel]
 
-    /// Nil: never.
+    /// `nil`: never.
     public let endsAt: Date?
 
-    /// The serial was noted in the root key's file, so that the next one is higher even if the clock is set back. False
-    /// where that file cannot be written, and after a dry run.
+    /// Whether the serial was recorded in the root key's file, so that the next one is higher even if the clock is set back. False
+    /// if that file is not writable, and after a dry run.
     public let isNoted: Bool
   }
 
-  /// Lets the key in one file sign by the word of the root key in another, which need not be there when it signs. A release
-  /// key that may sign already gets a new word, which takes the place of the old one; and where it is another key than before,
-  /// clients refuse the one before from the first root on that the new one signed.
+  /// Delegates signing from the root key in one file to the release key in another. The root key need not be available when the
+  /// release key signs. A release key with a delegation gets a new one, which replaces the old. If the release key changes, clients
+  /// refuse the previous key from the first root on that the new one signed.
   ///
-  /// The root key's file gets a note of the serial, unless it lies where nothing can be written.
+  /// Records the serial in the root key's file, unless that file is on read-only media.
   ///
   /// - Parameters:
-  ///   - file: the release key's file, which is made where there is none.
+  ///   - file: the release key's file, which is created if missing.
   ///   - root: the root key's file.
-  ///   - options: product, channels, and until when.
-  ///   - isDryRun: writes nothing, and says what would be. Of a release key that would be made, the public half is another one.
-  /// - Throws: `notFound` when there is no root key; `invalidArgument` when it is a release key, or the other file holds a
-  ///   root key; what reading and writing key files throw.
+  ///   - options: product, channels, and validity.
+  ///   - isDryRun: whether to report the result without writing. The public key of a new release key is then a placeholder.
+  /// - Throws: `notFound` if the root key does not exist; `invalidArgument` if it is a release key, or the other file contains a
+  ///   root key; the errors of reading and writing key files.
   public static func delegate(
     to file: FilePath, by root: FilePath, options: DelegationOptions = .init(), isDryRun: Bool = false
   ) throws -> DelegationResult {
     try delegate(to: file, by: root, options, isDryRun: isDryRun, now: nanosecondsSince1970())
   }
 
-  /// The same at a time of the caller's choice, in nanoseconds since 1970.
+  /// Delegates at a given time, in nanoseconds since 1970.
   static func delegate(
     to file: FilePath, by rootFile: FilePath, _ options: DelegationOptions, isDryRun: Bool = false, now: Int64
   ) throws -> DelegationResult {
@@ -105,7 +105,7 @@ extension SiteKey {
     var isNoted = false
     if !isDryRun {
       isNoted = try note(delegation, of: root, in: rootFile)
-      // A file that came meanwhile is another's.
+      // A file created by another process since then is not overwritten.
       try isNew ? next.write(to: file) : next.replace(file)
     }
     return DelegationResult(
@@ -114,9 +114,9 @@ extension SiteKey {
       endsAt: delegation.endsAt.map(Date.init(nanosecondsSince1970:)), isNoted: isNoted)
   }
 
-  /// Records a delegation's serials before anything is signed under it. A recorded serial that is not used does no harm.
+  /// Records a delegation's serial before anything is signed under it. An unused recorded serial is harmless.
   ///
-  /// - Returns: false where the file cannot be written, such as on read-only media.
+  /// - Returns: false if the file is not writable, such as on read-only media.
   private static func note(_ delegation: KeyDelegation, of root: SiteKey, in file: FilePath) throws -> Bool {
     try note(
       delegation.serial, revokedBelow: delegation.revokedBelow, of: delegation.product, by: root, in: file)
@@ -137,11 +137,11 @@ extension SiteKey {
     }
   }
 
-  /// Reads a key file. Where there is none, makes a release key, and beside it the root key by whose word it signs, unless that
-  /// is there: so the root key is apart from the first day on, and can be moved to where nothing publishes.
+  /// Reads a key file. If it does not exist, creates a release key and, unless it exists, its root key in a file in the same
+  /// folder. The root key is thus separate from the first day on, and can be moved to a machine that does not publish.
   ///
-  /// - Returns: the key, and what was made.
-  /// - Throws: what reading and writing key files throw; `invalidArgument` when the file beside it holds a release key.
+  /// - Returns: the key, and the created delegation.
+  /// - Throws: the errors of reading and writing key files; `invalidArgument` if the root key's file contains a release key.
   public static func readOrMakeRelease(
     _ file: FilePath, options: DelegationOptions = .init()
   ) throws -> (key: SiteKey, made: DelegationResult?) {
@@ -153,18 +153,18 @@ extension SiteKey {
       let made = try delegate(to: file, by: root, options, now: nanosecondsSince1970())
       return (try SiteKey(contentsOf: file), made)
     } catch let error as PackStoreError where error.code == .exists {
-      return (try SiteKey(contentsOf: file), nil)  // another process was faster
+      return (try SiteKey(contentsOf: file), nil)  // another process was first
     }
   }
 
-  /// Where the root key of a release key lies that was made with it: `site-root.key` for `site.key`.
+  /// Returns the path of the root key that is created with a release key: `site-root.key` for `site.key`.
   public static func rootFile(beside file: FilePath) -> FilePath {
     let suffix = file.extension.map { ".\($0)" } ?? ""
     return file.removingLastComponent().appending("\(file.stem ?? "")-root\(suffix)")
   }
 
-  /// Makes a root key that follows another: both sign that it does. Clients that know the old one take what the new one
-  /// delegates; release keys are delegated to again, by the new one.
+  /// Creates a root key that succeeds another: both sign the succession. Clients that trust the old one accept delegations of the
+  /// new one; release keys need new delegations by the new one.
   ///
   /// The new root key may have followed the old one in the previous draft of the format: then both sign it again, and its file is
   /// replaced.

@@ -2,13 +2,12 @@ public import PackFormats
 import PackStore
 
 extension SiteKey {
-  /// More than any key file has.
+  /// Larger than any key file.
   private static let fileByteCountLimit = 64 << 10
 
   /// Reads a key file.
   ///
-  /// - Throws: `notFound` when there is none; `untrusted` when others than its owner may read it; `corrupt` when it
-  ///   holds something else; `ioError`.
+  /// - Throws: `notFound`; `untrusted` if users other than its owner may read it; `corrupt` if it has other contents; `ioError`.
   public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
@@ -44,9 +43,9 @@ extension SiteKey {
     return nil
   }
 
-  /// Reads what a key file says from an open file, such as a pipe, up to its end.
+  /// Reads a key from an open file, such as a pipe, up to its end.
   ///
-  /// - Throws: `corrupt` when it holds something else; `ioError`.
+  /// - Throws: `corrupt` if it has other contents; `ioError`.
   public init(contentsOf descriptor: FileDescriptor) throws {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -64,10 +63,10 @@ extension SiteKey {
     try self.init(text: String(decoding: bytes.prefix(Self.fileByteCountLimit), as: UTF8.self), source: name)
   }
 
-  /// Reads what a key file says.
+  /// Parses the text of a key file.
   ///
-  /// - Parameter source: what errors call it.
-  /// - Throws: `corrupt` when it is something else.
+  /// - Parameter source: its name in errors.
+  /// - Throws: `corrupt` if it is not a key.
   public init(text: String, source: String) throws {
     do {
       try self.init(text: text, in: source)
@@ -77,7 +76,7 @@ extension SiteKey {
     }
   }
 
-  /// Reads the text of a key file. Editors, shells and secret stores may have changed the ends of its lines.
+  /// Parses the text of a key file. Editors, shells and secret stores may have changed its line ends.
   ///
   /// - Parameter source: the file, or another object that contains the text, for errors.
   private init(text: String, in source: String) throws {
@@ -88,9 +87,9 @@ extension SiteKey {
     self = key
   }
 
-  /// Writes the key to a new file that its owner alone may read, and makes the folders above it if need be.
+  /// Writes the key to a new file that only its owner may read, and creates its parent folders if necessary.
   ///
-  /// - Throws: `exists` when there is a file of that name: it stays as it is; `ioError`, `noSpace`.
+  /// - Throws: `exists` if the file exists, which is then unchanged; `ioError`, `noSpace`.
   public func write(to file: FilePath) throws {
     let folder = file.removingLastComponent()
     if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
@@ -107,14 +106,14 @@ extension SiteKey {
     PackStoreError(.exists, "exists already", about: .file(file.string), detail: .fileExists)
   }
 
-  /// Writes the key in place of a key file.
+  /// Replaces an existing key file.
   ///
   /// - Throws: `ioError`, `noSpace`: then the file is as it was.
   package func replace(_ file: FilePath) throws {
     try writeDraft(of: file) { try renameFile($0, to: FilePlace(file)) }
   }
 
-  /// Writes a file beside the one that is meant, and lets `place` take it there.
+  /// Writes a draft next to the target file, and calls `place` to rename it.
   private func writeDraft(of file: FilePath, _ place: (FilePlace) throws -> Void) throws {
     let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max))"))
     defer { try? removeFile(draft) }
@@ -125,10 +124,10 @@ extension SiteKey {
     try syncFolder(file.removingLastComponent())
   }
 
-  /// Reads a key file, or makes a key and its file where there is none.
+  /// Reads a key file, or creates a key and its file if missing.
   ///
   /// - Returns: the key, and whether it is new.
-  /// - Throws: what reading and writing throw.
+  /// - Throws: the errors of reading and writing.
   public static func readOrMake(_ file: FilePath) throws -> (key: SiteKey, isNew: Bool) {
     do { return (try SiteKey(contentsOf: file), false) } catch let error as PackStoreError where error.code == .notFound
     {}
@@ -137,14 +136,13 @@ extension SiteKey {
       try key.write(to: file)
       return (key, true)
     } catch let error as PackStoreError where error.code == .exists {
-      return (try SiteKey(contentsOf: file), false)  // another process was faster
+      return (try SiteKey(contentsOf: file), false)  // another process was first
     }
   }
 
-  /// Where the key lies unless the caller says otherwise: `$XDG_CONFIG_HOME/packstore/site.key`, or
-  /// `~/.config/packstore/site.key`.
+  /// Returns the default path of the key: `$XDG_CONFIG_HOME/packstore/site.key`, or `~/.config/packstore/site.key`.
   ///
-  /// - Returns: nil when the environment names neither.
+  /// - Returns: `nil` if the environment contains neither variable.
   public static func defaultFile(environment: [String: String]) -> FilePath? {
     if let folder = environment["XDG_CONFIG_HOME"], FilePath(folder).isAbsolute {
       return FilePath(folder).appending("packstore").appending("site.key")

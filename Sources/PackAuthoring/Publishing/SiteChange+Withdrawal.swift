@@ -2,7 +2,7 @@ import PackStore
 
 /// Packs leave a site when no channel offers them any more: see ``Unpublication`` and ``Publication``.
 extension SiteChange {
-  /// Those of the packs that no channel is to offer any more, and what the site keeps of them.
+  /// Returns those of the packs that no channel will offer, with their kept versions.
   func withoutOffers(_ packs: [PackID]) throws -> [(pack: PackID, versions: [PackVersion])] {
     let snapshot = try store.makeSnapshot()
     return Set(packs).sorted().compactMap { pack in
@@ -12,7 +12,7 @@ extension SiteChange {
     }
   }
 
-  /// Removes packs with all their versions, once no root names them.
+  /// Removes packs with all their versions, once no root refers to them.
   mutating func remove(_ packs: [PackID]) throws {
     guard !packs.isEmpty else { return }
     var transaction = try makeTransaction()
@@ -20,7 +20,7 @@ extension SiteChange {
     try commit(transaction)
   }
 
-  /// Withdraws packs from a channel, all of whose versions of packs that no channel offers then are ``leaving``.
+  /// Withdraws packs from a channel. All versions of packs that no channel then offers are ``leaving``.
   ///
   /// - Returns: the packs that no channel offers any more, and their versions.
   mutating func withdraw(_ packs: [PackID], from channel: SiteChannel) throws -> [(

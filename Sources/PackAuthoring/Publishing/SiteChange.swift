@@ -1,80 +1,79 @@
 import PackFormats
 import PackStore
 
-/// What all that changes a site has in common: how its store, its roots and its files come to agree. The publisher's lock is
-/// held.
+/// The common part of all changes of a site: makes its store, its roots and its files agree. The publisher's lock is held.
 ///
 /// Invariants:
-/// - Whatever a root names is there, of every channel. A commit of the site's store collects; so each is told which segments
-///   clients may still fetch: those that the roots lead to and those that are retired, whatever the store's versions need.
-/// - What leaves the last root that names it, and is of no version that the store keeps, is written to `retired` before that
-///   root is replaced. It goes when its grace period is over. A file that is listed and that a root still names is in use:
-///   its period begins when the root is replaced.
-/// - No commit drops a version that a root names. So one that a root names and the store lacks is lost.
-/// - Roots are replaced one after another: after each, all of them are true.
+/// - Every file that a root of any channel refers to exists. Commits of the site's store collect garbage, so each receives the
+///   segments that clients may still fetch: segments of the roots and retired ones, whether or not the store's versions need them.
+/// - A file that leaves the last root with it, and that no kept version needs, is listed in `retired` before that root is replaced.
+///   It is deleted when its grace period is over. A listed file that a root still refers to is in use: its period begins when the
+///   root is replaced.
+/// - No commit drops a version in a root. A version in a root that the store lacks is therefore lost.
+/// - Roots are replaced one after another: after each, all of them are correct.
 ///
-/// Order: ``settle(checksFiles:)``, commits that add, ``finish()``, the commit that drops what is ``leaving``, ``collect()``.
+/// Order: ``settle(checksFiles:)``, commits that add, ``finish()``, the commit that drops the ``leaving`` versions, ``collect()``.
 struct SiteChange {
   let store: Store
   let key: SiteKey
 
-  /// Of these, the grace period, the product, the primary language, and when the channel's root expires.
+  /// The grace period, the product, the primary language, and the expiry of the channel's root; other options are ignored.
   let options: Site.PublishOptions
 
-  /// In which tests end a change where they want.
+  /// The site's folder; tests replace it to stop at a chosen point.
   let folder: SiteFolder
 
-  /// What roots call the site.
+  /// The site's id in roots.
   let siteID: SiteID
 
-  /// The channel that the change is of: its root gets a new end. Nil: that of none.
+  /// The channel of the change, whose root gets a new expiry; `nil`: none.
   let target: SiteChannel?
 
-  /// What the clock says, in nanoseconds since 1970: it decides which retired files are due.
+  /// The current time, in nanoseconds since 1970, which determines the retired files to delete.
   private let now: Int64
 
-  /// When files leave the roots: by the clock, and never before any root was made. So a clock that goes back removes none
-  /// early.
+  /// The time when files leave the roots: the current time, but not before the date of any root, so that a clock set back deletes
+  /// no file early.
   private let retiringAt: Int64
 
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  /// A root that is damaged counts as none.
+  /// Whether a damaged root counts as missing.
   private let rebuildsRoot: Bool
 
-  /// There was a root of `live`, and the next ones are to be true again.
+  /// Whether a root of `live` existed before and must be restored.
   private var hasLostLive = false
 
   private var channels: [SiteChannel: ChannelState] = [:]
 
-  /// The files of the versions that the store keeps, and their lengths: as far as they are described.
+  /// The files of the store's kept versions, as far as they are described, and their lengths.
   private var keptFiles: [SitePath: UInt64] = [:]
 
-  /// Versions that no channel is to offer any more and that are about to be dropped: ``finish()`` leaves them out.
+  /// Versions that no channel will offer and that are about to be dropped: ``finish()`` omits them.
   var leaving: Set<PackVersion> = []
 
   /// The manifests and frame tables in the folder.
   private var known: KnownManifests
 
-  /// Deltas that the site has.
+  /// The site's deltas.
   private(set) var deltas: KnownDeltas
 
-  /// Bytes of files beside those of the store that were made.
+  /// Bytes of new files other than those of the store.
   var newByteCount: UInt64 { newFileByteCount.addingClamped(newRootByteCounts.values.clampedSum()) }
 
-  /// The same without roots, of which only the last of each channel counts.
+  /// Bytes of new files other than roots, which count only once per channel.
   private var newFileByteCount: UInt64 = 0
   private var newRootByteCounts: [SiteChannel: UInt64] = [:]
 
   private(set) var retired: RetiredFiles
 
-  /// The same as the file says it.
+  /// The retired files as last written.
   private var writtenRetired: RetiredFiles
 
-  /// The versions that channels offered before, as the file has it.
+  /// The versions that channels offered before, as last written.
   private var offered: OfferHistory
 
-  /// Versions that roots named and the store lacks: these do not name them any more.
+  /// Versions in previous roots that the store lacks: new roots omit them.
   private(set) var missing: [MissingVersion] = []
 
   struct MissingVersion: Hashable {
@@ -83,10 +82,10 @@ struct SiteChange {
     let catalog: CatalogID
   }
 
-  /// Reads what the site is, and writes nothing.
+  /// Reads the state of the site, and writes nothing.
   ///
-  /// - Parameter rebuildsRoot: this is a repair: a root that is damaged counts as none.
-  /// - Throws: `invalidArgument` when the site has lost its root, and the options do not say what it said.
+  /// - Parameter rebuildsRoot: whether this is a repair, in which a damaged root counts as missing.
+  /// - Throws: `invalidArgument` if the site has lost its root, and the options do not contain its settings.
   init(
     of store: Store, named siteID: SiteID, channel target: SiteChannel?, in folder: SiteFolder, signedBy key: SiteKey,
     options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false,
@@ -114,17 +113,17 @@ struct SiteChange {
     retired = try folder.readRetired()
     writtenRetired = retired
     offered = try folder.readOffered()
-    // A version that is offered again has its delta again, in an order that does not vary.
+    // A version that is offered again gets its delta back, in a fixed order.
     for case .delta(let header) in retired.entries.keys.sorted(by: { "\($0)" < "\($1)" }) {
       if let info = folder.deltaInfo(header) { deltas.add(info) }
     }
     try addChannels()
-    // What the key may not sign is not worth the work.
+    // Checked before the work.
     for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
     keptFiles = try known.files(of: store.makeSnapshot().keptVersions)
   }
 
-  /// - Parameter isMeant: the change is of this channel: the key must be able to sign it.
+  /// - Parameter isMeant: whether this is the channel of the change: the key must then be able to sign it.
   private static func read(
     _ channel: SiteChannel, isMeant: Bool, _ folder: SiteFolder, _ key: SiteKey, _ options: Site.PublishOptions,
     rebuildsRoot: Bool
@@ -143,16 +142,16 @@ struct SiteChange {
     return state
   }
 
-  /// Damaged roots that this repair replaces by those of closed channels.
+  /// Channels with damaged roots that this repair closes.
   var closedByRepair: [SiteChannel] {
     channelStates.filter { $0.root == nil && $0.isClosed }.map(\.channel)
   }
 
-  /// Adds the channel that is meant, and sees to it that there is one. A site that lost its only root offers on `live` what is
-  /// current in its store; where there are other channels, that may be theirs, and `live` offers nothing until it is promoted.
+  /// Adds the channel of the change, and requires that one exists. A site that lost its only root offers on `live` the current
+  /// versions of its store. If other channels exist, these versions may be theirs, and `live` offers nothing until a promotion.
   private mutating func addChannels() throws {
     let snapshot = try store.makeSnapshot()
-    // A publisher signs a root without packs before it commits the first: a site whose store has packs, or its mark, had one.
+    // A publisher signs a root without packs before its first commit, so a site whose store has packs, or the mark, had a root.
     let hadRoot = rebuildsRoot || snapshot.isSite || !snapshot.packs.isEmpty
     let isLost =
       try hadRoot && (channels[.live].map { $0.root == nil } ?? folder.hasLostLive(among: Array(channels.keys), key))
@@ -171,18 +170,18 @@ struct SiteChange {
 
   // MARK: - Channels
 
-  /// In order, `live` among them if there is one.
+  /// The channels in order, including `live` if it exists.
   var channelStates: [ChannelState] { channels.values.sorted { $0.channel < $1.channel } }
 
   subscript(channel: SiteChannel) -> ChannelState? { channels[channel] }
 
-  /// The root of the channel that the change is of.
+  /// The root of the channel of the change.
   var root: SiteRoot? { target.flatMap { channels[$0]?.root } }
 
   /// The roots of all channels.
   var roots: [SiteChannel: SiteRoot] { channels.compactMapValues(\.root) }
 
-  /// The files that the roots lead to, without themselves, and those of the versions that are kept; and their lengths.
+  /// The files of the roots, without the roots themselves, and of kept versions, with their lengths.
   var files: [SitePath: UInt64] { files(replacing: nil, by: [:]) }
 
   private func files(replacing channel: SiteChannel?, by files: [SitePath: UInt64]) -> [SitePath: UInt64] {
@@ -208,12 +207,12 @@ struct SiteChange {
     }
   }
 
-  /// Whether some channel is to offer a version, also one that the key may not sign.
+  /// Whether any channel will offer a version, including channels that the key may not sign.
   func offers(_ number: UInt64, of pack: PackID) -> Bool {
     channels.values.contains { $0.plan.offers(number, of: pack) }
   }
 
-  /// The versions that channels offered before, once ``finish()`` replaced their roots.
+  /// The versions that channels offered before, after ``finish()`` has replaced their roots.
   var nextOffered: OfferHistory {
     var next = offered
     for state in channelStates {
@@ -225,7 +224,7 @@ struct SiteChange {
     return next
   }
 
-  /// Lists the versions that a channel's next root does not offer any more, before it replaces the current one.
+  /// Lists the versions that a channel's next root no longer offers, before it replaces the current one.
   private mutating func listOffered(before next: SiteRoot) throws {
     guard let root = channels[next.channel]?.root else { return }
     var history = offered
@@ -240,7 +239,7 @@ struct SiteChange {
     offered = history
   }
 
-  /// Changes what a channel is to offer; one that was closed is open again. ``finish()`` makes it so.
+  /// Changes the planned offers of a channel, and opens a closed one. ``finish()`` applies the change.
   mutating func edit(_ channel: SiteChannel, _ body: (inout ChannelPlan) throws -> Void) rethrows {
     guard var state = channels[channel] else { return }
     channels[channel] = nil
@@ -257,17 +256,17 @@ struct SiteChange {
 
   // MARK: - Roots
 
-  /// Brings the roots up to date with the store as it is.
+  /// Updates the roots to the current state of the store.
   ///
-  /// - Parameter checksFiles: reads all that the roots name, and makes what is damaged again.
+  /// - Parameter checksFiles: whether to read all files of the roots, and write damaged ones again.
   mutating func settle(checksFiles: Bool = false) throws {
     let snapshot = try findMissing()
-    try folder.makeSegmentsReadable()  // a publisher may have died before it did
+    try folder.makeSegmentsReadable()  // in case a publisher ended before this step
     guard channels.values.contains(where: { $0.root != nil }) || !snapshot.packs.isEmpty else { return }
     try describe(snapshot, renews: false, checksFiles: checksFiles)
   }
 
-  /// Describes what was committed, by what the channels are to offer now, and removes what nothing leads to any more.
+  /// Describes the committed versions according to the planned offers, and deletes files that nothing refers to.
   mutating func finish() throws {
     try describe(try store.makeSnapshot(), renews: true)
     try removeUnneeded()
@@ -278,9 +277,9 @@ struct SiteChange {
     try folder.removeAll(but: Set(files.keys).union(retired.entries.keys), isBuilder: isBuilder)
   }
 
-  /// Finds the versions that roots name and the store lacks.
+  /// Finds the versions in roots that the store lacks.
   ///
-  /// - Returns: the store, as it was looked at.
+  /// - Returns: a snapshot of the store as checked.
   @discardableResult
   mutating func findMissing() throws -> Snapshot {
     let snapshot = try store.makeSnapshot()
@@ -296,18 +295,18 @@ struct SiteChange {
 
   // MARK: - Dry runs
 
-  /// A pack of the site's store, with the versions that are kept of it.
+  /// A pack of the site's store, with its kept versions.
   private typealias KeptPack = (priority: Int32, versions: [PackVersion])
 
-  /// The channels whose roots ``finish()`` would replace, by what they are to offer, once a transaction were committed and what
-  /// is ``leaving`` were dropped.
+  /// Returns the channels whose roots ``finish()`` would replace for the planned offers, after a commit of the transaction and
+  /// without the ``leaving`` versions.
   func channelsToReplace(after transaction: borrowing Transaction) -> [SiteChannel] {
     var kept: [PackID: KeptPack] = [:]
     for pack in transaction.packs { kept[pack.id] = (pack.priority, transaction.versions(of: pack.id)) }
     return channelsToReplace(kept)
   }
 
-  /// The same without a transaction.
+  /// Returns the channels whose roots ``finish()`` would replace, without a transaction.
   func channelsToReplace() throws -> [SiteChannel] {
     let snapshot = try store.makeSnapshot()
     var kept: [PackID: KeptPack] = [:]
@@ -326,7 +325,7 @@ struct SiteChange {
     }.map(\.channel)
   }
 
-  /// Whether a root says of packs what the channel is to say.
+  /// Whether the entries of a root for packs equal the planned ones.
   private func says(
     _ root: SiteRoot, _ state: ChannelState, _ kept: [PackID: KeptPack]
   ) -> Bool {
@@ -341,7 +340,7 @@ struct SiteChange {
     }
   }
 
-  /// The deltas that the next root of a channel is to name, of offers that stay.
+  /// Returns the deltas that a channel's next root lists for unchanged offers.
   private func named(in pack: SiteRoot.Pack, _ state: ChannelState, kept: [PackVersion]) -> [SiteRoot.Delta] {
     let selection = DeltaSelection(
       for: pack.offers, kept: Set(kept.map(\.catalog)), trustsRoot: folder.isServedCopy, after: pack,
@@ -349,7 +348,7 @@ struct SiteChange {
     return selection.choose(from: deltas.of(pack.id).filter(selection.isCandidate))
   }
 
-  /// The shortest ways by deltas to a version, once a channel offers it.
+  /// Returns the shortest delta routes to a version, once a channel offers it.
   func routes(to version: PackVersion, on channel: SiteChannel?) -> DeltaRoutes {
     let state = channel.flatMap { channels[$0] }
     let current = state?.root?.packs.first { $0.id == version.pack }
@@ -362,7 +361,7 @@ struct SiteChange {
     return DeltaRoutes(to: version.catalog, by: rows.map(\.row))
   }
 
-  /// Whether a publication to the channel signs another root in any case.
+  /// Whether a publication to the channel signs a new root in any case.
   private func renewsByItself(_ state: ChannelState, _ root: SiteRoot) -> Bool {
     guard state.channel == target else { return false }
     let after = expiresAfter(state)
@@ -372,10 +371,10 @@ struct SiteChange {
 
   // MARK: - What new roots say
 
-  /// What a new channel has of the site: that of `live`, or of any other.
+  /// The root whose settings a new channel uses: that of `live`, or of any other channel.
   private var model: SiteRoot? { channels[.live]?.root ?? channelStates.compactMap(\.root).first }
 
-  /// How long each root of the channel counts from now on, in nanoseconds; nil: for ever.
+  /// Returns how long each root of the channel is valid from now on, in nanoseconds; `nil`: without limit.
   private func expiresAfter(_ state: ChannelState) -> Int64? {
     switch options.expiry {
     case .asBefore: (state.root ?? model)?.expiresAfter
@@ -384,8 +383,8 @@ struct SiteChange {
     }
   }
 
-  /// The date of what is signed: by the clock, and not before the root was made. But clients refuse a root that is more than a
-  /// day ahead; a clock was wrong then, and the next root has the right date.
+  /// Returns the date of a new root: the current time, but not before the previous root's date. Clients refuse a root dated more
+  /// than a day ahead; such a date came from a wrong clock, and the next root gets the correct date.
   private func madeAt(_ state: ChannelState) -> Int64 {
     let last = state.root?.madeAt ?? 0
     return last > now.addingClamped(SiteRoot.clockTolerance) ? now : max(now, last)
@@ -406,14 +405,15 @@ struct SiteChange {
     }
   }
 
-  /// Signs them.
+  /// Signs and writes these roots.
   mutating func renew() throws {
     for next in try renewedRoots() { try write(next, files: channels[next.channel]?.files ?? [:]) }
   }
 
-  /// Writes roots that describe a generation of the store, unless there are such, and retires what they lead to no more.
+  /// Writes roots that describe a generation of the store, unless they exist already, and retires files that are no longer referred
+  /// to.
   ///
-  /// - Parameter renews: puts the end off of the channel that is meant, if it has one.
+  /// - Parameter renews: whether to postpone the expiry of the target channel, if it has one.
   private mutating func describe(
     _ snapshot: Snapshot, renews: Bool, checksFiles: Bool = false
   ) throws {
@@ -437,10 +437,10 @@ struct SiteChange {
     try keep(description.files)
   }
 
-  /// A root that offers nothing is made all the same where there was one.
+  /// A root without offers is written if the channel had a root.
   private func isMadeAgain(_ state: ChannelState) -> Bool { rebuildsRoot || (hasLostLive && state.channel == .live) }
 
-  /// Replaces the root of a channel, unless it says this already.
+  /// Replaces the root of a channel, unless it is up to date.
   private mutating func update(
     _ channel: SiteChannel, _ contents: SiteDescription.Contents, _ kept: [SitePath: UInt64], in snapshot: Snapshot,
     renews: Bool
@@ -451,17 +451,17 @@ struct SiteChange {
     let next = try makeRoot(of: state, contents, in: snapshot, renews: renews || root == nil)
     let isDue = renews && next.expiresAfter != nil && root?.madeAt != next.madeAt
     let isAhead = (root?.madeAt ?? 0) > next.madeAt
-    // A new word of the root key is news to clients, though nothing else is.
+    // Clients must learn a new delegation, even without other news.
     let isReplaced = renews && state.hasNewAuthority
     let saysTheSame = root.map(next.saysTheSame(as:)) ?? false
-    // Also what is kept from now on is not retired.
+    // Files of newly kept versions are not retired either.
     let files = files(replacing: channel, by: contents.files).merging(kept) { first, _ in first }
     try retire(for: files)
     guard !saysTheSame || isDue || isAhead || isReplaced else { return }
     try write(next, files: contents.files)
   }
 
-  /// - Parameter renews: with the expiry and the language of the options.
+  /// - Parameter renews: whether to use the expiry and the language of the options.
   private func makeRoot(
     of state: ChannelState, _ contents: SiteDescription.Contents, in snapshot: Snapshot, renews: Bool
   ) throws -> SiteRoot {
@@ -493,14 +493,14 @@ struct SiteChange {
 
   // MARK: - Retired files
 
-  /// From now on these are the files of the versions that are kept.
+  /// Sets the files of the kept versions.
   private mutating func keep(_ files: [SitePath: UInt64]) throws {
     let before = self.files
     keptFiles = files
     try retire(before, for: self.files)
   }
 
-  /// Notes that a root is about to be written, after which these files are in use, and forgets what is due.
+  /// Records the files of the next root, before it is written, and forgets expired retired files.
   private mutating func retire(for next: [SitePath: UInt64]) throws { try retire(files, for: next) }
 
   private mutating func retire(_ present: [SitePath: UInt64], for next: [SitePath: UInt64]) throws {
@@ -511,7 +511,7 @@ struct SiteChange {
     writtenRetired = retired
   }
 
-  /// Replaces a root. All that it names is durable.
+  /// Replaces a root. Everything it refers to is durable.
   private mutating func write(_ next: SiteRoot, files: [SitePath: UInt64]) throws {
     let bytes = try next.encode(signedBy: key)
     progress?(.commit)
@@ -522,7 +522,7 @@ struct SiteChange {
     newRootByteCounts[next.channel] = UInt64(bytes.count)
   }
 
-  /// Reads the site again: others may have changed it since the publisher's lock was released.
+  /// Reads the site again: other publishers may have changed it since the lock was released.
   mutating func reread() throws {
     var next = try SiteChange(
       of: store, named: siteID, channel: target, in: folder, signedBy: key, options: options, now: now,
@@ -533,7 +533,7 @@ struct SiteChange {
     self = next
   }
 
-  /// Names new deltas in the roots that offer their target versions. Deltas of withdrawn targets are retired.
+  /// Lists new deltas in the roots that offer their target versions. Deltas to withdrawn versions are retired.
   mutating func name(_ made: [DeltaFile.Info]) throws {
     guard !made.isEmpty else { return }
     for delta in made {
@@ -542,15 +542,15 @@ struct SiteChange {
       newFileByteCount = newFileByteCount.addingClamped(UInt64(delta.byteCount))
     }
     try describe(try store.makeSnapshot(), renews: false)
-    // Deltas that are on no shortest way any more.
+    // Deltas that are no longer on a shortest route.
     try removeUnneeded(isBuilder: true)
   }
 
   // MARK: - Store
 
-  /// A transaction of the site's store; ``commit(_:)`` commits it.
+  /// Returns a transaction of the site's store, for ``commit(_:)``.
   func makeTransaction() throws -> Transaction {
-    // The caller that drops versions decides what is kept.
+    // The caller that drops versions decides which ones are kept.
     var transactionOptions = Transaction.Options(
       waitsForWriters: options.waitsForOthers, keptVersionCount: Int(Int32.max))
     transactionOptions.isPublication = true
@@ -571,7 +571,7 @@ struct SiteChange {
     try folder.checkpoint("committed")
   }
 
-  /// Lists the numbers of the versions that a transaction drops, before they leave the store.
+  /// Lists the numbers of versions that a transaction drops, before they leave the store.
   private func listNumbers(leavingBy transaction: borrowing Transaction) throws {
     let before = try store.makeSnapshot().keptVersions
     var kept: Set<PackVersion.Name> = []
@@ -584,16 +584,16 @@ struct SiteChange {
     if numbers != written { try folder.writeNumbers(numbers) }
   }
 
-  /// Roots without packs: from then on the site knows what it is of. A key that may sign `live` makes that as well, so that a
-  /// site which has none has lost it.
+  /// Writes roots without packs, which record the site's product. A key that may sign `live` also writes that root, so that a site
+  /// without it has lost it.
   private mutating func writeFirstRoot() throws {
     for state in channelStates where state.isOwn {
       try write(makeRoot(of: state, .init(), in: store.makeSnapshot(), renews: true), files: [:])
     }
   }
 
-  /// Commits that change nothing, so that the store takes segments away that nothing needs any more: not before no
-  /// generation that it may fall back to does, and none that is read.
+  /// Makes commits without changes, so that the store deletes unneeded segments: only after no generation that the store may fall
+  /// back to, and no reader, needs them.
   mutating func collect() throws {
     try removeUnneeded()
     for _ in 0..<2 {
@@ -605,7 +605,7 @@ struct SiteChange {
     }
   }
 
-  /// Whether there are segments that neither the roots nor kept versions need, nor clients may be fetching.
+  /// Whether segments exist that are needed neither by roots, nor by kept versions, nor by clients in the middle of a download.
   private func hasStraySegments() throws -> Bool {
     let files = files
     return try folder.segments().contains { files[$0] == nil && !retired.contains($0) }
@@ -623,12 +623,12 @@ extension PackVersion {
 }
 
 extension Snapshot {
-  /// All versions of all packs.
+  /// The kept versions of all packs.
   var keptVersions: [PackVersion] { packs.flatMap { versions(of: $0.id) } }
 }
 
 extension SiteRoot {
-  /// Whether both tell clients the same, whenever they were made.
+  /// Whether both contain the same for clients, regardless of their dates.
   fileprivate func saysTheSame(as other: SiteRoot) -> Bool {
     var other = other
     (other.sequence, other.madeAt, other.site) = (sequence, madeAt, site)

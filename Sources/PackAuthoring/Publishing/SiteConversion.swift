@@ -1,8 +1,8 @@
 public import PackFormats
 import PackStore
 
-/// Converts a site of the previous draft of the format. Its store, numbers, labels and channels stay; roots, manifests, frame tables
-/// and sheets are made again. Deltas and change lists of the previous draft are deleted.
+/// Converts a site of the previous draft of the format. Its store, numbers, labels and channels stay; roots, manifests, frame
+/// tables and sheets are written again. Deltas and change lists of the previous draft are deleted.
 struct SiteConversion {
   private let site: Site
   private let key: SiteKey
@@ -43,7 +43,7 @@ struct SiteConversion {
       }, otherChannels: change.channelStates.filter { !$0.isOwn }.map(\.channel))
   }
 
-  /// The highest number of each pack that devices may have.
+  /// Returns the highest number of each pack that devices may have.
   private func usedNumbers(_ folder: SiteFolder) throws -> [PackID: UInt64] {
     let kept = try site.store.makeSnapshot().packs.map { ($0.id, $0.highestVersion) }
     return try folder.readNumbers().highestNumbers.merging(kept) { max($0, $1) }
@@ -51,7 +51,7 @@ struct SiteConversion {
 }
 
 extension SiteFolder {
-  /// Gives the lists of publishers the title of the current draft. Their lines are the same in both.
+  /// Gives the publisher's lists the title of the current draft. Their lines are the same in both.
   fileprivate func convertLists() throws {
     let lists = [
       (RetiredFiles.fileName, RetiredFiles.byteCountLimit),

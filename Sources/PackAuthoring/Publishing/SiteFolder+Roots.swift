@@ -1,15 +1,15 @@
 import PackFormats
 import PackStore
 
-// Which roots a site has, and who may sign the next ones.
+// The existing roots of a site, and the keys that may sign the next ones.
 
 extension SiteFolder {
-  /// The root of a channel, which this key must follow. Nil when there is none.
+  /// Reads the root of a channel, which this key must follow; `nil` if it does not exist.
   ///
   /// - Parameters:
-  ///   - key: nil: any key may have signed it.
-  ///   - product: what the site must be of, if that is known.
-  ///   - acceptsDamage: one that is damaged counts as none, if the key that it names is this one.
+  ///   - key: `nil`: any key may have signed it.
+  ///   - product: the product that the site must have, if known.
+  ///   - acceptsDamage: whether a damaged root counts as missing, if it contains this key.
   func readRoot(
     of channel: SiteChannel, signedBy key: SiteKey?, of product: Store.Product?, acceptsDamage: Bool
   ) throws -> SignedSiteRoot? {
@@ -31,13 +31,14 @@ extension SiteFolder {
     return signed
   }
 
-  /// Whether a key may sign the root of a channel. Where another key was delegated later, clients refuse this one; and a
-  /// channel that has a key of its own is left to that by a key for all channels, which would lock it out.
+  /// Whether a key may sign the root of a channel. If another key was delegated later, clients refuse this one. A channel with a
+  /// key of its own is not signed with a key for all channels, which would lock the channel's key out.
   ///
-  /// A root that is so damaged that it does not say by whose word it was signed is for `live`, or for a key that was made for
-  /// its channel: to another key it may be closed.
+  /// A root too damaged to show its signer may be replaced on `live`, or by a key made for its channel: for other keys, the channel
+  /// may be closed.
   ///
-  /// - Parameter isMeant: then the answer is yes where the channel is the key's, and what else is wrong is an error later.
+  /// - Parameter isMeant: whether this is the target channel: then the result is true if the channel is the key's, and other faults
+  ///   are reported later.
   func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
     guard key.maySign(channel) else { return false }
     guard !isMeant else { return true }
@@ -51,9 +52,10 @@ extension SiteFolder {
     return own.serial >= before.delegation.serial && !hasKeyOfItsOwn
   }
 
-  /// By whose word the root of a channel is signed, be the root itself damaged. Nil when it is not signed, or there is none.
+  /// Returns the authority that signed the root of a channel, even if the root itself is damaged; `nil` if it is unsigned or
+  /// missing.
   ///
-  /// - Throws: `corrupt`, `untrusted`, `wrongKind` when what is damaged is the word.
+  /// - Throws: `corrupt`, `untrusted`, `wrongKind` if the signing authority is damaged.
   private func authority(of channel: SiteChannel) throws -> SigningAuthority? {
     do {
       let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
@@ -65,9 +67,9 @@ extension SiteFolder {
     } catch let error as PackStoreError where error.code == .notFound { return nil }
   }
 
-  /// Whether the site had a root of `live` that is gone: a key that may sign it makes it with the site's first commit.
+  /// Whether the site had a root of `live` that is missing: a key that may sign it restores it with the site's first commit.
   ///
-  /// - Parameter key: nil: any that made one of the roots that are there.
+  /// - Parameter key: `nil`: any key that signed one of the existing roots.
   func hasLostLive(among channels: [SiteChannel], _ key: SiteKey?) throws -> Bool {
     guard !channels.contains(.live), !channels.isEmpty else { return channels.isEmpty }
     if let key { return key.maySign(.live) }
@@ -102,9 +104,9 @@ extension SiteFolder {
     return error
   }
 
-  /// The root of a channel, signed by any key. Nil when there is none.
+  /// Reads the root of a channel, signed by any key; `nil` if it does not exist.
   ///
-  /// - Parameter acceptsDamage: one that is damaged counts as none.
+  /// - Parameter acceptsDamage: whether a damaged root counts as missing.
   func readRoot(of channel: SiteChannel = .live, acceptsDamage: Bool) throws -> SignedSiteRoot? {
     do {
       return try readRoot(of: channel)
@@ -118,7 +120,7 @@ extension SiteFolder {
     }
   }
 
-  /// Whether a damaged root names another key than this: in so many bytes that no damage explains it.
+  /// Whether a damaged root contains another key, in more bytes than damage could explain.
   private func namesAnotherKey(of channel: SiteChannel, than key: SiteKey) -> Bool {
     guard let bytes = try? read(.root(channel), limit: SiteRoot.byteCountLimit),
       let named = SignedSiteRoot.namedKey(in: bytes)
@@ -126,7 +128,8 @@ extension SiteFolder {
     return zip(named, key.firstKey.bytes).count { $0 != $1 } > 4
   }
 
-  /// What only the lost root of a site said has to be said again: a guess would turn clients away, or drop a promise.
+  /// Requires options for settings that only the lost root contained: a guess could make clients refuse the site, or break its
+  /// promises.
   ///
   /// - Throws: `invalidArgument`.
   func requireNewRoot(_ options: Site.PublishOptions) throws {
@@ -140,6 +143,6 @@ extension SiteFolder {
 }
 
 extension PackStoreError {
-  /// Whether a root is damaged, as far as that can be seen.
+  /// Whether a root appears to be damaged.
   fileprivate var saysDamage: Bool { [.corrupt, .untrusted, .wrongKind].contains(code) }
 }

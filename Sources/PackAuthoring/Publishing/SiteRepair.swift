@@ -2,40 +2,40 @@ public import PackFormats
 public import PackStore
 
 extension Site {
-  /// What the repair of a site did, or would do.
+  /// The result of a repair of a site, or of a dry run.
   public struct RepairResult: Hashable, Codable, Sendable {
-    /// What became of the site's store.
+    /// The result for the site's store.
     public let store: Store.RepairResult
 
-    /// Manifests, change lists, frame tables, deltas and sheets of attributes that roots name and that are missing or damaged:
-    /// their paths in the site, in order; and roots themselves.
+    /// Missing or damaged files of the roots, and roots: manifests, change lists, frame tables, deltas and attribute sheets, by
+    /// their paths in the site, in order.
     public let damagedFiles: [String]
 
-    /// Channels whose roots were damaged, and that are closed now: their clients keep what they have, until something is
-    /// promoted there again. After a dry run none.
+    /// Channels with damaged roots, which are closed now: their clients keep their packs until a version is promoted there again.
+    /// Empty after a dry run.
     public let closedChannels: [SiteChannel]
 
-    /// The numbers of the site's roots now; none after a dry run.
+    /// The current numbers of the site's roots; empty after a dry run.
     public let sequences: [SiteChannel: UInt64]
 
-    /// Nothing was damaged, and nothing was written.
+    /// Whether nothing was damaged, so that nothing was written.
     public var wasWhole: Bool { store.wasWhole && damagedFiles.isEmpty }
   }
 }
 
-/// One repair of a site: its store, the files beside it, and a root that describes what is there.
+/// One repair of a site: its store, its other files, and a root that describes the result.
 ///
-/// A repair of the store unlinks nothing, and files beside it are replaced by renaming. So whatever the root leads to
-/// is as whole as before, at any moment, until a root that leads to whole files takes its place.
+/// A repair of the store unlinks nothing, and other files are replaced by renaming. The files of the current root are therefore
+/// never worse than before, until a root with only intact files replaces it.
 struct SiteRepair {
   let path: FilePath
   let donors: [FilePath]
   let options: Site.PublishOptions
 
-  /// The site's, in which tests end a repair where they want.
+  /// The site's folder; tests replace it to stop at a chosen point.
   var folder: SiteFolder
 
-  /// Nanoseconds since 1970.
+  /// The current time, in nanoseconds since 1970.
   var now = nanosecondsSince1970()
   let progress: (@Sendable (Store.RepairProgress) -> Void)?
 
@@ -50,7 +50,7 @@ struct SiteRepair {
     folder = SiteFolder(path: path)
   }
 
-  /// Finds out what would be done. Needs no key.
+  /// Computes the result without changes. Needs no key.
   func plan() throws -> Site.RepairResult {
     try checkSite()
     let store = try repairStore(isDryRun: true)
@@ -61,7 +61,7 @@ struct SiteRepair {
     try checkSite()
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
-    // First: with another key nothing is touched.
+    // Checked first: with a wrong key, nothing is changed.
     let channels = try folder.channels()
     let isLost =
       try folder.hasLostLive(among: channels, key)
@@ -82,7 +82,7 @@ struct SiteRepair {
       rebuildsRoot: true, progress: nil)
     let closed = change.closedByRepair
     try change.settle(checksFiles: true)
-    // A store that was rebuilt without its index, and one that has its mark already: the commit is none then.
+    // For a store that was rebuilt without its index; if it already has its mark, the commit does nothing.
     try change.commit(try change.makeTransaction())
     try change.finish()
     return Site.RepairResult(
@@ -107,9 +107,9 @@ struct SiteRepair {
       path, donors, isDryRun: isDryRun, waitsForWriters: options.waitsForOthers, isPublication: true, progress)
   }
 
-  /// Reads all files beside the store that the root leads to.
+  /// Reads all files of the roots other than the store's.
   ///
-  /// - Parameter key: nil: any.
+  /// - Parameter key: `nil`: any.
   private func findDamage(_ key: SiteKey?) throws -> [String] {
     var damaged: Set<SitePath> = []
     let channels = try folder.channels()
@@ -143,25 +143,24 @@ struct SiteRepair {
 }
 
 extension Site {
-  /// Whether the folder was made to be a site.
+  /// Whether the folder was created as a site.
   public static func exists(at path: FilePath) -> Bool { (try? SiteFolder(path: path).isSite) ?? false }
 
-  /// Repairs a site and publishes what is whole, as one act: its store as
-  /// `Store.repair` does, manifests, change lists and frame tables that are missing or
-  /// damaged, and the root. Deltas that are damaged leave the root; the next publication makes them once more. What is
-  /// lost leaves the root as well: publish it again.
+  /// Repairs a site and publishes the intact versions, in one step: the store as `Store.repair` does, missing or damaged manifests,
+  /// change lists and frame tables, and the root. Damaged deltas leave the root; the next publication builds them again. Lost
+  /// versions leave the root too: publish them again.
   ///
-  /// Whatever ends it, clients find what they found before.
+  /// If the repair fails, the site is unchanged for clients.
   ///
   /// - Parameters:
   ///   - path: the site's folder.
-  ///   - donors: other stores that may have the same content.
-  ///   - key: the one that signed the site; nil: find out what would be done, and change nothing.
-  ///   - options: grace period, and whether to wait for other publishers; product and expiry, which have to be said where
-  ///     the root itself is missing or damaged.
+  ///   - donors: other stores that may contain the same data.
+  ///   - key: the key that signed the site; `nil`: report the result without changing anything.
+  ///   - options: grace period, and whether to wait for other publishers; also product and expiry, which are required if the root
+  ///     itself is missing or damaged.
   ///   - progress: called on a thread that may block.
-  /// - Throws: `notAStore` when the folder is no site; `untrusted` when the site is signed by another key; `invalidArgument`
-  ///   when the root is lost, and the options do not say what it said; what repairing a store throws.
+  /// - Throws: `notAStore` if the folder is not a site; `untrusted` if the site is signed by another key; `invalidArgument` if the
+  ///   root is lost, and the options do not contain its settings; the errors of repairing a store.
   public static func repair(
     at path: FilePath, from donors: [FilePath] = [], signedBy key: SiteKey?, options: PublishOptions = .init(),
     progress: (@Sendable (Store.RepairProgress) -> Void)? = nil

@@ -2,24 +2,25 @@ import PackFormats
 public import PackStore
 
 extension Site {
-  /// What a device fetches that has one version and gets another.
+  /// The download of a device that updates from one version to another.
   public struct Update: Hashable, Codable, Sendable {
     public let from: PackVersion
     public let to: PackVersion
 
-    /// By ranges, about: the bytes of new chunks, compressed as those of the whole are, without metadata.
+    /// The approximate download by ranges: the bytes of new chunks, at the compression ratio of the whole version, without
+    /// metadata.
     public let rangeByteCount: Int
 
-    /// The length of the delta that the site has for it, or of the shortest chain of deltas; nil: none so far.
+    /// The length of the site's delta for it, or of the shortest chain of deltas; `nil` if none exists yet.
     public let deltaByteCount: Int?
 
-    /// How many deltas these are: more than one are a chain; 0: there is none so far.
+    /// The number of these deltas: more than one form a chain; 0: none exists yet.
     public let deltaCount: Int
 
     /// - Parameters:
-    ///   - totals: how much the versions differ.
-    ///   - ratio: what a byte takes compressed.
-    ///   - routes: the ways by deltas to the new version.
+    ///   - totals: the difference between the versions.
+    ///   - ratio: the compressed size of a byte.
+    ///   - routes: the delta routes to the new version.
     init(
       from: PackVersion, to: PackVersion, _ totals: Snapshot.DifferenceTotals, ratio: Double, _ routes: DeltaRoutes
     ) {
@@ -34,7 +35,7 @@ extension Site {
 }
 
 extension Publication {
-  /// What devices would fetch that have what is offered until now.
+  /// Returns the downloads of devices with the currently offered versions.
   func updates(
     to published: [Store.InstallResult], from offered: [PackID: [PackVersion]], _ change: SiteChange,
     in transaction: borrowing Transaction
@@ -49,7 +50,7 @@ extension Publication {
           let totals = try transaction.difference(of: new.pack, from: old.number, to: new.number)
           updates.append(.init(from: old, to: new, totals, ratio: ratio, routes))
         } catch let error as PackStoreError where [.notFound, .purged, .corrupt].contains(error.code) {
-          // It is dropped, or for a repair: nothing can be said of it.
+          // Dropped or damaged: its download is unknown.
         }
       }
     }
@@ -58,7 +59,7 @@ extension Publication {
 }
 
 extension ChannelEdit {
-  /// What devices would fetch that have what the channel offers until now, and get a version.
+  /// Returns the downloads of devices that update from the channel's current offers to a version.
   func updates(
     to new: PackVersion, from offers: [ChannelPlan.Offer], _ change: SiteChange, in snapshot: Snapshot
   ) throws -> [Site.Update] {

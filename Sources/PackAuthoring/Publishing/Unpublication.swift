@@ -1,22 +1,22 @@
 public import PackFormats
 public import PackStore
 
-/// Takes packs off channels of a site, and off the site where no channel is left that offers them.
+/// Withdraws packs from channels of a site, and deletes packs that no channel offers any more.
 struct Unpublication {
   let site: Site
   let key: SiteKey
   let options: Site.PublishOptions
 
-  /// Off all channels, rather than the one of the options.
+  /// Whether to withdraw from all channels, rather than the one in the options.
   let isOfAll: Bool
 
-  /// Changes nothing, and says what would be.
+  /// Whether to report the result without changing anything.
   var isDryRun = false
 
-  /// The site's, in which tests end it where they want.
+  /// The site's folder; tests replace it to stop at a chosen point.
   var folder: SiteFolder
 
-  /// Nanoseconds since 1970.
+  /// The current time, in nanoseconds since 1970.
   var now = nanosecondsSince1970()
 
   init(site: Site, key: SiteKey, isOfAll: Bool = false, options: Site.PublishOptions) {
@@ -76,7 +76,7 @@ struct Unpublication {
     }
   }
 
-  /// A pack that no channel offers may be there since a publisher died, or because it was never promoted.
+  /// A pack that no channel offers may exist because a publisher crashed, or because it was never promoted.
   private func checkChannel(_ packs: [PackID], _ change: SiteChange) throws {
     guard let channel = options.channel else { return }
     try folder.require(channel)
@@ -91,18 +91,17 @@ struct Unpublication {
 }
 
 extension Site {
-  /// Takes packs off a channel: its new root does not name them. A pack that no other channel offers leaves the site, with
-  /// all its versions. Clients keep what they have, and those that are fetching a pack can go on until the grace period of
-  /// the options is over.
+  /// Withdraws packs from a channel: its new root omits them. A pack that no other channel offers leaves the site, with all its
+  /// versions. Clients keep their packs, and running downloads can continue until the grace period of the options is over.
   ///
   /// - Parameters:
-  ///   - packs: names of packs that the site has.
-  ///   - key: the one that signed the site before.
-  ///   - fromAllChannels: takes them off all channels, all of which the key must be able to sign.
+  ///   - packs: names of packs of the site.
+  ///   - key: the key that signed the site before.
+  ///   - fromAllChannels: whether to withdraw them from all channels; the key must be able to sign every one.
   ///   - options: the channel, grace period, expiry, and whether to wait.
-  ///   - isDryRun: changes nothing, and says what would be.
-  /// - Throws: `notFound` when the site has no such pack; `untrusted` when the site is signed by another key; `busy`;
-  ///   `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site then shows what it showed before.
+  ///   - isDryRun: whether to report the result without changing anything.
+  /// - Throws: `notFound` if the site lacks a pack; `untrusted` if the site is signed by another key; `busy`; `CancellationError`;
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The site is then unchanged.
   @discardableResult
   public func unpublish(
     _ packs: [PackID], signedBy key: SiteKey, fromAllChannels: Bool = false, options: PublishOptions = .init(),

@@ -2,11 +2,11 @@ import PackFormats
 import PackStore
 
 extension SiteRoot {
-  /// The files that the root leads to, without itself, and how long they are. What a manifest leads to is left out if it
-  /// is lost: then no client finds it either.
+  /// Returns the files that the root refers to, without the root itself, and their lengths. Files of a lost manifest are omitted,
+  /// because clients cannot find them either.
   ///
-  /// - Parameter acceptsUnreadable: what the disk cannot read counts as lost.
-  /// - Throws: what keeps a manifest from being read. It is not lost for that, and what it leads to must stay.
+  /// - Parameter acceptsUnreadable: whether files that the disk cannot read count as lost.
+  /// - Throws: the error of reading a manifest. Such a manifest is not lost, and its files must stay.
   func files(in folder: SiteFolder, acceptsUnreadable: Bool = false) throws -> [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for sheet in sheets { files[.sheet(sheet.digest)] = UInt64(sheet.byteCount) }
@@ -23,7 +23,7 @@ extension SiteRoot {
 }
 
 extension VersionManifest {
-  /// The segments, frame tables and change lists that it leads to, and how long they are.
+  /// The segments, frame tables and change lists that it refers to, and their lengths.
   var files: [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for segment in segments {
@@ -36,14 +36,14 @@ extension VersionManifest {
 }
 
 extension SiteFolder {
-  /// Reads a manifest and checks it against the root that names it.
+  /// Reads a manifest and checks it against the digest in the root.
   func manifest(of offer: SiteRoot.Offer, in pack: PackID) throws -> VersionManifest {
     try offer.openManifest(try read(.version(offer.manifest), limit: VersionManifest.byteCountLimit), of: pack)
   }
 
-  /// The same; nil when it is missing or damaged.
+  /// Reads a manifest; `nil` if it is missing or damaged.
   ///
-  /// - Parameter acceptsUnreadable: what the disk cannot read counts as damaged.
+  /// - Parameter acceptsUnreadable: whether files that the disk cannot read count as damaged.
   func intactManifest(
     of offer: SiteRoot.Offer, in pack: PackID, acceptsUnreadable: Bool
   ) throws -> VersionManifest? {
@@ -54,29 +54,29 @@ extension SiteFolder {
     }
   }
 
-  /// Whether the sheet of attributes is the one that a root means, to the last bit.
+  /// Whether an attribute sheet exists and matches the digest in the root.
   func holds(_ sheet: SiteRoot.Sheet) -> Bool { (try? self.sheet(sheet)) != nil }
 
-  /// Reads a sheet of attributes and checks it against the root that names it.
+  /// Reads an attribute sheet and checks it against the digest in the root.
   func sheet(_ sheet: SiteRoot.Sheet) throws -> AttributeSheet {
     try sheet.open(try read(.sheet(sheet.digest), limit: AttributeSheet.byteCounts.upperBound))
   }
 
-  /// Whether the frame table is the one that a manifest means, to the last bit.
+  /// Whether a frame table exists and matches the digest in the manifest.
   func holdsTable(of segment: VersionManifest.Segment) -> Bool {
     guard let bytes = try? read(.frames(segment.id), limit: Int(segment.tableByteCount)) else { return false }
     return bytes.count == Int(segment.tableByteCount) && Digest256(hashing: bytes) == segment.table
   }
 
-  /// Whether the change list is the one that a manifest means, to the last bit.
+  /// Whether a change list exists and matches the digest in the manifest.
   func holds(_ list: VersionManifest.ChangeList) -> Bool {
     guard let bytes = try? read(.changes(list.digest), limit: Int(list.byteCount)) else { return false }
     return bytes.count == Int(list.byteCount) && Digest256(hashing: bytes) == list.digest
   }
 
-  /// Whether the delta is what the root means, to the last bit: its header, and the blocks of which it has the SHA-256.
+  /// Whether a delta exists and matches the root: its header, and the blocks whose SHA-256 the header contains.
   ///
-  /// - Throws: what keeps it from being read, other than damage.
+  /// - Throws: errors of reading it, other than damage.
   func holds(_ delta: SiteRoot.Delta) throws -> Bool {
     do {
       try check(delta)
@@ -111,14 +111,13 @@ extension SiteFolder {
     }
   }
 
-  /// Where a delta's header says how many parts and groups it has, and the size of the row of each: `Docs/FORMAT.md`,
-  /// section 23.
+  /// The offset in a delta's header of the numbers of parts and groups, and the size of each row: `Docs/FORMAT.md`, section 23.
   private static let deltaCountsOffset = 148
   private static let deltaRowByteCount = 40
 }
 
 extension PackStoreError {
-  /// Whether a file of the site is not there, or not what it was. Other errors say nothing of the file: that there are too
-  /// many open ones, or that this user may not read it.
+  /// Whether a file of the site is missing or damaged. Other errors do not concern the file's contents: too many open files, or
+  /// missing permission.
   fileprivate var saysLost: Bool { [.notFound, .corrupt, .wrongKind].contains(code) }
 }

@@ -1,10 +1,10 @@
 import PackFormats
 import PackStore
 
-/// What a site says of the versions that its store keeps, and the files that it takes: also for those that no channel offers,
-/// so that offering one is the change of a root alone. Files that are not there yet are made on the way.
+/// The signed description of the versions that a site's store keeps, and their files. It includes versions that no channel offers,
+/// so that offering one changes only a root. Missing files are written on the way.
 struct SiteDescription {
-  /// What is said of a version, whatever channels offer it.
+  /// The description of a version, independent of channels.
   fileprivate struct Version {
     let version: PackVersion
     let manifest: VersionManifest
@@ -12,22 +12,22 @@ struct SiteDescription {
     let byteCount: UInt32
   }
 
-  /// What a root is to say, and what it leads to.
+  /// The contents of a new root, and the files it refers to.
   struct Contents {
     var sheets: [SiteRoot.Sheet] = []
     var packs: [SiteRoot.Pack] = []
 
-    /// All files that the root leads to, without the root, and how long they are.
+    /// All files that the root refers to, without the root, and their lengths.
     var files: [SitePath: UInt64] = [:]
   }
 
-  /// The files of all versions that are kept, and how long they are.
+  /// The files of all kept versions, and their lengths.
   private(set) var files: [SitePath: UInt64] = [:]
 
-  /// Bytes of files that were made.
+  /// Bytes of files that were written.
   private(set) var newByteCount: UInt64 = 0
 
-  /// What lies in the folder, with what was made.
+  /// The files in the folder, including newly written ones.
   private(set) var known: KnownManifests
 
   private let snapshot: Snapshot
@@ -39,19 +39,19 @@ struct SiteDescription {
   private var tables: [SegmentID: VersionManifest.Segment] = [:]
   private var versions: [PackID: [UInt64: Version]] = [:]
 
-  /// By the SHA-256 of manifests: what a device without anything fetches.
+  /// The download size for an empty store, by the SHA-256 of the manifest.
   private var downloads: [Digest256: UInt64] = [:]
 
-  /// Describes the versions that `snapshot` keeps, and makes the frame tables and manifests that are missing.
-  /// ``SiteFolder/syncNames()`` makes their names durable.
+  /// Describes the versions that `snapshot` keeps, and writes missing frame tables and manifests. ``SiteFolder/syncNames()`` makes
+  /// their names durable.
   ///
   /// - Parameters:
-  ///   - leaving: versions that are about to be dropped: they are left out.
-  ///   - known: what lies in the folder.
-  ///   - roots: those until now. What they say of a version that has not moved is so.
-  ///   - checksFiles: reads the files that are there, rather than believe those that are as long as they should be.
-  ///   - listsChanges: makes change lists, for clients that have earlier versions.
-  ///   - progress: told of bytes of segments that were described, and of all that will be.
+  ///   - leaving: versions that are about to be dropped: they are omitted.
+  ///   - known: the files in the folder.
+  ///   - roots: the previous roots. Their entries for unmoved versions are reused.
+  ///   - checksFiles: whether to read existing files, rather than check only their lengths.
+  ///   - listsChanges: whether to build change lists for clients with earlier versions.
+  ///   - progress: receives the described and the total bytes of segments.
   init(
     of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, known: KnownManifests, roots: [SiteRoot],
     checksFiles: Bool = false, listsChanges: Bool = true,
@@ -83,7 +83,7 @@ struct SiteDescription {
     }
   }
 
-  /// What lies in the folder and describes a version, with the tables and change lists that it names.
+  /// Returns the manifest in the folder that describes a version, if its tables and change lists exist.
   private mutating func wholeManifest(of version: PackVersion) throws -> VersionManifest? {
     while let manifest = known.manifest(of: version) {
       let lists = try removeDamagedLists(of: manifest)
@@ -95,19 +95,19 @@ struct SiteDescription {
     return nil
   }
 
-  /// Whether a manifest names the segments that the store has now. A repair, or a publication after a loss, may have stored the pages of
-  /// a version in other segments, with the same layout.
+  /// Whether a manifest contains the segments that the store has now. A repair, or a publication after a loss, may have stored the
+  /// pages of a version in other segments, with the same layout.
   private func namesSegments(_ manifest: VersionManifest, of version: PackVersion) -> Bool {
     guard !isWithoutFrames, !folder.isServedCopy else { return true }
-    // A damaged version is for a repair: until then its manifest stays.
+    // A damaged version needs a repair: until then its manifest stays.
     guard let segments = try? snapshot.segments(of: version) else { return true }
     return Set(segments.map(\.id)) == Set(manifest.segments.map(\.id))
   }
 
-  /// Removes lists that are not what their names say: they may be such as cannot be made again, and later changes would believe
-  /// them for their length.
+  /// Deletes change lists that do not match their names: they may be impossible to build again, and later changes would accept them
+  /// by their length.
   ///
-  /// - Returns: how many are damaged or lost.
+  /// - Returns: the number of damaged or lost lists.
   private func removeDamagedLists(of manifest: VersionManifest) throws -> Int {
     guard checksFiles, !folder.isServedCopy else { return 0 }
     let damaged = manifest.changeLists.filter { !folder.holds($0) }
@@ -138,7 +138,7 @@ struct SiteDescription {
   }
 
   private mutating func describe(_ segment: Snapshot.Segment) throws {
-    // A version that is described no more may have brought it: without frames its table cannot be made again.
+    // A version that is no longer described may have brought it: without frames, its table cannot be written again.
     let file = SitePath.frames(segment.id)
     if isWithoutFrames || folder.isElsewhere(file), let described = known.segment(segment.id, in: folder) {
       tables[segment.id] = described
@@ -146,7 +146,7 @@ struct SiteDescription {
     }
     var hash = DigestBuilder()
     var byteCount: UInt64 = 0
-    // Written even when there is one of that name: nothing says that it is right, and it would be the same.
+    // Written even if the name exists: the existing file may be damaged, and a correct one is identical.
     try folder.write(file) { output in
       try snapshot.writeFrameTable(of: segment.id) { bytes in
         hash.update(bytes)
@@ -162,11 +162,11 @@ struct SiteDescription {
 
   // MARK: - Change lists
 
-  /// From how many earlier versions there are lists to one: each takes reading both catalogs, once.
+  /// The number of earlier versions with lists to one version: each requires reading both catalogs once.
   private static let changeListCount = 8
 
-  /// Makes the lists by which clients get from earlier versions to one: from those that the store keeps, also those that are
-  /// about to leave it, for clients have these. A list is never needed: where one cannot be made, pages do.
+  /// Builds the change lists to a version from earlier versions that the store keeps, including versions that are about to leave
+  /// it, because clients have these. Lists are optional: without one, clients fetch pages.
   private mutating func makeChangeLists(to version: PackVersion) throws -> [VersionManifest.ChangeList] {
     var lists: [VersionManifest.ChangeList] = []
     let earlier = snapshot.versions(of: version.pack).filter {
@@ -188,7 +188,7 @@ struct SiteDescription {
     return lists
   }
 
-  /// Nil where the versions have little in common, or what one of them needs is lost.
+  /// Returns `nil` if the versions have little in common, or data of one of them is lost.
   private static func ifThereIsOne<List: ~Copyable>(_ make: () throws -> List) throws -> List? {
     do {
       return try make()
@@ -229,11 +229,11 @@ struct SiteDescription {
 
   // MARK: - Roots
 
-  /// What the root of a channel is to say by its plan, and makes its sheets of attributes.
+  /// Returns the contents of a channel's root according to its plan, and writes its attribute sheets.
   ///
   /// - Parameters:
-  ///   - current: the root until now.
-  ///   - deltas: those that the site has.
+  ///   - current: the previous root.
+  ///   - deltas: the site's deltas.
   mutating func contents(
     of plan: ChannelPlan, current: SiteRoot?, deltas: KnownDeltas
   ) throws -> Contents {
@@ -265,11 +265,11 @@ struct SiteDescription {
     return contents
   }
 
-  /// Those that are to be named, of those that are there.
+  /// Returns the deltas to list, if they exist.
   private func usable(_ known: [KnownDeltas.Delta], _ selection: DeltaSelection) throws -> [SiteRoot.Delta] {
     let present = try known.filter { delta in
       guard selection.isCandidate(delta) else { return false }
-      // A delta spares bytes; one that is not there spares none. It may be where the site is served.
+      // A missing delta is of no use, unless it exists where the site is served.
       return try isWithoutFrames || folder.isElsewhere(.delta(delta.row.header))
         || folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
           && (!checksFiles || folder.holds(delta.row))
@@ -279,11 +279,11 @@ struct SiteDescription {
 
   // MARK: - Sheets of attributes
 
-  /// Up to this length a sheet is written again when attributes are new; a longer one stays, and the new ones go to a
-  /// second: so a change of one pack among thousands stays a small one.
+  /// Up to this length, a sheet is written again for new attributes; a longer one stays, and new attributes go to a second sheet,
+  /// so that a change of one pack among thousands stays small.
   private static let longSheetByteCount: UInt32 = 64 << 10
 
-  /// Sheets with all these attributes: those until now, where they have them all and are not mostly of what is gone.
+  /// Returns sheets with all these attributes: the previous ones, if they have all of them and are not mostly outdated.
   private mutating func sheets(
     with attributes: [Digest256: Attributes], current: [SiteRoot.Sheet]
   ) throws -> [SiteRoot.Sheet] {
@@ -318,7 +318,7 @@ struct SiteDescription {
 }
 
 extension SiteDescription.Version {
-  /// That it leads to, and how long they are.
+  /// The files that the version refers to, and their lengths.
   fileprivate var files: [SitePath: UInt64] { manifest.files.merging([.version(digest): UInt64(byteCount)]) { $1 } }
 }
 
@@ -332,11 +332,11 @@ extension VersionManifest {
       byteCount: UInt64(version.byteCount), segments: segments, changeLists: changeLists)
   }
 
-  /// Whether it is the manifest of a version as it lies now: then its segments are those of the layout, and its change lists
-  /// lead there.
+  /// Whether it is the manifest of a version with its current layout: its segments are then those of the layout, and its change
+  /// lists lead to the version.
   func describes(_ version: PackVersion) -> Bool { describes(version, inLayout: version.layout) }
 
-  /// The same of a version that has its layout under another id.
+  /// Whether it is the manifest of a version whose layout has another id.
   func describes(_ version: PackVersion, inLayout layout: Digest256) -> Bool {
     var description = VersionManifest(version, segments: segments, changeLists: changeLists)
     description.layout = layout

@@ -1,22 +1,22 @@
 import PackFormats
 import PackStore
 
-/// The files that a site has beside those of its store. They are made under another name, synced and renamed; a file
-/// under its final name is whole, and but for the root never changes.
+/// The files of a site other than its store's. They are written under a temporary name, synced and renamed. A file with its final
+/// name is complete, and never changes, except roots.
 struct SiteFolder: Sendable {
   let path: FilePath
 
-  /// It is a copy of what is served, by one who has nothing else: what roots say counts, though versions that none offers are not
-  /// here, nor frames and deltas.
+  /// Whether it is a copy of a served site, made by a publisher without other data: the roots are authoritative, although frames,
+  /// deltas and unoffered versions are missing.
   var isServedCopy = false
 
   /// Whether the site is converted: then roots of the previous draft are read as well.
   var isConverting = false
 
-  /// Files that the site has where it is served, and that need not be here.
+  /// Files that exist where the site is served, and need not exist here.
   var elsewhere: Set<SitePath> = []
 
-  /// Called before each change of a file, with its name: for tests that end a publication there.
+  /// Called before each change of a file, with its name; tests stop a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
   /// Called with each signed root before it is written. All files that the root names are durable.
@@ -27,13 +27,13 @@ struct SiteFolder: Sendable {
 
   init(path: FilePath) { self.path = path }
 
-  /// Ends the names of files that are not whole yet.
+  /// The suffix of incomplete files.
   private static let draftSuffix = ".new"
 
-  /// Whose lock the one publisher holds that may be at work.
+  /// The lock file of the active publisher.
   var lockFile: FilePlace { place("root.lock") }
 
-  /// The lock that one publisher of the site holds at a time. With it, the folders of the site are there.
+  /// Takes the lock that one publisher of the site holds at a time, and creates the site's folders.
   func lock(waits: Bool) throws -> FileLock {
     try makeFolders()
     return try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site '\(path)'")
@@ -57,7 +57,7 @@ struct SiteFolder: Sendable {
 
   private func draftPlace(of file: SitePath) -> FilePlace { place(file.description + Self.draftSuffix) }
 
-  /// Whether the folder was made to be a site, though it may have lost a part.
+  /// Whether the folder was created as a site, even if parts are missing.
   var isSite: Bool {
     get throws {
       let names = try namesInFolder(path)
@@ -67,15 +67,15 @@ struct SiteFolder: Sendable {
 
   func makeFolders() throws {
     var isNew = false
-    for folder in [SitePath.rootFolder] + SitePath.folders.reversed() {  // the one that is asked for comes last
+    for folder in [SitePath.rootFolder] + SitePath.folders.reversed() {  // the searched folder comes last
       if try makeFolder(path.appending(folder)) { isNew = true }
       makeReadable(folder: path.appending(folder))
     }
     if isNew { try syncFolder(path) }
   }
 
-  /// Lets web servers read what the store has written, which knows nothing of them. Files of the site's own are readable from the
-  /// beginning.
+  /// Makes the store's files readable for web servers, which the store itself does not do. The site's own files are always
+  /// readable.
   func makeSegmentsReadable() throws {
     makeReadable(folder: path.appending(Self.segmentFolder))
     for segment in try segments() { makeReadable(place(of: segment)) }
@@ -85,7 +85,7 @@ struct SiteFolder: Sendable {
 
   // MARK: - Roots
 
-  /// The channels of which there is a root, in order.
+  /// Returns the channels with a root, in order.
   func channels() throws -> [SiteChannel] {
     let others = try namesInFolder(place(SitePath.rootFolder)).compactMap { name -> SiteChannel? in
       guard case .root(let channel) = SitePath("\(SitePath.rootFolder)/\(name)") else { return nil }
@@ -95,7 +95,7 @@ struct SiteFolder: Sendable {
     return (live + others).sorted()
   }
 
-  /// - Throws: `notFound` when there is no root of the channel.
+  /// - Throws: `notFound` if the channel has no root.
   func require(_ channel: SiteChannel) throws {
     let channels = try channels()
     guard !channels.contains(channel) else { return }
@@ -122,7 +122,7 @@ struct SiteFolder: Sendable {
     } catch let error as PackStoreError where error.code == .notFound { return nil }
   }
 
-  /// Puts a root in the place of the present one. Everything it names is durable already.
+  /// Replaces the current root. Everything it refers to is already durable.
   func writeRoot(_ bytes: [UInt8], of channel: SiteChannel) throws {
     try write(.root(channel)) { file in try file.write(bytes) }
     try syncFolder(channel == .live ? FilePlace(path) : place(SitePath.rootFolder))
@@ -130,7 +130,7 @@ struct SiteFolder: Sendable {
 
   // MARK: - What was retired
 
-  /// - Throws: `corrupt` when the file is damaged: without it no publisher knows what may go.
+  /// - Throws: `corrupt` if the file is damaged: without it, a publisher cannot decide which files to delete.
   func readRetired() throws -> RetiredFiles {
     do {
       let file = try InputFile(RetiredFiles.fileName, in: path)
@@ -138,7 +138,7 @@ struct SiteFolder: Sendable {
     } catch let error as PackStoreError where error.code == .notFound { return RetiredFiles() }
   }
 
-  /// Replaces what is known of retired files, durably.
+  /// Replaces the list of retired files, durably.
   func writeRetired(_ retired: RetiredFiles) throws {
     try checkpoint("write retired")
     let name = RetiredFiles.fileName
@@ -147,7 +147,7 @@ struct SiteFolder: Sendable {
 
   // MARK: - Numbers of versions
 
-  /// The numbers of versions that left the site.
+  /// Reads the numbers of versions that left the site.
   ///
   /// - Throws: `corrupt` if the file is damaged.
   func readNumbers() throws -> PublishedNumbers {
@@ -167,7 +167,7 @@ struct SiteFolder: Sendable {
 
   // MARK: - Versions that were offered
 
-  /// The versions that channels offered before.
+  /// Reads the versions that channels offered before.
   func readOffered() throws -> OfferHistory {
     do {
       return OfferHistory(
@@ -190,15 +190,15 @@ struct SiteFolder: Sendable {
     return try InputFile(file.description, in: path)
   }
 
-  /// The length of a file, or nil when there is none.
+  /// Returns the length of a file; `nil` if it does not exist.
   func byteCount(of file: SitePath) throws -> UInt64? {
     do { return try open(file).byteCount } catch let error as PackStoreError where error.code == .notFound {
       return nil
     }
   }
 
-  /// Whether a file that is not here is known to be where the site is served. A copy of what is served has no change lists, but the
-  /// frame tables: those count as lost where they are not here.
+  /// Whether a file missing here is known to exist where the site is served. A copy of a served site has no change lists, but has
+  /// the frame tables: these count as lost if they are missing here.
   func isElsewhere(_ file: SitePath) -> Bool {
     if isServedCopy, case .changes = file { return true }
     return elsewhere.contains(file)
@@ -208,7 +208,7 @@ struct SiteFolder: Sendable {
     try open(file).contents(limit: limit)
   }
 
-  /// Makes a file; its name is durable after ``syncNames()``.
+  /// Creates a file; its name is durable after ``syncNames()``.
   func write(
     _ file: SitePath, _ body: (NewFile) throws -> Void
   ) throws {
@@ -224,7 +224,7 @@ struct SiteFolder: Sendable {
   private static let deltaDraftName = "deltas/draft" + draftSuffix
   private var deltaDraft: FilePlace { place(Self.deltaDraftName) }
 
-  /// Opens a delta that is to be written. Its name is known when it is there: ``finish(_:_:)``.
+  /// Opens a new delta for writing. Its name is determined by its content: ``finish(_:_:)``.
   func openDelta() throws -> NewFile {
     try checkpoint("write a delta")
     let draft = try NewFile(deltaDraft)
@@ -232,7 +232,7 @@ struct SiteFolder: Sendable {
     return draft
   }
 
-  /// Removes a delta that came to nothing.
+  /// Deletes an abandoned delta.
   func discardDelta() { try? removeFile(deltaDraft) }
 
   /// Reads the header of a delta file; `nil` if the file is missing or damaged.
@@ -243,7 +243,7 @@ struct SiteFolder: Sendable {
     return info
   }
 
-  /// Gives a delta that was written its name, which is durable after ``syncNames()``.
+  /// Renames a written delta to its final name, which is durable after ``syncNames()``.
   func finish(_ delta: NewFile, _ info: DeltaFile.Info) throws {
     try delta.sync()
     try checkpoint("rename a delta")
@@ -254,18 +254,18 @@ struct SiteFolder: Sendable {
     for folder in SitePath.folders { try syncFolder(place(folder)) }
   }
 
-  /// The manifests that are there.
+  /// Returns the existing manifests.
   func manifests() throws -> [SitePath] {
     try namesInFolder(place("versions")).compactMap { SitePath("versions/\($0)") }
   }
 
-  /// The segments that are there.
+  /// Returns the existing segments.
   func segments() throws -> [SitePath] {
     try namesInFolder(place(Self.segmentFolder)).compactMap { SitePath("\(Self.segmentFolder)/\($0)") }
   }
 
-  /// Removes all files of the site's own folders but those of `needed`. Folders in them stay: they are others', such as the
-  /// one in which a copying program keeps what it has begun.
+  /// Deletes all files of the site's own folders except `needed`. Folders in them stay: they belong to other programs, such as a
+  /// copying program.
   ///
   /// - Parameter isBuilder: whether this process has the lock of deltas. If another process has it, files of `deltas/` stay: it has not
   ///   named them yet.
@@ -292,7 +292,7 @@ struct SiteFolder: Sendable {
     }
   }
 
-  /// Removes a file; it may be gone.
+  /// Deletes a file, if it exists.
   func remove(_ file: SitePath) throws { try removeFile(place(of: file)) }
 
   private func removeStray(_ name: String) throws {

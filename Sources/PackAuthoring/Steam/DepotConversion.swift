@@ -1,16 +1,16 @@
 public import PackStore
 
-/// The manifest that a depot build script of Steam comes to, or a depot in an app build script.
+/// The manifest for a depot build script of Steam, or for a depot in an app build script.
 public struct DepotConversion: Sendable {
-  /// What the script does not say.
+  /// Settings that the script does not contain.
   public struct Options: Sendable {
-    /// Nil: `Depot-` and the depot's number.
+    /// `nil`: `Depot-` and the depot's number.
     public var assetPackID: PackID?
     public var downloadPolicy: DownloadPolicy
     public var platforms: Set<Platform>
     public var language: LanguageTag?
 
-    /// The number of the depot, of the script of an app with several; `nil`: the only one.
+    /// The number of the depot, for an app script with several depots; `nil`: the only one.
     public var depot: String?
 
     public init(
@@ -25,21 +25,21 @@ public struct DepotConversion: Sendable {
     }
   }
 
-  /// The text of the manifest; nil when something of the script cannot be said in one.
+  /// The text of the manifest; `nil` if a manifest cannot express a part of the script.
   public let manifest: String?
 
   /// The name of the pack.
   public let assetPackID: PackID?
   public let selectorCount: Int
 
-  /// In the order of the script.
+  /// The problems, in the order of the script.
   public let problems: [ManifestProblem]
 
-  /// The most bytes that a script has.
+  /// The maximum size of a script in bytes.
   public static let byteCountLimit = 1 << 20
 
-  /// - Throws: `notFound`, `wrongKind` or `ioError` when the script cannot be read, `refused` when it is longer than
-  ///   ``byteCountLimit``; what is wrong with it is in the result.
+  /// - Throws: `notFound`, `wrongKind` or `ioError` if the script cannot be read, `refused` if it is longer than
+  ///   ``byteCountLimit``; faults in the script are part of the result.
   public init(contentsOf path: FilePath, options: Options = .init()) throws {
     let file = try InputFile(path)
     guard try file.byteCount <= UInt64(Self.byteCountLimit) else {
@@ -58,7 +58,7 @@ public struct DepotConversion: Sendable {
         remedy: "name the pack yourself")
     }
     let text = reader.problems.hasErrors ? nil : id.map { Self.text($0, reader, options) }
-    // A name that is too long, for example, is as wrong in a manifest as in a script.
+    // A name that is too long, for example, is also a fault of the script.
     for problem in text.map({ ManifestReader.read(Array($0.utf8)).problems.sorted }) ?? []
     where problem.severity == .error {
       reader.problems.error(

@@ -1,13 +1,13 @@
 import PackStore
 
-/// Reads a depot build script, or a depot in an app build script, and finds the selectors that mean the same.
+/// Parses a depot build script, or a depot in an app build script, and converts it to equivalent selectors.
 struct DepotReader {
   private(set) var depotID: String?
   private(set) var sourceRoot: String? = "."
   private(set) var selectors: [KeyValuePairs<String, String>] = []
   var problems = ManifestProblems()
 
-  /// What matters to Steam alone.
+  /// Keys that matter only to Steam.
   private static let ignoredKeys = [
     "installscript", "fileproperties", "desc", "description", "preview", "local", "setlive", "buildoutput", "verbose",
   ]
@@ -44,7 +44,7 @@ struct DepotReader {
 
   // MARK: - Apps
 
-  /// Reads one of the depots of an app.
+  /// Reads one depot of an app.
   private mutating func readApp(_ root: VDFEntry, _ entries: [VDFEntry], _ depot: String?) {
     guard let chosen = choose(root, entries, depot) else { return }
     depotID = Self.isNumber(chosen.key) ? chosen.key : nil
@@ -55,7 +55,7 @@ struct DepotReader {
         chosen.valuePosition, "the script of the depot \(chosen.key.prefix(100)) is a file of its own", remedy: remedy)
     }
     guard depotID != nil else { return reportNumber(chosen.key, chosen.position) }
-    // A depot's own folder wins.
+    // The depot's own folder takes precedence.
     if !depotEntries.contains(where: { $0.isNamed("ContentRoot") }) {
       for entry in entries where entry.isNamed("ContentRoot") { takeContentRoot(entry) }
     }
@@ -168,7 +168,7 @@ struct DepotReader {
     addSelector(source, destination, isRecursive: recursive, entry)
   }
 
-  /// A relative path with slashes; a slash at its end stays.
+  /// Returns a relative path with slashes; keeps a trailing slash.
   private mutating func path(_ text: String, _ entry: VDFEntry) -> [String]? {
     guard !isAbsolutePath(text) else {
       problems.error(
@@ -185,7 +185,7 @@ struct DepotReader {
     return parts.filter { !$0.isEmpty } + (isFolder ? [""] : [])
   }
 
-  /// Empty for "where it is".
+  /// Returns an empty path if the destination is unchanged.
   private mutating func destination(_ value: (text: String, entry: VDFEntry)?) -> [String]? {
     guard let value else { return [] }
     let parts = path(value.text, value.entry)
@@ -240,13 +240,13 @@ struct DepotReader {
       problems.error(entry.valuePosition, "'FileExclusion' names nothing", remedy: "take it out")
       return nil
     }
-    // All that is in a folder, at any depth.
+    // Everything in a folder, at any depth.
     if parts.count > 1, parts.last == "" || parts.last == "*" { parts[parts.count - 1] = "**" }
     return escapedForPattern(parts.joined(separator: "/"))
   }
 
   private func isWildcard(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
-  /// Only `*` and `?` are wildcards there.
+  /// Only `*` and `?` are wildcards in these scripts.
   private func escapedForPattern(_ text: String) -> String { text.replacing("[", with: "\\[") }
 }

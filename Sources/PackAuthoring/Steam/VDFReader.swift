@@ -1,6 +1,6 @@
 import PackStore
 
-/// A key of a text in Valve's format, and its value.
+/// A key and its value in a text of Valve's format.
 struct VDFEntry {
   enum Value {
     case text(String)
@@ -12,12 +12,12 @@ struct VDFEntry {
   let value: Value
   let valuePosition: TextPosition
 
-  /// Keys have no case.
+  /// Keys are case-insensitive.
   func isNamed(_ name: String) -> Bool { key.lowercased() == name.lowercased() }
 }
 
-/// Reads the format of Steam's build scripts: keys with texts or blocks, `//` comments. A backslash is a character like any
-/// other, since the scripts hold paths of Windows. Hostile texts cost time in proportion to their bytes.
+/// Parses the format of Steam's build scripts: keys with texts or blocks, and `//` comments. A backslash is an ordinary character,
+/// because the scripts contain Windows paths. Time is proportional to the bytes, also for hostile texts.
 struct VDFReader {
   static let depthLimit = 16
 
@@ -28,7 +28,7 @@ struct VDFReader {
     case opening, closing, end
   }
 
-  /// - Throws: what is wrong, and where.
+  /// - Throws: the fault, with its position.
   static func read(_ text: [UInt8]) throws(TextFault) -> VDFEntry {
     var reader = Self(cursor: TextCursor(text))
     try reader.cursor.refuseWideEncodings()
@@ -37,7 +37,7 @@ struct VDFReader {
     return entry[0]
   }
 
-  /// The entries of a block, which its brace has opened; or the one entry of the whole text.
+  /// Reads the entries of a block, after its opening brace; or the single entry of the whole text.
   private mutating func entries(depth: Int, isRoot: Bool = false) throws(TextFault) -> [VDFEntry] {
     var entries: [VDFEntry] = []
     while true {
@@ -62,7 +62,7 @@ struct VDFReader {
     }
   }
 
-  /// Whether only zeros and space are left: Steam's own programs write a zero at the end.
+  /// Whether only NULs and white space are left: Steam's own programs append a NUL.
   private var isZeroToEnd: Bool {
     cursor.next == 0 && cursor.bytes[cursor.offset...].allSatisfy { $0 == 0 || isSpace($0) }
   }
@@ -95,7 +95,7 @@ struct VDFReader {
     }
   }
 
-  /// Takes a brace, or a text with quotes or without.
+  /// Reads a brace, or a text with or without quotes.
   private mutating func token() throws(TextFault) -> Token {
     let begin = cursor.position
     switch cursor.next {
