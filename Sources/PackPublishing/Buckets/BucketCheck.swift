@@ -1,21 +1,21 @@
 import PackDelivery
 import PackStore
 
-/// Finds out whether a storage can do what the protocol needs: `Docs/ObjectStorage.md`. Uses objects of its own, below the prefix of
-/// the publishers' files, and removes them.
+/// Checks whether a storage supports the operations of the protocol: `Docs/ObjectStorage.md`. Uses objects of its own, below the
+/// prefix of the publishers' files, and deletes them.
 public struct BucketCheck: Sendable {
-  /// What was tried, and what came of it.
+  /// One check and its result.
   public struct Finding: Hashable, Codable, Sendable {
-    /// What was tried, in a few English words.
+    /// The checked operation, in a few English words.
     public let subject: String
 
-    /// What failed; nil: it works.
+    /// The fault; `nil` if it works.
     public let fault: String?
 
-    /// Publishing there needs it.
+    /// Whether publishing requires it.
     public let isNeeded: Bool
 
-    /// What is safe without it.
+    /// The consequence if it does not work.
     public let consequence: String
   }
 
@@ -40,9 +40,9 @@ public struct BucketCheck: Sendable {
 
   private static func body(_ text: String) -> ObjectBody { .bytes(Array("packstore check \(text)\n".utf8)) }
 
-  /// Ends all connections at its end: nothing else may be called then.
+  /// Runs the checks, and closes all connections. The check cannot be used afterwards.
   ///
-  /// - Throws: `denied` when the credentials do not allow it; `unreachable`; `noSpace`.
+  /// - Throws: `denied` if the credentials do not allow it; `unreachable`; `noSpace`.
   public func run() async throws -> Result {
     do {
       let result = try await examine()
@@ -54,7 +54,7 @@ public struct BucketCheck: Sendable {
     }
   }
 
-  /// The same, and leaves the connections open.
+  /// Runs the checks, and leaves the connections open.
   func examine() async throws -> Result {
     let names = ["absent", "match", "nothing", "race", "swap", "wrong"]
     do {
@@ -86,7 +86,7 @@ public struct BucketCheck: Sendable {
     ]
   }
 
-  /// Tries something. If the storage refuses a request of this kind, that is a finding, and not an error.
+  /// Runs one check. A refusal by the storage is a finding, not an error.
   private func probe(
     _ subject: String, isNeeded: Bool = true, without consequence: String, _ body: () async throws -> String?
   ) async throws -> Finding {
@@ -101,7 +101,7 @@ public struct BucketCheck: Sendable {
 
   private func clean(_ names: [String]) async {
     let storage = storage, keys = names.map(key)
-    // Also when this task was cancelled.
+    // Also if this task was cancelled.
     await Task { for key in keys { _ = try? await storage.delete(key, latest: .max) } }.value
   }
 
@@ -188,15 +188,15 @@ public struct BucketCheck: Sendable {
   }
 }
 
-/// A storage whose uploads can be damaged on purpose.
+/// A storage whose uploads can be damaged deliberately.
 protocol DamageProbe: ObjectStorage {
-  /// Uploads what is not what its checksum says; whether that was taken.
+  /// Uploads bytes that differ from their checksum; returns whether the storage accepted them.
   func takesDamage(at key: ObjectKey) async throws -> Bool
 }
 
 #if Delivery
   extension BucketCheck {
-    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    /// - Throws: `invalidLocation`; `denied` without credentials.
     public init(_ location: S3Location, options: BucketSite.Options = .init()) throws {
       self.init(try S3Storage.open(at: location, options, environment: processEnvironment()))
     }

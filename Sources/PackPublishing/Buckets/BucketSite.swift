@@ -4,15 +4,15 @@ public import PackFormats
 public import PackStore
 import Synchronization
 
-/// A site in object storage, on which any number of publishers work: `Docs/ObjectStorage.md`.
+/// A site in object storage, shared by any number of publishers: `Docs/ObjectStorage.md`.
 ///
 ///     let bucket = try BucketSite("s3://assets/packs")
 ///     try await bucket.change(signedBy: key) { site in
 ///       try await site.publish(from: store, signedBy: key)
 ///     }
 ///
-/// What is done to a site is done to a copy of it in a folder, by the same calls; what that changed goes to the storage then: files
-/// first, roots last, as one act that another publisher completes if this process dies.
+/// Changes are made to a copy of the site in a folder, with the same calls. Changed files are then uploaded, roots last, in one
+/// atomic step, which another publisher completes if this process dies.
 public struct BucketSite: SiteHost {
   /// As errors name it.
   public var location: String { storage.location }
@@ -21,7 +21,7 @@ public struct BucketSite: SiteHost {
   let workFolder: FilePath?
   let waitsForOthers: Bool
 
-  /// The newest images that this machine has seen; `nil` if none are kept.
+  /// The newest images seen by this machine; `nil` if none are recorded.
   var marks: ImageMarks?
   var times = ProtocolTimes()
   var retry = RetryPolicy()
@@ -29,12 +29,12 @@ public struct BucketSite: SiteHost {
   var temporaryParent: FilePath
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
-  /// The clock of this machine may be wrong by so much: roots are dated by it. In seconds.
+  /// The maximum error of this machine's clock in seconds: roots contain its time.
   private static let clockTolerance: Int64 = 900
   private static let overtakenLimit = 100
   private static let parallelCount = 16
 
-  /// Uploads at a time; 1: one request of any kind.
+  /// The number of parallel uploads; 1: one request of any kind at a time.
   var parallelCount = Self.parallelCount
 
   private var fetchCount: Int { parallelCount == 1 ? 1 : Self.connectionCount }
@@ -55,8 +55,8 @@ public struct BucketSite: SiteHost {
   }
 
   #if Delivery
-    /// - Parameter environment: variables in which credentials, region, endpoint and proxies are looked for.
-    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    /// - Parameter environment: variables with credentials, region, endpoint and proxies.
+    /// - Throws: `invalidLocation`; `denied` without credentials.
     package init(_ location: S3Location, options: Options = .init(), environment: [String: String]) throws {
       self.init(
         try S3Storage.open(at: location, options, environment: environment), workFolder: options.workFolder,
@@ -67,13 +67,13 @@ public struct BucketSite: SiteHost {
 
     /// A site at `s3://bucket/prefix`, with the credentials that the environment of this process names.
     ///
-    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    /// - Throws: `invalidLocation`; `denied` without credentials.
     public init(_ location: S3Location, options: Options = .init()) throws {
       try self.init(location, options: options, environment: processEnvironment())
     }
   #endif
 
-  /// Ends all connections. Nothing else may be called then.
+  /// Closes all connections. The site cannot be used afterwards.
   public func close() async { await storage.close() }
 
   private func job() -> BucketJob {
@@ -89,7 +89,7 @@ public struct BucketSite: SiteHost {
 
   // MARK: - Reading
 
-  /// Whether a publisher has made a site there.
+  /// Whether a publisher has created a site there.
   ///
   /// - Throws: `unreachable`, `denied`, `corrupt`.
   public func exists() async throws -> Bool {
@@ -98,19 +98,19 @@ public struct BucketSite: SiteHost {
     return ledger.committed != nil
   }
 
-  /// What ``exists()`` read, for the change that follows it: that need not read it once more.
+  /// The ledger that ``exists()`` read, so that the following change need not read it again.
   private let firstLook = FirstLook()
 
-  /// Lends a copy of the site that has its roots and the list of its versions.
+  /// Calls `body` with a copy of the site that has its roots and the list of its versions.
   ///
-  /// - Throws: `noSite`; what `body` throws; `unreachable`, `denied`; `corrupt`, `untrusted`, `noSpace`, `ioError`.
+  /// - Throws: `noSite`; the errors of `body`; `unreachable`, `denied`; `corrupt`, `untrusted`, `noSpace`, `ioError`.
   public func read<Result: Sendable>(
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result {
     try await read(.description, body)
   }
 
-  /// Lends a copy of the site that has catalogs and attributes of its versions, and the tables of their content.
+  /// Calls `body` with a copy of the site that has catalogs and attributes of its versions, and the tables of their content.
   ///
   /// - Throws: as ``read(_:)``.
   public func readVersions<Result: Sendable>(
@@ -136,7 +136,7 @@ public struct BucketSite: SiteHost {
             image.image, committed: nanoseconds(base.committed), from: storage, extent)
         }
         return try await body(try folder.openSite(of: image.image))
-      } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher went on, or it is lost
+      } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher continued, or it is lost
     }
     throw DeliveryError(.siteChanged, "changed again and again while it was read", at: location)
   }
@@ -149,20 +149,20 @@ public struct BucketSite: SiteHost {
 
   // MARK: - Changing
 
-  /// Does something to the site: `body` gets a copy, and what it changed is stored. Where another publisher was faster, `body` is
-  /// called again with a copy of what that made.
+  /// Changes the site: calls `body` with a copy, and uploads the changes. If another publisher was faster, calls `body` again with
+  /// a copy of its result.
   ///
   /// - Parameters:
-  ///   - key: the one that signed the site before.
-  ///   - makesSite: makes a site where there is none.
-  ///   - isDryRun: stores nothing.
-  ///   - events: told what happens; called from any thread.
-  ///   - reading: the versions whose content `body` reads: the copy has no other but what was made there.
+  ///   - key: the key that signed the site before.
+  ///   - makesSite: whether to create a missing site.
+  ///   - isDryRun: whether to upload nothing.
+  ///   - events: receives events, on any thread.
+  ///   - reading: the versions whose content `body` reads: the copy contains no other content except newly created files.
   ///   - body: must not keep the site.
-  /// - Returns: what `body` returned last.
-  /// - Throws: `noSite`; `untrusted` when the key may not go on from the site; `busy` when another publisher was faster and this is
-  ///   not to wait; what `body` throws; `unreachable`, `denied`, `badResponse`; `corrupt`, `noSpace`, `ioError`. Devices then see
-  ///   what they saw before, unless it is `unreachable`: then they may see what was new as well, and the next publisher completes
+  /// - Returns: the result of the last call of `body`.
+  /// - Throws: `noSite`; `untrusted` if the key may not continue the site; `busy` if another publisher was faster and the options
+  ///   exclude waiting; the errors of `body`; `unreachable`, `denied`, `badResponse`; `corrupt`, `noSpace`, `ioError`. The site is
+  ///   then unchanged for devices, except after `unreachable`: they may also see the new state, and the next publication completes
   ///   it.
   @discardableResult
   public func change<Result: Sendable>(
@@ -200,7 +200,7 @@ public struct BucketSite: SiteHost {
     PackStoreError(.busy, "another process is publishing to the site", about: .site(location), detail: .otherWriter)
   }
 
-  /// A file that was given up is wanted again while requests to delete it may still arrive.
+  /// An abandoned file is needed again while requests to delete it may still arrive.
   private func wait(for key: ObjectKey, until end: Ledger.Time) async throws {
     let now = try await storage.now()
     guard waitsForOthers else {
@@ -266,10 +266,10 @@ public struct BucketSite: SiteHost {
     return result
   }
 
-  /// Does the work; where that reads content after all, on a copy that has it.
+  /// Runs the work. If it turns out to read content, repeats it with a copy that has the content.
   ///
-  /// A version may need a segment that no manifest describes any more, for one that is kept has a chunk of it: its table of
-  /// frames is made of its content.
+  /// A version may need a segment that no manifest describes any more, because another kept version contains a chunk of it: its
+  /// frame table is computed from its content.
   private func withContent<Result: Sendable>(
     of folder: WorkFolder, _ base: BucketJob.Base, _ events: @Sendable (SiteChangeEvent) -> Void,
     _ body: () async throws -> Result
@@ -319,7 +319,7 @@ public struct BucketSite: SiteHost {
     if let image = base.image { try folder.remember(image) }
   }
 
-  /// Deletes what nothing needs. The site is published whatever comes of it: what stays is deleted the next time.
+  /// Deletes unneeded objects. The site is already published: on an error, the next publication deletes the rest.
   private func tidy(
     _ job: BucketJob, _ image: SignedSiteImage, _ events: @Sendable (SiteChangeEvent) -> Void
   ) async throws {
@@ -336,7 +336,8 @@ public struct BucketSite: SiteHost {
     return (mark, marks.path(storage.identity, key))
   }
 
-  /// Anyone with write access to the private prefix may put an older ledger back: this machine has seen a later image.
+  /// Anyone with write access to the private prefix may restore an older ledger: this check detects that this machine has seen a
+  /// later image.
   private func requireNotBefore(_ seen: (mark: ImageMark, file: FilePath)?, _ image: SignedSiteImage) throws {
     guard let seen, let fault = seen.mark.fault(of: image) else { return }
     var error = PackStoreError(.stale, fault, file: location)
@@ -346,7 +347,7 @@ public struct BucketSite: SiteHost {
     throw error
   }
 
-  /// A folder that is a copy of the site has seen a later image.
+  /// Detects that the copy of the site in a folder is of a later image.
   private func requireNotBefore(_ mirror: WorkFolder.Mirror?, _ image: SignedSiteImage) throws {
     guard let mirror else { return }
     guard mirror.site == image.image.site else {
@@ -361,7 +362,7 @@ public struct BucketSite: SiteHost {
     throw error
   }
 
-  /// A reader has no key to compare with the key of the image. The served root has one.
+  /// A reader has no key to compare with the image's key, but the served root has one.
   private func requireSameKey(_ base: BucketJob.Base) throws {
     guard let image = base.image, let root = base.served[.live],
       let key = (try? SignedSiteRoot(decoding: root.bytes, file: location))?.authority?.firstKey,
@@ -373,7 +374,7 @@ public struct BucketSite: SiteHost {
     throw error
   }
 
-  /// A folder that is a copy of a site may be the last one: no new site takes its place.
+  /// The folder may be the last copy of a site, so no new site replaces it.
   private func noLedger(_ mirror: WorkFolder.Mirror) -> PackStoreError {
     var error = PackStoreError(
       .stale, "the ledger is missing, but the work folder has seen image \(mirror.number)", about: .site(location))
@@ -393,10 +394,11 @@ public struct BucketSite: SiteHost {
     throw error
   }
 
-  /// Tests move the clocks of their storages.
+  /// Tests change the clocks of their storages.
   var ignoresClock = false
 
-  /// A storage that ignores conditions loses publications as soon as two publishers work at a time: the first publication finds out.
+  /// A storage that ignores conditions loses publications as soon as two publishers work at the same time; the first publication
+  /// checks it.
   private func requireSafeStorage() async throws {
     guard storage.needsCheck else { return }
     let result = try await BucketCheck(storage).examine()
@@ -408,8 +410,8 @@ public struct BucketSite: SiteHost {
     throw error
   }
 
-  /// A site that was copied to the bucket has no ledger: its roots would be replaced by those of a new site. The root of a
-  /// publisher that was faster has one.
+  /// A site copied to the bucket has no ledger, and its roots would be replaced by those of a new site. The root of a faster
+  /// publisher has a ledger.
   private func requireNoStranger(_ job: BucketJob) async throws {
     guard try await !job.servedRoots([.live]).isEmpty else { return }
     guard try await !job.ledgerHasSite() else { throw Ledger.Refusal.otherImage }
@@ -425,7 +427,7 @@ public struct BucketSite: SiteHost {
   }
 }
 
-/// A ledger that was read, and the job that may go on from it. It is used once: who was overtaken looks again.
+/// A ledger that was read, for the job that continues from it. Used once: after a conflict, the ledger is read again.
 private final class FirstLook: Sendable {
   typealias Value = (job: BucketJob, ledger: Ledger)
   private let value = Mutex<Value?>(nil)
@@ -440,7 +442,7 @@ private final class FirstLook: Sendable {
   }
 }
 
-/// Tells an object that another publisher deleted from one that is lost: the latter is missing again and again.
+/// Distinguishes an object that another publisher deleted from a lost one, which is missing repeatedly.
 private struct LostObject {
   let location: String
   let clock: TransferClock
@@ -453,7 +455,7 @@ private struct LostObject {
     self.clock = clock
   }
 
-  /// - Throws: `corrupt` when it is lost.
+  /// - Throws: `corrupt` if it is lost.
   mutating func note(_ missing: MissingObject) async throws {
     count = missing.key == key ? count + 1 : 1
     key = missing.key

@@ -2,31 +2,32 @@ public import PackAuthoring
 public import PackFormats
 public import PackStore
 
-/// The seam between a site and where it is kept: what is done to a site is done in a folder, which is the site itself
-/// (``FolderHost``), or a copy of what a storage has (``BucketSite``).
+/// The interface between a site and its place of storage. Work on a site happens in a folder, which is the site itself
+/// (``FolderHost``), or a copy of the stored site (``BucketSite``).
 public protocol SiteHost: Sendable {
-  /// As errors name it.
+  /// The site's name in errors.
   var location: String { get }
 
-  /// Whether a site was made there.
+  /// Whether a site exists there.
   func exists() async throws -> Bool
 
-  /// Lends the site for reading its roots and the list of its versions. Neither catalogs and attributes of versions nor the content of
-  /// packs need be there.
+  /// Calls `body` with the site, for reading its roots and the list of its versions. Catalogs and attributes of versions, and the
+  /// content of packs, may be missing.
   func read<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result
 
-  /// Lends the site for reading its versions: catalogs, attributes, and stored sizes. The content of packs may be missing.
+  /// Calls `body` with the site, for reading its versions: catalogs, attributes, and stored sizes. The content of packs may be
+  /// missing.
   func readVersions<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result
 
-  /// Lends the site for a change; what comes of it counts when this returns. `body` may be called several times, where another
+  /// Calls `body` with the site, for a change, which takes effect when this returns. `body` may be called several times, if another
   /// publisher was faster.
   ///
   /// - Parameters:
-  ///   - key: the one that signed the site before.
-  ///   - makesSite: makes a site where there is none.
-  ///   - isDryRun: nothing is to come of it.
-  ///   - events: told what happens besides.
-  ///   - reading: the versions whose content `body` reads; nil: it reads none.
+  ///   - key: the key that signed the site before.
+  ///   - makesSite: whether to create a missing site.
+  ///   - isDryRun: whether to discard the change.
+  ///   - events: receives events.
+  ///   - reading: the versions whose content `body` reads; `nil`: none.
   @discardableResult
   func change<Result: Sendable>(
     signedBy key: SiteKey, makesSite: Bool, isDryRun: Bool, events: @escaping @Sendable (SiteChangeEvent) -> Void,
@@ -34,7 +35,7 @@ public protocol SiteHost: Sendable {
     _ body: @Sendable (Site) async throws -> Result
   ) async throws -> Result
 
-  /// Ends what it takes to reach the site. Nothing else may be called then.
+  /// Closes connections to the site. It cannot be used afterwards.
   func close() async
 }
 

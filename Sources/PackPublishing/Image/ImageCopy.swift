@@ -1,17 +1,17 @@
 import CPackArchives
 package import PackStore
 
-/// A short image within a ledger, deflated, for those who read the ledger: they need not fetch the object then. What counts is the
-/// object's digest, which the ledger names.
+/// A deflated copy of a short image in the ledger, so that readers of the ledger need not fetch the object. It is checked against
+/// the image's digest in the ledger.
 package struct ImageCopy: Hashable, Sendable {
   package let deflated: [UInt8]
 
-  /// The most bytes of one: the ledger is written several times for each publication.
+  /// The maximum size of a copy in bytes: the ledger is written several times for each publication.
   package static let byteCountLimit = 32 << 10
 
-  /// Nil: an image that is too long, even when it is deflated.
+  /// `nil` for an image that is too long, even deflated.
   package init?(of image: [UInt8]) {
-    guard image.count <= 32 * Self.byteCountLimit else { return nil }  // names of objects are drawn at random
+    guard image.count <= 32 * Self.byteCountLimit else { return nil }  // names of objects are random
     var target = [UInt8](repeating: 0, count: image.count)
     let count = image.withUnsafeBufferPointer { source in
       target.withUnsafeMutableBufferPointer { target in
@@ -23,15 +23,15 @@ package struct ImageCopy: Hashable, Sendable {
     self.init(deflated: Array(target.prefix(count)))
   }
 
-  /// Nil: longer than any.
+  /// `nil` if it exceeds the limit.
   package init?(deflated: [UInt8]) {
     guard !deflated.isEmpty, deflated.count <= Self.byteCountLimit else { return nil }
     self.deflated = deflated
   }
 
-  /// The bytes of an image; nil where the copy is of something else.
+  /// Returns the bytes of the image; `nil` if the copy is of another image.
   package func bytes(of digest: Digest256, byteCount: UInt64) -> [UInt8]? {
-    // No deflate makes more than 1,032 bytes of one.
+    // Deflate expands one byte to at most 1,032.
     guard byteCount > 0, byteCount <= UInt64(deflated.count) * 1032, byteCount <= UInt64(SignedSiteImage.byteCountLimit)
     else { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(byteCount))

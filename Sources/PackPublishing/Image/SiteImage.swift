@@ -1,13 +1,13 @@
 package import PackFormats
 package import PackStore
 
-/// What a site is, to the last byte: the files of its folder, signed. `Docs/ObjectStorage.md` has the format.
+/// The complete state of a site: the files of its folder with their digests, signed. `Docs/ObjectStorage.md` describes the format.
 package struct SiteImage: Hashable, Sendable {
   /// A file of a site's folder.
   package enum Path: Hashable, Sendable, CustomStringConvertible {
     case site(SitePath)
 
-    /// Of the site's store, and no one's but the publishers'.
+    /// The control file of the site's store, for publishers only.
     case control
     case index(String)
 
@@ -17,10 +17,10 @@ package struct SiteImage: Hashable, Sendable {
     /// The list of versions that channels offered before.
     case offered
 
-    /// Of a data segment, without its frames: all that publishing needs of it.
+    /// The table of a data segment, without its frames: everything that publishing needs of it.
     case table(SegmentID)
 
-    /// Whether a file of that name has the same content for ever.
+    /// Whether a file with that name never changes.
     var isImmutable: Bool {
       switch self {
       case .site(let path): !path.isRoot
@@ -40,27 +40,26 @@ package struct SiteImage: Hashable, Sendable {
       }
     }
 
-    /// The most bytes of the file that the image has within itself; 0: it never has it. What is private, and new with almost
-    /// every image, is no object then. What clients fetch is an object in any case: that the image has it, too, spares who
-    /// has nothing of the site a request for it.
+    /// The maximum size of a file that the image itself contains; 0: never. Private files that change with almost every image have
+    /// no objects. Files for clients always have an object; a copy in the image saves new publishers a request.
     var contentByteLimit: Int {
       switch self {
       case .site(.root), .control, .index, .numbers, .offered: 16 << 10
       case .site(.sheet), .site(.version): 2 << 10
-      // Read, and not written any more: publishing does without them.
+      // Still read, but no longer written: publishing does not need them.
       case .site(.frames), .site(.changes): 1 << 10
       case .site(.segment), .site(.delta), .table: 0
       }
     }
 
-    /// Whether a publisher that has the file puts it within its image, if it is short enough.
+    /// Whether a publisher includes the file in its image, if it is short enough.
     var isKeptWithin: Bool { if case .site(let path) = self { !path.mayBeElsewhere } else { true } }
 
-    /// Of what has an object, too: a file of a site that never changes.
+    /// Whether the file has an object too: a file of the site that never changes.
     var isPublic: Bool { if case .site(let path) = self { !path.isRoot } else { false } }
 
-    /// Reads a path exactly as ``description`` writes it. Nil for anything else, so that no name from outside leads
-    /// anywhere else.
+    /// Parses a path in exactly the form of ``description``; `nil` for any other text, so that external names cannot refer to other
+    /// files.
     package init?(_ text: String) {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
       let path: Self? =
@@ -76,7 +75,7 @@ package struct SiteImage: Hashable, Sendable {
       self = path
     }
 
-    /// Whether it is the name of a generation or a run: 16 small hexadecimal digits, and what it is.
+    /// Whether it is the name of a generation or a run: 16 lower-case hexadecimal digits, and a suffix.
     private static func isIndexName(_ name: Substring) -> Bool {
       let letters = Array(name.utf8), digits = letters.prefix(16), ending = letters.dropFirst(16)
       return digits.count == 16 && digits.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
@@ -88,10 +87,10 @@ package struct SiteImage: Hashable, Sendable {
     package var byteCount: UInt64
     package var digest: Digest256
 
-    /// Nil: a root names it, or a version that is kept.
+    /// `nil` if a root or a kept version refers to it.
     package var retired: Retired?
 
-    /// Its bytes, where the image has them.
+    /// Its bytes, if the image contains them.
     package fileprivate(set) var content: [UInt8]?
 
     package init(byteCount: UInt64, digest: Digest256, retired: Retired? = nil) {
@@ -100,21 +99,21 @@ package struct SiteImage: Hashable, Sendable {
       self.retired = retired
     }
 
-    /// A file that the image has within itself.
+    /// Creates a file contained in the image.
     package init(content: [UInt8]) {
       self.init(byteCount: UInt64(content.count), digest: Digest256(hashing: content))
       self.content = content
     }
   }
 
-  /// How many bytes an image has of files that are objects as well: it is sent again with each change.
+  /// The maximum size of copies of objects in an image, which is sent again with each change.
   package static let copyByteLimit = 32 << 10
 
   package enum Retired: Hashable, Sendable {
-    /// Nanoseconds since 1970.
+    /// Since this time, in nanoseconds since 1970.
     case since(Int64)
 
-    /// It left the roots with this image.
+    /// The file left the roots with this image.
     case withThis
   }
 
@@ -129,13 +128,13 @@ package struct SiteImage: Hashable, Sendable {
     self.before = before
   }
 
-  /// The object in which a file of the folder lies; nil: it is within the image alone.
+  /// Returns the object with a file of the folder; `nil` if only the image contains it.
   package static func key(_ path: Path, _ file: File) -> ObjectKey? {
     if case .site(let name) = path, path.isPublic { return .file(name) }
     return file.content == nil ? .blob(file.digest) : nil
   }
 
-  /// Leaves, of files that are objects as well, the shortest within the image, as far as there is room for them.
+  /// Keeps the shortest copies of objects in the image, up to the limit.
   package mutating func limitCopies() {
     var room = UInt64(Self.copyByteLimit)
     let copies = files.filter { $0.key.isPublic && $0.value.content != nil }
@@ -148,12 +147,12 @@ package struct SiteImage: Hashable, Sendable {
     }
   }
 
-  /// The segments with data of which it has the tables.
+  /// The data segments whose tables it contains.
   package var tabledSegments: [SegmentID] {
     files.keys.compactMap { path in if case .table(let id) = path { id } else { nil } }
   }
 
-  /// All objects that it needs, without itself.
+  /// All objects that it needs, except itself.
   package var keys: Set<ObjectKey> { Set(files.compactMap { Self.key($0.key, $0.value) }) }
 
   /// The files of the site that never change.
@@ -169,7 +168,7 @@ package struct SiteImage: Hashable, Sendable {
     }
   }
 
-  /// Whether both have the same files, whatever their numbers. Files that left the roots with the other one did so.
+  /// Whether both have the same files, regardless of their numbers, including files that left the roots with the other one.
   package func hasSameFiles(as other: SiteImage) -> Bool {
     guard site == other.site, files.count == other.files.count else { return false }
     return files.allSatisfy { path, file in
@@ -179,7 +178,7 @@ package struct SiteImage: Hashable, Sendable {
   }
 }
 
-/// The bytes of an image, and who vouches for them.
+/// The bytes of an image, and its signer.
 package struct SignedSiteImage: Sendable {
   package let image: SiteImage
   package let authority: SigningAuthority
@@ -188,13 +187,13 @@ package struct SignedSiteImage: Sendable {
 
   package var key: ObjectKey { .blob(digest) }
 
-  /// All objects that it needs, itself among them.
+  /// All objects that it needs, including itself.
   package var keys: Set<ObjectKey> { image.keys.union([key]) }
 
   package static let byteCountLimit = 64 << 20
   private static let title = "packstore image \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
-  /// - Throws: `untrusted` when the key may not sign for the product; `invalidArgument` for too many files.
+  /// - Throws: `untrusted` if the key may not sign for the product; `invalidArgument` for too many files.
   package init(_ image: SiteImage, of product: Store.Product, signedBy key: SiteKey) throws {
     authority = try key.authority(for: product)
     var lines = [
@@ -223,7 +222,7 @@ package struct SignedSiteImage: Sendable {
     digest = Digest256(hashing: bytes)
   }
 
-  /// Takes bytes from outside apart, of which the signature is right.
+  /// Decodes external bytes, and verifies the signature.
   ///
   /// - Throws: `untrusted` for a wrong signature; `corrupt`, `otherDraft`, `newerFormat`.
   package init(decoding bytes: [UInt8], file: String) throws {
@@ -255,7 +254,7 @@ package struct SignedSiteImage: Sendable {
     digest = Digest256(hashing: bytes)
   }
 
-  /// Whether a publisher with this key may go on from the image, as it would from a root.
+  /// Checks that a publisher with this key may continue from the image, like from a root.
   ///
   /// - Throws: `untrusted`.
   package func requireFollowed(by key: SiteKey, at location: String) throws {
@@ -291,7 +290,7 @@ extension SiteImage {
     }
   }
 
-  /// What the words of a line before its path say of the file; nil: that is not as a publisher writes it.
+  /// Parses the words before the path in a line; `nil` if they are not in canonical form.
   private static func file(_ words: ArraySlice<String>, _ path: Path) -> File? {
     let values = Array(words.dropFirst())
     switch (words.first, values.count) {
@@ -317,7 +316,7 @@ extension SiteImage {
 }
 
 extension SiteImage.Retired {
-  /// As a line says it.
+  /// Parses the form in a line.
   fileprivate init?(_ text: String) {
     if text == "-" {
       self = .withThis

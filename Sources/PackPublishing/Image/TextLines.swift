@@ -1,14 +1,14 @@
 import PackFormats
 import PackStore
 
-/// Takes a text from outside apart, line by line: each is a word that says what it is, and values with one space between.
-/// Whatever is not as it was written is `corrupt`, with the line.
+/// Parses an external text line by line: each line has a keyword, and values separated by single spaces. Any deviation is
+/// `corrupt`, with the line.
 struct TextLines {
   private let bytes: [UInt8]
   private let file: String
   private var lineNumber = 0
 
-  /// How many bytes were taken.
+  /// The number of bytes read.
   private(set) var offset = 0
 
   init(_ bytes: [UInt8], file: String) {
@@ -16,7 +16,7 @@ struct TextLines {
     self.file = file
   }
 
-  /// The line that comes next, without its end; nil at the end of the text.
+  /// Returns the next line, without its end; `nil` at the end of the text.
   private func peek() -> (text: String, end: Int)? {
     guard let end = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
     return (String(decoding: bytes[offset..<end], as: UTF8.self), end + 1)
@@ -27,7 +27,7 @@ struct TextLines {
     lineNumber += 1
   }
 
-  /// The words of the next line, if it is of one of these kinds.
+  /// Returns the words of the next line, if it has one of these keywords.
   mutating func next(_ kinds: [String]) -> [String]? {
     guard let (text, end) = peek() else { return nil }
     let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -36,7 +36,7 @@ struct TextLines {
     return words
   }
 
-  /// The words behind the first of a line that must come next.
+  /// Returns the values of the next line, which must have this keyword.
   mutating func values(_ kind: String, count: Int) throws -> [String] {
     guard let words = next([kind]), words.count == count + 1 else { throw damage(isNext: true) }
     return Array(words.dropFirst())
@@ -44,14 +44,14 @@ struct TextLines {
 
   mutating func value(_ kind: String) throws -> String { try values(kind, count: 1)[0] }
 
-  /// What the base64 of a line says that must come next.
+  /// Decodes the base64 value of the next line, which must have this keyword.
   mutating func base64<Value>(_ kind: String, _ read: ([UInt8]) throws -> Value) throws -> Value {
     let text = try value(kind)
     guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { throw damage() }
     return try read(Array(data))
   }
 
-  /// The first line: what the text is, and its format.
+  /// Reads the first line: the type of the text, and its format.
   ///
   /// - Throws: `corrupt`, `otherDraft`, `newerFormat`.
   mutating func title(_ name: String) throws {
@@ -71,13 +71,13 @@ struct TextLines {
     take(end)
   }
 
-  /// A number as it is written, of which there is one way.
+  /// Parses a number in its only canonical form.
   static func number(_ text: some StringProtocol) -> UInt64? {
     guard let number = UInt64(text), "\(number)" == text else { return nil }
     return number
   }
 
-  /// - Throws: `corrupt` when anything is left.
+  /// - Throws: `corrupt` if text remains.
   func end() throws {
     guard offset == bytes.count else { throw damage(isNext: true) }
   }

@@ -2,15 +2,15 @@ import PackFormats
 import PackStore
 
 extension Ledger {
-  /// The most bytes of a ledger: a change of 200,000 files. Readers parse no more, because anyone with write access to the private prefix
-  /// can write a ledger.
+  /// The maximum size of a ledger in bytes: a change of 200,000 files. Readers parse no more, because anyone with write access to
+  /// the private prefix can write a ledger.
   package static let byteCountLimit = 16 << 20
 
-  /// Claims leave so many bytes for the deletions that follow.
+  /// The number of bytes that claims leave for the following deletions.
   private static let reservedByteCount = 1 << 20
   private static let title = "packstore ledger \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
-  /// - Throws: `invalidArgument` for too much in it.
+  /// - Throws: `invalidArgument` if it is too large.
   package func encode() throws -> [UInt8] {
     var lines = [Self.title, "revision \(revision)", "nonce \(nonce.hex)"]
     lines.append(
@@ -41,13 +41,13 @@ extension Ledger {
     return error
   }
 
-  /// The most bytes of a line with a key, without the key.
+  /// The maximum size of a line, without its key.
   private static let lineByteCount = 24, deletionByteCount = 64
 
-  /// The most bytes of all lines without a key.
+  /// The maximum size of all lines without a key.
   private static let fixedByteCount = (64 << 10) + 2 * ImageCopy.byteCountLimit
 
-  /// Checks that a ledger can still be written when its jobs are finished: a job that is ready cannot be taken back.
+  /// Checks that the ledger can still be written when its jobs are finished: a ready job cannot be withdrawn.
   ///
   /// - Parameter dropped: objects that become loose.
   /// - Throws: `invalidArgument`.
@@ -63,7 +63,7 @@ extension Ledger {
     guard byteCount <= Self.byteCountLimit - Self.reservedByteCount else { throw Self.tooLong() }
   }
 
-  /// Takes bytes from outside apart.
+  /// Decodes external bytes.
   ///
   /// - Throws: `corrupt`, `otherDraft`, `newerFormat`.
   package init(decoding bytes: [UInt8], file: String) throws {
@@ -104,7 +104,7 @@ extension Ledger {
     try check(lines)
   }
 
-  /// What the invariants say of sets that exclude each other.
+  /// Checks the invariants about disjoint sets.
   private func check(_ lines: TextLines) throws {
     let claimed = jobs.values.reduce(into: Set<ObjectKey>()) { $0.formUnion($1.claims) }
     guard claimed.isDisjoint(with: loose.keys), claimed.isDisjoint(with: deletions.keys),

@@ -1,14 +1,14 @@
 package import PackStore
 
-/// The one object that publishers compare and set: which image counts, which objects are wanted, and which are being deleted.
-/// `Docs/ObjectStorage.md` has its format and the protocol; `Tests/Models/bucket.pml` is a model of it.
+/// The one object that publishers change by compare-and-set: the committed image, the objects that are needed, and the objects
+/// being deleted. `Docs/ObjectStorage.md` describes its format and the protocol; `Tests/Models/bucket.pml` is a model of it.
 ///
 /// Invariants:
-/// - Whatever may be in the bucket is named by the committed image, by a claim, or as loose or as being deleted.
-/// - What the committed image or a claim names is neither loose nor being deleted.
+/// - Every object in the bucket is listed in the committed image, in a claim, as loose, or as being deleted.
+/// - An object in the committed image or in a claim is neither loose nor being deleted.
 /// - One job at most is ready, and it began with the committed image.
 ///
-/// Each change is one function, which can be tried again on a later ledger: where it was made already, it changes nothing.
+/// Each change is one function, which can be repeated on a later ledger: a change that was already made has no effect.
 package struct Ledger: Hashable, Sendable {
   /// Times are seconds since 1970, by the storage's clock.
   package typealias Time = Int64
@@ -17,10 +17,10 @@ package struct Ledger: Hashable, Sendable {
     package var image: Digest256
     package var byteCount: UInt64
 
-    /// When.
+    /// The time of the commit.
     package var time: Time
 
-    /// Written by the commit, and left out by a claim: the ledger is written for each step of a job.
+    /// Written by the commit, and omitted by a claim, because the ledger is written for each step of a job.
     package var copy: ImageCopy?
   }
 
@@ -33,17 +33,17 @@ package struct Ledger: Hashable, Sendable {
   package struct Job: Hashable, Sendable {
     package var leaseEnd: Time
 
-    /// The image that it began with; nil: there was none.
+    /// The image that it began with; `nil`: none existed.
     package var base: Digest256?
     package var proposal: Proposal
     package var claims: Set<ObjectKey>
 
-    /// What the roots are to be; nil: it is not ready yet.
+    /// The intended roots; `nil`: the job is not ready yet.
     package var intents: [SiteChannel: Intent]?
 
     package var isReady: Bool { intents != nil }
 
-    /// Whether both are the same job in the same phase. Leases are renewed at any time.
+    /// Whether both are the same job in the same phase. Leases may differ.
     package func isSame(as other: Self) -> Bool {
       base == other.base && proposal == other.proposal && claims == other.claims && intents == other.intents
     }
@@ -53,14 +53,14 @@ package struct Ledger: Hashable, Sendable {
     package var root: Digest256
     package var byteCount: UInt64
 
-    /// That of the root before; nil: there is none.
+    /// The tag of the previous root; `nil`: none existed.
     package var tag: ObjectTag?
   }
 
   package struct Deletion: Hashable, Sendable {
     package var job: ID128
 
-    /// No request of it can arrive later.
+    /// When the last request of the job can arrive.
     package var closes: Time
   }
 
@@ -69,7 +69,7 @@ package struct Ledger: Hashable, Sendable {
   package var committed: Committed?
   package var finished: [ID128] = []
 
-  /// What nothing wants and may be there, and from when it may be deleted.
+  /// Unneeded objects that may exist, and the times from which they may be deleted.
   package var loose: [ObjectKey: Time] = [:]
   package var deletions: [ObjectKey: Deletion] = [:]
   package var jobs: [ID128: Job] = [:]
@@ -77,7 +77,7 @@ package struct Ledger: Hashable, Sendable {
   package static let finishedLimit = 64
   package static let jobLimit = 64
 
-  /// The most objects that one job deletes.
+  /// The maximum number of objects that one job deletes.
   package static let deletionLimit = 10_000
 
   package init() {}
@@ -90,12 +90,12 @@ package struct Ledger: Hashable, Sendable {
 
   // MARK: - Claims
 
-  /// What keeps a job from beginning.
+  /// The reason why a job cannot begin.
   package enum Refusal: Error, Hashable {
     /// Another image was committed, or is about to be.
     case otherImage
 
-    /// An object that it needs is being deleted; a request to delete it may arrive until then.
+    /// A needed object is being deleted; a request to delete it may arrive until then.
     case beingDeleted(ObjectKey, until: Time)
 
     /// Its lease ended, and its claims were freed.
@@ -103,7 +103,7 @@ package struct Ledger: Hashable, Sendable {
     case tooManyJobs
   }
 
-  /// Adds a job that claims all that it needs.
+  /// Adds a job with claims on all objects it needs.
   ///
   /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the claims.
   package mutating func claim(_ id: ID128, _ job: Job, now: Time) throws {
@@ -129,13 +129,13 @@ package struct Ledger: Hashable, Sendable {
     jobs[id]?.leaseEnd = max(end, job.leaseEnd)
   }
 
-  /// All that a job claimed is there: from here on it is completed.
+  /// Makes a job ready, after all claimed objects exist: from now on it will be completed.
   ///
   /// - Parameters:
-  ///   - claimed: the job as its publisher claimed it; `nil` if that is not compared. A job that was changed since then is not ready:
-  ///     its files may have been deleted.
+  ///   - claimed: the job as its publisher claimed it; `nil`: not compared. A job that was changed since cannot become ready,
+  ///     because its files may have been deleted.
   ///   - dropped: the objects of the committed image that the job's image does not need.
-  /// - Returns: false when that was so, and it was completed meanwhile.
+  /// - Returns: false if the job was already ready, and has been completed since.
   /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the dropped objects.
   package mutating func makeReady(
     _ id: ID128, _ intents: [SiteChannel: Intent], claimed: Job? = nil, dropped: Set<ObjectKey> = []
@@ -157,8 +157,8 @@ package struct Ledger: Hashable, Sendable {
   /// Commits the image of a job whose roots are written.
   ///
   /// - Parameters:
-  ///   - dropped: what the image before needed and this one does not.
-  ///   - copy: of the image; nil: none is kept.
+  ///   - dropped: the objects of the previous image that this one does not need.
+  ///   - copy: a copy of the image; `nil`: none is kept.
   package mutating func finish(
     _ id: ID128, dropped: Set<ObjectKey>, copy: ImageCopy?, now: Time, times: ProtocolTimes
   ) {
@@ -169,10 +169,10 @@ package struct Ledger: Hashable, Sendable {
     finished = finished.suffix(Self.finishedLimit - 1) + [id]
   }
 
-  /// Takes back a job that never became ready, when nothing that it sent can arrive any more or by itself, when all of it was
-  /// answered.
+  /// Withdraws a job that never became ready, when none of its requests can arrive any more; or by its own publisher, when all of
+  /// its requests were answered.
   ///
-  /// - Parameter needed: what the committed image needs.
+  /// - Parameter needed: the objects that the committed image needs.
   package mutating func free(_ id: ID128, needed: Set<ObjectKey>, from time: Time) {
     guard let job = jobs[id], !job.isReady else { return }
     jobs[id] = nil
@@ -196,7 +196,7 @@ package struct Ledger: Hashable, Sendable {
 
   // MARK: - Deletions
 
-  /// What is to be deleted now, by this job.
+  /// Returns the objects that this job deletes now.
   package func deletions(by job: ID128) -> [ObjectKey: Deletion] { deletions.filter { $0.value.job == job } }
 
   /// The objects that a job may delete now: loose objects, and objects that another job did not finish deleting.
@@ -224,7 +224,7 @@ package struct Ledger: Hashable, Sendable {
     return !deletions(by: job).isEmpty
   }
 
-  /// Forgets objects that are gone for ever.
+  /// Forgets objects that were deleted permanently.
   package mutating func endDeletions(by job: ID128, _ gone: Set<ObjectKey>) {
     for key in gone where deletions[key]?.job == job { deletions[key] = nil }
   }

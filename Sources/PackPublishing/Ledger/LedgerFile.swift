@@ -2,10 +2,10 @@ import PackDelivery
 package import PackStore
 import Synchronization
 
-/// The ledger where it is stored. It changes by compare-and-set alone.
+/// The stored ledger. It changes only by compare-and-set.
 ///
-/// What was read or written last is remembered: a change is tried on that first, which spares a request where no other
-/// publisher was at work meanwhile. Whatever else comes of what is remembered counts only once the ledger was read again.
+/// The last read or written ledger is remembered: a change is tried on it first, which saves a request if no other publisher was
+/// active. Other decisions use it only after the ledger was read again.
 struct LedgerFile: Sendable {
   let storage: any ObjectStorage
   let retry: RetryPolicy
@@ -20,7 +20,7 @@ struct LedgerFile: Sendable {
 
   private var place: String { "the ledger of \(storage.location)" }
 
-  /// The ledger as it is, and its tag; nil: there is none yet.
+  /// Reads the ledger and its tag; the tag is `nil` if no ledger exists.
   ///
   /// - Throws: `corrupt` for a ledger that no publisher can have written.
   func read() async throws -> (ledger: Ledger, tag: ObjectTag?) {
@@ -45,13 +45,13 @@ struct LedgerFile: Sendable {
     }
   }
 
-  /// Makes a change, again where another publisher was faster or no answer came.
+  /// Makes a change, and repeats it if another publisher was faster or no answer came.
   ///
   /// - Parameters:
-  ///   - latest: no later than this; nil: whenever.
-  ///   - acceptsMemory: where what is remembered needs no change, that is so: nothing depends on it.
-  ///   - body: what to change, by the storage's clock; what it throws ends this. It can be called several times.
-  /// - Returns: the ledger as it is then.
+  ///   - latest: the latest time for the change; `nil`: any time.
+  ///   - acceptsMemory: whether the remembered ledger suffices if it needs no change, because nothing depends on it.
+  ///   - body: makes the change, with the storage's time; an error ends the call. It can be called several times.
+  /// - Returns: the resulting ledger.
   @discardableResult
   func change(
     latest: Int64? = nil, acceptsMemory: Bool = false, _ body: (inout Ledger, _ now: Ledger.Time) throws -> Void
@@ -65,7 +65,7 @@ struct LedgerFile: Sendable {
       do {
         try body(&next, try await storage.now())
       } catch  where remembered != nil && error is Ledger.Refusal {
-        continue  // it may be otherwise by now
+        continue  // it may have changed by now
       }
       guard next != before else {
         guard remembered == nil || acceptsMemory else { continue }
@@ -79,7 +79,7 @@ struct LedgerFile: Sendable {
         outcome = try await storage.write(
           .bytes(try next.encode()), to: .ledger, tag.map(WriteCondition.matching) ?? .absent, latest: latest)
       } catch let error as DeliveryError where error.code == .unreachable {
-        // It may have been written. If that cannot be found out, the error is this one.
+        // It may have been written. If that cannot be determined, this error is thrown.
         guard try await read().ledger.nonce == next.nonce else { throw error }
         return next
       }
@@ -95,7 +95,7 @@ struct LedgerFile: Sendable {
   }
 }
 
-/// The ledger as it was read or written last, for one use.
+/// The last read or written ledger, for one use.
 private final class LedgerMemory: Sendable {
   private let state = Mutex<(ledger: Ledger, tag: ObjectTag?)?>(nil)
 

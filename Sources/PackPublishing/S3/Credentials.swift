@@ -1,12 +1,12 @@
 import PackDelivery
 package import PackStore
 
-/// What a storage knows a publisher by. Never shown: not in errors, not in logs.
+/// The credentials of a publisher for a storage. Never shown in errors or logs.
 package struct Credentials: Sendable {
   package let accessKeyID: String
   let secretAccessKey: String
 
-  /// Of credentials that end after some hours.
+  /// For credentials that expire after some hours.
   let sessionToken: String?
 
   package init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {
@@ -15,7 +15,7 @@ package struct Credentials: Sendable {
     self.sessionToken = sessionToken
   }
 
-  /// Whether they can stand in a header: visible characters of ASCII alone.
+  /// Whether they may be part of a header: visible ASCII characters only.
   var areText: Bool {
     [accessKeyID, secretAccessKey, sessionToken ?? ""].allSatisfy { $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
   }
@@ -27,23 +27,23 @@ extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, Cu
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What the environment and the files of the user's AWS folder say of credentials, region and endpoint.
+/// The credentials, region and endpoint in the environment and in the user's AWS configuration files.
 package struct StorageProfile: Sendable {
   package var credentials: Credentials?
   package var region: String?
   package var endpoint: String?
 
-  /// How errors call the place where credentials would have been found.
+  /// The place where credentials are searched, for errors.
   package let name: String
 
   private static let fileByteLimit = 1 << 20
 
-  /// - Parameter read: the text of a file; nil: there is none.
-  /// - Throws: `invalidLocation` when a file is named that is not there, or a profile that is in none of the files.
+  /// - Parameter read: returns the text of a file; `nil` if it does not exist.
+  /// - Throws: `invalidLocation` if a specified file does not exist, or a profile is in none of the files.
   package init(
     environment: [String: String], read: (FilePath) throws -> String? = StorageProfile.textOfFile
   ) throws {
-    // Secrets that are pasted, and files with lines of other systems, bring spaces and line ends along.
+    // Pasted secrets, and files with other line ends, often contain spaces and line ends.
     func variable(_ name: String) -> String? {
       environment[name].flatMap { text in
         let value = INIFile.trimmed(text[...])
@@ -59,7 +59,7 @@ package struct StorageProfile: Sendable {
       config: variable("AWS_CONFIG_FILE").map { FilePath($0) } ?? home?.appending(".aws/config"), read)
     region = variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? settings["region"]
     endpoint = variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? settings["endpoint_url"]
-    // Half of the variables is none: with the other half from a file requests would be signed by two people.
+    // One variable alone is ignored: combined with a value from a file, it would mix two users' credentials.
     if let id = variable("AWS_ACCESS_KEY_ID"), let secret = variable("AWS_SECRET_ACCESS_KEY") {
       credentials = Credentials(
         accessKeyID: id, secretAccessKey: secret, sessionToken: variable("AWS_SESSION_TOKEN"))
@@ -69,7 +69,7 @@ package struct StorageProfile: Sendable {
     }
   }
 
-  /// What both files say of a profile; the file of credentials counts first.
+  /// Returns the settings of a profile in both files; the credentials file takes precedence.
   private static func settings(
     _ profile: String, isChosen: Bool, credentials: FilePath?, config: FilePath?, _ read: (FilePath) throws -> String?
   ) throws -> [String: String] {
@@ -84,7 +84,7 @@ package struct StorageProfile: Sendable {
     return (second ?? [:]).merging(first ?? [:]) { _, first in first }
   }
 
-  /// What is no file says nothing: `/dev/null` in its place is usual.
+  /// Ignores paths that are not files: `/dev/null` is a common value.
   package static func textOfFile(_ path: FilePath) throws -> String? {
     do {
       return String(decoding: try InputFile(path).contents(limit: fileByteLimit), as: UTF8.self)
@@ -93,7 +93,7 @@ package struct StorageProfile: Sendable {
     }
   }
 
-  /// - Throws: `denied` when there are none.
+  /// - Throws: `denied` without credentials.
   package func requireCredentials() throws -> Credentials {
     if let credentials {
       guard credentials.areText else {

@@ -2,14 +2,14 @@
   import PackDelivery
   import PackStore
 
-  /// Ends answers that come too slowly: a storage, or a network in between, that sends a byte now and then is never idle.
+  /// Ends answers that arrive too slowly: a storage or network that sends single bytes is never idle.
   ///
-  /// Only the time counts in which the receiver waits for bytes.
+  /// Only time in which the receiver waits for bytes counts.
   struct ReceivingRate {
     static let minimumByteRate = 1024
     static let window = Duration.seconds(60)
 
-    /// How long a request may take until the head of its answer has come: the body may be sent at ``minimumByteRate``.
+    /// Returns the time limit for the head of a request's answer: the body may be sent at ``minimumByteRate``.
     ///
     /// - Parameters:
     ///   - byteCount: the length of the request's body.
@@ -21,7 +21,7 @@
     private var byteCount = 0
     private var waited = Duration.zero
 
-    /// Counts bytes that came after a wait.
+    /// Counts bytes received after a wait.
     ///
     /// - Throws: `unreachable` if fewer than ``minimumByteRate`` bytes a second came over a ``window``.
     mutating func receive(_ count: Int, after wait: Duration, at place: String) throws {

@@ -1,7 +1,7 @@
 import CPackHash
 import PackStore
 
-/// Signs requests by version 4 of the signature of AWS, in a header.
+/// Signs requests with AWS signature version 4, in a header.
 package struct RequestSigner: Sendable {
   package let credentials: Credentials
   package let region: String
@@ -13,11 +13,11 @@ package struct RequestSigner: Sendable {
     self.region = region
   }
 
-  /// What is signed. All its headers are, but for those that something on the way may change.
+  /// The signed content, including all headers except those that intermediaries may change.
   package struct Request: Sendable {
     package var method: String
 
-    /// As it is sent: ``path(_:)``.
+    /// The path as sent: ``path(_:)``.
     package var path: String
     package var query: [(name: String, value: String)] = []
     package var headers: [(name: String, value: String)]
@@ -37,7 +37,7 @@ package struct RequestSigner: Sendable {
     }
   }
 
-  /// The request with the headers that sign it, at a time in seconds since 1970.
+  /// Returns the request with signature headers, at a time in seconds since 1970.
   package func sign(_ request: Request, at seconds: Int64) -> Request {
     var request = request
     let (day, time) = ServerClock.stamp(seconds)
@@ -80,7 +80,7 @@ package struct RequestSigner: Sendable {
     "expect", "transfer-encoding", "user-agent", "x-amzn-trace-id", "connection",
   ]
 
-  /// What the signature is of, and which headers are in it.
+  /// Returns the text to sign, and the signed headers.
   private static func canonicalForm(of request: Request) -> (text: String, signedHeaders: String) {
     var headers: [String: [String]] = [:]
     for (name, value) in request.headers {
@@ -96,23 +96,23 @@ package struct RequestSigner: Sendable {
     )
   }
 
-  /// Without spaces at the ends, and one where there are several.
+  /// Removes spaces at the ends, and reduces others to single spaces.
   private static func trimmed(_ value: String) -> String {
     let words = value.utf8.split { $0 == 0x20 || (0x09...0x0d).contains($0) }
     return words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
   }
 
-  /// A query as it is sent and signed: in order of the encoded names, then values.
+  /// Returns a query as sent and signed: in order of the encoded names, then values.
   package static func queryText(_ query: [(name: String, value: String)]) -> String {
     query.map { (encoded($0.name), encoded($0.value)) }
       .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
       .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
   }
 
-  /// A path as it is sent and signed.
+  /// Returns a path as sent and signed.
   package static func path(_ path: String) -> String { encoded(path, keeping: "/") }
 
-  /// Each byte that is not unreserved as `%XX`.
+  /// Encodes each byte that is not unreserved as `%XX`.
   private static func encoded(_ text: String, keeping kept: Character? = nil) -> String {
     var result = ""
     for byte in text.utf8 {

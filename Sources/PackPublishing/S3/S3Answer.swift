@@ -1,7 +1,7 @@
 import PackDelivery
 import PackStore
 
-/// What an answer of a storage means.
+/// The meaning of a storage's answer.
 enum S3Answer {
   case done
   case missing
@@ -9,16 +9,16 @@ enum S3Answer {
   /// A condition does not hold.
   case refused
 
-  /// It may pass.
+  /// A temporary failure.
   case passing(DeliveryError, demanded: Duration?)
 
-  /// The request was dated by a clock that is wrong: the answer told the right time.
+  /// The request was dated by a wrong clock: the answer contained the correct time.
   case misdated(DeliveryError)
   case failed(DeliveryError)
 
   /// - Parameters:
-  ///   - code: the word in the body that says what is wrong; nil: none.
-  ///   - region: the one in which the bucket is, as the answer says.
+  ///   - code: the error code in the body; `nil`: none.
+  ///   - region: the region of the bucket according to the answer.
   ///   - isConditional: whether the request had a condition (`If-Match`, `If-None-Match`).
   ///   - byteCount: the length of the request's body.
   init(
@@ -88,19 +88,19 @@ enum S3Answer {
     }
   }
 
-  /// Whether a storage has no room for the object.
+  /// Whether the storage is full.
   static func isFull(status: UInt, code: String?) -> Bool {
     status == 507 || code.map { $0.hasSuffix("QuotaExceeded") || $0.hasSuffix("StorageFull") } ?? false
   }
 
-  /// The region in the body of an error: an element `Region`.
+  /// Returns the region in the body of an error: the element `Region`.
   static func region(in body: [UInt8]) -> String? {
     let text = String(decoding: body, as: UTF8.self)
     guard let match = text.firstMatch(of: /<Region>([A-Za-z0-9-]{1,64})<\/Region>/) else { return nil }
     return String(match.1)
   }
 
-  /// The word in the body of an error that says what is wrong: a body of XML with an element `Code`.
+  /// Returns the error code in the body of an error: the element `Code` of the XML.
   static func code(in body: [UInt8]) -> String? {
     let text = String(decoding: body, as: UTF8.self)
     guard let match = text.firstMatch(of: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/) else { return nil }
@@ -111,8 +111,8 @@ enum S3Answer {
 extension ObjectTag {
   /// The tag in an answer's `ETag`.
   ///
-  /// Conditions of writes compare strong tags alone (RFC 9110, 13.1.1), and an empty tag cannot tell two contents apart: with such tags
-  /// every condition would fail, and a publisher would try again until it gives up.
+  /// Conditions of writes compare only strong tags (RFC 9110, 13.1.1), and an empty tag cannot distinguish contents: with such
+  /// tags, every condition would fail, and a publisher would retry until it gives up.
   ///
   /// - Throws: `badResponse` for a missing, empty or weak tag.
   init(header text: String?, at location: String) throws {

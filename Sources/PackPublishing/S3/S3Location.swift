@@ -1,20 +1,20 @@
 import PackDelivery
 import PackStore
 
-/// Where objects lie: `s3://bucket/prefix`.
+/// A location of objects: `s3://bucket/prefix`.
 public struct S3Location: Hashable, Sendable, CustomStringConvertible {
-  /// Of the bucket: 3 to 63 of the characters `a-z 0-9 . -`, and of some servers also `A-Z _`.
+  /// The bucket: 3 to 63 of the characters `a-z 0-9 . -`, and on some servers also `A-Z _`.
   public let bucket: String
 
-  /// What all keys begin with, without slashes at its ends; empty: all of the bucket.
+  /// The common prefix of all keys, without slashes at its ends; empty: the whole bucket.
   public let prefix: String
 
-  /// What locations begin with.
+  /// The scheme of locations.
   public static let scheme = "s3://"
 
   private static let keyByteLimit = 900
 
-  /// Whether a place that a person named is meant to be a bucket.
+  /// Whether a location that the user gave is meant as a bucket.
   public static func names(_ text: String) -> Bool { text.lowercased().hasPrefix(scheme) }
 
   /// - Throws: `invalidLocation`.
@@ -45,9 +45,9 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { Self.scheme + bucket + (prefix.isEmpty ? "" : "/" + prefix) }
 
-  /// Where the publishers' own files are by default: beside the site, and not below it.
+  /// Returns the default location of the publishers' own files: next to the site, not below it.
   ///
-  /// - Throws: `invalidLocation` for a site at the top of a bucket: there is nothing beside it.
+  /// - Throws: `invalidLocation` for a site at the top of a bucket, which has no place next to it.
   public func publisherLocation() throws -> S3Location {
     guard !prefix.isEmpty else {
       var error = DeliveryError(
@@ -58,7 +58,7 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     return S3Location(bucket: bucket, prefix: prefix + ".publisher")
   }
 
-  /// Whether what lies at another place lies here, too.
+  /// Whether objects at another location are also at this one.
   func contains(_ other: S3Location) -> Bool {
     bucket == other.bucket && (prefix.isEmpty || other.prefix == prefix || other.prefix.hasPrefix(prefix + "/"))
   }

@@ -7,20 +7,20 @@ import PackFormats
   package import PackDelivery
   import PackStore
 
-  /// A bucket of Amazon S3, or of a server that speaks its protocol.
+  /// A bucket of Amazon S3, or of a server with the same protocol.
   ///
-  /// Requests that failed in a way that may pass are sent again. Nothing of what is sent or answered is kept in memory as a
-  /// whole, but objects that are read as a whole, within a limit.
+  /// Requests with a temporary failure are sent again. Contents are streamed, except objects that are read as a whole, within a
+  /// limit.
   package final class S3Storage: ObjectStorage {
     package struct Options: Sendable {
       package var endpoint: String?
       package var region: String?
 
-      /// Names the bucket in the host; nil: as Amazon's servers have it, and not for any other.
+      /// Whether the bucket is in the host; `nil`: for Amazon's servers only.
       package var usesVirtualHost: Bool?
       package var connectionCount = 8
 
-      /// A connection on which nothing moves for so long is given up.
+      /// A connection without traffic for this long is closed.
       package var idleLimit: Duration = .seconds(60)
       package var retry = RetryPolicy()
       package var clock = TransferClock.system
@@ -40,14 +40,14 @@ import PackFormats
     private let clients: HTTPClients
     private let clock: ServerClock
 
-    /// How many bytes of an error's body are looked at.
+    /// The number of bytes of an error's body to read.
     private static let errorByteLimit = 64 << 10
     fileprivate static let pieceByteCount = 64 << 10
 
-    /// The longest object that one PUT can write.
+    /// The largest object that one PUT can write.
     package static let objectByteLimit: UInt64 = 5 * 1024 * 1024 * 1024
 
-    /// - Throws: `invalidLocation`; `denied` when there are no credentials.
+    /// - Throws: `invalidLocation`; `denied` without credentials.
     package init(_ shared: S3Location, hidden: S3Location, _ options: Options) throws {
       guard !shared.contains(hidden) else {
         var error = DeliveryError(
@@ -76,7 +76,7 @@ import PackFormats
     package func close() async { await clients.shutdown() }
 
     deinit {
-      // For owners who failed on the way: the network library traps where connections are dropped.
+      // For owners that failed during setup: the network library traps if connections are dropped.
       Task { [clients] in await clients.shutdown() }
     }
 
@@ -90,7 +90,7 @@ import PackFormats
       return clock.now
     }
 
-    /// Seconds that the server's clock is ahead of this machine's, as far as it was told.
+    /// The number of seconds that the server's clock is ahead of this machine's, as far as known.
     package var clockLead: Int64 { clock.lead }
 
     // MARK: - Requests
@@ -101,18 +101,18 @@ import PackFormats
       var headers: [(name: String, value: String)] = []
       var body: ObjectBody?
 
-      /// Not signed later than this.
+      /// The latest time for signing.
       var latest: Int64?
     }
 
     private static let emptyPayload = Digest256(hashing: []).hex
 
-    /// The most redirects that one request follows.
+    /// The maximum number of redirects for one request.
     private static let redirectLimit = 3
 
     /// Sends a request once, signed now.
     ///
-    /// - Parameter target: where the storage redirected it; `nil`: the object's own URL.
+    /// - Parameter target: the target of a redirect; `nil`: the object's own URL.
     private func send(_ request: Request, to target: SiteURL?) async throws -> HTTPClientResponse {
       let now = clock.now
       if let latest = request.latest, now > latest { throw LeaseOver() }
@@ -140,11 +140,11 @@ import PackFormats
       }
     }
 
-    /// Sends a request until there is an answer that means something.
+    /// Sends a request until a conclusive answer arrives.
     ///
     /// - Parameters:
-    ///   - unanswered: told of each try that had no final answer.
-    ///   - take: what to make of an answer with success, or of none such: nil is given then.
+    ///   - unanswered: called for each attempt without a final answer.
+    ///   - take: interprets a successful answer; receives `nil` for any other answer.
     private func perform<Result>(
       _ request: Request, unanswered: () -> Void = {}, _ take: (HTTPClientResponse) async throws -> Result,
       otherwise: (S3Answer) throws -> Result
@@ -171,7 +171,7 @@ import PackFormats
           case .missing, .refused: return try otherwise(answer)
           case .failed(let error): throw Final(error: error)
           case .misdated(let error):
-            // Dated by this machine's clock until a first answer told the server's.
+            // Dated by this machine's clock before the first answer contained the server's time.
             misdatedCount += 1
             guard misdatedCount < 3 else { throw Final(error: error) }
             continue
@@ -197,8 +197,8 @@ import PackFormats
 
     private struct Final: Error { let error: any Error }
 
-    /// Where a request is to be sent that a storage redirects, for instance until its names are known everywhere: a host of the
-    /// same storage.
+    /// Returns the target of a redirect by the storage, for instance until its names are known everywhere: a host of the same
+    /// storage.
     private func redirect(_ response: HTTPClientResponse) -> SiteURL? {
       guard [307, 308].contains(response.status.code), let text = response.headers.first(name: "location"),
         let url = try? SiteURL(text), endpoint.isOfSameStorage(url), !url.target.contains("?")
@@ -206,7 +206,7 @@ import PackFormats
       return url
     }
 
-    /// Not of the network: no second try helps.
+    /// Errors that are not from the network: another attempt does not help.
     private static func isOwn(_ error: any Error) -> Bool {
       error is LeaseOver || error is CancellationError || error is PackStoreError
     }
@@ -225,7 +225,7 @@ import PackFormats
       var code: String?
       var region = response.headers.first(name: "x-amz-bucket-region")
       if response.status.code >= 300 {
-        // A body that is longer says nothing more; one that breaks off says what it said.
+        // The beginning of a longer body suffices, and so does the received part of an interrupted one.
         var body: [UInt8] = []
         do {
           for try await piece in response.body {
@@ -265,7 +265,7 @@ import PackFormats
       return Array(data).withUnsafeBytes { Digest256(copying: $0) }
     }
 
-    /// Hands over the pieces of an answer's body as they come.
+    /// Passes on the pieces of an answer's body as they arrive.
     private func receive(
       _ response: HTTPClientResponse, _ key: ObjectKey, _ take: (ByteBuffer) throws -> Void
     ) async throws {
@@ -377,7 +377,7 @@ import PackFormats
       }
     }
 
-    /// A new object finds nothing in its place, and a server that says so has no such bucket.
+    /// For a new object, "not found" means that the bucket does not exist.
     private func noPlace(_ key: ObjectKey) -> DeliveryError {
       var error = DeliveryError(.badResponse, "not a place for objects (404)", at: "\(location): \(key)")
       error.specificRemedy = "see whether bucket, --endpoint and --virtual-host are right"
@@ -398,7 +398,7 @@ import PackFormats
       return allAnswered
     }
 
-    /// Sends an upload once that is not what its checksum and signature say; the status of the answer.
+    /// Sends an upload once that differs from its checksum and signature; returns the status of the answer.
     func sendDamaged(to key: ObjectKey) async throws -> UInt {
       guard let place = places[key.space] else { preconditionFailure("each space has its place") }
       let (url, host, path) = try endpoint.url(of: place.key(key.path), in: place.bucket)
@@ -413,12 +413,12 @@ import PackFormats
         try await Self.drain(response)
         return response.status.code
       } catch let error where !(error is CancellationError) {
-        return 400  // some servers end the connection in the middle of such an upload
+        return 400  // some servers close the connection during such an upload
       }
     }
 
-    /// Reads the rest of an answer that has nothing to say, so that its connection can be used again. A longer answer ends its
-    /// connection.
+    /// Reads the rest of an answer without content, so that its connection can be reused. After a longer answer, the connection is
+    /// closed.
     private static func drain(_ response: HTTPClientResponse) async throws {
       var byteCount = 0
       for try await piece in response.body {
@@ -427,14 +427,14 @@ import PackFormats
       }
     }
 
-    /// How long caches may keep an object.
+    /// Returns the cache lifetime of an object.
     private static func cacheRule(_ key: ObjectKey) -> String {
       guard key.space == .shared else { return "private, no-store" }
       return SitePath(key.path)?.isRoot ?? true ? "public, max-age=60" : "public, max-age=31536000, immutable"
     }
   }
 
-  /// The bytes of a file, in pieces, as the connection takes them.
+  /// The bytes of a file, in pieces, as the connection accepts them.
   private struct FileBody: AsyncSequence, Sendable {
     let file: InputFile
     let byteCount: UInt64
@@ -448,8 +448,8 @@ import PackFormats
 
       mutating func next() async throws -> ByteBuffer? {
         guard offset < byteCount else { return nil }
-        // The network library takes pieces as fast as they come, until its thread finds that the connection has enough: without
-        // this whole segments would be in memory.
+        // The network library accepts pieces as fast as they arrive, until its thread applies back-pressure: without this pause,
+        // whole segments would be in memory.
         if offset > 0 { await body.clients.catchUp() }
         let count = Int(Swift.min(byteCount - offset, UInt64(S3Storage.pieceByteCount)))
         let bytes = try file.bytes(at: offset, upTo: count)
@@ -464,7 +464,7 @@ import PackFormats
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
   }
 
-  /// Where requests are sent.
+  /// The server for requests.
   struct S3Endpoint: Sendable {
     static let standardRegion = "us-east-1"
     let base: SiteURL
@@ -483,12 +483,12 @@ import PackFormats
       }
     }
 
-    /// A URL without a query, with its host and path as they are signed.
+    /// Returns a URL without its query, with its host and path as signed.
     static func parts(of url: SiteURL) -> (url: SiteURL, host: String, path: String) {
       (url, url.authority, url.target.isEmpty ? "/" : String(url.target))
     }
 
-    /// Whether a URL is of the same server, or of another host of the same domain, such as `amazonaws.com`.
+    /// Whether a URL has the same server, or another host of the same domain, such as `amazonaws.com`.
     func isOfSameStorage(_ url: SiteURL) -> Bool {
       guard url.scheme == base.scheme else { return false }
       if url.authority == base.authority { return true }
@@ -503,9 +503,9 @@ import PackFormats
       return own == other
     }
 
-    /// The URL of an object, and its host and path as they are signed.
+    /// Returns the URL of an object, with its host and path as signed.
     func url(of key: String, in bucket: String) throws -> (url: SiteURL, host: String, path: String) {
-      // A dot in the bucket's name would be one of the host's, which no certificate covers.
+      // A dot in the bucket's name would be part of the host's name, which no certificate covers.
       let inHost = usesVirtualHost && bucket.wholeMatch(of: /[a-z0-9-]+/) != nil
       let host = inHost ? "\(bucket).\(base.authority)" : base.authority
       let path = RequestSigner.path("/" + (inHost ? key : "\(bucket)/\(key)"))

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts bytes for several transfers at a time.
+/// Counts bytes of several parallel transfers.
 final class ByteTally: Sendable {
   private let count = Mutex<UInt64>(0)
 

@@ -4,26 +4,26 @@ public import PackFormats
 public import PackStore
 import Synchronization
 
-/// A site that is served, and that a publisher goes on from who has nothing of it but the key.
+/// A served site that a publisher continues with nothing but the key.
 ///
-/// What is done to it is done to a copy without frames in a temporary folder. ``finish()`` makes of that a folder with exactly the
-/// files that are to be copied over the served ones, and with the file `predecessor`, by which ``ServedCheck`` tells whether another
-/// publisher was faster. The folder comes into being whole, by being renamed.
+/// Changes are made to a copy without frames in a temporary folder. ``finish()`` creates a folder with exactly the files to copy
+/// over the served ones, and with the file `predecessor`, with which ``ServedCheck`` detects whether another publisher was faster.
+/// The complete folder is renamed into place.
 ///
-/// It belongs to one task at a time.
+/// Use it in one task at a time.
 public final class ContinuedSite: SiteHost {
-  /// What a publisher chooses.
+  /// The options of a publisher.
   public struct Options: Sendable {
-    /// Channels of the site whose roots are read beside that of `live`, where they are there.
+    /// Channels whose roots are read in addition to the root of `live`, if they exist.
     public var channels: [SiteChannel] = []
 
-    /// A root key that the site must have; nil: that of the key with which it goes on.
+    /// A root key that the site must have; `nil`: the root key of the publisher's own key.
     public var trustedKey: SitePublicKey?
 
     /// The newest roots that the key signed. An older root is refused.
     public var marks: RootMarks?
 
-    /// The sequence number that the last publication to the first of ``channels`` had (`live` if ``channels`` is empty), in place of its
+    /// The sequence number of the last publication to the first of ``channels`` (`live` if ``channels`` is empty), in place of its
     /// mark. An older root is refused.
     public var after: UInt64?
 
@@ -38,7 +38,7 @@ public final class ContinuedSite: SiteHost {
   }
 
   private struct State {
-    /// The copy; nil: not made yet.
+    /// The copy; `nil`: not created yet.
     var copy: FilePath?
     var roots: [SiteChannel: ServedSite.Root] = [:]
 
@@ -53,10 +53,10 @@ public final class ContinuedSite: SiteHost {
     var isMarked = false
   }
 
-  /// The roots from which the publication continues, in order of the channels; empty before they were read.
+  /// The roots from which the publication continues, in order of the channels; empty before they are read.
   public var predecessors: [ContinuedRoot] { state.withLock(\.predecessors) }
 
-  /// The sequence numbers of the roots that were read, and after ``finish()`` also of the roots that were made.
+  /// The sequence numbers of the roots read, and after ``finish()`` also of the new roots.
   public var marks: RootMarks { state.withLock(\.marks) }
 
   private let folder: FilePath
@@ -70,9 +70,9 @@ public final class ContinuedSite: SiteHost {
   private static let folders = ["segments"] + SitePath.folders
 
   /// - Parameters:
-  ///   - folder: for the new files: an empty one, or none yet.
-  ///   - site: the one that is served.
-  ///   - isDryRun: nothing is made there.
+  ///   - folder: the folder for the new files, which must be empty or missing.
+  ///   - site: the served site.
+  ///   - isDryRun: whether to create nothing there.
   public init(_ folder: FilePath, from site: ServedSource, options: Options = .init(), isDryRun: Bool = false) {
     self.folder = folder
     self.site = site
@@ -85,7 +85,7 @@ public final class ContinuedSite: SiteHost {
 
   public var location: String { site.location }
 
-  /// - Throws: `exists` when the folder for the new files holds anything; `invalidArgument` for `.` and `..`.
+  /// - Throws: `exists` if the folder for the new files is not empty; `invalidArgument` for `.` and `..`.
   public func requireEmpty() throws {
     guard folder.lastComponent?.kind == .regular else {
       var error = PackStoreError(
@@ -101,7 +101,7 @@ public final class ContinuedSite: SiteHost {
     }
   }
 
-  /// - Throws: `noSite` when nothing is served there: no site is made in its place.
+  /// - Throws: `noSite` if nothing is served there: no site is created in its place.
   public func exists() async throws -> Bool {
     let served = try site.open(channels: [])
     do {
@@ -152,7 +152,7 @@ public final class ContinuedSite: SiteHost {
     }
   }
 
-  /// Once more where the site changes meanwhile.
+  /// Makes the copy, and repeats it if the site changes during this.
   private func makeCopy(
     of served: ServedSite, _ key: SiteKey, _ events: @Sendable (SiteChangeEvent) -> Void
   ) async throws -> FilePath {
@@ -208,7 +208,7 @@ public final class ContinuedSite: SiteHost {
       if channel == target { isMarked = true }
     }
     guard roots[target] != nil || options.after == nil else { throw outOfDate(target, 0, options.after ?? 0) }
-    // A root that was signed and is not served is hidden, or was deleted.
+    // A root that was signed and is not served is hidden or deleted.
     guard let site = roots.values.first?.signed.root.site else { return isMarked }
     for channel in options.channels where roots[channel] == nil {
       guard let mark = options.marks?.newest(of: site, channel) else { continue }
@@ -234,7 +234,7 @@ public final class ContinuedSite: SiteHost {
       } + namesInFolder(copy.appending("tables")).map { "segments/\($0)" })
   }
 
-  /// Fetches the frames of what `body` reads.
+  /// Fetches the frames of the content that `body` reads.
   private func fetchContent(
     of versions: [PackVersion], in copy: FilePath, _ events: @Sendable (SiteChangeEvent) -> Void
   ) async throws {
@@ -253,9 +253,9 @@ public final class ContinuedSite: SiteHost {
 
   // MARK: - What is to be copied
 
-  /// Makes the folder with the new files; nothing in a dry run.
+  /// Creates the folder with the new files; does nothing in a dry run.
   ///
-  /// - Throws: `exists` when another process made the folder meanwhile; `noSpace`, `ioError`.
+  /// - Throws: `exists` if another process created the folder since; `noSpace`, `ioError`.
   public func finish() throws {
     let (copy, roots, served, isMarked) = state.withLock { ($0.copy, $0.roots, $0.served, $0.isMarked) }
     guard let copy, !isDryRun else { return }
@@ -300,7 +300,7 @@ public final class ContinuedSite: SiteHost {
     if let folder { try syncFolder(draft.appending(folder)) }
   }
 
-  /// Puts the folder in its place, in which there is an empty one or none.
+  /// Renames the folder into place, where an empty folder or none may be.
   private func place(_ draft: FilePath) throws {
     try requireEmpty()
     if pathExists(folder) { try removeEmptyFolder(FilePlace(folder)) }
@@ -310,7 +310,7 @@ public final class ContinuedSite: SiteHost {
 
   public func close() async {}
 
-  /// Removes what was made of a publication that came to nothing. Calling it after ``finish()`` does no harm.
+  /// Deletes the files of an abandoned publication. Calling it after ``finish()`` has no effect.
   public func discard() {
     let copy = state.withLock { state in
       defer { state = State() }

@@ -1,19 +1,19 @@
 package import PackStore
 
-/// The rows of a frame table whose SHA-256 was checked: `FORMAT.md`, section 20.
+/// The rows of a frame table with a verified SHA-256: `FORMAT.md`, section 20.
 package struct FrameRows {
   package struct Row {
     package let offset: UInt64
     package let byteCount: UInt32
 
-    /// Of the stored bytes.
+    /// The digest of the stored bytes.
     package let digest: Digest256
   }
 
-  /// Of the frames, then of the dictionaries.
+  /// The rows of the frames, then of the dictionaries.
   package let rows: [Row]
 
-  /// Where the last frame, or the last dictionary, ends in the segment's file.
+  /// The end of the last frame or dictionary in the segment's file.
   package var end: UInt64 { rows.map { $0.offset + UInt64($0.byteCount) }.max() ?? Self.headerEnd }
 
   package static let pageByteCount: UInt64 = 4096
@@ -22,7 +22,7 @@ package struct FrameRows {
   private static let rowsBegin = 48, rowByteCount = 48, dictionaryByteCount = 80
   private static let dictionaryCountLimit = 64
 
-  /// - Throws: `corrupt` when the table is not one of the segment.
+  /// - Throws: `corrupt` if the table does not belong to the segment.
   package init(_ bytes: [UInt8], of segment: VersionManifest.Segment, file: String) throws {
     func damage() -> PackStoreError {
       PackStoreError(.corrupt, "the frame table belongs to another segment", file: file)
@@ -62,7 +62,7 @@ package struct FrameRows {
     self.rows = rows
   }
 
-  /// Where the trailer of a segment says that the body of its table begins: section 6.
+  /// Returns the offset of the body of a segment's table, from the segment's trailer: section 6.
   package static func bodyOffset(inTrailer trailer: [UInt8]) -> UInt64 {
     trailer.count == Int(trailerByteCount) ? number(trailer, at: 16, 8) : 0
   }

@@ -1,13 +1,13 @@
 package import PackStore
 
-/// The roots from which a publication went on: what must still be served when its own are copied there.
+/// The roots from which a publication continued: these must still be served when its own roots are copied there.
 ///
-/// In the folder with the new files it is the file `predecessor`, which is not for the server: UTF-8, in which every line ends with
-/// a line feed: `packstore predecessor 1`, then `root CHANNEL DIGEST` for each root that was read, in order of the channels. DIGEST
-/// is its SHA-256 in 64 hexadecimal digits, or - where there was none. A last line `marked` records that the root of the channel was
-/// compared with the highest sequence number that the key signed.
+/// In the folder with the new files it is the file `predecessor`, which is not copied to the server. It is UTF-8 text in which
+/// every line ends with a line feed: `packstore predecessor 1`, then `root CHANNEL DIGEST` for each root that was read, in order of
+/// the channels. DIGEST is its SHA-256 in 64 hexadecimal digits, or - if it did not exist. A last line `marked` records that the
+/// root of the channel was compared with the highest sequence number that the key signed.
 package struct Predecessor: Hashable, Sendable {
-  /// Nil: there was no root of the channel.
+  /// The digests of the roots; `nil`: the channel had no root.
   package var roots: [SiteChannel: Digest256?]
 
   /// Whether a mark proves that the root of the published channel is not an older one: ``RootMarks``.
@@ -51,9 +51,9 @@ package struct Predecessor: Hashable, Sendable {
     guard roots.keys.contains(.live) else { throw lines.damage() }
   }
 
-  /// Reads it from the folder with the new files.
+  /// Reads the predecessor in the folder with the new files.
   ///
-  /// - Throws: `notFound` when the folder is not one that a publication made which went on from a served site; `corrupt`.
+  /// - Throws: `notFound` if no publication that continued a served site created the folder; `corrupt`.
   package init(in folder: FilePath) throws {
     do {
       let file = try InputFile(Self.fileName, in: folder)

@@ -3,15 +3,15 @@ import PackDelivery
 import PackFormats
 public import PackStore
 
-/// Whether a site is still served as it was when a publication went on from it: asked just before its roots are copied there.
+/// Checks whether a site is still in the state from which a publication continued. Run it just before copying the new roots.
 public struct ServedCheck: Sendable {
-  /// What was found.
+  /// The result of the check.
   public enum Finding: String, Hashable, Codable, Sendable {
-    /// The roots are those from which the publication went on, or its own as far as they were copied: the others may be.
+    /// The served roots are those from which the publication continued. Some may already be its own: copying can continue.
     case unchanged
 
-    /// The same, but the publication had no mark of the newest root: a stale cache may have shown it an older state, and may do so
-    /// again.
+    /// The roots are unchanged, but the publication had no mark of the newest root: an outdated cache may have shown it an older
+    /// state, and may do so again.
     case unmarked
 
     /// The publication's own roots are served already.
@@ -22,15 +22,15 @@ public struct ServedCheck: Sendable {
   private let site: ServedSource
 
   /// - Parameters:
-  ///   - folder: the one with the new files.
-  ///   - site: where these are to go.
+  ///   - folder: the folder with the new files.
+  ///   - site: the destination of these files.
   public init(_ folder: FilePath, at site: ServedSource) {
     self.folder = folder
     self.site = site
   }
 
-  /// - Throws: `conflict` when another publisher was faster; `notFound`, `corrupt` for a folder that says nothing of where it went on
-  ///   from; `noSite`, `unreachable`, `denied`, `badResponse`.
+  /// - Throws: `conflict` if another publisher was faster; `notFound`, `corrupt` if the folder has no valid predecessor; `noSite`,
+  ///   `unreachable`, `denied`, `badResponse`.
   public func run() async throws -> Finding {
     let before = try Predecessor(in: folder)
     let served = try site.open(channels: Array(before.roots.keys))
@@ -59,7 +59,7 @@ public struct ServedCheck: Sendable {
     return before.isMarked ? .unchanged : .unmarked
   }
 
-  /// The publication's own root of a channel.
+  /// Returns the publication's own root of a channel.
   private func own(_ channel: SiteChannel) throws -> Digest256? {
     do {
       let file = try InputFile(SitePath.root(channel).description, in: folder)

@@ -2,17 +2,17 @@ package import PackDelivery
 package import PackFormats
 package import PackStore
 
-/// A site that is served, as a publisher sees it who has nothing of it: by its signed roots.
+/// A served site as seen by a publisher without a copy: by its signed roots.
 ///
-/// Believed is what these lead to, once their key was compared with the publisher's: manifests, frame tables and sheets by their
-/// SHA-256, tables and pages by their ids.
+/// After the comparison of their key with the publisher's, all files are verified through them: manifests, frame tables and sheets
+/// by their SHA-256, tables and pages by their ids.
 package struct ServedSite: Sendable {
   package let source: any SiteSource
 
-  /// Whose roots are read: `live`, and others that may be there.
+  /// The channels whose roots are read: `live`, and others that may exist.
   package let channels: [SiteChannel]
 
-  /// The root of a channel, as it is served.
+  /// The served root of a channel.
   package struct Root: Sendable {
     package let bytes: [UInt8]
     package let signed: SignedSiteRoot
@@ -20,16 +20,16 @@ package struct ServedSite: Sendable {
     package var digest: Digest256 { signed.digest }
   }
 
-  /// Bytes that are read at a time.
+  /// Bytes read at a time.
   private static let pieceByteCount = 1 << 20
 
-  /// Files that are fetched at a time.
+  /// Files fetched at a time.
   private static let parallelCount = 4
 
-  /// The clock of this machine may be wrong by so much: roots are dated by it. In seconds.
+  /// The maximum error of this machine's clock in seconds: roots contain its time.
   private static let clockTolerance: Int64 = 900
 
-  /// More than the table of any segment has that packs are made of.
+  /// Larger than the table of any segment.
   private static let tableByteCountLimit: UInt64 = 64 << 20
 
   package init(_ source: any SiteSource, channels: [SiteChannel]) {
@@ -41,13 +41,13 @@ package struct ServedSite: Sendable {
 
   // MARK: - Roots
 
-  /// Reads the roots that are there; `live` must be.
+  /// Reads the existing roots; the root of `live` is required.
   ///
   /// - Parameters:
-  ///   - key: with which the publisher goes on: the roots must be of the same first root key.
+  ///   - key: the publisher's key: the roots must have the same first root key.
   ///   - trusted: a root key that they must have.
-  ///   - localTime: seconds since 1970.
-  /// - Throws: `noSite`; `untrusted`, `corrupt`; `invalidArgument` when this machine's clock is far from the server's;
+  ///   - localTime: the current time, in seconds since 1970.
+  /// - Throws: `noSite`; `untrusted`, `corrupt`; `invalidArgument` if this machine's clock differs much from the server's;
   ///   `unreachable`, `denied`, `badResponse`.
   package func readRoots(
     key: SiteKey, trusted: SitePublicKey?, localTime: @Sendable () -> Int64 = ServerClock.system
@@ -65,7 +65,7 @@ package struct ServedSite: Sendable {
     return roots
   }
 
-  /// The bytes of a root; nil where there is none of the channel, which `live` must have.
+  /// Reads a root; `nil` if the channel has none, which is an error for `live`.
   package func readRoot(of channel: SiteChannel) async throws -> WholeFile? {
     do {
       return try await source.readWhole(SitePath.root(channel).description, upTo: SiteRoot.byteCountLimit)
@@ -106,14 +106,14 @@ package struct ServedSite: Sendable {
 
   // MARK: - A copy without frames
 
-  /// Makes a copy without frames in a folder, of what the roots offer.
+  /// Makes a copy without frames of the offered versions in a folder.
   ///
   /// - Parameters:
-  ///   - folder: an empty one.
-  ///   - current: the channel whose first offers become what is current in the copy's store.
-  /// - Returns: how many bytes were fetched.
-  /// - Throws: `siteChanged` when files that roots lead to are not there; `untrusted`, `corrupt`; `unreachable`, `denied`,
-  ///   `badResponse`; `noSpace`, `ioError`.
+  ///   - folder: an empty folder.
+  ///   - current: the channel whose first offers become current in the copy's store.
+  /// - Returns: the number of bytes fetched.
+  /// - Throws: `siteChanged` if files of the roots do not exist; `untrusted`, `corrupt`; `unreachable`, `denied`, `badResponse`;
+  ///   `noSpace`, `ioError`.
   package func copy(
     _ roots: [SiteChannel: Root], to folder: FilePath, current: SiteChannel
   ) async throws -> UInt64 {
@@ -145,7 +145,7 @@ package struct ServedSite: Sendable {
     return tally.byteCount
   }
 
-  /// Of each pack, the current version first.
+  /// Copies manifests: for each pack, the current version first.
   private func copyManifests(
     _ roots: [SiteChannel: Root], to folder: FilePath, current: SiteChannel, _ tally: ByteTally
   ) async throws -> [Store.RestoredVersion] {
@@ -185,7 +185,7 @@ package struct ServedSite: Sendable {
     guard segment.kind == .data else {
       return try await copy(file, from: 0, to: FilePlace(file.path, in: folder), tally)
     }
-    // The body of the table begins at the page after the last frame; if later, the trailer says where.
+    // The body of the table begins at the page after the last frame, or later: then the trailer contains the offset.
     let frames = try FrameRows(table, of: segment, file: source.place(of: SitePath.frames(segment.id).description))
     let begin =
       frames.end.addingClamped(FrameRows.pageByteCount - 1) / FrameRows.pageByteCount * FrameRows.pageByteCount
@@ -204,9 +204,9 @@ package struct ServedSite: Sendable {
 
   // MARK: - Content
 
-  /// Fetches segments whose tables the copy has, with their frames, each compared with its frame table.
+  /// Fetches segments with their frames, if the copy has their tables, and checks each frame against the frame table.
   ///
-  /// - Returns: how many bytes were fetched.
+  /// - Returns: the number of bytes fetched.
   package func copyContent(of segments: [VersionManifest.Segment], to folder: FilePath) async throws -> UInt64 {
     let tally = ByteTally()
     do {
@@ -241,7 +241,7 @@ package struct ServedSite: Sendable {
 
   // MARK: - Files
 
-  /// Copies a file that is named by its SHA-256. One that came damaged is asked for once more, past all caches.
+  /// Copies a file identified by its SHA-256. If it is damaged, requests it once more, bypassing all caches.
   private func copyFile(
     _ path: SitePath, byteCount: UInt64, digest: Digest256, to folder: FilePath, _ tally: ByteTally
   ) async throws -> [UInt8] {

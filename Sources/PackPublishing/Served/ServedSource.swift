@@ -3,10 +3,10 @@ public import PackDelivery
 public import PackFormats
 public import PackStore
 
-/// Where a site is served from that a publisher reads who has nothing of it: a web server, a folder, or a bucket, which is read from
-/// the storage itself.
+/// The place of a served site, for a publisher without a copy: a web server, a folder, or a bucket, which is read directly from the
+/// storage.
 public struct ServedSource: Sendable {
-  /// As a person named it, without a user's name and password.
+  /// The location that the user gave, without a user's name and password.
   public let location: String
 
   private let site: String
@@ -15,7 +15,7 @@ public struct ServedSource: Sendable {
 
   /// - Parameters:
   ///   - site: an `http:`, `https:` or `file:` URL, a folder, or `s3://bucket/prefix`.
-  ///   - options: of a site in object storage.
+  ///   - options: for a site in object storage.
   ///   - authorization: sent to the web server.
   public init(_ site: String, options: BucketSite.Options = .init(), authorization: SiteAuthorization? = nil) {
     self.site = site
@@ -29,12 +29,12 @@ public struct ServedSource: Sendable {
     ServedSite(try source(), channels: channels)
   }
 
-  /// What the roots offer, of which nothing else is read.
+  /// Returns the versions that the roots offer, reading nothing else.
   ///
   /// - Parameters:
-  ///   - channels: first the one whose first offers are the present versions; besides them `live`.
-  ///   - key: of the same first root key as the site.
-  /// - Throws: `noSite`, `untrusted`, `corrupt`; `invalidArgument` when this machine's clock is far from the server's;
+  ///   - channels: first the channel whose first offers are the current versions; `live` is added.
+  ///   - key: a key with the same first root key as the site.
+  /// - Throws: `noSite`, `untrusted`, `corrupt`; `invalidArgument` if this machine's clock differs much from the server's;
   ///   `unreachable`, `denied`, `badResponse`.
   public func knownVersions(channels: [SiteChannel], signedBy key: SiteKey) async throws -> KnownVersions? {
     let served = try open(channels: channels)

@@ -1,8 +1,7 @@
 package import PackDelivery
 import PackStore
 
-/// The files of a site in object storage as a source of sites: they are read from the storage itself, never from what stands before
-/// it.
+/// The files of a site in object storage as a site source: read directly from the storage, never through a CDN.
 package final class StorageSource: SiteSource {
   private let storage: any ObjectStorage
   package let isLocal = false
@@ -12,7 +11,7 @@ package final class StorageSource: SiteSource {
 
   package var location: String { storage.location }
 
-  /// By the storage's clock, in seconds since 1970.
+  /// Returns the storage's time, in seconds since 1970.
   package func now() async throws -> Int64 { try await storage.now() }
 
   package func readWhole(

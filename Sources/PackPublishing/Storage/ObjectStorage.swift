@@ -1,63 +1,63 @@
 package import PackFormats
 package import PackStore
 
-/// The seam between a site and where it is stored: what the protocol of `Docs/ObjectStorage.md` needs of a storage. ``S3Storage``
-/// is one; another kind is another type that conforms to this.
+/// The interface between a site and its storage: the operations that the protocol of `Docs/ObjectStorage.md` needs. ``S3Storage``
+/// is one implementation; other kinds of storage are other conforming types.
 ///
-/// A storage has two spaces of keys, a public and a private one, for one site.
+/// A storage has two spaces of keys for one site, a public and a private one.
 ///
 /// Invariants of every storage:
-/// - A write with a condition happens only where the condition holds when it arrives.
-/// - What was written is read by every read that begins later.
-/// - A request that was signed until some moment of ``now()`` cannot arrive later than ``requestLife`` after it.
+/// - A conditional write happens only if the condition holds when it arrives.
+/// - Every read that begins after a write returns the written object.
+/// - A request signed up to some moment of ``now()`` cannot arrive later than ``requestLife`` after it.
 ///
-/// An operation tries again what may pass, and throws when it did not: then it is not known whether it happened.
+/// An operation repeats temporary failures, and throws if they persist: then it is unknown whether the operation happened.
 package protocol ObjectStorage: Sendable {
-  /// How errors name it: a URL.
+  /// The storage's name in errors: a URL.
   var location: String { get }
 
-  /// Distinguishes the storage from every other one, also from an equally named bucket of another server.
+  /// An id that distinguishes the storage from all others, including a bucket with the same name on another server.
   var identity: String { get }
 
-  /// Whether it may be a server that ignores conditions: then ``BucketCheck`` is run before the first publication.
+  /// Whether the server may ignore conditions: then ``BucketCheck`` runs before the first publication.
   var needsCheck: Bool { get }
 
-  /// Seconds since 1970, by the storage's clock, and not ahead of it.
+  /// Returns the storage's time in seconds since 1970, not ahead of its clock.
   func now() async throws -> Int64
 
-  /// An object as a whole; nil: there is none.
+  /// Reads a whole object; `nil` if it does not exist.
   ///
-  /// - Throws: `badResponse` when it has more than `limit` bytes; `unreachable`, `denied`.
+  /// - Throws: `badResponse` if it has more than `limit` bytes; `unreachable`, `denied`.
   func read(_ key: ObjectKey, limit: Int) async throws -> StoredObject?
 
-  /// What is known of an object without reading it; nil: there is none.
+  /// Returns the metadata of an object without reading it; `nil` if it does not exist.
   func examine(_ key: ObjectKey) async throws -> ObjectFacts?
 
-  /// Hands out the bytes of an object in pieces. A try that broke off ends with `restart`, and the next begins from the front.
+  /// Passes on the bytes of an object in pieces. After an interrupted attempt, calls `restart`, and begins again.
   ///
-  /// - Returns: false when there is no such object.
+  /// - Returns: false if the object does not exist.
   func fetch(
     _ key: ObjectKey, byteCount: UInt64, restart: () throws -> Void, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) async throws -> Bool
 
-  /// A part of an object; nil: there is no such object. Fewer bytes come where it ends before.
+  /// Reads a range of an object, or less at its end; `nil` if it does not exist.
   ///
-  /// - Parameter range: not empty.
+  /// - Parameter range: must not be empty.
   func read(_ key: ObjectKey, in range: Range<UInt64>) async throws -> [UInt8]?
 
   /// Writes an object as a whole.
   ///
-  /// - Parameter latest: no request is signed later than this, by ``now()``; nil: whenever.
-  /// - Throws: ``LeaseOver`` when it is later; `unreachable`, `denied`.
+  /// - Parameter latest: the latest time, by ``now()``, for signing a request; `nil`: any time.
+  /// - Throws: ``LeaseOver`` if it is later; `unreachable`, `denied`.
   func write(_ body: ObjectBody, to key: ObjectKey, _ condition: WriteCondition, latest: Int64?) async throws
     -> WriteOutcome
 
-  /// Deletes an object, if there is one.
+  /// Deletes an object, if it exists.
   ///
-  /// - Returns: whether every request that was sent had a final answer. If not, one may still arrive.
+  /// - Returns: whether every request had a final answer. If not, one may still arrive.
   func delete(_ key: ObjectKey, latest: Int64) async throws -> Bool
 
-  /// Ends all connections.
+  /// Closes all connections.
   func close() async
 }
 
@@ -66,14 +66,14 @@ extension ObjectStorage {
   package var needsCheck: Bool { false }
 }
 
-/// Names an object of a site.
+/// The key of an object of a site.
 package struct ObjectKey: Hashable, Sendable, Comparable, CustomStringConvertible {
   package enum Space: Hashable, Sendable { case shared, hidden }
 
-  /// Public, or for publishers alone.
+  /// Public, or for publishers only.
   package let space: Space
 
-  /// Below the prefix of the space.
+  /// The path below the prefix of the space.
   package let path: String
 
   package static let ledger = Self(space: .hidden, path: "ledger")
@@ -81,7 +81,7 @@ package struct ObjectKey: Hashable, Sendable, Comparable, CustomStringConvertibl
   /// A file of the site that devices fetch.
   package static func file(_ path: SitePath) -> Self { Self(space: .shared, path: path.description) }
 
-  /// A private file, by its content.
+  /// A private file, identified by its content.
   package static func blob(_ digest: Digest256) -> Self { Self(space: .hidden, path: "blobs/\(digest.hex)") }
 
   package init(space: Space, path: String) {
@@ -89,11 +89,11 @@ package struct ObjectKey: Hashable, Sendable, Comparable, CustomStringConvertibl
     self.path = path
   }
 
-  /// As the ledger writes it.
+  /// The form in the ledger.
   package var description: String { path }
 
-  /// Reads what the ledger says: a file that does not change, or a blob. Nil for anything else, so that no name from outside
-  /// leads anywhere else.
+  /// Parses a key of the ledger: an immutable file or a blob. `nil` for any other text, so that external names cannot refer to
+  /// other objects.
   package init?(_ text: String) {
     if text.hasPrefix("blobs/") {
       guard let digest = Digest256(hex: text.dropFirst(6)), digest.hex == text.dropFirst(6) else { return nil }
@@ -107,11 +107,11 @@ package struct ObjectKey: Hashable, Sendable, Comparable, CustomStringConvertibl
   package static func < (left: Self, right: Self) -> Bool { left.path < right.path }
 }
 
-/// What a storage calls one content of one object: equal only for equal content.
+/// The storage's identifier for the content of one object: equal only for equal content.
 package struct ObjectTag: Hashable, Sendable {
   package let text: String
 
-  /// Visible characters of ASCII, 1024 at most; nil for anything else.
+  /// Visible ASCII characters, at most 1024; `nil` for any other text.
   package init?(_ text: String) {
     guard (1...1024).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
     self.text = text
@@ -126,12 +126,12 @@ package struct StoredObject: Sendable {
 package struct ObjectFacts: Sendable {
   package let byteCount: UInt64
 
-  /// The SHA-256 of its bytes; nil: the storage does not say it.
+  /// The SHA-256 of its bytes; `nil` if the storage does not report it.
   package let digest: Digest256?
   package let tag: ObjectTag
 }
 
-/// What is written: some bytes, or a file.
+/// The content of a write: bytes, or a file.
 package enum ObjectBody: Sendable {
   case bytes([UInt8])
   case file(FilePlace, byteCount: UInt64, digest: Digest256)
@@ -156,31 +156,31 @@ package enum WriteCondition: Hashable, Sendable {
   case absent
   case matching(ObjectTag)
 
-  /// Whether it holds only where an object is there.
+  /// Whether it holds only if an object exists.
   package var needsObject: Bool { if case .matching = self { true } else { false } }
 }
 
 package enum WriteOutcome: Hashable, Sendable {
   case written(ObjectTag)
 
-  /// The condition does not hold: perhaps because of a try of this very write that had no answer.
+  /// The condition does not hold, possibly because of an earlier, unanswered attempt of the same write.
   case refused
 }
 
-/// What would have been sent would be signed too late: another publisher may take the job for dead by the time it arrives.
+/// The request would be signed too late: another publisher may consider the job dead when it arrives.
 package struct LeaseOver: Error {}
 
-/// How long what a publisher does counts, in seconds. `Docs/ObjectStorage.md` says why.
+/// The time limits of publishers, in seconds. `Docs/ObjectStorage.md` explains them.
 package struct ProtocolTimes: Hashable, Sendable {
-  /// After it was signed no request is taken any more.
+  /// The time after signing at which a request is no longer accepted.
   package var requestLife: Int64 = 1_200
   package var lease: Int64 = 3_600
 
-  /// A lease is renewed when it has less than this.
+  /// A lease is renewed when less than this remains.
   package var renewal: Int64 = 2_400
   package var deletion: Int64 = 1_800
 
-  /// Clocks of one storage disagree by no more.
+  /// The maximum difference between clocks of one storage.
   package var skew: Int64 = 300
 
   package init() {}

@@ -2,9 +2,9 @@ import PackDelivery
 import PackStore
 import Synchronization
 
-/// What time it is for a server, as its answers tell it. The clock of this machine serves to tell how much later it is now.
+/// The time of a server, learned from its answers. This machine's clock measures the time since then.
 package final class ServerClock: Sendable {
-  /// Seconds that the server's clock is ahead of this machine's; nil: no answer has told it yet.
+  /// The number of seconds that the server's clock is ahead of this machine's; `nil`: unknown.
   private let offset = Mutex<Int64?>(nil)
   private let local: @Sendable () -> Int64
 
@@ -12,23 +12,23 @@ package final class ServerClock: Sendable {
 
   package static let system: @Sendable () -> Int64 = { Int64(min(max(Date().timeIntervalSince1970, 0), 9e9)) }
 
-  /// Whether any answer has told it.
+  /// Whether the offset is known.
   package var isKnown: Bool { offset.withLock { $0 != nil } }
 
-  /// Seconds since 1970; by this machine's clock where no answer has told the server's.
+  /// Seconds since 1970 by the server's clock; by this machine's clock while the offset is unknown.
   package var now: Int64 { local() + offset.withLock { $0 ?? 0 } }
 
-  /// How many seconds the server's clock is ahead of this machine's.
+  /// The number of seconds that the server's clock is ahead of this machine's.
   package var lead: Int64 { offset.withLock { $0 ?? 0 } }
 
-  /// Takes the `Date` of an answer that came just now.
+  /// Uses the `Date` of an answer that just arrived.
   package func take(date: String) {
     guard let time = httpSeconds(date) else { return }
     let lead = time - local()
     offset.withLock { $0 = lead }
   }
 
-  /// The day and the time of day as requests are dated: `20130524T000000Z`.
+  /// Returns the day and the time in the form of request dates: `20130524T000000Z`.
   package static func stamp(_ seconds: Int64) -> (day: String, time: String) {
     let (days, rest) = (max(seconds, 0) / 86_400, max(seconds, 0) % 86_400)
     let shifted = days + 719_468

@@ -2,7 +2,7 @@ import PackDelivery
 import PackFormats
 import PackStore
 
-/// A job of the ledger that is past the point of no return, as the signed images bound it.
+/// A ready job of the ledger, which will be completed, checked against the signed images.
 struct ReadyJob: Sendable {
   let id: ID128
   let record: Ledger.Job
@@ -14,7 +14,7 @@ struct ReadyJob: Sendable {
   enum Finding: Sendable {
     case valid(ReadyJob)
 
-    /// No publisher can have made the job ready: someone else wrote the ledger.
+    /// No publisher can have made the job ready: another party wrote the ledger.
     case invalid(ID128, Ledger.Job)
 
     var valid: ReadyJob? { if case .valid(let job) = self { job } else { nil } }

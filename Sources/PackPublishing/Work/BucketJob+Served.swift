@@ -2,8 +2,8 @@ import PackDelivery
 import PackFormats
 import PackStore
 
-/// Compares the ledger with the roots that devices get: anyone with write access to the private prefix alone can put an older ledger
-/// back, and cannot change roots.
+/// Compares the ledger with the served roots: anyone with write access to only the private prefix can restore an older ledger, but
+/// cannot change roots.
 extension BucketJob {
   /// A served root as it was read.
   struct ServedRoot: Sendable {

@@ -2,7 +2,7 @@ import PackDelivery
 import PackFormats
 import PackStore
 
-/// The steps of the protocol of `Docs/ObjectStorage.md`, from what a job found to the image that it commits.
+/// The steps of the protocol of `Docs/ObjectStorage.md`, from the state that a job finds to the image that it commits.
 struct BucketJob: Sendable {
   let storage: any ObjectStorage
   let ledgerFile: LedgerFile
@@ -19,31 +19,30 @@ struct BucketJob: Sendable {
   /// Called for each ready job of the ledger that no publisher can have made ready, and that is discarded.
   var discarded: @Sendable () -> Void = {}
 
-  /// What a site was when a job began with it.
+  /// The state of a site when a job began.
   struct Base: Sendable {
     var image: SignedSiteImage?
 
-    /// When it was committed, in seconds since 1970.
+    /// The time of the commit, in seconds since 1970.
     var committed: Ledger.Time
 
-    /// The roots that devices got then, of the channels of the image.
+    /// The served roots at that time, for the channels of the image.
     var served: [SiteChannel: ServedRoot] = [:]
   }
 
   // MARK: - Read
 
-  /// The committed image, after jobs that are past the point of no return were completed, and dead ones freed.
+  /// Returns the committed image, after completing ready jobs and freeing dead ones.
   ///
   /// The ledger is not signed: before anything is changed, it is compared with the signed image that it names, and with the served
   /// roots.
   ///
   /// - Parameters:
-  ///   - tidies: false: only look.
-  ///   - ledger: as it was read just now; nil: it is read. What a job makes of an older one comes to nothing, as if it had been
-  ///     slower.
-  ///   - known: an image by its digest, where it is at hand.
-  ///   - check: throws if the job may not go on from an image: the committed image, or the image of a ready job.
-  /// - Throws: `conflict` if a served root is newer than the ledger; what `check` throws.
+  ///   - tidies: whether to make changes; false: only read.
+  ///   - ledger: the ledger, if it was just read; `nil`: it is read. If it is outdated, the job fails like a slower one.
+  ///   - known: returns an image by its digest, if it is available.
+  ///   - check: throws if the job may not continue from an image: the committed image, or the image of a ready job.
+  /// - Throws: `conflict` if a served root is newer than the ledger; the errors of `check`.
   func begin(
     tidies: Bool, with ledger: Ledger? = nil, known: (Digest256) -> SignedSiteImage? = { _ in nil },
     check: (SignedSiteImage) throws -> Void
@@ -80,7 +79,7 @@ struct BucketJob: Sendable {
           return base
         }
       } catch is MissingObject {
-        // Another publisher went on meanwhile, and deleted what the ledger named that was read.
+        // Another publisher has continued since, and deleted objects of the ledger that was read.
         try await ledgerFile.clock.sleep(
           try tries.delay(
             after: DeliveryError(.siteChanged, "an object that the ledger names does not exist", at: storage.location)))
@@ -130,8 +129,8 @@ struct BucketJob: Sendable {
   }
 
   /// - Parameters:
-  ///   - byteCount: as the ledger states it: no more is read.
-  ///   - bytes: nil: they are fetched.
+  ///   - byteCount: the size stated in the ledger: no more is read.
+  ///   - bytes: the bytes; `nil`: they are fetched.
   func image(_ digest: Digest256, byteCount: UInt64, in bytes: [UInt8]? = nil) async throws -> SignedSiteImage {
     let file = "\(storage.location): \(ObjectKey.blob(digest))"
     guard byteCount <= UInt64(SignedSiteImage.byteCountLimit) else {
@@ -158,7 +157,8 @@ struct BucketJob: Sendable {
     return object.bytes
   }
 
-  /// Whether a publisher has made the site by now, or is about to. The ledger is read more than once: an answer may be an old one.
+  /// Whether a publisher has created the site by now, or is about to. The ledger is read more than once, because an answer may be
+  /// outdated.
   func ledgerHasSite() async throws -> Bool {
     for _ in 0..<3 {
       let (ledger, _) = try await ledgerFile.read()
@@ -170,13 +170,13 @@ struct BucketJob: Sendable {
 
   // MARK: - Claim, upload, commit
 
-  /// Puts the image of a folder in the place of that of the base.
+  /// Replaces the base's image by the image of a folder.
   ///
   /// - Parameters:
-  ///   - body: of a file that is new, by its path; nil for the image.
-  ///   - progress: bytes that were uploaded, and that are to be.
-  /// - Returns: how many bytes were uploaded.
-  /// - Throws: `Ledger.Refusal.otherImage` when another publisher was faster.
+  ///   - body: returns a new file by its path; `nil` for the image.
+  ///   - progress: receives the uploaded and the total bytes.
+  /// - Returns: the number of bytes uploaded.
+  /// - Throws: `Ledger.Refusal.otherImage` if another publisher was faster.
   @discardableResult
   func commit(
     _ next: SignedSiteImage, after base: Base, body: @escaping @Sendable (SiteImage.Path) throws -> ObjectBody,
@@ -185,8 +185,8 @@ struct BucketJob: Sendable {
     try checkpoint("claim")
     let lease = LeaseKeeper(job: self)
     do {
-      // Before the claim, so that a ledger that is older than the site stays as it is. The ETags are valid until the job is ready: if
-      // another job writes roots before then, this one is not ready.
+      // Before the claim, so that a ledger older than the site stays unchanged. The ETags are valid until the job is ready: if
+      // another job writes roots before then, this job cannot become ready.
       let served = try await servedRoots(next.image.roots.keys)
       try await requireKnown(served, next, base)
       let job = try await claim(next, base)
@@ -214,7 +214,7 @@ struct BucketJob: Sendable {
     return intents
   }
 
-  /// - Returns: the job as it is in the ledger.
+  /// - Returns: the job in the ledger.
   private func claim(_ next: SignedSiteImage, _ base: Base) async throws -> Ledger.Job {
     let job = Ledger.Job(
       leaseEnd: 0, base: base.image?.digest,
@@ -248,15 +248,15 @@ struct BucketJob: Sendable {
     return (ledger, isOurs)
   }
 
-  /// Takes the claims back of a job that failed before it was ready, so that its files need not wait for the end of its lease. It
-  /// is no failure if that fails.
+  /// Withdraws the claims of a job that failed before it was ready, so that its files need not wait for the end of its lease. An
+  /// error of this is ignored.
   private func giveUp(_ error: any Error, _ base: Base) async throws {
     guard !(error is JobWasKilled) else { return }
     let id = id, needed = base.image?.keys ?? [], times = times, image = base.image?.digest, ledgerFile = ledgerFile
-    // Also when this task was cancelled.
+    // Also if this task was cancelled.
     _ = await Task {
       try await ledgerFile.change { ledger, now in
-        // Which objects are needed is known of this image alone.
+        // The needed objects are known only for this image.
         guard ledger.committed?.image == image else { return }
         ledger.free(id, needed: needed, from: now + times.requestLife)
       }
@@ -279,7 +279,7 @@ struct BucketJob: Sendable {
     let total = bodies.values.map(\.byteCount).clampedSum()
     let done = ByteCounter()
     progress(0, total)
-    // The longest first: none of them is then the last, on a connection of its own.
+    // The longest first, so that none of them is the last one, on a connection of its own.
     let queue = bodies.sorted { ($1.value.byteCount, $0.key) < ($0.value.byteCount, $1.key) }
     try await forEachInParallel(queue, count: parallelCount) { key, body in
       try checkpoint("upload \(key)")
@@ -289,7 +289,7 @@ struct BucketJob: Sendable {
     return total
   }
 
-  /// Writes an object that never changes, unless it is there.
+  /// Writes an immutable object, unless it exists.
   private func put(_ body: ObjectBody, at key: ObjectKey, _ lease: LeaseKeeper) async throws {
     var condition = WriteCondition.absent
     for _ in 0..<Self.putLimit {
@@ -298,7 +298,7 @@ struct BucketJob: Sendable {
         let outcome = try await storage.write(body, to: key, condition, latest: latest)
         if case .written = outcome { return }
       } catch is LeaseOver {
-        continue  // it took so long that the lease has to be renewed
+        continue  // it took so long that the lease must be renewed
       }
       guard let found = try await storage.examine(key) else {
         condition = .absent
@@ -325,12 +325,13 @@ struct BucketJob: Sendable {
 
   // MARK: - Delete
 
-  /// Deletes what nothing wants any more.
+  /// Deletes objects that nothing needs.
   ///
   /// Nothing is deleted while a served root differs from the root in the image: it may lead to files that the image lacks.
   ///
-  /// - Parameter image: the committed one. If the ledger names another, another publisher is at work, and nothing is deleted.
-  /// - Returns: how many objects.
+  /// - Parameter image: the committed image. If the ledger contains another one, another publisher is active, and nothing is
+  ///   deleted.
+  /// - Returns: the number of objects.
   @discardableResult
   func deleteLoose(after image: SignedSiteImage) async throws -> Int {
     let id = id, times = times, needed = image.keys
@@ -357,7 +358,7 @@ struct BucketJob: Sendable {
   }
 }
 
-/// Reads the ledger again if it seems to be older than the site: another publisher may have committed since it was read.
+/// Reads the ledger again if it seems older than the site: another publisher may have committed since it was read.
 private struct Rereads {
   private var last: [Digest256?] = []
   private var count = 0
@@ -376,18 +377,18 @@ private struct Rereads {
 }
 
 extension Optional {
-  /// The value, or another one that takes time to get.
+  /// Returns the value, or computes another one.
   func orElse(_ other: () async throws -> Wrapped) async rethrows -> Wrapped {
     if let self { self } else { try await other() }
   }
 }
 
-/// A test ended a job, as a signal would: nothing is taken back.
+/// A test stopped a job, like a signal would: nothing is withdrawn.
 package struct JobWasKilled: Error {
   package init() {}
 }
 
-/// Until when a job may sign requests, for several uploads at a time.
+/// The latest time at which a job may sign requests, for parallel uploads.
 private actor LeaseKeeper {
   private let job: BucketJob
   private var end: Ledger.Time = 0
@@ -397,7 +398,7 @@ private actor LeaseKeeper {
 
   func set(_ end: Ledger.Time) { self.end = end }
 
-  /// Until when a request may be signed; renews the lease if that is soon.
+  /// Returns the latest time for signing a request; renews the lease if that is soon.
   func latest() async throws -> Ledger.Time {
     let now = try await job.storage.now()
     if end - now < job.times.renewal {
@@ -425,7 +426,7 @@ private actor KeySet {
   func insert(_ key: ObjectKey) { keys.insert(key) }
 }
 
-/// A SHA-256 that can begin once more.
+/// A SHA-256 computation that can start again.
 private final class DigestBox {
   private var hash = DigestBuilder()
 

@@ -1,10 +1,10 @@
 import PackFormats
 import PackStore
 
-/// The newest image of a site that a folder or a machine has seen.
+/// The newest image of a site seen in a folder or on a machine.
 ///
-/// Anyone with write access to the private prefix can put an older ledger and an older image back. Both are signed correctly, and a
-/// mark shows that they are older.
+/// Anyone with write access to the private prefix can restore an older ledger and an older image. Both have valid signatures; a
+/// mark reveals that they are older.
 struct ImageMark: Hashable {
   var site: SiteID
   var number: UInt64
@@ -33,7 +33,7 @@ struct ImageMark: Hashable {
     } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return nil }
   }
 
-  /// Why an image cannot be the newest one of the site; `nil` if it can.
+  /// Returns why an image cannot be the newest one of the site; `nil` if it can.
   ///
   /// Two images of one number exist if two publishers prepared them at the same time. Only one was committed.
   func fault(of other: SignedSiteImage) -> String? {
@@ -70,7 +70,7 @@ struct ImageMarks: Sendable {
     try ImageMark(name(location, key), in: folder)
   }
 
-  /// Remembers an image, unless a newer one is remembered. A machine without room for the mark can still publish.
+  /// Records an image, unless a newer one is recorded. A machine without space for the mark can still publish.
   func remember(_ image: SignedSiteImage, _ location: String) {
     let name = name(location, image.authority.firstKey), next = ImageMark(of: image)
     do {

@@ -2,22 +2,22 @@ import PackAuthoring
 import PackFormats
 import PackStore
 
-/// A publisher's copy of a site: a site in a folder, on which all that works on sites works, and which is made what an image
-/// says. A file that is there under the name of one that never changes stays; so the next command fetches what changed.
+/// A publisher's copy of a site: a folder that all operations on sites accept, updated to the state of an image. Immutable files
+/// that exist are kept, so the next command fetches only the changes.
 ///
-/// - `site/` is the site, or a copy without frames: of segments with data it then has the tables alone, and no frame tables, change
-///   lists and deltas, but for those that were made here, or whose content was asked for.
-/// - `tables/` has the tables of segments that are here with their frames.
-/// - `mirror` says of which image it is a copy. It is not there while that is not known: while it is changed.
+/// - `site/` is the site, or a copy without frames: it then has only the tables of data segments, and no frame tables, change lists
+///   and deltas, except new ones and those whose content was requested.
+/// - `tables/` has the tables of segments that are present with their frames.
+/// - `mirror` records the image of which the folder is a copy. It does not exist while the folder is changed.
 /// - `image` is that image, so that it need not be fetched.
-/// - `lock` carries the lock that one publisher of this machine holds at a time.
+/// - `lock` is the lock that one publisher of this machine holds at a time.
 ///
-/// A temporary folder is not there for the next command, nor after a crash: nothing in it is synced or remembered here.
+/// A temporary folder does not outlive the command or a crash: nothing in it is synced, and `mirror` and `image` are not written.
 struct WorkFolder: Sendable {
   let path: FilePath
   var site: FilePath { path.appending("site") }
 
-  /// Removed with its owner, unless it is to be kept.
+  /// Whether it is deleted with its owner.
   private let isTemporary: Bool
   private let lock: FileLock
 
@@ -29,7 +29,7 @@ struct WorkFolder: Sendable {
   private static let tablesName = "tables"
   private let parallelCount: Int
 
-  /// - Parameter path: nil: a temporary folder.
+  /// - Parameter path: `nil`: a temporary folder.
   init(_ path: FilePath?, temporaryParent: FilePath, parallelCount: Int, waits: Bool) throws {
     self.parallelCount = parallelCount
     isTemporary = path == nil
@@ -41,7 +41,7 @@ struct WorkFolder: Sendable {
       about: .folder(self.path.string))
   }
 
-  /// The copy, as a site of which what an image has need not be here.
+  /// Opens the copy as a site whose files may be missing here if the image has them.
   func openSite(of image: SiteImage?) throws -> Site {
     try Site(copyAt: site, elsewhere: image?.publicFiles ?? [])
   }
@@ -57,7 +57,7 @@ struct WorkFolder: Sendable {
     try ImageMark(Self.mirrorName, in: path)
   }
 
-  /// Says that all of the folder is as an image says, but for what it does without.
+  /// Records that the whole folder matches an image, except omitted files.
   func remember(_ image: SignedSiteImage) throws {
     guard !isTemporary else { return }
     try replaceFile(Self.imageName, in: path, by: image.bytes, draft: Self.imageName + ".new")
@@ -65,7 +65,7 @@ struct WorkFolder: Sendable {
     try replaceFile(Self.mirrorName, in: path, by: Array(mirror.text.utf8), draft: Self.mirrorName + ".new")
   }
 
-  /// An image that was remembered, if it is the one of this digest.
+  /// Returns the recorded image, if it has this digest.
   func image(_ digest: Digest256) -> SignedSiteImage? {
     guard let file = try? InputFile(Self.imageName, in: path),
       let bytes = try? file.contents(limit: SignedSiteImage.byteCountLimit), Digest256(hashing: bytes) == digest
@@ -73,7 +73,7 @@ struct WorkFolder: Sendable {
     return try? SignedSiteImage(decoding: bytes, file: file.place.text)
   }
 
-  /// From now on it may be anything.
+  /// Removes the record, before the folder is changed.
   func forget() throws {
     guard !isTemporary else { return }
     try? removeFile(FilePlace(Self.mirrorName, in: path))
@@ -82,21 +82,21 @@ struct WorkFolder: Sendable {
 
   // MARK: - From an image to the folder
 
-  /// Which files a command needs.
+  /// The files that a command needs.
   enum Extent: Sendable, Equatable {
-    /// What it takes to change the site: all but frames, and what is not read without them.
+    /// All files for changing the site, except frames and files that are not read without them.
     ///
     /// - Parameter content: segments whose frames are needed, too.
     case publishing(content: Set<SegmentID> = [])
 
-    /// What says what the site has, and none of the content.
+    /// The description of the site's contents, without the contents.
     case description
   }
 
-  /// Makes the folder what an image says; nil: an empty one, in which a site can be made. Frames that are there stay.
+  /// Updates the folder to an image; `nil`: empties it, so that a site can be created. Existing frames stay.
   ///
-  /// - Parameter committed: when the image was, in nanoseconds since 1970.
-  /// - Returns: how many bytes were fetched.
+  /// - Parameter committed: the time of the image's commit, in nanoseconds since 1970.
+  /// - Returns: the number of bytes fetched.
   @discardableResult
   func take(
     _ image: SiteImage?, committed: Int64, from storage: any ObjectStorage, _ extent: Extent = .publishing()
@@ -119,7 +119,7 @@ struct WorkFolder: Sendable {
     try replaceFile(
       RetiredFiles.fileName, in: site, by: RetiredFiles(retired).encode(), draft: RetiredFiles.fileName + ".new")
     if !isTemporary { for folder in Self.folders { try syncFolder(FilePlace(folder, in: site)) } }
-    // Last: it is the store's word that all else is there.
+    // Last: it makes the store valid, so everything else must exist.
     var controlByteCount: UInt64 = 0
     if let control = image.files[.control] {
       controlByteCount = try await fetch([.control: control], from: storage)
@@ -128,7 +128,7 @@ struct WorkFolder: Sendable {
     return byteCount.addingClamped(controlByteCount)
   }
 
-  /// Files of the site that are in none of its folders.
+  /// Files of the site outside its folders.
   private static let topNames = [
     "CONTROL", SitePath.root(.live).description, "\(SiteImage.Path.numbers)", "\(SiteImage.Path.offered)",
   ]
@@ -136,7 +136,7 @@ struct WorkFolder: Sendable {
   private static let folders =
     SitePath.folders + [SitePath.rootFolder, "segments", tablesName, "index", "tmp"]
 
-  /// What is to be fetched, but for the control file.
+  /// Returns the files to fetch, except the control file.
   private func missing(of image: SiteImage, _ extent: Extent) throws -> [SiteImage.Path: SiteImage.File] {
     let remote: Set<SegmentID> =
       switch extent {
@@ -148,7 +148,7 @@ struct WorkFolder: Sendable {
       case .control: return false
       case .table(let id): guard remote.contains(id), extent != .description else { return false }
       case .site(.segment(let id)): guard !remote.contains(id), extent != .description else { return false }
-      // What has all frames is no copy without: a file that is not there counts as lost.
+      // With all frames present, it is not a copy without frames: a missing file counts as lost.
       case .site(let name) where name.mayBeElsewhere:
         guard remote.isEmpty, extent != .description else { return false }
       default: break
@@ -157,7 +157,7 @@ struct WorkFolder: Sendable {
     }
   }
 
-  /// Segments of which the tables will do, as their frames are not here.
+  /// Returns segments of which only the tables are needed, because their frames are not here.
   private func remoteSegments(of image: SiteImage) throws -> Set<SegmentID> {
     try Set(
       image.tabledSegments.filter { id in
@@ -166,7 +166,7 @@ struct WorkFolder: Sendable {
       })
   }
 
-  /// Whether a file is there as it should be. Of one that never changes its length tells; others are read.
+  /// Whether a file exists and is correct: for immutable files by the length, for others by the content.
   private func has(_ path: SiteImage.Path, _ file: SiteImage.File) throws -> Bool {
     do {
       let present = try InputFile(path.description, in: site)
@@ -193,7 +193,7 @@ struct WorkFolder: Sendable {
 
   private func fetch(_ files: [SiteImage.Path: SiteImage.File], from storage: any ObjectStorage) async throws -> UInt64
   {
-    // The longest first: none of them is then the last, on a connection of its own.
+    // The longest first, so that none of them is the last one, on a connection of its own.
     let queue = files.sorted { ($1.value.byteCount, $0.key.description) < ($0.value.byteCount, $1.key.description) }
     try await forEachInParallel(queue, count: parallelCount) { path, file in
       try await fetch(path, file, from: storage)
@@ -201,7 +201,7 @@ struct WorkFolder: Sendable {
     return files.values.filter { $0.content == nil }.map(\.byteCount).clampedSum()
   }
 
-  /// Makes a file of the folder what the image says, which may have its bytes.
+  /// Creates a file of the folder according to the image, which may contain its bytes.
   private func fetch(_ path: SiteImage.Path, _ file: SiteImage.File, from storage: any ObjectStorage) async throws {
     let draft = Draft(FilePlace(path.description + ".new", in: site))
     if let content = file.content {
@@ -226,12 +226,12 @@ struct WorkFolder: Sendable {
 
   // MARK: - From the folder to an image
 
-  /// What the site is now, as the image after another one: the files in the folder, and those of the other image that are not
-  /// here and that clients may fetch as before.
+  /// Returns the current state of the site as the image after another one: the files in the folder, and the other image's files
+  /// that are missing here and that clients may still fetch.
   ///
   /// - Parameters:
-  ///   - site: that of the folder.
-  ///   - base: of files that never change and are in it, nothing is read.
+  ///   - site: the site in the folder.
+  ///   - base: the previous image: its immutable files are not read again.
   func image(of site: Site, after base: SignedSiteImage?) throws -> SiteImage {
     var image = SiteImage(site: site.store.id, number: (base?.image.number ?? 0) + 1, before: base?.digest)
     let retired = try readRetired(), inventory = try site.inventory(), before = base?.image.files ?? [:]
@@ -244,7 +244,7 @@ struct WorkFolder: Sendable {
       guard case .site(let name) = path else { continue }
       let wasRetired = before[path].map { $0.retired != nil } ?? false
       image.files[path]?.retired = retired.entries[name].map { wasRetired ? .since($0.since) : .withThis }
-      // Of what is retired, too, for as long as it is there: a root may still lead to it.
+      // Also for retired segments, while they exist: a root may still refer to them.
       if case .segment(let id) = name { image.files[.table(id)] = before[.table(id)] }
     }
     for id in inventory.dataSegments where image.files[.table(id)] == nil {
@@ -275,7 +275,7 @@ struct WorkFolder: Sendable {
     } catch let error as PackStoreError where error.code == .notFound { return RetiredFiles() }
   }
 
-  /// All files of the site that are to be stored.
+  /// Returns all files of the site that must be stored.
   private func paths() throws -> [SiteImage.Path] {
     var names = try Self.folders.filter { !["tmp", Self.tablesName].contains($0) }.flatMap { folder in
       try namesInFolder(FilePlace(folder, in: site)).map { "\(folder)/\($0)" }
@@ -301,12 +301,12 @@ struct WorkFolder: Sendable {
   }
 }
 
-/// The storage does not have what a ledger or an image names: another publisher may have been at work since they were read.
+/// The storage lacks an object of a ledger or an image: another publisher may have been active since they were read.
 struct MissingObject: Error {
   let key: ObjectKey
 }
 
-/// A file that comes in pieces, perhaps from the front once more.
+/// A file that arrives in pieces, and may start again.
 private final class Draft {
   let place: FilePlace
   private var file: NewFile?
@@ -335,7 +335,7 @@ private final class Draft {
   }
 }
 
-/// Does something for each of some values, for several at a time. The first that throws ends it.
+/// Calls `body` for some values, several at a time. The first error ends it.
 func forEachInParallel<Value: Sendable>(
   _ values: some Sequence<Value>, count: Int, _ body: @escaping @Sendable (Value) async throws -> Void
 ) async throws {
@@ -351,7 +351,7 @@ func forEachInParallel<Value: Sendable>(
   }
 }
 
-/// Does two things at a time; where only one may be done at a time, one after the other.
+/// Runs two operations in parallel; one after the other if only one is allowed at a time.
 func bothInParallel<First: Sendable, Second: Sendable>(
   count: Int, _ first: @escaping @Sendable () async throws -> First,
   _ second: @escaping @Sendable () async throws -> Second
