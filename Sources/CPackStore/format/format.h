@@ -20,13 +20,12 @@
 
 enum {
   PKS__FORMAT_VERSION = 1,
-  /// what the kinds of file that are settled carry in four bytes: the version, then a bit for each feature, of which none is
-  /// known so far
+  /// the four bytes in settled kinds of file: the version, then a bit for each feature, none of which is defined so far
   PKS__FORMAT = PKS__FORMAT_VERSION,
   PKS__FORMAT_WRITER_SHIFT = 24,  ///< features from this bit on concern writers alone; a generation may have such
   PKS__FEATURE_EPOCHS = 1 << 16,  ///< of generations: each floor has an epoch and the highest number taken back
   PKS__DRAFT = 10,                ///< raised by every incompatible change of a kind that is not settled
-  /// what the kinds of file that are not settled carry: version 0, then the draft
+  /// the four bytes in unsettled kinds of file: version 0, then the draft
   PKS__DRAFT_FORMAT = PKS__DRAFT << 16,
   PKS__PAGE = 4096,
   PKS__SUMS_PER_GROUP = PKS__PAGE / 8,
@@ -135,7 +134,7 @@ typedef struct pks__frame_row {
   pks_le64 sum;            // 16  XXH3-64 of the stored bytes
 } pks__frame_row;
 
-/// Where a frame lies in its segment file, and what reading and checking it takes: a row in memory.
+/// The place of a frame in its segment file, and the facts for reading and checking it: a row in memory.
 typedef struct pks__frame_ref {
   uint64_t offset;
   uint32_t stored_length;
@@ -160,7 +159,7 @@ static inline bool pks__dictionary_ref_is_valid(const pks__frame_ref *ref) {
 static inline uint64_t pks__place_offset(uint64_t place) { return place & 0x00ffffffffffffffu; }
 static inline uint32_t pks__place_codec(uint64_t place) { return (uint32_t)(place >> 56); }
 
-/// From what a row on disk says, and the raw length, which its neighbours say.
+/// Creates it from a row on disk, and the raw length, which follows from the neighbouring rows.
 static inline pks__frame_ref pks__frame_ref_make(
   pks_le64 place, pks_le32 stored_length, uint32_t raw_length, pks_le64 sum
 ) {
@@ -187,7 +186,7 @@ typedef struct pks__run_header {
   pks_le32 salt;            //  16  of `pks__bucket_hash`
   pks_le32 frame_count;     //  20
   pks_le32 segment_count;   //  24
-  pks_le32 chunk_bits;      //  28  log2 of the prefixes that the chunk directory tells apart
+  pks_le32 chunk_bits;      // 28  log2 of the number of prefixes in the chunk directory
   pks_le64 bucket_count;    //  32
   pks_le64 buckets;         //  40  `pks__bucket` x bucket_count
   pks_le64 records;         //  48  records in order of (path, pack), back to back
@@ -212,7 +211,7 @@ typedef struct pks__bucket {
   uint8_t zeros[4];
 } pks__bucket;
 
-/// What chooses a path's bucket and fingerprint in a run of this salt: from the one hash that a look-up computes.
+/// Returns the hash for a path's bucket and fingerprint in a run with this salt, from the one hash that a look-up computes.
 static inline uint64_t pks__bucket_hash(uint64_t path_hash, uint32_t salt) {
   return (path_hash ^ salt * (uint64_t)0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
 }
@@ -243,7 +242,7 @@ typedef struct pks__record {
   uint8_t flags;         //  1
   pks_le16 pack;         //  2  within this run
   pks_le16 name_length;  //  4  of the last part of the path
-  pks_le32 folder;       //  6  where the folder that holds it lies in the folders section
+  pks_le32 folder;       // 6  offset of its parent folder in the folders section
   pks_le64 size;         // 10  bytes of the file, or of the link's target
   union {
     struct {
@@ -254,8 +253,7 @@ typedef struct pks__record {
   } place;
 } pks__record;
 
-/// Where a stretch of a file lies: from `skip` bytes into the run's frame `frame` on, through consecutive frames of the
-/// run.
+/// A part of a file: from `skip` bytes into the run's frame `frame` on, through consecutive frames of the run.
 typedef struct pks__extent {
   pks_le32 frame;
   pks_le32 skip;
@@ -309,7 +307,7 @@ static inline bool pks__version_is_valid(uint64_t number) { return number > 0 &&
 pks_status pks__check_format(uint32_t format, const char *name, uint64_t offset, pks_error *error);
 /// The same of a kind that is not settled.
 pks_status pks__check_draft(uint32_t format, const char *name, uint64_t offset, pks_error *error);
-/// Whether a status says that bytes are of a format that this library does not read: then nothing is damaged.
+/// Whether a status means another format that this library does not read: nothing is damaged.
 static inline bool pks__is_other_format(pks_status status) {
   return status == PKS_NEWER_FORMAT || status == PKS_OTHER_DRAFT;
 }

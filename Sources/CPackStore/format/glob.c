@@ -14,13 +14,13 @@ typedef enum token_kind {
 typedef struct token {
   token_kind kind;
   uint32_t character;   ///< TOKEN_CHARACTER
-  uint16_t begin, end;  ///< TOKEN_CLASS: what stands between the brackets, without `!`
+  uint16_t begin, end;  ///< TOKEN_CLASS: the text between the brackets, without `!`
   bool is_negative;     ///< TOKEN_CLASS
 } token;
 
 // MARK: - Characters
 
-/// Takes one character of UTF-8. A byte that begins none stands for itself.
+/// Reads one character of UTF-8. An invalid byte is a character of its own.
 static uint32_t take_character(const char **at, const char *end) {
   uint8_t first = (uint8_t) * (*at)++;
   int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;

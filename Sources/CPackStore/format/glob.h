@@ -1,7 +1,7 @@
-/// Patterns for paths: which assets of a folder an option means. The language is described in `packstore_write.h`, at
-/// `pks_add_request.map_globs`, which also declares `pks_glob_fault` and `pks_glob_matches`.
+/// Patterns for paths: the assets of a folder that an option applies to. `packstore_write.h` describes the syntax at
+/// `pks_add_request.map_globs`, and declares `pks_glob_fault` and `pks_glob_matches`.
 ///
-/// A match takes time in proportion to pattern times path, whatever the pattern, and no memory but the stack.
+/// A match takes time proportional to pattern times path, for any pattern, and no memory except the stack.
 #ifndef PKS_FORMAT_GLOB_H
 #define PKS_FORMAT_GLOB_H
 

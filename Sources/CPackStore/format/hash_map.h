@@ -1,11 +1,11 @@
 /// Maps from 64-bit keys to 32-bit values in scratch memory.
 ///
-/// Open addressing with linear probing, at most 3/4 full. What a site or a pack names chooses many of the keys, so that
-/// the position of a key is its hash under a secret (`keyed_hash.h`), and what is longer than 64 bits becomes a key as
-/// a hash of all its bytes under the same secret: no choice of names makes a probe long.
+/// Open addressing with linear probing, at most 3/4 full. Names in a site or a pack determine many of the keys. Therefore a key's
+/// position is its hash under a secret (`keyed_hash.h`), and longer keys are hashes of all their bytes under the same secret: no
+/// choice of names makes a probe long.
 ///
-/// A key may have several values, and putting in one more takes as long as there are. A caller looks first whether the
-/// key is known, or bounds how many values it gives one key.
+/// A key may have several values, and inserting one more takes time proportional to their number. A caller first checks whether the
+/// key is known, or bounds the number of values per key.
 #ifndef PKS_FORMAT_HASH_MAP_H
 #define PKS_FORMAT_HASH_MAP_H
 
@@ -17,7 +17,7 @@
 typedef struct pks__hash_map {
   pks__scratch slots;
   uint64_t count;
-  uint64_t steps;  ///< slots that insertions looked at in all: what tests hold against `count`
+  uint64_t steps;  ///< slots that insertions examined in total: tests compare it with `count`
   pks__hash_key key;
 } pks__hash_map;
 
@@ -29,7 +29,7 @@ pks_status pks__hash_map_insert(pks__hash_map *map, uint64_t key, uint32_t value
 /// Walks the values of `key`: start with `*probe = 0`, call until false. `*probe` is how many slots were looked at.
 bool pks__hash_map_next(const pks__hash_map *map, uint64_t key, uint64_t *probe, uint32_t *value);
 
-/// The key for bytes of any length. Other bytes may have the same one: what is found is compared in full.
+/// Returns the key for bytes of any length. Other bytes may have the same key, so the found value must be compared in full.
 static inline uint64_t pks__hash_map_key(const pks__hash_map *map, const void *bytes, size_t byte_count) {
   return pks__keyed_hash(&map->key, bytes, byte_count);
 }

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "codec/checksum.h"
 
-/// What stands before and behind a payload.
+/// The bytes before and after a payload.
 typedef struct head {
   pks_le64 sum_before;  // not stored
   pks_le32 length;

@@ -18,8 +18,8 @@ static uint64_t sums_in_group(uint64_t pages, uint64_t group) {
 
 // MARK: - Opening
 
-/// Decodes the trailer into `table`, which knows its mapping and how long that is. `is_apart`: the file's beginning, up to the
-/// body, lies elsewhere.
+/// Decodes the trailer into `table`, with its mapping and its length. `is_apart`: the beginning of the file, up to the body, is
+/// stored elsewhere.
 static pks_status read_trailer(pks__table *table, pks__table_kind kind, bool is_apart, pks_error *error) {
   uint64_t file_length = table->file_length;
   pks__table_trailer trailer;

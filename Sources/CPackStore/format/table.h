@@ -1,8 +1,8 @@
 /// Tables: the checked, mapped tail of an immutable file (layout in `format.h`).
 ///
-/// Opening maps the file and checks trailer and group sums. Before a caller touches bytes of the body it asks
-/// `pks__table_check`; a page is summed the first time it is asked for, and remembered in a bitmap. Checks may run on
-/// any number of threads at once. Nothing is parsed and nothing allocated but the bitmap: one bit per 4 KiB.
+/// Opening maps the file and checks trailer and group checksums. Before a caller reads bytes of the body, it calls
+/// `pks__table_check`; a page is checked on first access, and remembered in a bitmap. Checks may run on any number of threads at
+/// once. Nothing is parsed, and only the bitmap is allocated: one bit per 4 KiB.
 #ifndef PKS_FORMAT_TABLE_H
 #define PKS_FORMAT_TABLE_H
 
@@ -15,14 +15,14 @@ typedef struct pks__table {
   char name[64];           ///< for messages: the file's path in the store
   const uint8_t *mapping;  ///< the whole file, or its end
   bool owns_mapping;
-  uint64_t mapping_begin;  ///< offset in the file of the first byte that is mapped; 0 unless the table lies apart
+  uint64_t mapping_begin;  ///< offset in the file of the first mapped byte; 0 unless the table is stored apart
   uint64_t file_length;
   uint64_t body_offset;
   const uint8_t *body;
   uint64_t body_length;
   const pks_le64 *page_sums;
   const pks_le64 *group_sums;
-  uint64_t trailer_sum;        ///< stands for the whole table: it covers the group sums, which cover the rest
+  uint64_t trailer_sum;        ///< identifies the whole table: it covers the group checksums, which cover the rest
   _Atomic(uint64_t) *checked;  ///< bit per page of the body, then bit per group
 } pks__table;
 
@@ -31,11 +31,11 @@ typedef struct pks__table {
 pks_status pks__table_open(
   pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
 );
-/// The same for a table that lies apart from the file that it belongs to: `path` has that file's bytes from the body on.
+/// Opens a table that is stored apart from its file: `path` contains that file's bytes from the body on.
 pks_status pks__table_open_apart(
   pks__table *out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks__table_kind kind, pks_error *error
 );
-/// The same for a file that the caller has mapped, and keeps mapped longer than the table is open.
+/// Opens a table in a file that the caller has mapped, and keeps mapped longer than the table is open.
 pks_status pks__table_open_mapped(
   pks__table *out, const pks_vfs *vfs, const char *name, const uint8_t *mapping, uint64_t file_length,
   pks__table_kind kind, pks_error *error
@@ -45,7 +45,7 @@ void pks__table_close(pks__table *table);  ///< a zeroed one is fine
 /// Slow path of `pks__table_check`.
 pks_status pks__table_check_pages(pks__table *table, uint64_t first, uint64_t last, pks_error *error);
 
-/// Whether the body has `[offset, offset + length)` and its bytes are what was written.
+/// Whether the body contains `[offset, offset + length)` and its bytes match their checksums.
 static inline pks_status pks__table_check(pks__table *table, uint64_t offset, uint64_t length, pks_error *error) {
   if (__builtin_expect(!pks__range_fits(offset, length, table->body_length), 0)) {
     return pks__fail(error, PKS_CORRUPT, "reference past the end of the table", table->name, offset);

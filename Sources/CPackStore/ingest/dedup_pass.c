@@ -38,7 +38,7 @@ static pks_status find_old_chunk(pks__dedup_pass *pass, const pks__id *id, bool 
   return status;
 }
 
-/// The number of a segment of the store among those that this add refers to.
+/// Returns a store segment's number among the segments that this add refers to.
 static pks_status old_segment_number(
   pks__ingest *ingest, const pks__chunk_ref *ref, uint32_t *number, pks_error *error
 ) {
@@ -114,7 +114,7 @@ static pks_status store_chunk(
   return status ? status : pks__frame_pipeline_add(&ingest->frames, id, bytes, length, is_first, error);
 }
 
-/// Makes a chunk that was stored known to what comes later in this add.
+/// Registers a new chunk, so that the rest of this add finds it.
 static pks_status note_new_chunk(
   pks__ingest *ingest, const pks__id *id, uint32_t length, uint32_t number, pks_error *error
 ) {
@@ -123,7 +123,7 @@ static pks_status note_new_chunk(
   return pks__hash_map_insert_id(&ingest->new_chunks, id, number, error);
 }
 
-/// Finds or stores a chunk of an asset that is no map asset.
+/// Finds or stores a chunk of an asset that is not a map asset.
 static pks_status place_chunk(
   pks__dedup_pass *pass, const pks__id *id, const uint8_t *bytes, uint32_t length, pks_error *error
 ) {
@@ -158,7 +158,7 @@ static pks_status lay_out_chunk(
   return status ? status : add_span(pass, PKS__SPAN_NEW, number, error);
 }
 
-/// Lays out what was passed over while there was hope that it lies somewhere already.
+/// Lays out the chunks that were skipped during the search for an existing place.
 static pks_status lay_out_passed(pks__dedup_pass *pass, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&pass->passed, pks__catalog_chunk), offset = 0;
   pks_status status = PKS_OK;
@@ -173,7 +173,7 @@ static pks_status lay_out_passed(pks__dedup_pass *pass, pks_error *error) {
   return status;
 }
 
-/// Looks for the chunk where the asset may lie already.
+/// Searches for the chunk where the asset may already be stored.
 static pks_status search_chunk(pks__dedup_pass *pass, const pks__catalog_chunk *chunk, pks_error *error) {
   const pks__item *item = pass->item;
   const char *path = pks__entry_list_path(&pass->ingest->listing, item);
@@ -209,7 +209,7 @@ static pks_status take_place(pks__dedup_pass *pass, pks_error *error) {
   return status ? status : pks__scratch_append(&ingest->spans, &span, sizeof span, error);
 }
 
-/// Settles where a map asset lies once all of its chunks were seen.
+/// Determines the place of a map asset once all of its chunks were seen.
 static pks_status end_mapped(pks__dedup_pass *pass, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
   bool is_kept = pass->is_searching && pass->search.places[0].is_kept;
@@ -269,7 +269,7 @@ static pks_status note_removed(pks__dedup_pass *pass, pks_error *error) {
   return status;
 }
 
-/// Moves the current version's catalog to `path`, or past it at the end; what lies between was removed.
+/// Advances the current version's catalog to `path`, or past it at the end; skipped entries were removed.
 static pks_status pass_old_entries(
   pks__dedup_pass *pass, const char *path, size_t length, int *order, pks_error *error
 ) {

@@ -1,8 +1,8 @@
-/// First pass of an ingest, whatever it takes its assets from: look chunks up, store new ones, write the catalog, and
-/// keep where the chunks of each asset are.
+/// First pass of an ingest, for any source of assets: looks up chunks, stores new ones, writes the catalog, and records the places
+/// of each asset's chunks.
 ///
-/// Assets come one after another in order of paths, and the chunks of each in order. Bytes come with the chunk, or are
-/// fetched if it turns out that they must be stored. One thread at a time.
+/// Assets come one after another in order of paths, and the chunks of each in order. Bytes come with the chunk, or are fetched if
+/// it turns out that they must be stored. One thread at a time.
 #ifndef PKS_INGEST_DEDUP_PASS_H
 #define PKS_INGEST_DEDUP_PASS_H
 
@@ -16,7 +16,7 @@
 typedef struct pks__dedup_pass {
   pks__ingest *ingest;
   pks__chunk_fetch fetch;
-  pks__rows chunk_rows;  ///< of the asset under way
+  pks__rows chunk_rows;  ///< of the current asset
   pks__tree_writer entries;
   pks__scratch value;
   pks__tree_cursor old_entries;  ///< the current version's catalog
@@ -26,10 +26,10 @@ typedef struct pks__dedup_pass {
   pks__catalog_entry old;
   const pks__item *item;    ///< under way
   uint64_t offset;          ///< in it, of the next chunk
-  pks__ingest_asset asset;  ///< likewise
+  pks__ingest_asset asset;  ///< the current asset
   pks__map_search search;
-  bool is_searching;        ///< the asset under way is a map asset, and may turn out to lie somewhere already
-  pks__scratch passed;      ///< pks__catalog_chunk: what was seen of it while searching
+  bool is_searching;        ///< the current asset is a map asset, and may already be stored somewhere
+  pks__scratch passed;      ///< pks__catalog_chunk: its chunks seen during the search
   pks__scratch fetched;     ///< bytes of one chunk
   uint64_t bytes_again;     ///< fetched a second time, to be laid out
   pks__chunk_ref last_hit;  ///< the next chunk is often the next row
@@ -37,7 +37,7 @@ typedef struct pks__dedup_pass {
   uint64_t reported_bytes, items, reported_items;
 } pks__dedup_pass;
 
-/// `fetch` is asked for chunks that come without bytes, and for those of map assets that are to be laid out after all.
+/// `fetch` returns chunks that come without bytes, and chunks of map assets that must be laid out again.
 pks_status pks__dedup_pass_open(
   pks__dedup_pass *out, pks__ingest *ingest, const pks__chunk_fetch *fetch, pks_error *error
 );
@@ -51,7 +51,7 @@ pks_status pks__dedup_pass_chunk(
 );
 pks_status pks__dedup_pass_end(pks__dedup_pass *pass, pks_error *error);
 
-/// Tells the caller how far things are, now and then. CANCELLED when the caller says so.
+/// Reports progress from time to time. CANCELLED if the caller cancels.
 pks_status pks__dedup_pass_report(pks__dedup_pass *pass, pks_error *error);
 
 /// After the last item: the catalog's root is written, and every new chunk has its place.

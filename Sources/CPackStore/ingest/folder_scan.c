@@ -33,7 +33,7 @@ typedef struct scan {
   pks__source_probe *probe;
   const pks_vfs_info *own;
   pks__scratch names, entries, levels;
-  pks_vfs_file folder;           ///< the one that is being listed
+  pks_vfs_file folder;           ///< the folder being listed
   char path[PKS__PATH_MAX + 3];  ///< room for "/."
   size_t path_length;
   pks_status status;
@@ -80,7 +80,7 @@ static bool visit_name(void *context, const char *name, size_t length, pks_vfs_k
   return scan->status == PKS_OK;
 }
 
-/// Finds out what the entry is. A link is what it points to with PKS_LINKS_FOLLOW. False when it is to be left out.
+/// Examines the entry; with PKS_LINKS_FOLLOW, the target of a link. Returns false if it is skipped.
 static bool examine(scan *scan, listed *entry) {
   pks__source_place place = place_of(scan);
   // One step instead of one for each folder on the way.
@@ -168,13 +168,13 @@ static pks_status find_twins(scan *scan, uint64_t begin, uint64_t end) {
   return status;
 }
 
-/// Whether the caller leaves out what lies at the present path.
+/// Whether the caller skips the current path.
 static bool is_skipped(const scan *scan, uint8_t kind) {
   const pks_add_request *request = scan->probe->request;
   return request->skip && request->skip(request->context, scan->path, scan->path_length, kind == PKS_VFS_KIND_FOLDER);
 }
 
-/// Whether an entry is to be stored, and what it is. What is left out is not looked at, where the listing says what it is.
+/// Whether an entry is stored, and its kind. A skipped entry is not examined if the listing contains its kind.
 static bool is_kept(scan *scan, listed *entry) {
   uint8_t listed_kind = entry->kind;
   bool is_known = listed_kind != PKS_VFS_KIND_OTHER;
@@ -183,7 +183,7 @@ static bool is_kept(scan *scan, listed *entry) {
   return (is_known && entry->kind == listed_kind) || !is_skipped(scan, entry->kind);
 }
 
-/// Keeps of the entries from `begin` on those that can be stored, with what they are.
+/// Keeps the entries from `begin` on that can be stored, with their kinds.
 static void examine_all(scan *scan, uint64_t begin) {
   uint64_t kept = begin, end = PKS__SCRATCH_COUNT(&scan->entries, listed);
   for (uint64_t i = begin; i < end; i++) {
@@ -285,7 +285,7 @@ static pks_status leave_folder(scan *scan) {
   pks_status status = PKS_OK;
   if (scan->path_length > 0 && pks__entry_list_count(scan->source->listing) == here.items_before) {
     status = add_item(scan, &(pks_vfs_info){.kind = PKS_VFS_KIND_FOLDER});
-    // Its children would stand behind "name/", but its own path is "name": siblings such as "name.txt" lie between.
+    // Its children would be sorted by "name/", but its own path is "name": siblings such as "name.txt" come between.
     if (!status) { pks__entry_list_settle_last(scan->source->listing); }
   }
   if (scan->levels.length > 0) {

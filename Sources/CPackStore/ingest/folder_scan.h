@@ -1,8 +1,7 @@
-/// The folder that is being added: a listing of everything in it, or of what was selected (`selection_scan.h`), in bytewise
-/// order of paths.
+/// The added folder: a listing of all its entries, or of the selected ones (`selection_scan.h`), in bytewise order of paths.
 ///
-/// The scan reads names and sizes, no content. All that cannot be stored is reported, not just the first, before a byte
-/// is read.
+/// The scan reads names and sizes, no content. It reports every entry that cannot be stored, not only the first, before a byte is
+/// read.
 #ifndef PKS_INGEST_FOLDER_SCAN_H
 #define PKS_INGEST_FOLDER_SCAN_H
 
@@ -15,19 +14,18 @@ typedef struct pks__folder_scan {
   pks_vfs_file root;
   bool follows;              ///< links were followed
   bool selects;              ///< items have other paths below the folder than in the pack
-  pks__entry_list *listing;  ///< what is in it
+  pks__entry_list *listing;  ///< its entries
 } pks__folder_scan;
 
-/// Scans `request->folder` into `listing`, which is empty and stays where it is. `own` is the store's directory: it is
-/// left out if it lies within.
-/// REFUSED after everything was reported; NOT_FOUND, WRONG_KIND for the folder itself.
+/// Scans `request->folder` into `listing`, which must be empty and must not move. `own` is the store's directory, which is skipped
+/// if it is inside. REFUSED after everything was reported; NOT_FOUND, WRONG_KIND for the folder itself.
 pks_status pks__folder_scan_scan(
   pks__folder_scan *out, pks__entry_list *listing, pks__scratch_folder *home, const pks_add_request *request,
   const pks_vfs_info *own, pks_error *error
 );
 void pks__folder_scan_close(pks__folder_scan *source);  ///< a zeroed one is fine
 
-/// SOURCE_CHANGED: the item's file is not what it was.
+/// SOURCE_CHANGED: the item's file has changed.
 pks_status pks__folder_scan_changed(const pks__folder_scan *source, const pks__item *item, pks_error *error);
 
 /// Fails for an item whose open file has more or fewer bytes than its size. REFUSED if reading changed neither size nor time: files
@@ -57,10 +55,10 @@ pks_status pks__folder_scan_failed(
   const pks__folder_scan *source, const pks__item *item, int failure, pks_error *error
 );
 
-/// Tries every file and reports those that cannot be opened for lack of permission. For use after one could not be.
+/// Opens every file, and reports files that cannot be opened for lack of permission. Call it after one failed.
 void pks__folder_scan_report_unreadable(const pks__folder_scan *source, const pks_add_request *request);
 
-/// Opens the file of an item for reading. Links are followed if the request said so.
+/// Opens the file of an item for reading. Follows links if the request does.
 pks_status pks__folder_scan_open(
   const pks__folder_scan *source, const pks__item *item, pks_vfs_file *out, pks_error *error
 );

@@ -10,15 +10,15 @@
 enum {
   DICTIONARY_MIN = 16 * 1024,
   DICTIONARY_MAX = 112 * 1024,
-  // Of what shared frames take, such parts more are allowed: for a kind, of which little is tried, and for all together.
+  // Tolerated increase, as a part of the size with shared frames: for one kind, with a small sample, and for all kinds together.
   ALLOWED_PART_OF_KIND = 64,
   ALLOWED_PART = 100,
-  STORED_LEVEL = 12,  // of the dictionary itself
+  STORED_LEVEL = 12,  // level for the dictionary itself
 };
 
 // MARK: - What pays
 
-/// Bytes that what is new of a kind takes, if `total` is what the files take that were kept apart.
+/// Estimates the size of a kind's new bytes from `total`, the size of the separate test files.
 static uint64_t extrapolate(const pks__kind_samples *kind, uint64_t total) {
   uint64_t kib;
   if (pks__mul_overflows(total, pks__kind_new_kib(kind), &kib)) { return UINT64_MAX / 2; }
@@ -37,7 +37,7 @@ typedef struct trial {
   pks_error error;
 } trial;
 
-/// Bytes that what is new of the kind takes in a form.
+/// Estimates the size of a kind's new bytes in a form.
 static pks_status try_form(trial *trial, const pks__frame_form *form, uint64_t *bytes) {
   const pks__sample *sample = &trial->kind->apart;
   pks__form_cost_begin(&trial->cost);
@@ -77,7 +77,7 @@ static pks_status store_dictionary(
   return PKS_OK;
 }
 
-/// Trains a dictionary for the kind. Zeroed: there is none to be had.
+/// Trains a dictionary for the kind. Zeroed if none can be trained.
 static pks_status train(trial *trial, pks__frame_dictionary *out) {
   const pks__sample *sample = &trial->kind->trained;
   size_t capacity = (size_t)pks__min64(pks__max64(trial->kind->bytes / 128, DICTIONARY_MIN), DICTIONARY_MAX);
@@ -99,7 +99,7 @@ static pks_status train(trial *trial, pks__frame_dictionary *out) {
   return status;
 }
 
-/// Gives the kind a dictionary of its own if what is new of it takes at most so many bytes with it.
+/// Gives the kind a dictionary of its own if the estimated size with it is at most `allowed`.
 static pks_status try_dictionary(trial *trial, uint64_t allowed) {
   pks__frame_dictionary *dictionary = &trial->out->dictionary;
   pks__frame_form form = {.is_alone = true, .dictionary = dictionary};
@@ -121,7 +121,7 @@ static pks_status choose_form(trial *trial) {
   if (!status) { status = try_form(trial, &(pks__frame_form){.is_alone = true}, &alone); }
   if (status) { return status; }
   allowed = shared + shared / ALLOWED_PART_OF_KIND;
-  // A few new chunks of a file compress better among those of others.
+  // A few new chunks of a file compress better together with other files.
   bool is_mostly_new = kind->new_bytes > pks__kind_sampled_bytes(kind) / 4 * 3;
   trial->out->form.is_alone = is_mostly_new && alone <= allowed;
   if (!trial->may_train) { return PKS_OK; }
@@ -142,7 +142,7 @@ static void run_trial(pks__task *task, uint32_t worker) {
   pks__form_cost_close(&trial->cost);
 }
 
-/// Tries the forms of each kind of which enough is there.
+/// Tries the forms of each kind with enough samples.
 static pks_status try_kinds(const pks__form_samples *samples, bool may_train, pks_error *error) {
   const pks__ingest *ingest = samples->ingest;
   pks__kind_forms *forms = samples->forms;
@@ -174,8 +174,8 @@ static pks_status try_kinds(const pks__form_samples *samples, bool may_train, pk
 
 // MARK: - The mixture
 
-// Each asset that stays alone ends the frame that those before it share. So what kinds take by themselves is not what they take
-// among each other, and that is tried as well.
+// Each asset that stays alone ends the frame shared by the assets before it. The sizes of kinds therefore depend on each other,
+// which is tested as well.
 
 /// Which kinds stay alone.
 typedef enum alone { ALONE_AS_CHOSEN, ALONE_WITH_DICTIONARY, ALONE_NONE } alone;
@@ -185,7 +185,7 @@ static pks__frame_form form_with(const pks__frame_form *chosen, alone alone) {
   return stays ? *chosen : (pks__frame_form){0};
 }
 
-/// What the mixture takes if such kinds stay alone.
+/// The size of the mixture if these kinds stay alone.
 typedef struct measurement {
   pks__task task;
   const pks__form_samples *samples;
@@ -279,7 +279,7 @@ static pks_status take_given(pks__ingest *ingest, pks_error *error) {
   if (status) { return status; }
   bool is_bad;
   dictionary->tables = pks__encoding_dictionary_create(request->dictionary, length, ingest->frames.level, &is_bad);
-  // What is bad was refused before (`pks__txn_check_encoding`).
+  // An invalid dictionary was refused before (`pks__txn_check_encoding`).
   if (!dictionary->tables) { return pks__fail_memory(error); }
   all->form = (pks__frame_form){.is_alone = true, .dictionary = dictionary};
   out->any_is_alone = true;

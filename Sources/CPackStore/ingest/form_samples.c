@@ -38,7 +38,7 @@ static pks_status count_name(void *context, const pks__sample_file *file, pks_er
   return PKS_OK;
 }
 
-/// Makes kinds of the names with most bytes. What they leave is the kind of all others.
+/// Creates kinds for the names with the most bytes. One more kind contains all other files.
 static void choose_kinds(pks__form_samples *samples) {
   pks__kind_forms *out = samples->forms;
   uint64_t *left = &samples->kinds[PKS__KINDS_MAX].bytes;
@@ -57,7 +57,7 @@ static void choose_kinds(pks__form_samples *samples) {
 
 // MARK: - The sample
 
-/// Counts what of a file lies in chunks that the store has not.
+/// Counts the bytes of a file in chunks that the store lacks.
 static pks_status count_new(
   pks__form_samples *samples, pks__kind_samples *kind, const uint8_t *bytes, size_t length, pks_error *error
 ) {
@@ -128,7 +128,7 @@ static pks_status sample_file(void *context, const pks__sample_file *file, pks_e
 
 // MARK: - The mixture
 
-/// Samples a file of any kind, and notes of which.
+/// Samples a file of any kind, and records its kind.
 static pks_status sample_mixture(void *context, const pks__sample_file *file, pks_error *error) {
   pks__form_samples *samples = context;
   pks__mixture *mixture = &samples->mixture;

@@ -1,14 +1,14 @@
-/// What small files of a folder are like: kinds by the ends of their names, and samples of each, read before the first pass of an
-/// add (`ingest/form_choice.h` has the words).
+/// Statistics of a folder's small files: kinds by file name extension, and samples of each kind, read before the first pass of an
+/// add (`ingest/form_choice.h` defines the terms).
 ///
-/// States: initialized; then kinds are found and samples read; then, where it is wanted, the mixture. Reading belongs to one
-/// thread; between and after, any number may look at what was read.
+/// States: initialized; then kinds are found and samples are read; then, if needed, the mixture. Reading belongs to one thread;
+/// between and after, any number of threads may use the results.
 #ifndef PKS_INGEST_FORM_SAMPLES_H
 #define PKS_INGEST_FORM_SAMPLES_H
 
 #include "ingest/ingest.h"
 
-/// A file of what is added.
+/// An added file.
 typedef struct pks__sample_file {
   const char *path;  ///< not NUL-terminated
   size_t path_length;
@@ -17,14 +17,14 @@ typedef struct pks__sample_file {
   const void *identity;  ///< the source's
 } pks__sample_file;
 
-/// What is added, before the first pass.
+/// The added files, before the first pass.
 typedef struct pks__sample_source {
   void *context;
   /// Visits all files that have bytes, in bytewise order of paths; ends with what `visit` returns if that is an error.
   pks_status (*walk
   )(void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
     pks_error *error);
-  /// Reads a file that is being visited to `out`. False when it cannot be read, or is not what it was.
+  /// Reads the visited file to `out`. False if it cannot be read, or has changed.
   bool (*read)(void *context, const pks__sample_file *file, uint8_t *out);
 } pks__sample_source;
 
@@ -42,10 +42,10 @@ static inline size_t pks__sample_length(const pks__sample *sample, unsigned inde
 }
 
 typedef struct pks__kind_samples {
-  uint64_t bytes;      ///< of all files of the kind
-  uint64_t period;     ///< of its bytes, at the beginning of which a stretch lies; 0: it is not sampled
-  uint64_t position;   ///< of the next file among its bytes
-  uint64_t new_bytes;  ///< of the samples, in chunks that the store has not
+  uint64_t bytes;      ///< bytes of all files of the kind
+  uint64_t period;     ///< distance between stretches, in bytes of the kind; 0: it is not sampled
+  uint64_t position;   ///< position of the next file among its bytes
+  uint64_t new_bytes;  ///< bytes of the samples in chunks that the store lacks
   pks__sample trained, apart;
 } pks__kind_samples;
 
@@ -57,8 +57,9 @@ typedef struct pks__mixture {
 } pks__mixture;
 
 enum {
-  PKS__COUNTED_NAMES = 64,                // that are counted apart
-  PKS__KIND_BYTES_MIN = 2 * 1024 * 1024,  // of a kind: below, a dictionary cannot pay, and a sample tells little
+  PKS__COUNTED_NAMES = 64,  // that are counted apart
+  PKS__KIND_BYTES_MIN =
+    2 * 1024 * 1024,  // of a kind: below, a dictionary cannot pay, and a sample is not representative
 };
 
 typedef struct pks__counted_name {
@@ -70,7 +71,7 @@ typedef struct pks__form_samples {
   pks__ingest *ingest;
   const pks__sample_source *source;
   pks__kind_forms *forms;                       ///< the ingest's: their names are filled in
-  pks__counted_name names[PKS__COUNTED_NAMES];  ///< those for which there is no place are counted with all others
+  pks__counted_name names[PKS__COUNTED_NAMES];  ///< names without a place are counted together with all others
   uint32_t name_count, last_name;
   pks__kind_samples kinds[PKS__KINDS_MAX + 1];
   pks__mixture mixture;
@@ -79,7 +80,8 @@ typedef struct pks__form_samples {
 void pks__form_samples_init(pks__form_samples *out, pks__ingest *ingest, const pks__sample_source *source);
 void pks__form_samples_free(pks__form_samples *samples);
 
-/// Walks twice: makes kinds of the names with most bytes, and reads samples of those that have enough. `any`: one has.
+/// Walks twice: creates kinds for the names with the most bytes, and reads samples of kinds that are large enough. `any`: at least
+/// one is.
 pks_status pks__form_samples_read(pks__form_samples *samples, bool *any, pks_error *error);
 /// Walks once more.
 pks_status pks__form_samples_read_mixture(pks__form_samples *samples, pks_error *error);

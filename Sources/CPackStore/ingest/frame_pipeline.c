@@ -17,7 +17,7 @@ struct pks__pipeline_frame {
   pks__frame_form form;
   pks__id *ids;
   uint32_t *ends;
-  uint16_t *alignments;  ///< of each chunk if it is stored raw: 1 unless an asset begins there
+  uint16_t *alignments;  ///< alignment of each chunk if it is stored raw: 1 unless an asset begins there
   uint32_t chunk_count;
   bool stays_raw;
   bool is_scattered;  ///< some of its chunks do not follow the one before in their asset
@@ -58,13 +58,13 @@ static bool allocate_all(pks__frame_pipeline *pipeline, int level, uint32_t thre
   return true;
 }
 
-/// What a layout means: raw bytes of frames, of those that small assets share, and zstd's level.
+/// The sizes of a layout: raw bytes of frames, of shared frames of small assets, and zstd's level.
 typedef struct layout_sizes {
   uint32_t frame, shared_frame;
   int level;
 } layout_sizes;
 
-/// What a request asks for. Larger frames pay for the larger tables of higher levels.
+/// Returns the sizes for a request. Larger frames justify the larger tables of higher levels.
 static layout_sizes sizes_of(const pks_add_request *request) {
   layout_sizes sizes = {PKS__FRAME_RANDOM, 32 * 1024, 3};
   if (request->layout == PKS_LAYOUT_SEQUENTIAL) { sizes = (layout_sizes){2 * 1024 * 1024, 2 * 1024 * 1024, 4}; }
@@ -145,7 +145,7 @@ static pks_status note_frame(
   return status ? status : pks__scratch_append(&pipeline->frames, &frame, sizeof frame, error);
 }
 
-/// Writes one stored frame and notes where its chunks came to lie.
+/// Writes one stored frame and records the places of its chunks.
 static pks_status write_frame(pks__frame_pipeline *pipeline, const pks__encoded_frame *frame, pks_error *error) {
   const uint32_t *ends = frame->ends, chunk_count = frame->chunk_count;
   pks__new_place place = {0};
@@ -252,7 +252,7 @@ static bool lies_in(const uint8_t *at, size_t length, const uint8_t *bytes, size
   return bytes && from >= begin && from - begin <= byte_count && byte_count - (from - begin) >= length;
 }
 
-/// Copies what the frame has of lent bytes, if it has.
+/// Copies the frame's borrowed bytes, if any.
 static void keep(pks__pipeline_frame *frame) {
   if (frame->raw == frame->copy) { return; }
   memcpy(frame->copy, frame->raw, frame->raw_length);
@@ -370,7 +370,7 @@ static bool needs_new_frame(const pks__frame_pipeline *pipeline, uint32_t length
   return pks__frame_form_parts(form, limit, pipeline->asset_begins, pipeline->asset_size, open->raw_length, length);
 }
 
-/// Adds bytes to what the frame has: by reference as long as all of it is lent and lies in one piece.
+/// Adds bytes to the frame: by reference while all of them are borrowed and contiguous.
 static void gather(pks__pipeline_frame *frame, const uint8_t *bytes, uint32_t length, bool is_lent) {
   bool is_first = frame->raw_length == 0;
   bool follows = frame->raw != frame->copy && frame->raw + frame->raw_length == bytes;
@@ -405,7 +405,7 @@ pks_status pks__frame_pipeline_add(
   return PKS_OK;
 }
 
-/// A large asset keeps its frames to itself, so that it stays in one piece if it is raw whatever comes next.
+/// A large asset does not share frames, so that it stays in one piece if it is raw, regardless of the next asset.
 void pks__frame_pipeline_end_asset(pks__frame_pipeline *pipeline) {
   const pks__pipeline_frame *open = pipeline->open;
   bool is_whole = open && pks__frame_form_is_whole(&open->form, pipeline->shared_target, open->raw_length);

@@ -1,24 +1,23 @@
 /// From chunks to stored frames: chunks come in order, are gathered into frames, encoded on all threads, and written in
 /// order.
 ///
-/// What is written is a function of the chunks and the settings alone: frames are formed by the thread that adds
-/// chunks, and retired in the order in which they were formed, whichever worker encodes them.
+/// The output depends only on the chunks and the settings: the thread that adds chunks forms frames, and they are retired in the
+/// order in which they were formed, regardless of the worker that encodes them.
 ///
-/// Frames. An asset of `PKS__LARGE_ASSET` bytes or more begins a frame of its own if its beginning is new. Smaller
-/// assets share frames, up to `shared_target` bytes. Chunks that do not follow each other in an asset, as what an update
-/// changes in many places, share frames of `scattered_target` bytes at most: a reader of the asset comes back to such a
-/// frame for each of its chunks. A frame that does not compress is written as one raw frame per chunk, so that a raw chunk
-/// can be checked and mapped alone; neighbours abut. The first raw chunk of an asset is aligned to a page if the asset is
-/// large, to 8 bytes otherwise.
+/// Frames. An asset of `PKS__LARGE_ASSET` bytes or more begins a frame of its own if its beginning is new. Smaller assets share
+/// frames, up to `shared_target` bytes. Chunks that are not consecutive in an asset, such as scattered changes of an update, share
+/// frames of at most `scattered_target` bytes: a reader of the asset returns to such a frame for each of its chunks. A frame that
+/// does not compress is written as one raw frame per chunk, so that a raw chunk can be checked and mapped alone; neighbours abut.
+/// The first raw chunk of an asset is aligned to a page if the asset is large, to 8 bytes otherwise.
 ///
 /// Small assets of a kind for which that pays stay *alone*: they have frames of their own, from `PKS__ALONE_FROM` bytes on;
 /// shorter ones share frames up to that length. There may be a dictionary for them; all of a frame are encoded with the same one.
 ///
-/// Bytes that were *lent* are not copied: a frame of which all chunks lie back to back in them is encoded, and written if it
-/// is raw, from where they are.
+/// Borrowed bytes are not copied: a frame whose chunks are contiguous in them is encoded, or written if it is raw, directly from
+/// there.
 ///
-/// A map asset is given whole, chunks that are known included, and is never encoded: it begins at a page, lies in raw
-/// frames of one chunk that abut, and no segment ends in it, however long it becomes.
+/// A map asset is given completely, including known chunks, and is never encoded: it begins at a page and consists of adjacent raw
+/// frames of one chunk, and no segment ends inside it, regardless of its length.
 #ifndef PKS_INGEST_FRAME_PIPELINE_H
 #define PKS_INGEST_FRAME_PIPELINE_H
 
@@ -42,7 +41,7 @@ typedef struct pks__frame_dictionary {
 /// How a small asset is put into frames; zeroed: it shares them with any others.
 typedef struct pks__frame_form {
   bool is_alone;
-  const pks__frame_dictionary *dictionary;  ///< of one that stays alone; NULL: none
+  const pks__frame_dictionary *dictionary;  ///< dictionary of an asset that stays alone; NULL: none
 } pks__frame_form;
 
 static inline bool pks__frame_form_equal(const pks__frame_form *a, const pks__frame_form *b) {
@@ -64,7 +63,7 @@ static inline bool pks__frame_form_is_whole(const pks__frame_form *form, size_t 
   return frame_length >= (form->is_alone ? PKS__ALONE_FROM : limit);
 }
 
-/// Where a new chunk came to lie.
+/// The place of a new chunk.
 typedef struct pks__new_place {
   uint32_t segment;  ///< in the series
   uint32_t frame;    ///< in the segment
@@ -74,7 +73,7 @@ typedef struct pks__new_place {
 
 typedef struct pks__pipeline_frame pks__pipeline_frame;
 
-/// Told of every frame that was written, in order, with its chunks.
+/// Called for every written frame, in order, with its chunks.
 typedef pks_status pks__frame_observer(
   void *context, uint32_t segment, const pks__frame_row *row, const pks__id *ids, const uint32_t *ends,
   uint32_t chunk_count, pks_error *error
@@ -87,7 +86,7 @@ typedef struct pks__frame_pipeline {
   int level;
   pks__pipeline_frame *ring;  ///< formed and not yet retired frames, in order
   uint32_t ring_size, oldest, count;
-  size_t raw_bytes;           ///< of those frames
+  size_t raw_bytes;           ///< raw bytes of those frames
   pks__pipeline_frame *open;  ///< being formed, or NULL
   pks__segment_series series;
   pks__scratch places;       ///< pks__new_place by chunk number
@@ -99,37 +98,37 @@ typedef struct pks__frame_pipeline {
   size_t lent_length;
   bool asset_is_mapped;
   bool asset_begins;             ///< nothing of the asset was added yet
-  bool follows_gap;              ///< what lies between the next chunk and the one before it was skipped
+  bool follows_gap;              ///< bytes between the next chunk and the previous one were skipped
   bool asset_owns_frame;         ///< the open frame belongs to a large asset whose beginning is new
-  bool asset_in_pieces;          ///< the present asset does not lie raw in one piece
+  bool asset_in_pieces;          ///< the current asset is not raw in one piece
   pks__frame_observer *observe;  ///< the ingest's, while it is given chunks before its first pass; NULL: none
   void *observer;
 } pks__frame_pipeline;
 
-/// `saves_memory`: fewer frames are gathered ahead, for what is given chunks no faster than they are encoded.
+/// `saves_memory`: fewer frames are gathered ahead, for sources that are not faster than encoding.
 pks_status pks__frame_pipeline_open(
   pks__frame_pipeline *out, pks__staging *staging, const pks__frame_sink *sink, pks__pool *pool,
   const pks_add_request *request, uint32_t chunk_maximum, bool saves_memory, bool sync, pks_error *error
 );
 void pks__frame_pipeline_close(pks__frame_pipeline *pipeline);
 
-/// Chunks that are added from now on and lie in these bytes are not copied. The bytes stay as they are until they were taken
-/// back, or until it was waited; others may be lent meanwhile.
+/// From now on, chunks inside these bytes are not copied. The bytes must not change until they are taken back, or until the wait;
+/// other bytes may be lent in between.
 void pks__frame_pipeline_lend(pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count);
 /// Nothing refers to these bytes afterwards. Writes the frames that do, if need be.
 pks_status pks__frame_pipeline_take_back(
   pks__frame_pipeline *pipeline, const uint8_t *bytes, size_t byte_count, pks_error *error
 );
-/// Nothing is read any more of what was lent; after a failure, when the pipeline is only to be closed.
+/// Waits until borrowed bytes are no longer read; after a failure, when the pipeline will only be closed.
 void pks__frame_pipeline_wait(pks__frame_pipeline *pipeline);
 
-/// `form` says how an asset of less than PKS__LARGE_ASSET bytes that is not mapped is put into frames; NULL: it shares them. The
-/// form's dictionary lives as long as the pipeline.
+/// `form` determines how an asset below PKS__LARGE_ASSET bytes that is not mapped is put into frames; NULL: shared frames. The
+/// form's dictionary must outlive the pipeline.
 void pks__frame_pipeline_begin_asset(
   pks__frame_pipeline *pipeline, uint64_t size, bool mapped, const pks__frame_form *form
 );
-/// Adds a new chunk of the present asset; chunks are numbered in the order in which they are added. `at_start` says
-/// that it is the asset's first.
+/// Adds a new chunk of the current asset; chunks are numbered in the order in which they are added. `at_start`: it is the asset's
+/// first one.
 pks_status pks__frame_pipeline_add(
   pks__frame_pipeline *pipeline, const pks__id *id, const uint8_t *bytes, uint32_t length, bool at_start,
   pks_error *error
@@ -149,7 +148,7 @@ pks_status pks__frame_pipeline_restore(
   pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error
 );
-/// The same for a frame of a segment that will be taken up sealed.
+/// Records a frame of a segment that will be adopted sealed.
 pks_status pks__frame_pipeline_note(
   pks__frame_pipeline *pipeline, const pks__frame_row *row, const pks_le32 *ends, uint32_t chunk_count, pks_error *error
 );

@@ -68,7 +68,7 @@ static bool is_old(pks_store *store, const char *path, const void *context) {
   return last_touched(store, path) <= pks__vfs_now_ns(store->vfs) - WEEK_NS;
 }
 
-/// Whether the journal of a folder says that this is the pack's. Its sum is not looked at: what is damaged is of no use.
+/// Whether the journal of a folder names this pack. Its checksum is not verified, because a damaged journal is useless.
 static bool is_of_pack(pks_store *store, const char *path, const void *context) {
   const pks_vfs *vfs = store->vfs;
   const char *pack = context;
@@ -89,8 +89,8 @@ static bool is_of_pack(pks_store *store, const char *path, const void *context) 
 
 typedef bool folder_test(pks_store *store, const char *path, const void *context);
 
-/// Removes a folder that no process works in, if `goes` says so; others are not locked, for who wants to work there would find them
-/// taken.
+/// Removes a folder without an active process, if `goes` returns true; other folders are not locked, because a process that wants
+/// to work there would find them busy.
 static void remove_idle(pks_store *store, const char *path, folder_test *goes, const void *context) {
   if (!goes(store, path, context)) { return; }
   const pks_vfs *vfs = store->vfs;

@@ -1,7 +1,7 @@
-/// The folders of `incoming/`: what is fetched and not committed yet, one folder for each version that comes.
+/// The folders of `incoming/`: downloaded data that is not committed yet, one folder for each version.
 ///
-/// Each folder has a journal, and who works in the folder holds the journal's lock. What a folder holds otherwise is the
-/// concern of `transfer/transfer_staging.h`; here is what every writer must know to clear away what was given up.
+/// Each folder has a journal, and the process that works in the folder holds the journal's lock. `transfer/transfer_staging.h`
+/// defines its other contents; this file is for all writers, which delete abandoned folders.
 #ifndef PKS_INGEST_INCOMING_FOLDERS_H
 #define PKS_INGEST_INCOMING_FOLDERS_H
 
@@ -16,7 +16,7 @@ enum {
 
 /// Locks a journal; `*taken` is false when another process has it. Returns an errno.
 int pks__incoming_lock(pks_store *store, pks_vfs_file journal, bool *taken);
-/// Whether the file that is open is the one that the path leads to: its last owner may have removed it.
+/// Whether the path still refers to the open file: its last owner may have deleted it.
 bool pks__incoming_is_named(pks_store *store, pks_vfs_file file, const char *path);
 
 /// Unlinks the files of a folder that `keeps` (may be NULL) does not want to stay; the journal last, for as long as it is

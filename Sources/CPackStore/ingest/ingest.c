@@ -69,7 +69,7 @@ pks_status pks__ingest_init(
   out->info.chunk_average = staging->store->chunk_average;
   out->thread_count = staging->store->thread_count;
   init_scratch(out);
-  // A pack that is there, or was, stays where it is placed until that is changed.
+  // An existing or removed pack keeps its placement until that is changed.
   const pks__pack_state *state = pks__generation_find_state(&base->generation, request->pack, NULL);
   bool purgeable = state ? state->purgeable : request->placement == PKS_PLACE_PURGEABLE;
   out->stores_purgeable = purgeable;
@@ -175,7 +175,7 @@ static bool next_written(void *context, const pks__id *id, uint64_t *probe, uint
   return pks__hash_map_next_id(&ingest->new_chunks, id, new_id, ingest, probe, number);
 }
 
-/// Where a chunk that was written lies raw in its segment file; false when it does not.
+/// Returns the raw place of a written chunk in its segment file; false if it is not raw.
 static bool written_at(const pks__ingest *ingest, uint32_t number, const pks__new_place **place, uint64_t *begin) {
   *place = PKS__SCRATCH_AT(&ingest->frames.places, const pks__new_place, number);
   const pks__frame_ref *frame = pks__frame_pipeline_frame(&ingest->frames, (*place)->segment, (*place)->frame);

@@ -9,9 +9,9 @@
 /// order. Or they come from the catalog of a version that is known already (`ingest_version.c`): then nothing is read but
 /// chunks that the base does not have.
 ///
-/// Map assets. While all chunks of one are found, in order, in a place where it may lie (`map_search.h`), nothing is
-/// stored. Once that ends it is laid out afresh: what was passed over is fetched again, and must have the ids that it
-/// had; then every chunk is stored, known or not. So an unchanged map asset costs nothing, a changed one its size.
+/// Map assets. While all chunks of one are found, in order, in an allowed place (`map_search.h`), nothing is stored. Otherwise it
+/// is laid out again: skipped chunks are fetched again, and must have the same ids; then every chunk is stored, even known ones. So
+/// an unchanged map asset costs nothing, a changed one its size.
 ///
 /// Memory: blocks, frames and encoders are bounded by the thread count; everything in proportion to the folder is in
 /// scratch memory. Determinism: consumption is in order, so the result does not depend on threads or on the order in
@@ -29,7 +29,7 @@
 #include "ingest/page_writer.h"
 #include "ingest/reliance.h"
 
-/// A stretch of chunks that lie one after another.
+/// Consecutive chunks in one place.
 typedef struct pks__chunk_span {
   uint32_t source;  ///< index in `old_segments`, or PKS__SPAN_NEW
   uint32_t first;   ///< row in that segment, or number of the new chunk
@@ -37,35 +37,35 @@ typedef struct pks__chunk_span {
 } pks__chunk_span;
 #define PKS__SPAN_NEW UINT32_MAX
 
-/// What the first pass found out about an item of the source.
+/// The results of the first pass for an item of the source.
 typedef struct pks__ingest_asset {
   uint64_t first_span;
   uint32_t span_count;
   bool changed;  ///< the pack's current version has no such entry
-  bool mapped;   ///< a map asset: its one span lies raw, in one piece, from a page on
-  /// it did not change, and gets a new record: a map asset that lies elsewhere or otherwise than the current version has it, or
-  /// one of which the current version has what may not be relied on
+  bool mapped;   ///< a map asset: its single span is raw and in one piece, beginning at a page
+  /// unchanged, but with a new record: a map asset with another place or form than in the current version, or an asset whose
+  /// current record refers to data that must not be used
   bool relaid;
 } pks__ingest_asset;
 
 /// A segment of the store in which known chunks were found.
 typedef struct pks__old_segment {
   pks__segment *segment;
-  uint32_t run, index;   ///< how the base knows it
+  uint32_t run, index;   ///< its record in the base
   uint32_t run_segment;  ///< its number in the run under construction, UINT32_MAX: not needed yet
-  bool is_listed;        ///< the run lists its chunks: it lies in the base, and no run of the store does
+  bool is_listed;        ///< the run lists its chunks: they are in the base, and no run of the store lists them
   uint32_t first_chunk;  ///< then: the number of the first
 } pks__old_segment;
 
-/// A chunk of which the bytes are wanted.
+/// A chunk whose bytes are needed.
 typedef struct pks__chunk_want {
   const pks__id *id;
   uint32_t length;
-  const char *path;  ///< of the asset, not NUL-terminated
+  const char *path;  ///< path of the asset, not NUL-terminated
   size_t path_length;
   uint64_t offset;  ///< in the asset
   const pks__item *item;
-  bool may_be_purged;  ///< where it is nowhere, that is no damage
+  bool may_be_purged;  ///< its absence is not damage
 } pks__chunk_want;
 
 /// Writes the bytes of a chunk to `out`. They have the id that is wanted, or it is an error.
@@ -82,7 +82,7 @@ pks_status pks__chunk_want_read(
 /// Fails with CORRUPT, or PURGED: the wanted chunk is nowhere.
 pks_status pks__chunk_want_fail(const pks__chunk_want *want, pks_error *error);
 
-/// Fetches chunks from wherever a snapshot has them, checked by SHA-256: those that may not be referred to are stored again.
+/// Fetches chunks from anywhere in a snapshot, checked by SHA-256: chunks that must not be referred to are stored again.
 typedef struct pks__own_chunks {
   pks_snapshot *snapshot;
   pks_sha256 *sha256;
@@ -118,9 +118,9 @@ typedef struct pks__ingest {
   pks__catalog_info info;
   pks__tree catalog;
   pks__id catalog_id, layout_id;
-  pks__scratch attributes;  ///< of the version that is made; empty: none
+  pks__scratch attributes;  ///< attributes of the new version; empty: none
   pks__id attributes_id;    ///< their SHA-256; zero: none
-  bool is_kept;             ///< what is laid out is a version that is not the current one: the run gets no records
+  bool is_kept;             ///< the version being laid out is not the current one: the run gets no records
   pks__row_budget rows;     ///< rows of the version; `pages` counts its distinct pages
   /// 0: rows are not limited. Else they are checked against `rows` at the end, and against this many times as much while pages are
   /// still to come, which allow more
@@ -146,12 +146,12 @@ bool pks__ingest_find_new(const pks__ingest *ingest, const pks__id *id, uint32_t
 /// Makes a chunk known that was written before the first pass: it takes the next number, and is found by its id.
 pks_status pks__ingest_add_new(pks__ingest *ingest, const pks__id *id, pks_error *error);
 
-/// The new chunks so far, all of which are in their places.
+/// Returns the new chunks so far, all of which have their places.
 pks__written_chunks pks__ingest_written(pks__ingest *ingest);
 
-/// What the version is to have as attributes; before the first pass ends. INVALID_ARGUMENT for too many bytes.
+/// Sets the attributes of the version, before the first pass ends. INVALID_ARGUMENT for too many bytes.
 pks_status pks__ingest_set_attributes(pks__ingest *ingest, const void *bytes, size_t byte_count, pks_error *error);
-/// Likewise, those of an id.
+/// Sets the attributes of the version by their id.
 pks_status pks__ingest_load_attributes(
   pks__ingest *ingest, pks__page_source pages, const pks__id *id, pks_error *error
 );
@@ -162,8 +162,7 @@ pks_status pks__ingest_add_row(pks__ingest *ingest, pks_phase phase, pks_error *
 /// TOO_MANY_ROWS if the version has more rows than all of its pages allow.
 pks_status pks__ingest_check_rows(pks__ingest *ingest, pks_error *error);
 
-/// Says how far the ingest is. The phases begin and end with a report, however little there is to do. CANCELLED when the
-/// caller says so.
+/// Reports the progress of the ingest. The phases begin and end with a report, even without work. CANCELLED if the caller cancels.
 pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_error *error);
 
 // MARK: - For the two first passes
@@ -172,8 +171,8 @@ pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_er
 pks_status pks__ingest_init(
   pks__ingest *out, pks__staging *staging, pks_snapshot *base, const pks_add_request *request, pks_error *error
 );
-/// Opens what takes chunks and pages, once it is known how long chunks may be and how many bytes to expect. `sink` takes the
-/// frames; NULL: the staging.
+/// Opens the receivers of chunks and pages, once the maximum chunk length and the expected number of bytes are known. `sink`
+/// receives the frames; NULL: the staging.
 pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *sink, bool sync, pks_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/// A folder as what is ingested: its files are read, cut and hashed on all threads, and consumed in order.
+/// A folder as the source of an ingest: its files are read, chunked and hashed on all threads, and consumed in order.
 #include "ingest/ingest_folder.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ static void free_ring(block_ring *ring, pks__pool *pool) {
   pks__free(ring->blocks);
 }
 
-/// Fills blocks while there is room. One stays unfilled: the uncut rest of a large file lies in the block before.
+/// Fills blocks while there is room. One block stays empty: the unchunked rest of a large file is in the block before.
 static pks_status fill_ring(block_ring *ring, pks__batch_filler *filler, pks__ingest *ingest, pks_error *error) {
   while (ring->count < ring->size - 1 - LENT_BLOCKS) {
     pks__read_batch *block = ring->blocks[(ring->oldest + ring->count) % ring->size];
@@ -130,7 +130,7 @@ static pks_status consume_source(pks__dedup_pass *pass, const pks__folder_scan *
 
 // MARK: - Reading again
 
-/// Reads what was passed over a second time; the file stays open from chunk to chunk.
+/// Reads skipped chunks a second time; the file stays open between chunks.
 typedef struct rereader {
   const pks__ingest *ingest;
   const pks__folder_scan *source;
@@ -164,7 +164,7 @@ static pks_status read_again(void *context, const pks__chunk_want *want, uint8_t
 
 // MARK: - Samples
 
-// The folder is what forms are tried with.
+// Samples for the choice of forms come from the folder.
 
 static pks_status walk_folder(
   void *context, pks_status (*visit)(void *visitor, const pks__sample_file *file, pks_error *error), void *visitor,
@@ -218,7 +218,7 @@ static pks_status scan(pks__ingest *ingest, pks__folder_scan *source, pks_error 
   return status;
 }
 
-/// What is said of one version is not said of the next.
+/// Metadata for one version does not apply to the next.
 static pks_status change_attributes(pks__ingest *ingest, pks_error *error) {
   const pks_add_request *request = &ingest->request;
   if (ingest->result.unchanged || !request->set_changed_attributes) { return PKS_OK; }
@@ -250,15 +250,15 @@ static pks_status explain(
     const char *text = "contains files that cannot be read";
     return pks__fail_about(error, PKS_REFUSED, PKS_DETAIL_UNREADABLE_FILES, PKS_SUBJECT_FOLDER, request->folder, text);
   }
-  // What is left of the source is enough for sure; what is staged so far goes with the transaction. With map assets, what
-  // was consumed already may have to be written again.
+  // The rest of the source is certainly enough; the staged part ends with the transaction. With map assets, consumed files may have
+  // to be written again.
   if (status == PKS_NO_SPACE) {
     error->needed += ingest->listing.byte_count - (ingest->listing.mapped_count > 0 ? 0 : ingest->bytes_done);
   }
   return status;
 }
 
-/// Those that the caller says, or those that the pack has.
+/// Sets the caller's attributes, or the pack's current ones.
 static pks_status take_attributes(pks__ingest *ingest, pks_error *error) {
   const pks_add_request *request = &ingest->request;
   if (request->set_attributes) {

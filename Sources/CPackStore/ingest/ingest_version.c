@@ -1,4 +1,4 @@
-/// The catalog of a version as what is ingested: chunks that the base has are not touched, the rest is fetched.
+/// The catalog of a version as the source of an ingest: chunks of the base are reused, the others are fetched.
 #include "ingest/ingest_version.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct version_walk {
   pks__map_flags mapped;
 } version_walk;
 
-/// Whether the file is a map asset: the caller knows, or the layout does.
+/// Whether the file is a map asset, according to the caller or the layout.
 static bool is_mapped(version_walk *walk, const pks__catalog_entry *entry) {
   const pks__version_request *request = walk->request;
   if (entry->kind != PKS__RECORD_FILE || entry->size == 0) { return false; }
@@ -165,7 +165,7 @@ static pks_status take_attributes(pks__ingest *ingest, const pks__version_reques
 
 // MARK: - Samples
 
-// The version is what forms are tried with.
+// Samples for the choice of forms come from the version.
 
 static pks_status visit_entry(
   const pks__catalog_entry *entry, version_walk *walk,
@@ -275,7 +275,7 @@ pks_status pks__ingest_version_open(
   out->reliance.is_limited = out->reliance.is_limited || request->relays || request->avoided;
   out->reliance.keeps_missing = request->keeps_missing;
   out->reliance.avoided = request->avoided;
-  // The catalog that is written must be the one that is read, whatever this store's own chunks are like.
+  // The written catalog must equal the source catalog, regardless of this store's own chunker.
   out->chunker = pks__chunker_make(info.chunk_average);
   out->info.chunk_average = info.chunk_average;
   out->files_expected = info.file_count;

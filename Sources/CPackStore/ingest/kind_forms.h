@@ -2,8 +2,8 @@
 ///
 /// Definitions
 ///   small  an asset that may share a frame with others: less than PKS__LARGE_ASSET bytes.
-///   kind   small assets whose names end alike, from the last dot on, in lower case; those that have no such ending are one
-///          kind. The kinds with most bytes count, PKS__KINDS_MAX of them; all others are one more.
+///   kind   small assets with the same file name extension, in lower case; files without one are one kind. The
+///          PKS__KINDS_MAX kinds with the most bytes are separate; all others are one more.
 ///
 /// A pack's texts, textures and scripts have little in common with each other and much among themselves; so the ending of the
 /// name is a good guess, and costs nothing.

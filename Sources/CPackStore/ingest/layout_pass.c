@@ -26,8 +26,8 @@ typedef struct assembler {
   pks__tree_writer layout;
   pks__rows layout_rows;
   pks__scratch value;
-  pks__scratch pieces;   ///< of the asset under way
-  pks__scratch extents;  ///< the same for the run
+  pks__scratch pieces;   ///< pieces of the current asset
+  pks__scratch extents;  ///< extents of the current asset, for the run
   pks__segment_set layout_segments;
   pks__scratch new_bases;    ///< uint32_t: number in the run of each new segment's first frame
   pks__hash_map old_frames;  ///< old segment << 32 | frame -> number in the run
@@ -36,7 +36,7 @@ typedef struct assembler {
 
 // MARK: - Pieces
 
-/// Where one chunk lies, as a piece of its own.
+/// Finds one chunk, as a piece of its own.
 static pks_status locate(
   pks__ingest *ingest, const pks__chunk_span *span, uint32_t index, piece *out, pks_error *error
 ) {
@@ -149,8 +149,8 @@ static pks_status write_layout_entry(
 
 // MARK: - Records that stay
 
-/// Lists the segments that the record of an unchanged asset refers to. It may refer to another copy of a chunk than the
-/// one that was found now: two transactions that were staged side by side may have stored the same.
+/// Lists the segments that the record of an unchanged asset refers to. It may refer to another copy of a chunk than the one found
+/// now: two transactions staged at the same time may have stored the same chunk.
 static pks_status list_record_segments(assembler *assembler, const pks__hit *hit, pks_error *error) {
   pks__run *run = &assembler->ingest->base->runs[hit->run].open->run;
   pks__extent_walk walk = pks__extent_walk_make(run, &hit->entry);
@@ -169,7 +169,7 @@ static pks_status list_record_segments(assembler *assembler, const pks__hit *hit
   return PKS_OK;
 }
 
-/// Where the record of a map asset says that it lies.
+/// Returns the place of a map asset according to its record.
 static pks_status record_extent(pks_snapshot *base, const pks__hit *hit, pks__layout_extent *out, pks_error *error) {
   pks__extent_walk walk = pks__extent_walk_make(&base->runs[hit->run].open->run, &hit->entry);
   pks__extent_part piece;
@@ -192,9 +192,8 @@ static pks_status record_extent(pks_snapshot *base, const pks__hit *hit, pks__la
   return PKS_OK;
 }
 
-/// The layout's entry for an asset whose record stays. A map asset stays one without being asked for again, so the layout
-/// says of it what the record says, and not where else its chunks were found. (A segment that cannot be read any more
-/// says nothing.)
+/// The layout's entry for an asset whose record stays. A map asset stays one without another request, so its layout entry repeats
+/// the record, and not another place of its chunks. (An unreadable segment is ignored.)
 static pks_status keep_asset(assembler *assembler, const char *path, size_t length, pks_error *error) {
   pks__ingest *ingest = assembler->ingest;
   pks__hit hit;
@@ -428,7 +427,7 @@ static pks_status finish_layout(assembler *assembler, uint64_t number, pks_error
   );
 }
 
-/// Lists chunks of segments that were registered one after another, of which the first chunk has the number `first`.
+/// Lists the chunks of consecutively registered segments; the first chunk has the number `first`.
 static pks_status list_chunks(pks__ingest *ingest, const pks__scratch *ids, uint32_t first, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(ids, pks__id); i++) {

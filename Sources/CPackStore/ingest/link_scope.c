@@ -12,9 +12,9 @@ enum {
 typedef struct link_walk {
   const pks_vfs *vfs;
   pks_vfs_file root;
-  char here[PKS__PATH_MAX + 1];  ///< what was walked, free of links and of `..`
+  char here[PKS__PATH_MAX + 1];  ///< the walked path, free of links and of `..`
   size_t here_length;
-  char left[LEFT_MAX + 1];  ///< what is still to be walked
+  char left[LEFT_MAX + 1];  ///< the part still to be walked
   char target[PKS__LINK_TARGET_MAX + 1];
   uint32_t links;
   bool leads_out;
@@ -36,7 +36,7 @@ static int enter(link_walk *walk, const char *name, size_t length) {
   return 0;
 }
 
-/// Puts the target of the link at `here` before what is left, which begins at `rest`.
+/// Puts the target of the link at `here` before the remaining path, which begins at `rest`.
 static int follow(link_walk *walk, const char *rest) {
   size_t length, rest_length = strlen(rest);
   if (++walk->links > STEPS_MAX) { return ELOOP; }
@@ -51,7 +51,7 @@ static int follow(link_walk *walk, const char *rest) {
   return 0;
 }
 
-/// Takes one part of what is left.
+/// Processes one part of the remaining path.
 static int step(link_walk *walk) {
   const char *name = walk->left, *rest = strchr(name, '/');
   size_t length = rest ? (size_t)(rest - name) : strlen(name);

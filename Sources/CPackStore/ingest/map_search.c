@@ -6,7 +6,7 @@
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
-/// New chunks that lie as a map asset.
+/// New chunks in the form of a map asset.
 typedef struct stretch {
   uint32_t first, count;
 } stretch;
@@ -27,7 +27,7 @@ void pks__map_search_free(pks__map_search *search) {
 
 // MARK: - Stored places
 
-/// Where a chunk of the store lies in its segment file.
+/// The place of a chunk of the store in its segment file.
 typedef struct location {
   bool raw;  ///< false: in another form
   uint32_t frame;
@@ -51,7 +51,7 @@ static pks_status locate(pks__segment *segment, uint32_t row, location *out, pks
   return PKS_OK;
 }
 
-/// What cannot be read offers no place: what it had is stored again.
+/// Unreadable data offers no place: its chunks are stored again.
 static pks_status forgive(pks_status status) { return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status; }
 
 static bool has_place(const pks__map_search *search, const pks__chunk_ref *ref, bool may_lack) {
@@ -207,7 +207,7 @@ pks_status pks__map_search_begin(
   if (!status) { status = add_copies(search, first, false, error); }
   if (!status) { add_laid_out(search, first); }
   if (!status) { add_written(search, first); }
-  // What is there, or comes with this add, comes before what is gone.
+  // Existing data, and data of this add, take precedence over missing data.
   bool may_lack = search->reliance->keeps_missing;
   if (!status && may_lack) { status = add_kept(search, path, length, first, true, error); }
   if (!status && may_lack) { status = add_copies(search, first, true, error); }
@@ -236,7 +236,7 @@ static pks_status stored_goes_on(
   if (!pks__reliance_allows(search->reliance, segment, (uint32_t)row, place->may_lack)) { return PKS_OK; }
   status = locate(segment, (uint32_t)row, &at, error);
   if (status) { return forgive(status); }
-  // Frames follow each other by number, too: a table that lies may say otherwise.
+  // Frames must also be consecutive by number, in case a table contains wrong offsets.
   bool is_next_frame = at.frame == place->frame || (at.frame == place->frame + 1 && at.begins_frame);
   *goes_on = at.raw && at.begin == place->next_offset && is_next_frame;
   place->frame = at.frame;

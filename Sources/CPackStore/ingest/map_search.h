@@ -1,13 +1,12 @@
-/// Looking for a place where a map asset lies already.
+/// Searches for a place where a map asset is already stored.
 ///
-/// A *place* is a stretch of one segment file that begins at a page and holds the asset's chunks raw, one after
-/// another. The asset's first chunk suggests a few; each further chunk leaves those where it comes next. A place that is
-/// left when the asset ends is the asset's, and nothing is written for it. When none is left, the asset is laid out
-/// afresh.
+/// A *place* is a range of one segment file that begins at a page and contains the asset's chunks raw, one after another. The
+/// asset's first chunk suggests a few places; each further chunk keeps the places where it comes next. A remaining place at the end
+/// of the asset is used, and nothing is written. If none remains, the asset is laid out again.
 ///
-/// Places are tried in this order, and the first that is left is taken: where the pack's current version has the path;
-/// where the store has the first chunk, newest run first; what this add laid out, or wrote. Of these only a few are
-/// tried, so that content that begins like much else costs no more. One thread at a time.
+/// Places are tried in this order, and the first remaining one is used: the pack's current version at this path; the store's copies
+/// of the first chunk, newest run first; assets laid out or written by this add. Only a few of these are tried, so that content
+/// with a common beginning costs no more. One thread at a time.
 #ifndef PKS_INGEST_MAP_SEARCH_H
 #define PKS_INGEST_MAP_SEARCH_H
 
@@ -24,7 +23,7 @@ enum { PKS__COPIES_MAX = 64 };
 typedef struct pks__map_place {
   pks__chunk_ref first;  ///< where the store has the asset's first chunk; without a segment: this add laid it out
   uint32_t new_first;    ///< number of the new chunk, if this add laid it out
-  uint32_t new_end;      ///< likewise: after the last one that lies there
+  uint32_t new_end;      ///< in new chunks: after the last one stored there
   uint32_t frame;        ///< in the segment: of the last chunk
   uint64_t next_offset;  ///< in the segment file: where the next chunk must begin
   bool may_lack;         ///< bytes of it may be gone
@@ -32,14 +31,14 @@ typedef struct pks__map_place {
   bool is_written;       ///< of new chunks: they were written before, not laid out
 } pks__map_place;
 
-/// New chunks that were written before the search, and not as map assets that it was told of. Some may lie as one does.
+/// New chunks that were written before the search, and not as announced map assets. Some may have the form of one.
 typedef struct pks__written_chunks {
   void *context;
-  uint32_t count;  ///< numbers below; 0: there are none
+  uint32_t count;  ///< numbers are below this; 0: no chunks
   /// the next of them with that id; zero `*probe`
   bool (*next)(void *context, const pks__id *id, uint64_t *probe, uint32_t *number);
-  bool (*begins)(void *context, uint32_t number);   ///< whether it lies raw and begins at a page
-  bool (*follows)(void *context, uint32_t number);  ///< whether it lies raw, right behind the one before it
+  bool (*begins)(void *context, uint32_t number);   ///< whether it is raw and begins at a page
+  bool (*follows)(void *context, uint32_t number);  ///< whether it is raw, directly after the previous one
 } pks__written_chunks;
 
 typedef struct pks__map_search {
@@ -49,10 +48,10 @@ typedef struct pks__map_search {
   pks__scratch laid_out;            ///< stretches of new chunks, each a map asset
   pks__hash_map laid_out_by_first;  ///< prefix of the first chunk's id -> index in `laid_out`
   pks__written_chunks written;
-  const pks__reliance *reliance;  ///< what stored places may be taken
+  const pks__reliance *reliance;  ///< which stored places may be used
   pks__map_place places[PKS__MAP_PLACES_MAX];
   uint32_t place_count;
-  uint32_t chunk_count;  ///< of the asset under way, so far: each place has them all
+  uint32_t chunk_count;  ///< chunks of the current asset so far, contained in each place
 } pks__map_search;
 
 void pks__map_search_init(
@@ -68,7 +67,7 @@ pks_status pks__map_search_begin(
 /// Goes on with the next chunk, while there are places.
 pks_status pks__map_search_next(pks__map_search *search, const pks__id *id, pks_error *error);
 
-/// Says that the new chunks from `first` on are a map asset that this add lays out.
+/// Announces that the new chunks from `first` on are a map asset of this add.
 pks_status pks__map_search_note(pks__map_search *search, uint32_t first, uint32_t count, pks_error *error);
 
 #endif

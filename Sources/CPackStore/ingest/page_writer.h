@@ -22,7 +22,7 @@ typedef struct pks__page_writer {
   pks__scratch encoded;
 } pks__page_writer;
 
-/// `level` is that of the pack's frames.
+/// `level` is the level of the pack's frames.
 pks_status pks__page_writer_open(
   pks__page_writer *out, pks__staging *staging, pks_snapshot *base, int level, bool sync, pks_error *error
 );

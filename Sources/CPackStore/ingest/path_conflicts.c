@@ -8,7 +8,7 @@
 
 typedef struct shadow_search {
   pks_snapshot *snapshot;
-  uint32_t own_rank;               ///< of the pack that is being added, PKS_ANY_PACK if it is new
+  uint32_t own_rank;               ///< rank of the added pack; PKS_ANY_PACK if it is new
   char folder[PKS__PATH_MAX + 1];  ///< the folder whose parts were looked at last
   size_t folder_length;
 } shadow_search;
@@ -20,7 +20,7 @@ static pks_status other_has_file(
   pks__hit hit;
   bool has;
   *found = false;
-  // Most folders are no pack's entry: that takes one search, however many packs there are.
+  // Most folders are not an entry of any pack: one search shows it, regardless of the number of packs.
   pks_status status = pks__namespace_find(search->snapshot, path, length, PKS_ANY_PACK, &hit, &has, error);
   if (status || !has) { return status; }
   for (uint32_t rank = hit.rank; rank < search->snapshot->generation.pack_count; rank++) {

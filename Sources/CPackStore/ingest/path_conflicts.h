@@ -4,8 +4,8 @@
 
 #include "ingest/ingest.h"
 
-/// Whether a file or link of the source stands where another pack of `snapshot` has a folder, or the reverse. Time grows
-/// with what changed.
+/// Whether a file or link of the source has the path of a folder in another pack of `snapshot`, or the reverse. Time is
+/// proportional to the changes.
 pks_status pks__ingest_find_conflicts(const pks__ingest *ingest, pks_snapshot *snapshot, bool *found, pks_error *error);
 
 #endif

@@ -45,8 +45,8 @@ static void add_chunk(pks__read_batch *block, uint32_t offset, uint32_t length) 
   block->chunks[block->chunk_count++] = (pks__batch_chunk){.offset = offset, .length = length};
 }
 
-/// Cuts bytes [offset, end) of the block, of which `end` is the file's end if `at_end`. Returns where the uncut rest
-/// begins.
+/// Chunks bytes [offset, end) of the block, where `end` is the end of the file if `at_end`. Returns the beginning of the unchunked
+/// rest.
 static uint32_t cut(pks__read_batch *block, uint32_t offset, uint32_t end, bool at_end) {
   while (offset < end && (at_end || end - offset >= block->chunker->maximum)) {
     uint32_t length = (uint32_t)pks__chunker_cut(block->chunker, block->bytes + offset, end - offset);
@@ -93,7 +93,7 @@ static pks_status read_again(pks__read_batch *block, const pks__item *item, pks_
   return pks__folder_scan_wrong_size(source, item, file, info.modified_ns, error);
 }
 
-/// Reads one small file behind what the block holds. One byte more than expected is asked for, to see growth.
+/// Reads one small file after the block's contents. Requests one byte more than expected, to detect growth.
 static pks_status read_small(pks__read_batch *block, const pks__item *item, pks_error *error) {
   const pks__folder_scan *source = block->source;
   pks_vfs_file file = PKS_VFS_NO_FILE;
@@ -168,7 +168,7 @@ static pks_status open_large(pks__batch_filler *filler, const pks__item *item, p
   return info.size == item->size ? PKS_OK : pks__folder_scan_changed(source, item, error);
 }
 
-/// Sees after the last byte whether the file is still the one that was opened.
+/// Checks after the last byte whether the file is still the opened one.
 static pks_status close_large(pks__batch_filler *filler, const pks__item *item, pks_error *error) {
   const pks__folder_scan *source = filler->source;
   pks_vfs_info info;

@@ -4,10 +4,9 @@
 /// and cut by the thread that fills blocks, because where a chunk begins depends on where the one before ended, and
 /// hashed by the worker.
 ///
-/// Holes of a large file are not read. If a chunk begins in a hole that continues for the length of a longest chunk, it is the same
-/// chunk at any such place: as many zeros as the chunker takes. A block may be a *run* of such chunks. They share their bytes and
-/// their id, so that a hole costs a row for each chunk, and no work for its bytes. Cuts and ids are the same as if the zeros were
-/// read.
+/// Holes of a large file are not read. If a chunk begins in a hole at least as long as the longest chunk, it is the same chunk at
+/// any such place: as many zeros as the chunker allows. A block may be a *run* of such chunks. They share their bytes and id, so a
+/// hole costs a row for each chunk, and no work for its bytes. Boundaries and ids are the same as if the zeros were read.
 #ifndef PKS_INGEST_READ_BATCH_H
 #define PKS_INGEST_READ_BATCH_H
 
@@ -40,7 +39,7 @@ typedef struct pks__read_batch {
   uint32_t item_count;    ///< 1 for a stretch
   uint32_t *item_chunks;  ///< chunks of each item
   bool is_stretch;
-  bool begins_file, ends_file;  ///< of a stretch
+  bool begins_file, ends_file;  ///< for a stretch of a large file
   bool is_run;                  ///< a stretch of equal chunks, all of whose bytes are zeros
   pks__batch_chunk *chunks;
   uint32_t chunk_count, chunk_capacity;
@@ -55,7 +54,7 @@ typedef struct pks__batch_filler {
   const pks__folder_scan *source;
   const pks__chunker *chunker;
   uint64_t next_item;
-  pks_vfs_file file;  ///< of the large file under way, or PKS_VFS_NO_FILE
+  pks_vfs_file file;  ///< the current large file, or PKS_VFS_NO_FILE
   uint64_t offset;    ///< in it, of the next byte to read
   int64_t modified_ns;
   pks__file_holes holes;  ///< of that file

@@ -15,7 +15,7 @@ static pks_status add_layout(
   pks__layout_root root;
   pks__scratch segments = {0};
   pks_status status = pks__layout_read_root(pks__snapshot_pages(base), layout, &root, &segments, error);
-  // A layout that cannot be read names nothing: what it had is stored again.
+  // An unreadable layout contributes nothing: its data is stored again.
   if (status == PKS_CORRUPT || status == PKS_PURGED) { status = PKS_OK; }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&segments, pks__segment_id); i++) {
     const pks__segment_id *id = PKS__SCRATCH_AT(&segments, const pks__segment_id, i);
@@ -85,12 +85,12 @@ void pks__reliance_free(pks__reliance *reliance) {
 
 // MARK: - Asking
 
-/// Of the base, too: the store may have a file of its own of the same segment, which is emptied.
+/// Also for segments of the base: the store may have its own file of the same segment, which is being emptied.
 static bool is_avoided(const pks__reliance *reliance, const pks__segment *segment) {
   return reliance->avoided && pks__segment_set_has(reliance->avoided, &segment->id);
 }
 
-/// Of a purgeable segment.
+/// Whether a copy in a purgeable segment may be used.
 static bool allows_purgeable(
   const pks__reliance *reliance, pks__segment *segment, const pks__frame_ref *frame, bool may_lack
 ) {
@@ -109,7 +109,7 @@ static bool allows_frame(const pks__reliance *reliance, pks__segment *segment, c
 
 bool pks__reliance_allows(const pks__reliance *reliance, pks__segment *segment, uint32_t row, bool may_lack) {
   if (is_avoided(reliance, segment)) { return false; }
-  // Pages are the store's own, so that it knows what it lacks without its base.
+  // The store keeps its own pages, so that it can detect missing data without its base.
   if (segment->is_base && segment->kind == PKS__SEGMENT_METADATA) { return false; }
   if (pks__snapshot_is_remote(reliance->base, segment)) { return true; }
   if (!segment->is_purgeable) { return !pks__segment_row_is_bad(segment, row); }
@@ -143,7 +143,7 @@ pks_status pks__reliance_find_chunk(
   const pks__reliance *reliance, pks_snapshot *base, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out,
   bool *found, pks_error *error
 ) {
-  // What is there comes before what is gone.
+  // Existing copies take precedence over missing ones.
   for (int any = 0; any <= reliance->keeps_missing; any++) {
     pks__chunk_probe probe = {.any = any};
     do {

@@ -6,12 +6,12 @@
 #include "format/hash_map.h"
 #include "ingest/link_scope.h"
 
-/// A path of the pack: that of an entry, or of a folder on the way to one.
+/// A path of the pack: an entry, or a parent folder of one.
 typedef struct node {
-  uint64_t item;    ///< in the listing, if it is an entry; NO_ITEM for others, and for what could not be stored
-  uint32_t entry;   ///< of which path it is the beginning
+  uint64_t item;    ///< in the listing, if it is an entry; NO_ITEM for others, and for entries that cannot be stored
+  uint32_t entry;   ///< the entry whose path begins with this one
   uint32_t length;  ///< of that beginning
-  bool is_file;     ///< a file or a link: nothing can lie below
+  bool is_file;     ///< a file or a link: nothing may be below
 } node;
 #define NO_ITEM UINT64_MAX
 
@@ -83,7 +83,7 @@ static pks_status add_node(selection *selection, const node *node, uint64_t key)
   return status ? status : find_twin(selection, (uint32_t)index);
 }
 
-/// Something lies below a path. If that is an entry, it is a folder, which is not empty then.
+/// Registers an entry below a path. If the path is an entry itself, it is a non-empty folder.
 static pks_status pass_through(selection *selection, node *node) {
   const char *path = path_of(selection, node);
   if (node->is_file) {
@@ -119,7 +119,7 @@ static pks_status add_folders(selection *selection, uint32_t entry, const char *
 
 // MARK: - Sources
 
-/// Opens the folder that a source lies in, of which no part is a link unless links are followed.
+/// Opens the parent folder of a source. No part of its path may be a link, unless links are followed.
 static int enter_folder(selection *selection, const char *source, size_t length) {
   const pks__source_probe *probe = selection->probe;
   bool is_open = selection->folder != PKS_VFS_NO_FILE;
@@ -136,7 +136,7 @@ static int enter_folder(selection *selection, const char *source, size_t length)
   return pks__vfs_open(probe->vfs, probe->root, path, mode, &selection->folder);
 }
 
-/// Whether the way to a source leads out of the root; with a notice. What the source itself is counts later.
+/// Whether the path of a source leads out of the root; reports a notice. The target of the source itself is checked later.
 static bool leads_out(selection *selection, const pks__source_place *place) {
   const pks_add_request *request = selection->probe->request;
   if (request->links != PKS_LINKS_FOLLOW || request->unsafe_links) { return false; }
@@ -150,7 +150,7 @@ static bool leads_out(selection *selection, const pks__source_place *place) {
   return true;
 }
 
-/// Finds out what an entry's source is. `*found` is false, after a notice, when it cannot be stored.
+/// Examines an entry's source. Sets `*found` to false, after a notice, if it cannot be stored.
 static pks_status examine(selection *selection, pks__source_place *place, pks_vfs_info *info, bool *found) {
   const char *slash = strrchr(place->path, '/');
   place->name = slash ? slash + 1 : place->path;

@@ -32,7 +32,7 @@ static void notice_at(pks__source_probe *probe, pks_notice kind, const pks__sour
   pks__source_probe_notice(probe, kind, place->path, place->path_length, system_error);
 }
 
-/// Follows the link at the place to what it stands for. False when it is to be left out.
+/// Follows the link at the place to its target. Returns false if it is skipped.
 static bool follow_link(pks__source_probe *probe, const pks__source_place *place, pks_vfs_info *info) {
   bool leads_out = false;
   int failure = 0;

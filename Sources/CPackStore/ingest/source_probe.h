@@ -1,6 +1,6 @@
-/// What lies at one path of the source of an add, and whether it can be stored.
+/// Examines one path of the source of an add, and whether it can be stored.
 ///
-/// What cannot be is reported, not just the first of it: an add looks at everything before it fails.
+/// Every entry that cannot be stored is reported, not only the first: an add examines everything before it fails.
 #ifndef PKS_INGEST_SOURCE_PROBE_H
 #define PKS_INGEST_SOURCE_PROBE_H
 
@@ -32,20 +32,20 @@ void pks__source_probe_twin(
   pks__source_probe *probe, const char *path, size_t path_length, const char *twin, size_t twin_length
 );
 
-/// Finds out what is there. With PKS_LINKS_FOLLOW that is what a link stands for, and `*followed` says so. False, and a
-/// notice, when it cannot be stored.
+/// Examines the entry; with PKS_LINKS_FOLLOW the target of a link, and sets `*followed`. Returns false, after a notice, if it
+/// cannot be stored.
 bool pks__source_probe_examine(
   pks__source_probe *probe, const pks__source_place *place, pks_vfs_info *out, bool *followed
 );
 
-/// Adds to the listing, under `path`, what was examined at a place: a file, a link or an empty folder. A link that can no
-/// longer be read is a notice; then nothing is added.
+/// Adds the examined entry to the listing, under `path`: a file, a link or an empty folder. If a link can no longer be read,
+/// reports a notice and adds nothing.
 pks_status pks__source_probe_add(
   pks__source_probe *probe, const pks__source_place *place, const pks_vfs_info *info, pks__entry_list *listing,
   const char *path, size_t path_length, pks_error *error
 );
 
-/// Says now and then how much was listed. CANCELLED when the caller says so.
+/// Reports the number of listed entries from time to time. CANCELLED if the caller cancels.
 pks_status pks__source_probe_report(pks__source_probe *probe, const pks__entry_list *listing, pks_error *error);
 
 #endif

@@ -49,8 +49,8 @@ static pks_status sweep_name(pks__staging *staging, const char *name, pks_error 
   return PKS_OK;
 }
 
-/// Empties the folders that processes which have ended left in `tmp`; removes them too once this staging has one of its
-/// own, which then is the note that there may be garbage. Emptied before, because that may be what makes room for it.
+/// Empties the folders that ended processes left in `tmp`; removes them too once this staging has a folder of its own, which then
+/// marks possible garbage. Emptied first, because that may free the space for the new folder.
 static pks_status sweep(pks__staging *staging, pks_error *error) {
   pks__name_list list;
   uint64_t at = 0;
@@ -144,7 +144,7 @@ void pks__staging_close(pks__staging *staging) {
     pks__vfs_close(vfs, staging->cache);
   }
   if (staging->lock != PKS_VFS_NO_FILE) {
-    // Said, for a forked child may have this opening of the file too.
+    // Unlocked explicitly, because a forked child may have this opening of the file too.
     pks__unlock_staging(vfs, staging->lock, staging->id);
     pks__vfs_close(vfs, staging->lock);
   }
@@ -182,7 +182,7 @@ void pks__staging_sweep_cache(const pks__staging *staging, pks_vfs_file root) {
 static pks_status need_tables(const pks__staging *staging, pks_error *error) {
   int made = pks__vfs_make_folder(staging->store->vfs, staging->store->root, PKS__TABLES_FOLDER);
   if (made && made != EEXIST) { return pks__fail_system(error, made, "cannot create", PKS__TABLES_FOLDER); }
-  // Always: one that was just made by another process may not be durable yet.
+  // Always: a folder just created by another process may not be durable yet.
   return pks__store_sync_folder(staging->store, ".", error);
 }
 
@@ -219,7 +219,7 @@ static pks_status copy_bytes(
   pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
   uint8_t *bytes = pks__allocate(COPY_SIZE);
   pks_status status = bytes ? PKS_OK : pks__fail_memory(error);
-  (void)pks__vfs_unlink(vfs, folder, path, false);  // what an add that failed left under the same name
+  (void)pks__vfs_unlink(vfs, folder, path, false);  // left by a failed add under the same name
   if (!status) { status = pks__file_writer_open(&writer, vfs, folder, path, error); }
   for (uint64_t at = begin; !status && at < end;) {
     size_t wanted = (size_t)pks__min64(COPY_SIZE, end - at), got = 0;
@@ -408,7 +408,7 @@ pks_status pks__segment_series_flush(pks__segment_series *series, pks_vfs_file *
   return series->is_open ? pks__file_writer_flush(&series->writer.file, error) : PKS_OK;
 }
 
-/// Gives the file of a segment that is complete its final name, where it lies.
+/// Renames the file of a complete segment to its final name, in the same folder.
 static pks_status name_sealed(pks__segment_series *series, const pks__segment_id *id, pks_error *error) {
   const pks_vfs *vfs = series->staging->store->vfs;
   const pks__frame_sink *sink = series->sink;
@@ -486,7 +486,7 @@ static pks_status note_added(pks__segment_series *series, uint32_t number, pks_e
   return status ? status : sink->note_dictionary(sink->context, series->sealed_count, row, error);
 }
 
-/// Sees that the open segment has a dictionary. One that has no place for another is complete.
+/// Ensures that the open segment has a dictionary. A segment without room for another one is complete.
 static pks_status need_dictionary(
   pks__segment_series *series, const pks__stored_dictionary *dictionary, uint32_t *codec, pks_error *error
 ) {

@@ -1,11 +1,10 @@
 /// Staging: a private folder for one transaction's files, and the segments written there.
 ///
-/// A staging folder is `tmp/<16 hex digits>/`; its lock byte says that its process lives. The next writer sweeps the
-/// folders of the dead. A folder without a living owner also says that `segments/` may hold files that nothing names: so
-/// a staging that leaves such files, or that took the note away from another one and collected nothing, leaves its own
-/// folder behind, empty. A loss of power may take the folder; then the machine's boot id tells (`commit.c`). A segment
-/// that is sealed here lies under its final name already, and is moved to `segments/` by the commit.
-/// Syncs run on a thread of their own beside the work that follows them.
+/// A staging folder is `tmp/<16 hex digits>/`; its locked byte shows that its process is alive. The next writer deletes the folders
+/// of ended processes. A folder without a living owner also marks that `segments/` may contain files that nothing refers to.
+/// Therefore a staging that leaves such files, or that removed another mark and collected nothing, leaves its own folder behind,
+/// empty. Power loss may delete the folder; then the machine's boot id reveals it (`commit.c`). A segment sealed here already has
+/// its final name, and the commit moves it to `segments/`. Syncs run on a thread of their own, in parallel with the following work.
 #ifndef PKS_INGEST_STAGING_H
 #define PKS_INGEST_STAGING_H
 
@@ -16,7 +15,7 @@
 typedef struct pks__staging {
   pks_store *store;
   pks_vfs_file lock;     ///< an opening of `LOCK` of its own, so that it sees the locks of this process too
-  pks_vfs_file readers;  ///< likewise of `READERS`
+  pks_vfs_file readers;  ///< the same for `READERS`
   uint64_t id;
   pks_vfs_file folder;
   char path[PKS__INDEX_NAME];  ///< "tmp/<id>"
@@ -27,28 +26,27 @@ typedef struct pks__staging {
   bool is_for_site;     ///< data segments are as long as may be: each is a file that clients fetch from
 } pks__staging;
 
-/// Opens a staging after sweeping those of dead processes.
+/// Opens a staging after deleting those of ended processes.
 pks_status pks__staging_open(pks__staging *out, pks_store *store, pks_error *error);
 /// Opens the cache folder, and a folder `tmp/<id>/` in it, which goes with the one in the store; unless that was done before.
 /// Errors: INVALID_ARGUMENT when `folder` is NULL: none was chosen; IO_ERROR, which names the folder.
 pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pks_error *error);
 
-/// Copies the segment `name`, which lies sealed in `folder` of the store, into the cache folder, and its table into the staging
-/// folder, under the same name and PKS__TABLE_SUFFIX; both are synced if `sync`. The file is removed from the staging folder
-/// unless `keeps` is set: then it is to be moved among the store's files, too. Opens it so, as a purgeable segment. The cache
-/// is open.
+/// Copies the segment `name`, sealed in `folder` of the store, into the cache folder, and its table into the staging folder, under
+/// the same name and PKS__TABLE_SUFFIX; both are synced if `sync`. Deletes the file from the staging folder unless `keeps` is set:
+/// then it is moved to the store's files, too. Opens it as a purgeable segment. The cache must be open.
 pks_status pks__staging_place_in_cache(
   pks__staging *staging, const char *folder, const pks__segment_id *id, bool keeps, bool sync, pks__segment **out,
   pks_error *error
 );
 #define PKS__TABLE_SUFFIX ".table"
 
-/// Removes what stagings of dead processes left in the cache folder `root`.
+/// Deletes the files that stagings of ended processes left in the cache folder `root`.
 void pks__staging_sweep_cache(const pks__staging *staging, pks_vfs_file root);
 
 /// Removes the folder with all that is left in it. A zeroed staging is fine.
 void pks__staging_close(pks__staging *staging);
-/// Closes what a forked child inherited of its parent's staging, which goes on.
+/// Closes the parts of its parent's staging that a forked child inherited; the parent's staging continues.
 void pks__staging_leave(const pks__staging *staging);
 
 // MARK: - Sealed segments
@@ -61,18 +59,17 @@ typedef struct pks__sealed_segment {
   int sync_failure;
 } pks__sealed_segment;
 
-/// Copies the table of a segment that lies in the base to `<name>.table` of the staging folder, for `tables/`. `*had`: it is
-/// there already.
+/// Copies the table of a segment of the base to `<name>.table` of the staging folder, for `tables/`. `*had`: it already exists.
 pks_status pks__staging_keep_table(
   pks__staging *staging, pks__segment *segment, bool sync, bool *had, pks_error *error
 );
 
-/// Where the frames of a series go, if not to the staging folder: to a folder that outlasts the staging, with a journal
-/// of what lies there.
+/// The destination of a series' frames, if not the staging folder: a folder that outlives the staging, with a journal of its
+/// contents.
 typedef struct pks__frame_sink {
   void *context;
-  const char *path;  ///< of the folder, in the store
-  /// Opens the file of segment `number`, one that was left or a new one, for reading and writing.
+  const char *path;  ///< path of the folder in the store
+  /// Opens the file of segment `number`, a leftover or a new one, for reading and writing.
   pks_status (*open_segment)(void *context, uint32_t number, pks_vfs_file *out, pks_error *error);
   /// Notes a frame of segment `number`, with its chunks, whose bytes are in the file.
   pks_status (*note_frame
@@ -84,9 +81,9 @@ typedef struct pks__frame_sink {
   pks_status (*note_sealed)(void *context, uint32_t number, const pks__segment_id *id, pks_error *error);
 } pks__frame_sink;
 
-/// Appends frames to a series of segments. A segment ends where an asset ends once it has the length that is aimed at, or 128 times
-/// that of its dictionaries if that is more; an asset
-/// that does not lie raw in one piece may be cut anywhere once the segment is four times as long. One that does is never cut.
+/// Appends frames to a series of segments. A segment ends at the end of an asset once it has its target length, or 128 times the
+/// length of its dictionaries if that is more. An asset that is not raw in one piece may be split anywhere once the segment is four
+/// times as long; a raw asset in one piece is never split.
 typedef struct pks__series_dictionary {
   uint32_t segment;  ///< in the series
   uint32_t number;   ///< in the segment
@@ -114,15 +111,16 @@ enum {
   PKS__SEGMENT_TARGET_MAX = 64 * 1024 * 1024,
 };
 
-/// The length to aim at for segments of a version of `byte_count` bytes: a 128th of them. A segment goes as a whole, or is emptied
-/// as a whole; so the parts are small beside the version, and their number is bounded whatever its size (Decision 0017).
+/// Returns the target length of segments for a version of `byte_count` bytes: a 128th of it. A segment is deleted or emptied as a
+/// whole; so segments are small compared with the version, and their number is bounded for any size (Decision 0017).
 uint64_t pks__segment_target(uint64_t byte_count);
 
-/// Aims at the longest segments. `sink` outlives the series; NULL: its segments lie in the staging folder.
+/// Initializes a series with the maximum target length. `sink` must outlive the series; NULL: its segments are in the staging
+/// folder.
 void pks__segment_series_init(
   pks__segment_series *series, pks__staging *staging, const pks__frame_sink *sink, pks__segment_kind kind, bool sync
 );
-/// Removes what was written, sealed segments included, unless they were moved.
+/// Deletes the written segments, including sealed ones, unless they were moved.
 void pks__segment_series_free(pks__segment_series *series);
 
 /// A frame that is encoded already.
@@ -138,8 +136,8 @@ typedef struct pks__encoded_frame {
   bool ends_asset;  ///< with its last chunk
 } pks__encoded_frame;
 
-/// Appends a frame. It gets number `*number` in segment `*segment` of the series; `*row` is what was recorded. One with a
-/// dictionary gets the codec that names it in that segment.
+/// Appends a frame, with number `*number` in segment `*segment` of the series; `*row` is its recorded row. A frame with a
+/// dictionary gets the codec for that dictionary in the segment.
 pks_status pks__segment_series_append(
   pks__segment_series *series, const pks__encoded_frame *frame, uint32_t *segment, uint32_t *number,
   pks__frame_row *row, pks_error *error
@@ -172,7 +170,7 @@ pks_status pks__segment_series_restore_sealed(
 pks_status pks__segment_series_flush(pks__segment_series *series, pks_vfs_file *file, pks_error *error);
 /// The folder of its files, in the store.
 const char *pks__segment_series_path(const pks__segment_series *series);
-/// Says that the frame appended last ends an asset, or (`may_cut`) that the asset going on does not lie in one piece.
+/// Marks the last appended frame as the end of an asset, or (`may_cut`) the current asset as not in one piece.
 pks_status pks__segment_series_boundary(pks__segment_series *series, bool asset_ends, bool may_cut, pks_error *error);
 /// Seals the open segment and waits for all syncs.
 pks_status pks__segment_series_finish(pks__segment_series *series, pks_error *error);

@@ -2,7 +2,7 @@
 #include "index/extent_walk.h"
 #include "read/namespace.h"
 
-/// A part's share of what its frame takes, rounded.
+/// A part's share of its frame's stored size, rounded.
 static uint64_t share(const pks__extent_part *piece) {
   uint64_t part = (uint64_t)piece->frame.ref.stored_length * (piece->end - piece->begin);
   return (part + piece->frame.ref.raw_length / 2) / piece->frame.ref.raw_length;

@@ -89,7 +89,7 @@ static pks_status find_segment(
   return status;
 }
 
-/// Whether a frame can be read, as far as lengths and what was found say.
+/// Whether a frame can be read, judging by lengths and by damage found so far.
 static bool has_frame(const present_segment *row, const pks__frame_ref *frame) {
   if (row->files.place != PKS__SEGMENT_APART) { return row->files.place == PKS__SEGMENT_STORED; }
   return row->segment && pks__range_fits(frame->offset, frame->stored_length, row->files.length)
@@ -183,7 +183,7 @@ static pks_status count_asset(presence *presence, const pks_asset *asset, uint64
   return status;
 }
 
-/// What records lead to is what is read: of a current version it need not be what its layout names.
+/// Reads follow records, which may differ from the current version's layout.
 static pks_status count_records(presence *presence, uint32_t pack, pks_availability *out, pks_error *error) {
   pks_cursor *cursor;
   pks_status status = pks_cursor_open(&cursor, presence->snapshot, "", 0, pack, PKS_DESCENDANTS, error);
@@ -333,7 +333,7 @@ static bool has_id(const pks__scratch *segments, const pks__segment_id *id) {
   return false;
 }
 
-/// Checks those of the segments that a run lists. The run keeps them open, and with them what was found.
+/// Checks the segments of a run. The run keeps them open, and the results valid.
 static pks_status check_run(
   pks_snapshot *snapshot, uint32_t index, const pks__scratch *segments, pks__scratch *stored, pks_error *error
 ) {

@@ -1,4 +1,4 @@
-// Borrowing: the bytes of raw assets where they lie, mapped.
+// Borrowing: the bytes of raw assets, mapped in place.
 
 #include "read/borrow.h"
 
@@ -12,7 +12,7 @@ enum {
   SHARED_MIN = 4 * SLICE,  ///< files from this length on are checked by several threads
 };
 
-/// Checks the mapped bytes of a frame, once per process. `*segment` is where they lie.
+/// Checks the mapped bytes of a frame, once per process. `*segment` contains them.
 static pks_status check_piece(
   pks_snapshot *snapshot, uint32_t run, const pks__extent_part *piece, pks__segment **segment, pks_error *error
 ) {
@@ -33,8 +33,8 @@ static pks_status check_piece(
 
 // MARK: - On several threads
 
-/// Checks a file slice by slice, on any number of threads. What fails is not told: it stays unchecked, and is met
-/// again. Nothing is begun after it.
+/// Checks a file in slices, on any number of threads. A failed slice stays unchecked, and a later read finds it again. No slice is
+/// started after a failure.
 typedef struct checking {
   pks__effort effort;
   pks_snapshot *snapshot;
@@ -65,7 +65,7 @@ static void check_slices(pks__effort *effort) {
   }
 }
 
-/// A file in one piece is no longer than the segment where it begins, whatever the index says.
+/// A file in one piece cannot be longer than its segment, regardless of the index.
 static pks_status check_size(
   pks_snapshot *snapshot, const pks__hit *hit, const pks__extent_part *first, pks_error *error
 ) {
@@ -102,8 +102,8 @@ static pks_status check_ahead(pks_snapshot *snapshot, const pks__hit *hit, pks_e
 
 // MARK: - Borrowing
 
-/// The place of an asset that was lent before, from what is remembered of its frames; `*found` is false where they must be
-/// gone through. Frames are as short as chunks, so that a large asset has thousands.
+/// Returns the place of an asset that was borrowed before, from remembered facts about its frames; `*found` is false if the frames
+/// must be walked. Frames are as short as chunks, so a large asset has thousands.
 static pks_status find_known_place(
   pks_snapshot *snapshot, const pks__hit *hit, pks__segment **segment, uint64_t *offset, bool *found, pks_error *error
 ) {
@@ -112,7 +112,7 @@ static pks_status find_known_place(
   pks__run_frame_info frame;
   if (!(entry->flags & PKS__FLAG_ONE_EXTENT) || !pks__open_run_is_checked(open, entry->frame)) { return PKS_OK; }
   pks__extent_walk walk = pks__extent_walk_make(&open->run, entry);
-  // Where its last byte lies.
+  // The place of its last byte.
   pks_status status = pks__extent_walk_seek(&walk, entry->size - 1, error);
   if (status || !pks__open_run_is_one_piece(open, entry->frame, walk.next_frame)) { return status; }
   status = pks__run_frame_at(&open->run, entry->frame, &frame, error);

@@ -1,4 +1,4 @@
-/// Where the bytes of raw assets lie in one piece.
+/// The places of raw assets stored in one piece.
 #ifndef PKS_READ_BORROW_H
 #define PKS_READ_BORROW_H
 

@@ -1,8 +1,8 @@
 /// Cursors: folders of the merged namespace, in order.
 ///
-/// A cursor steps through the merged groups below its folder. For each group it says who wins, taking files that stand
-/// where others need folders into account (`namespace.h`). Children are found by skipping: after an implied folder the
-/// walk seeks to the first path behind it.
+/// A cursor steps through the merged groups below its folder. For each group it determines the winner, including files in the place
+/// of other packs' folders (`namespace.h`). Children are found by skipping: after an implied folder the walk seeks to the first
+/// path after it.
 #include "base/memory.h"
 #include "read/namespace.h"
 
@@ -24,7 +24,7 @@ static pks_status seek(pks_cursor *cursor, const char *path, size_t length, pks_
   return pks__run_merge_seek(&cursor->merge, path, length, error);
 }
 
-/// Whether the folder is there: the root always is.
+/// Checks that the folder exists; the root always does.
 static pks_status check_folder(
   const pks_snapshot *snapshot, const char *folder, size_t length, uint32_t pack, pks_error *error
 ) {
@@ -149,7 +149,7 @@ static const char *hand_out(pks_cursor *cursor, size_t length) {
   return cursor->returned;
 }
 
-/// Moves to the next group of which the walk shows a hit.
+/// Moves to the next group with a hit that the walk shows.
 static pks_status next_visible(pks_cursor *cursor, const pks__hit **hit, bool *more, pks_error *error) {
   pks_status status;
   *hit = NULL;

@@ -12,7 +12,7 @@ typedef struct search {
   const char *path;
   size_t length;
   uint64_t hash;
-  uint32_t rank;            ///< the pack that is asked for, or PKS_ANY_PACK
+  uint32_t rank;            ///< rank of the searched pack, or PKS_ANY_PACK
   uint32_t seen[SEEN_MAX];  ///< ranks whose newest record was met
   uint32_t seen_count;
   bool overflowed;
@@ -113,7 +113,7 @@ pks_status pks__namespace_hidden_by_file(
   return PKS_OK;
 }
 
-/// Begins with what lies below the folder `path`, which is shorter than PKS__PATH_MAX. `prefix` takes its path, with '/'.
+/// Begins below the folder `path`, which is shorter than PKS__PATH_MAX. `prefix` receives its path, with '/'.
 static pks_status open_below(
   pks__run_merge *merge, pks_snapshot *snapshot, const char *path, size_t length, char prefix[PKS__PATH_MAX],
   pks_error *error
@@ -158,7 +158,7 @@ pks_asset pks__namespace_asset(const pks_snapshot *snapshot, const pks__hit *hit
     .run = hit->run,
     .kind = (pks_kind)entry->kind,
     .executable = entry->flags & PKS__FLAG_EXECUTABLE,
-    // What may vanish while it is looked at is not lent.
+    // Data that may be deleted during the read is not borrowed.
     .contiguous = entry->flags & PKS__FLAG_CONTIGUOUS && !snapshot->generation.packs[hit->rank].purgeable,
     .mapped = entry->flags & PKS__FLAG_MAPPED,
     .pack = hit->rank,
@@ -189,7 +189,7 @@ pks_status pks__namespace_file(const pks_asset *asset, pks__hit *out, pks_error 
 pks_status pks__namespace_blame(pks_status status, const pks_asset *asset, pks_error *error) {
   bool names_segment = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
   if (!error || !names_segment) { return status; }
-  // What reads on behalf of another call has named it already.
+  // The inner call has already added the name.
   if (error->asset_offset > 0) { return status; }
   static const char link[] = ", asset ";
   size_t used = strlen(error->file), room = sizeof error->file - 1 - used;

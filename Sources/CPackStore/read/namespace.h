@@ -1,9 +1,8 @@
 /// The merged namespace: which record a path means.
 ///
-/// Every pack contributes its paths. Among packs that have a path the one of the lowest rank (first in the generation's
-/// order) wins. A file or link and the folder that other packs need at the same path contest it in the same way:
-/// whichever belongs to the lower rank wins, and the loser is hidden. Folders never contest: they merge. Within one
-/// pack the newest run that speaks of a path decides.
+/// Every pack contributes its paths. Among packs with the same path, the lowest rank (first in the generation's order) wins. A file
+/// or link of one pack and a folder of another at the same path conflict in the same way: the lower rank wins, and the loser is
+/// hidden. Folders never conflict: they merge. Within one pack, the newest run with the path decides.
 #ifndef PKS_READ_NAMESPACE_H
 #define PKS_READ_NAMESPACE_H
 
@@ -28,7 +27,7 @@ pks_status pks__namespace_hidden_by_folder(
   pks_error *error
 );
 
-/// A public asset of a record. `path` is on loan as the caller says.
+/// Returns a public asset for a record. The caller states how long `path` is borrowed.
 pks_asset pks__namespace_asset(const pks_snapshot *snapshot, const pks__hit *hit, const char *path, size_t length);
 
 /// The record behind an asset again. The asset is a file or link of this snapshot. FORKED in a forked child: each call

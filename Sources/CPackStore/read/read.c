@@ -21,11 +21,11 @@ enum {
   BATCH_PIECES = 32,
   BATCH_BYTES = 64 * 1024,             ///< a batch ends with the piece that fills this many
   SHARED_BYTES = 256 * 1024,           ///< from this length on a read is worth waking threads for
-  SHARED_RAW_BYTES = 2 * 1024 * 1024,  ///< the same where bytes are copied and summed: assets that lie raw in one piece
+  SHARED_RAW_BYTES = 2 * 1024 * 1024,  ///< the same for copies with checksums: assets stored raw in one piece
 };
 
 typedef struct batch {
-  uint64_t offset;  ///< of the file
+  uint64_t offset;  ///< offset in the file
   uint64_t end;
   uint32_t count;
   pks__extent_part pieces[BATCH_PIECES];
@@ -35,11 +35,11 @@ typedef struct reading {
   pks__effort effort;
   pks_snapshot *snapshot;
   const pks__hit *hit;
-  uint64_t offset, end;  ///< of the file: what is read
+  uint64_t offset, end;  ///< the range of the file to read
   uint8_t *out;          ///< where the byte at `offset` goes
   _Atomic(uint64_t) next;
   _Atomic(bool) has_failed;
-  pks_status status;  ///< of the first failure, by the thread that set `has_failed`
+  pks_status status;  ///< of the first failure, set by the thread that set `has_failed`
   pks_error *error;
 } reading;
 
@@ -85,13 +85,13 @@ static bool is_whole(const pks__extent_part *piece) {
   return piece->begin == 0 && piece->end == piece->frame.ref.raw_length;
 }
 
-/// Whether the piece's bytes may go straight from the file to their place: raw ones that are checked there, or were
+/// Whether the piece's bytes may be read directly from the file to their destination: raw bytes that are checked there, or were
 /// checked before.
 static bool is_direct(pks__open_run *open, const pks__extent_part *piece) {
   return piece->frame.ref.codec == PKS__CODEC_RAW && (is_whole(piece) || pks__open_run_is_checked(open, piece->index));
 }
 
-/// Whether the bytes of a raw piece lie right behind those of the one before.
+/// Whether the bytes of a raw piece directly follow those of the previous one.
 static bool abuts(const pks__extent_part *piece, const pks__extent_part *before) {
   return piece->frame.segment == before->frame.segment && piece->begin == 0
     && before->end == before->frame.ref.raw_length
@@ -197,7 +197,7 @@ static pks_status cancelled(pks_error *error) {
   return pks__fail(error, PKS_CANCELLED, "cancelled", NULL, PKS_NO_OFFSET);
 }
 
-/// Reads batches until none is left. `goes_on` was asked before the first one and is asked before each further one.
+/// Reads batches until none is left. `goes_on` was called before the first one and is called before each further one.
 static pks_status work(
   reading *reading, bool (*goes_on)(void *context), void *context, pks__frame_reader *reader, pks_error *error
 ) {
@@ -211,7 +211,7 @@ static pks_status work(
   }
 }
 
-/// A helper's part. One that finds no memory for a reader is no loss.
+/// A helper's part. A helper without memory for a reader does nothing.
 static void help(pks__effort *effort) {
   reading *reading = (struct reading *)(void *)effort;
   pks_error error;
@@ -222,9 +222,8 @@ static void help(pks__effort *effort) {
   if (status) { fail(reading, status, &error); }
 }
 
-/// Reads a short range of raw frames that abut, as small assets have that do not compress: one batch, and one call. All that
-/// reads of several batches need besides would take as long as the check of a few kilobytes. `*done` is false where it is
-/// not that simple.
+/// Reads a short range of adjacent raw frames, the common case of small assets that do not compress: one batch, and one call. The
+/// setup for several batches would take as long as checking a few kilobytes. `*done` is false in all other cases.
 static pks_status read_short(const reading *reading, bool *done, pks_error *error) {
   pks__open_run *open = reading->snapshot->runs[reading->hit->run].open;
   batch batch;

@@ -12,7 +12,7 @@ typedef struct pks__hit {
 } pks__hit;
 
 typedef struct pks__run_merge_place {
-  uint64_t offset;  ///< of the record in `entry`; the section's length at the end
+  uint64_t offset;  ///< offset of the record in `entry`; the section's length at the end
   pks__run_entry entry;
 } pks__run_merge_place;
 
@@ -37,8 +37,8 @@ pks_status pks__run_merge_seek(pks__run_merge *merge, const char *path, size_t l
 /// The next path that some pack has: `path` and `hits`, best rank first. `*more` is false after the last.
 pks_status pks__run_merge_next(pks__run_merge *merge, bool *more, pks_error *error);
 
-/// The same, as long as paths begin with `prefix`; the merge stands at one that does, or behind all of them. Time grows
-/// with the records of such paths, those of removed packs and removed assets included, and with no others.
+/// Like `pks__run_merge_next`, while paths begin with `prefix`; the merge must be at such a path, or after all of them. Time is
+/// proportional to the records of such paths, including removed packs and removed assets.
 pks_status pks__run_merge_next_within(
   pks__run_merge *merge, const char *prefix, size_t length, bool *more, pks_error *error
 );

@@ -23,7 +23,7 @@ static pks_snapshot *snapshot_of(const pks_asset *asset) { return pks__snapshot_
 /// Where one piece of an asset comes from.
 typedef struct origin {
   pks__segment_id segment;
-  pks_le64 offset;  ///< of the frame
+  pks_le64 offset;  ///< offset of the frame
   pks_le32 begin, end;
 } origin;
 
@@ -65,7 +65,7 @@ static pks_status find_key(const pks_asset *asset, const pks__hit *hit, pks__id 
   return PKS_OK;
 }
 
-/// What purgeable data takes of the budget for decoded copies: all that lies in the same folder.
+/// Returns the part of the budget for decoded copies that purgeable data in the same folder uses.
 static uint64_t purgeable_bytes(const pks_store *store, const pks__generation *generation) {
   uint64_t bytes = 0, unused;
   const char *folder = generation->cache_folder;
@@ -162,7 +162,7 @@ pks_status pks_asset_contents(pks_contents *out, const pks_asset *asset, pks_err
   }
   if (asset->contiguous && asset->size >= MAPPED_MIN) {
     status = map_raw(asset, &hit, out, error);
-    // What lies in the cache folder is materialised or decoded, as what does not lie in one piece.
+    // Data in the cache folder is materialised or decoded, like data that is not in one piece.
     if (status != PKS_NOT_CONTIGUOUS) { return pks__namespace_blame(status, asset, error); }
   }
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
@@ -194,8 +194,8 @@ static pks_status no_file(const pks_asset *asset, pks_error *error) {
   return status;
 }
 
-/// Decodes the asset into an empty file. Written, not mapped: a process that is forked meanwhile would hold the
-/// mapping, and what others may write to cannot be sealed.
+/// Decodes the asset into an empty file. Written, not mapped: a process forked at this time would keep the mapping, and a file with
+/// a writable mapping cannot be sealed.
 static pks_status fill_file(const pks_asset *asset, pks_vfs_file file, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   if (asset->size == 0) { return PKS_OK; }
@@ -217,7 +217,7 @@ static pks_status fill_file(const pks_asset *asset, pks_vfs_file file, pks_error
   return status;
 }
 
-/// A sealed file in memory with the asset's bytes; PKS_VFS_NO_FILE where there is no such thing.
+/// Creates a sealed file in memory with the asset's bytes; PKS_VFS_NO_FILE if the system does not support it.
 static pks_status make_memory_file(const pks_asset *asset, pks_vfs_file *out, pks_error *error) {
   const pks_vfs *vfs = snapshot_of(asset)->store->vfs;
   pks_vfs_file file;
@@ -246,7 +246,7 @@ pks_status pks_asset_open_file(int *descriptor, const pks_asset *asset, pks_erro
   status = cached_file(asset, &hit, MATERIALISED_MIN, &file, error);
   if (!status && file == PKS_VFS_NO_FILE && asset->size <= MEMORY_FILE_MAX) {
     status = make_memory_file(asset, &file, error);
-    // Where there are no files in memory, small assets go to the cache as well.
+    // On systems without files in memory, small assets go to the cache as well.
     if (!status && file == PKS_VFS_NO_FILE && asset->size > 0) { status = cached_file(asset, &hit, 1, &file, error); }
   }
   if (!status && file == PKS_VFS_NO_FILE) { status = no_file(asset, error); }

@@ -1,14 +1,14 @@
 /// Comparing two versions by their catalogs.
 ///
-/// Both catalogs are in order of paths, so one walk through both finds every difference. Whether an added path is a
-/// moved one is known only when all removed ones are: what differs is held back until the walk ends, matched by
-/// content, and then reported in order of paths, moves last.
+/// Both catalogs are in order of paths, so one walk through both finds every difference. Whether an added path was moved is known
+/// only when all removed paths are: differences are held back until the walk ends, matched by content, and then reported in order
+/// of paths, moves last.
 ///
-/// What a file has of new chunks is known at the end, too: its chunks are listed meanwhile. A chunk counts for the first file
+/// A file's new chunks are also known only at the end, so its chunks are listed during the walk. A chunk counts for the first file
 /// that has it.
 ///
-/// Memory: what differs, and the ids of the chunks of both versions, about 65 bytes a chunk. It is in the heap: a
-/// reader has no folder for temporary files.
+/// Memory: the differences, and the ids of the chunks of both versions, about 65 bytes a chunk. It is in the heap: a reader has no
+/// folder for temporary files.
 #include "catalog/catalog.h"
 #include "catalog/tree_cursor.h"
 #include "codec/checksum.h"
@@ -17,7 +17,7 @@
 #include "read/namespace.h"
 #include "store/chunk_lookup.h"
 
-/// A difference held back. `kind` and `change` are what will be reported.
+/// A difference held back. `kind` and `change` are the values to report.
 typedef struct held {
   pks_change change;
   pks_kind kind;
@@ -26,7 +26,7 @@ typedef struct held {
   uint32_t value_length;  ///< 0: cannot have moved
   uint64_t value;         ///< offset in `text` of the encoded entry
   uint64_t old_size, new_size;
-  uint64_t first_chunk;  ///< in `listed`; those of the next one follow
+  uint64_t first_chunk;  ///< in `listed`; the next difference's chunks follow
   uint32_t other;        ///< removed: the next of equal content; moved: the removed entry it was; or NONE
   bool is_moved_away;    ///< removed, but really moved: not reported by itself
 } held;
@@ -62,7 +62,7 @@ typedef struct comparison {
   pks__hash_map by_value;  ///< key of a value -> group
   pks__scratch chunks;     ///< known_chunk
   pks__hash_map by_id;     ///< id -> index in `chunks`
-  pks__scratch listed;     ///< uint32_t, index in `chunks`: those of each difference
+  pks__scratch listed;     ///< uint32_t, index in `chunks`: the chunks of each difference
   pks_diff_totals totals;
 } comparison;
 

@@ -1,7 +1,7 @@
-/// Measuring what kinds of files cost, by the extensions of their names.
+/// Measures the size of files by file name extension.
 ///
-/// One walk over the merged index, in order of paths. A chunk counts for the asset that leads to it first, so that the sums
-/// of all kinds are what all current versions take.
+/// One walk over the merged index, in order of paths. A chunk counts for the first asset that contains it, so that the sums of all
+/// kinds equal the size of all current versions.
 ///
 /// Memory: a bit a chunk, and a row for each extension, in the heap: readers have no folder for temporary files.
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct kind_walk {
   pks__hash_map by_extension;  ///< extension -> index in `kinds`
 } kind_walk;
 
-/// The extension of a file's name: what follows its last dot, unless that is the name's first or last byte.
+/// Returns the extension of a file's name: the text after its last dot, unless that is the name's first or last byte.
 static uint32_t extension_of(const char *name, size_t length, char out[EXTENSION_MAX]) {
   size_t begin = length;
   while (begin > 0 && name[begin - 1] != '.' && length - begin <= EXTENSION_MAX) { begin--; }

@@ -1,4 +1,4 @@
-/// Measuring what readers hold: older generations, and the bytes that would be free without them.
+/// Measures older generations that readers retain, and the bytes that would be free without them.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "store/control_recovery.h"
 #include "store/reader_holds.h"
 
-/// The sizes of files in `needed` that `live` does not have. A file that is gone was collected meanwhile.
+/// Returns the sizes of files in `needed` that are not in `live`. A missing file was collected since.
 static uint64_t measure(const pks_store *store, const pks__live_set *needed, const pks__live_set *live) {
   const pks_vfs *vfs = store->vfs;
   uint64_t sum = 0;
@@ -25,14 +25,14 @@ static uint64_t measure(const pks_store *store, const pks__live_set *needed, con
   return sum;
 }
 
-/// What the snapshot needs, and what the generation that the next commit leaves alone does.
+/// Finds the files that the snapshot needs, and the generation that the next commit spares.
 static pks_status find_live(pks__live_set *live, pks_snapshot *snapshot, pks_error *error) {
   pks_store *store = snapshot->store;
   pks__control control;
   pks_status status = pks__live_set_add_index(live, &snapshot->generation, error);
   if (!status) { status = pks__live_set_add_versions(live, snapshot, error); }
   if (!status) { status = pks__store_read_control(store, &control, error); }
-  // One that cannot be read any more is no help to a store, and keeps nothing that could be named.
+  // An unreadable generation is useless to a store, and retains nothing that can be listed.
   if (!status) { (void)pks__live_set_add_number(live, store, pks__control_spared(&control)->generation, NULL); }
   return status;
 }
@@ -43,7 +43,7 @@ static void measure_holds(pks_holds *out, pks_store *store, const pks__reader_ho
     pks__live_set one = {0};
     pks_hold *hold = &out->holds[out->count++];
     *hold = (pks_hold){.generation = holds->generations[i]};
-    // One that was collected meanwhile, or is damaged, keeps nothing that could be named.
+    // A generation that was collected since, or is damaged, retains nothing that can be listed.
     if (!pks__live_set_add_number(&one, store, hold->generation, NULL)) {
       hold->kept_bytes = measure(store, &one, live);
       (void)pks__live_set_add_number(&all, store, hold->generation, NULL);

@@ -1,12 +1,11 @@
-/// Measuring the files of a store: which of their bytes which packs need, and what would go with a pack.
+/// Measures the files of a store: which packs need their bytes, and which files would be deleted with a pack.
 ///
-/// Packs are taken one after another, with all their kept versions. Each chunk row has a mark that names the pack that
-/// needed it first, and a bit that says whether another one does; each segment file names the only pack that lists it.
-/// From both, sums follow in one walk over the tables. What goes with a pack is what a collection would find by the same
-/// lists (`space/live_set.h`).
+/// Packs are processed one after another, with all their kept versions. Each chunk row has a mark with the first pack that needed
+/// it, and a bit for a second pack; each segment file has the only pack that lists it. From both, one walk over the tables computes
+/// the sums. The files deleted with a pack are those that a collection would find by the same lists (`space/live_set.h`).
 ///
-/// A purgeable segment has a file in the cache folder and one in `tables/`: they go with the same pack. What is gone of the one
-/// counts as missing, and for nothing else.
+/// A purgeable segment has a file in the cache folder and one in `tables/`: they are deleted with the same pack. Missing parts of
+/// the former count as missing only.
 ///
 /// Memory: 18 bits a chunk, in the heap: readers have no folder for temporary files.
 #include <stdio.h>
@@ -38,7 +37,7 @@ typedef struct space_walk {
   pks_snapshot *snapshot;
   pks_space *out;
   pks_pack_space *packs;  ///< by number of the public interface
-  pks_vfs_file root;      ///< of the files that are measured: the store's folder, or its own in the cache folder
+  pks_vfs_file root;      ///< folder of the measured files: the store's folder, or its own in the cache folder
   pks__scratch segments;  ///< space_segment
   pks__hash_map by_id;    ///< id -> index in `segments`
 } space_walk;
@@ -80,7 +79,7 @@ static pks_status list_segments(space_walk *walk, const pks__live_set *live, uin
   return PKS_OK;
 }
 
-/// Makes marks for a segment of which chunks are needed.
+/// Creates marks for a segment with needed chunks.
 static pks_status make_marks(space_walk *walk, space_segment *out, pks__segment *segment, pks_error *error) {
   if (out->segment) { return PKS_OK; }
   out->needed_by = pks__allocate_zeroed((size_t)segment->chunk_count + 1, sizeof *out->needed_by);
@@ -183,7 +182,7 @@ static bool is_segment_folder(const folder_path *path) {
     && (strcmp(path->text, PKS__SEGMENTS_FOLDER) == 0 || strcmp(path->text, PKS__TABLES_FOLDER) == 0);
 }
 
-/// Adds a file or folder to `files`. What vanishes meanwhile counts as gone.
+/// Adds a file or folder to `files`. A file deleted during the walk counts as missing.
 static pks_status measure_path(
   space_walk *walk, pks_files *files, folder_path path, const char *name, pks_error *error
 ) {
@@ -235,7 +234,7 @@ static pks_status measure_files(space_walk *walk, pks_error *error) {
   return status;
 }
 
-/// The store's own folder in the cache folder. One that cannot be opened counts as gone: all that lay there is purged.
+/// Opens the store's own folder in the cache folder. If it cannot be opened, it counts as missing: all its data is purged.
 static pks_status measure_cache(space_walk *walk, pks_error *error) {
   const pks_store *store = walk->snapshot->store;
   const char *folder = walk->snapshot->generation.cache_folder;
@@ -267,13 +266,13 @@ static void add_chunk(space_walk *walk, const space_segment *segment, uint32_t r
   }
 }
 
-/// Adds what vanished, or was purged, for the pack whose it was: the segment is named by no other.
+/// Adds missing or purged bytes to the pack that owns them: no other pack lists the segment.
 static void add_missing(space_walk *walk, const space_segment *segment, uint32_t row, uint64_t stored) {
   uint32_t pack = segment->segment ? segment->needed_by[row] : NO_PACK;
   if (pack != NO_PACK) { walk->packs[pack - 1].missing_bytes += stored; }
 }
 
-/// Adds what lies in the base, for the pack that needs it.
+/// Adds bytes in the base to the pack that needs them.
 static void add_base(space_walk *walk, const space_segment *segment, uint32_t row, uint64_t stored) {
   uint32_t pack = segment->segment ? segment->needed_by[row] : NO_PACK;
   if (pack == NO_PACK) { return; }

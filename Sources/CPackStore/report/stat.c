@@ -1,9 +1,9 @@
-/// Measuring a snapshot: what packs hold, what they share, and what all of it takes on disk.
+/// Measures a snapshot: the contents of packs, their shared data, and the size on disk.
 ///
-/// Each chunk row of a data segment has a mark that names the pack that counted it last, and a bit that says whether an
-/// earlier pack did. Packs are taken one after another, so those are enough for exact sums however many packs use a
-/// chunk. The namespace is in order of paths, in which packs mix; so one walk counts files, a second sorts them by
-/// pack, and then every pack's files are taken in turn.
+/// Each chunk row of a data segment has a mark with the last pack that counted it, and a bit for an earlier pack. Packs are
+/// processed one after another, so these are enough for exact sums with any number of packs per chunk. The namespace is in order of
+/// paths, which mixes packs; so one walk counts files, a second sorts them by pack, and then every pack's files are processed in
+/// turn.
 ///
 /// A chunk may be stored more than once: two writers may have staged the same content at the same time, and a map asset
 /// is laid out whole. A look-up by id finds one of the copies, always the same; it is counted for all of them.
@@ -196,7 +196,7 @@ static void place_record(measurement *m, const pks__hit *hit) {
   m->files[m->ends[hit->rank]++] = (uint64_t)hit->run << OFFSET_BITS | hit->entry.offset;
 }
 
-/// Every pack's record of every path, those that lose to others too.
+/// Visits every pack's record of every path, including hidden ones.
 static pks_status for_each_record(
   measurement *m, void (*visit)(measurement *m, const pks__hit *hit), pks_error *error
 ) {
@@ -237,7 +237,7 @@ typedef struct folder_size {
   uint64_t count, bytes;
 } folder_size;
 
-/// A file that vanishes meanwhile was collected, and counts as gone.
+/// A file deleted during the walk was collected, and counts as missing.
 static bool add_size(void *context, const char *name, size_t length, pks_vfs_kind kind) {
   (void)length;
   folder_size *size = context;

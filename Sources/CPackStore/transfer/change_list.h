@@ -1,13 +1,12 @@
-/// Change lists: what catalog and layout of a version B have that a version A has not.
+/// Change lists: the parts of catalog and layout of a version B that a version A lacks.
 ///
-/// The idea. Catalogs and layouts are trees of pages, so a change in each of many pages costs all of these pages. A change list
-/// costs what changed: the description of a delta (`delta/delta.h`) says of which chunks of A, and of which new ones, the
-/// files of B are made; ids and lengths of the new chunks make it a catalog, and their places spare the layout. A tree is a
-/// function of its items, so from the catalog of A come the very pages of that of B. No other list is needed, and no version
-/// between the two.
+/// Purpose. Catalogs and layouts are trees of pages, so a change in each of many pages costs all of these pages. A change list
+/// costs only the changes: a delta's description (`delta/delta.h`) describes how the files of B consist of chunks of A and new
+/// chunks. The ids and lengths of the new chunks complete the catalog, and their places replace the layout. A tree is a function of
+/// its items, so the pages of B's catalog follow from the catalog of A. No other list is needed, and no version between the two.
 ///
-/// `Docs/FORMAT.md`, section 25, has the bytes. They come from the network: a list that was read points into them, and nothing
-/// of it was compared with a version yet.
+/// `Docs/FORMAT.md`, section 25, describes the bytes. They come from the network: a parsed list points into them, and is not yet
+/// compared with a version.
 ///
 /// Owner: `change_list.c`.
 #ifndef PKS_TRANSFER_CHANGE_LIST_H
@@ -33,13 +32,13 @@ typedef struct pks__change_list {
   uint64_t file_count, link_count, folder_count, logical_bytes, new_bytes;  ///< of B
   uint32_t chunk_count;                                                     ///< new chunks
   uint32_t attribute_byte_count;
-  uint32_t description_length;  ///< of the body, its first bytes
+  uint32_t description_length;  ///< length of the description, the first part of the body
   uint32_t body_length;         ///< raw
   // On loan:
   const uint8_t *attributes;  ///< of B
-  const pks__id *ids;         ///< of the new chunks
+  const pks__id *ids;         ///< ids of the new chunks
   const uint8_t *body;        ///< as it is stored, when the list was read; else raw
-  size_t stored_length;       ///< of the body; set by reading
+  size_t stored_length;       ///< stored length of the body; set by reading
 } pks__change_list;
 
 /// Takes a list apart. `name` is for messages. Errors: CORRUPT, NEWER_FORMAT.
@@ -67,7 +66,7 @@ typedef struct pks__listed_place {
 
 enum { PKS__LISTED_PLACE_BYTES_MAX = 3 * PKS__VARINT_MAX };
 
-/// Writes a place as it differs from the one that is expected; returns the bytes used, at most PKS__LISTED_PLACE_BYTES_MAX.
+/// Writes a place as its difference from the expected one; returns the bytes used, at most PKS__LISTED_PLACE_BYTES_MAX.
 size_t pks__listed_place_put(uint8_t *out, const pks__listed_place *place, const pks__listed_place *expected);
 /// Reads one. False when no place can be so; also when `reader` has failed.
 bool pks__listed_place_read(pks__reader *reader, const pks__listed_place *expected, pks__listed_place *out);

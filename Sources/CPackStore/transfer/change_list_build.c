@@ -63,7 +63,7 @@ static uint64_t new_count(const pks_change_lister *lister) {
   return PKS__SCRATCH_COUNT(&lister->plan.new_rows, uint64_t);
 }
 
-/// The row in B of the new chunk that comes next; UINT64_MAX: there is none.
+/// Returns the row in B of the next new chunk; UINT64_MAX: none.
 static uint64_t next_row(const pks_change_lister *lister) {
   return lister->next_new < new_count(lister)
     ? *PKS__SCRATCH_AT(&lister->plan.new_rows, const uint64_t, lister->next_new)
@@ -118,7 +118,7 @@ static pks_status read_place(
   if (!fits) {
     text = "missing in the layout";
   } else if (out->mapped != item->mapped) {
-    // Which are map assets was read with all faults forgiven, and a client goes by what the list says.
+    // The map assets were read with all faults ignored, but clients follow the list.
     text = "the layout could not be read completely";
   }
   return text ? pks__fail_at_path(error, PKS_CORRUPT, text, path, item->path_length) : PKS_OK;

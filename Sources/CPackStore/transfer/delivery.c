@@ -1,4 +1,4 @@
-/// The life of a delivery: begun, told what to fetch and given it round by round, staged, ended.
+/// The life cycle of a delivery: begins, requests and accepts bytes round by round, is staged, and ends.
 #include "transfer/delivery.h"
 
 #include "base/memory.h"
@@ -48,7 +48,7 @@ static pks_status lacks_data(const pks_delivery *delivery, uint32_t kept, bool *
   }
   pks_status status = pks_snapshot_availability(&availability, base, index, kept, error);
   *lacks = availability.missing_bytes > 0 || availability.lacks_pages;
-  // A layout that cannot be read says nothing: that is for a repair.
+  // An unreadable layout is ignored: it needs a repair.
   return status == PKS_CORRUPT || status == PKS_PURGED ? PKS_OK : status;
 }
 
@@ -61,7 +61,7 @@ static pks_status find_losses(const pks_delivery *delivery, const pks__version *
   return status;
 }
 
-/// What the store has of the pack already. `*needed` false: this very version is current, and all of it is there.
+/// Compares the version with the store's. `*needed` false: this version is current and complete.
 static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_error *error) {
   const pks__generation *generation = &delivery->context.base->generation;
   const char *pack = delivery->context.pack;
@@ -125,7 +125,7 @@ void pks_delivery_close(pks_delivery *delivery, bool discard) {
     return;
   }
   bool takes_frames = delivery->phase == PKS__DELIVERY_FRAMES || delivery->phase == PKS__DELIVERY_DONE;
-  // What is gathered and not written yet is kept, too.
+  // Gathered but unwritten chunks are kept, too.
   if (takes_frames && !discard && !delivery->failed) { pks__delivery_frames_flush(&delivery->frames); }
   leave_transaction(delivery);
   bool came = discard && !delivery->failed && delivery->phase == PKS__DELIVERY_STAGED;
@@ -190,7 +190,7 @@ pks_status pks_delivery_open(
 
 // MARK: - Rounds
 
-/// Ends the delivery with a failure of the machine, or one for good; returns `status`.
+/// Ends the delivery with a machine failure, or a permanent one; returns `status`.
 static pks_status end_with(pks_delivery *delivery, pks_status status, const pks_error *failure, pks_error *error) {
   delivery->failed = status;
   delivery->failure = *failure;
@@ -214,7 +214,7 @@ static pks_status enter_roots(pks_delivery *delivery, pks_error *error) {
   return need_root(delivery, &context->attributes, error);
 }
 
-/// The catalog's root is there: opens the ingest, and asks for the pages below.
+/// The catalog's root has arrived: opens the ingest, and requests the pages below.
 static pks_status enter_catalog(pks_delivery *delivery, pks_error *error) {
   pks__catalog_info info;
   pks__tree map;
@@ -264,7 +264,7 @@ static pks__delivery_phase phase_after(pks__delivery_phase phase) {
   return phase == PKS__DELIVERY_BLOCKS ? PKS__DELIVERY_DONE : phase + 1;
 }
 
-/// Finds out what is wanted next, when all of the last round was given.
+/// Determines the next requests, when the whole last round was given.
 static pks_status begin_round(pks_delivery *delivery, pks_error *error) {
   pks__layout_visitor visitor = {.context = &delivery->needs, .visit = pks__delivery_needs_visit_layout};
   const pks__delivery_wants *wants = &delivery->wants;
@@ -315,7 +315,7 @@ pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *n
   return PKS_OK;
 }
 
-/// Gives what came to the part that wanted it.
+/// Passes the given bytes to the part that requested them.
 static pks_status give(
   pks_delivery *delivery, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 ) {
@@ -376,7 +376,7 @@ pks_status pks_delivery_use_deltas(pks_delivery *delivery, const pks_delivery_ch
     pks__coming_chain_makes_sense(chain) && delivery->change == PKS__CHANGE_ADD && delivery->chain.count == 0;
   if (!makes_sense) { return invalid(delivery, "no deltas of these lengths can be used here", error); }
   uint64_t frame_bytes = delivery->plan.is_made ? pks_delivery_measure(delivery).bytes_total : 0;
-  // What an interrupted delivery left of frames stays in the folder.
+  // The frames of an interrupted delivery stay in the folder.
   pks__delivery_frames_close(&delivery->frames);
   pks__delivery_wants_begin(&delivery->wants);
   pks__coming_chain_use(&delivery->chain, chain, frame_bytes);

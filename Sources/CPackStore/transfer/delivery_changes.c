@@ -112,7 +112,7 @@ static pks_status read_mapped(
 
 // MARK: - The catalog
 
-/// What makes the catalog: entries by the recipe, rows of chunks that version A has and of new ones.
+/// Builds the catalog: entries from the recipe, rows from chunks of version A and from new ones.
 typedef struct catalog_making {
   pks__delivery_changes *changes;
   const pks__change_list *list;
@@ -122,8 +122,8 @@ typedef struct catalog_making {
   pks__rows rows;
   pks__scratch value;
   uint64_t new_chunks;  ///< so far
-  uint64_t row_count;   ///< of all files, so far
-  uint64_t size;        ///< of the file under way, so far
+  uint64_t row_count;   ///< rows of all files so far
+  uint64_t size;        ///< bytes of the current file so far
 } catalog_making;
 
 /// Appends a row to the file under way, which has `size` bytes.
@@ -201,7 +201,7 @@ static pks_status put_item(catalog_making *making, uint64_t index, pks_error *er
   );
 }
 
-/// Makes all pages of the catalog, and keeps those that are not in the base. CORRUPT when it is not the version's.
+/// Builds all pages of the catalog, and keeps those that are not in the base. CORRUPT if it is not the version's catalog.
 static pks_status make_catalog(catalog_making *making, pks_error *error) {
   const pks__change_list *list = making->list;
   pks__page_sink sink = pks__delivery_pages_sink(making->changes->pages);
@@ -256,7 +256,7 @@ static pks_status take_attributes(pks__delivery_changes *changes, const pks__cha
   return sink.put(sink.context, list->attributes, list->attribute_byte_count, &id, error);
 }
 
-/// Takes the description apart, and what follows it.
+/// Parses the description, and the rest of the body.
 static pks_status take_body(
   pks__delivery_changes *changes, const pks__change_list *list, const pks__scratch *body, const pks__version_list *from,
   pks_error *error
@@ -304,7 +304,7 @@ static pks_status take_list(pks__delivery_changes *changes, pks_error *error) {
   status = pks__change_list_decode(&list, context->decoder, &body, context->pack, error);
   if (!status) {
     status = pks__version_list_read(&from, version, error);
-    // What of A cannot be read is of no use here, and says nothing of what is written.
+    // Unreadable parts of A are useless here; this does not concern written data.
     if (status == PKS_IO_ERROR) { status = PKS_CORRUPT; }
   }
   if (!status) { status = take_attributes(changes, &list, error); }
@@ -437,7 +437,7 @@ pks_status pks__delivery_changes_place(
   pks_status status = PKS_OK;
   PKS_ASSERT(offset >= changes->end);
   if (offset > changes->end) {
-    // Of what is here it does not matter where it lies at the site.
+    // The site's place of present chunks does not matter.
     pks__layout_extent here = {.length = pks__put64(offset - changes->end)};
     status = begin_extent(changes, &here, error);
   }

@@ -1,10 +1,10 @@
 /// The change list of a delivery: in place of the pages of catalog and layout (`change_list.h`).
 ///
-/// Once it is taken, all pages of the version's catalog and its attributes are in the base or in the folder, and it is known
-/// which files are map assets, and where each chunk lies that the version with which the list begins has not.
+/// Once it is accepted, all pages of the version's catalog and its attributes are in the base or in the folder. The map assets are
+/// known, and the places of all chunks that the list's first version lacks.
 ///
-/// States: unused -> wanted (`pks__delivery_changes_want`) -> taken (`is_taken`), or ignored: a list that does not lead to the
-/// version is as good as none, since the pages are there all the same.
+/// States: unused -> requested (`pks__delivery_changes_want`) -> accepted (`is_taken`), or ignored: a list that does not lead to
+/// the version counts as none, because the pages exist anyway.
 ///
 /// Owner: `delivery_changes.c`.
 #ifndef PKS_TRANSFER_DELIVERY_CHANGES_H
@@ -29,7 +29,7 @@ typedef struct pks__delivery_changes {
   // The layout entry that is being made:
   pks__rows extents;
   pks__layout_extent extent;               ///< to be appended, with a length
-  uint64_t end;                            ///< in the file, of what was laid out
+  uint64_t end;                            ///< end of the laid-out part of the file
   const struct pks__mapped_change *asset;  ///< the file, if it is a map asset
   uint64_t size;
   bool is_complete;
@@ -39,10 +39,10 @@ void pks__delivery_changes_init(
   pks__delivery_changes *changes, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
   pks__delivery_pages *pages
 );
-/// Frees what the context does not.
+/// Frees the parts that the context does not free.
 void pks__delivery_changes_leave(pks__delivery_changes *changes);
 
-/// Wants the list, unless the folder has it: then it is taken.
+/// Requests the list, unless the folder has it: then it is accepted.
 pks_status pks__delivery_changes_want(
   pks__delivery_changes *changes, const pks_delivery_changes *request, pks_error *error
 );
@@ -53,15 +53,15 @@ pks_status pks__delivery_changes_give(
 
 // MARK: - Layout
 
-/// Makes the layout entry of a file, of which only that counts which leads to its missing chunks: begins it, then goes through
-/// these in order, then ends it. The list is taken.
+/// Creates the layout entry of a file, in which only the parts with its missing chunks matter: begins it, processes these chunks in
+/// order, then ends it. The list must be accepted.
 void pks__delivery_changes_begin_file(
   pks__delivery_changes *changes, const char *path, size_t path_length, uint64_t size, bool *mapped
 );
 pks_status pks__delivery_changes_place(
   pks__delivery_changes *changes, const pks__id *id, uint64_t offset, uint32_t length, pks_error *error
 );
-/// Encodes it to `value`, which is emptied first. `*is_complete` is false when the list does not know where a chunk lies.
+/// Encodes it to `value`, which is emptied first. `*is_complete` is false if the list lacks the place of a chunk.
 pks_status pks__delivery_changes_end_file(
   pks__delivery_changes *changes, pks__scratch *value, bool *is_complete, pks_error *error
 );

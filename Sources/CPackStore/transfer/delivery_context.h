@@ -1,4 +1,4 @@
-/// What every part of a delivery knows: which version comes, where to, and what is there of it.
+/// The common state of a delivery's parts: the version, its destination, and the data already present.
 ///
 /// Set when the delivery begins, and read by its parts from then on; only `incoming` and `ticks` change, through functions.
 /// It also frees the arrays of all parts at the end.
@@ -13,7 +13,7 @@
 
 typedef struct pks__delivery_context {
   pks_store *store;
-  pks_snapshot *base;  ///< what the transaction saw; one reference, NULL once staged
+  pks_snapshot *base;  ///< the transaction's view; one reference, NULL once staged
   pks__scratch_folder home;
   char pack[PKS__PACK_NAME_MAX + 1];
   uint64_t version;
@@ -27,16 +27,16 @@ typedef struct pks__delivery_context {
   uint64_t ticks;         ///< rows walked since the delivery began
   pks__decoder *decoder;  ///< one for all parts: each is done with it before another one begins
   pks__transfer_staging incoming;
-  pks__scratch *arrays[60];  ///< of all parts, to be freed
-  pks__hash_map *maps[12];   ///< likewise
+  pks__scratch *arrays[60];  ///< arrays of all parts, to be freed
+  pks__hash_map *maps[12];   ///< maps of all parts, to be freed
   size_t array_count, map_count;
 } pks__delivery_context;
 
-/// Begins with what the transaction sees. The context must not move.
+/// Begins with the transaction's view. The context must not move.
 void pks__delivery_context_init(
   pks__delivery_context *context, const pks_txn *txn, const pks_delivery_request *request
 );
-/// Opens the decoder and the folder. Errors: those of `pks__transfer_staging_open`.
+/// Opens the decoder and the folder. Errors: as for `pks__transfer_staging_open`.
 pks_status pks__delivery_context_open(pks__delivery_context *context, pks_error *error);
 /// Makes arrays and maps of a part, which are freed with the context's.
 void pks__delivery_context_own(
@@ -46,7 +46,7 @@ void pks__delivery_context_own(
 /// Lets go of all that belongs to the transaction, the arrays and maps of the parts included. The folder stays open.
 void pks__delivery_context_leave(pks__delivery_context *context);
 
-/// NO_SPACE, with what is needed, when there is no room for so many bytes.
+/// Returns NO_SPACE, with the needed bytes, if the disk has no room for them.
 pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64_t needed, pks_error *error);
 
 /// Called for each row of a walk: CANCELLED if the caller cancels, which is checked every PKS__ROWS_PER_TICK rows.

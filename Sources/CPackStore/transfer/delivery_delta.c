@@ -36,7 +36,7 @@ void pks__coming_chain_use(pks__coming_chain *chain, const pks_delivery_chain *r
   }
 }
 
-/// Takes note of bytes that are here.
+/// Counts bytes that are present.
 static void count(pks__coming_chain *chain, uint64_t byte_count, bool is_resumed) {
   chain->bytes_done += byte_count;
   if (is_resumed) { chain->bytes_resumed += byte_count; }
@@ -44,7 +44,7 @@ static void count(pks__coming_chain *chain, uint64_t byte_count, bool is_resumed
 
 // MARK: - Headers
 
-/// Lists where the blocks lie; they fill the file.
+/// Lists the places of the blocks, which fill the file.
 static pks_status list_blocks(pks__coming_delta *delta, pks_error *error) {
   uint64_t offset = delta->header.length;
   pks_status status = PKS_OK;
@@ -131,7 +131,7 @@ static bool leads_to_version(const pks__coming_chain *chain) {
     && header->committed_at_ns == context->committed_at_ns;
 }
 
-/// All headers are here: what the root says of them may be wrong.
+/// All headers are present: checks the root's claims about them.
 static pks_status check_headers(const pks__coming_chain *chain, pks_error *error) {
   if (!leads_to_version(chain)) {
     return pks__delivery_corrupt(chain->context, "the delta leads to another version", error);
@@ -158,8 +158,8 @@ static uint64_t room_for_last(const pks__coming_chain *chain, uint64_t raw_bytes
   return frames > 0 ? pks__min64(frames + frames / 4, raw_bytes) : raw_bytes;
 }
 
-/// Bytes that applying takes beside the deltas. Of a version there is stored what its delta and those before brought, at most; in
-/// the end two are there at a time. New bytes of a header are below 2^50: no sum here is too large.
+/// Returns the space for applying, in addition to the deltas. A version needs at most the new chunks of its delta and of earlier
+/// ones; at the end, two versions exist at a time. New bytes of a header are below 2^50, so no sum overflows.
 static uint64_t room_for_chunks(const pks__coming_chain *chain) {
   uint64_t raw_before = 0, most = 0, metadata = 0;
   for (uint32_t i = 0; i < chain->count; i++) {

@@ -87,7 +87,7 @@ static pks_status hold(
   pks__delivery_dictionaries *dictionaries, pks__needed_dictionary *needed, const pks__stored_dictionary *stored,
   bool *fits, pks_error *error
 ) {
-  // Whatever is loaded under its name: a copy is handed on as it is stored.
+  // Checked whatever its name: a copy is passed on as stored.
   pks_status status = pks__stored_dictionary_check(stored, dictionaries->context->store->sha256, fits, error);
   if (status || !*fits) { return status; }
   needed->stored_at = dictionaries->stored.length;
@@ -98,7 +98,7 @@ static pks_status hold(
   return status;
 }
 
-/// Takes those that an interrupted delivery fetched.
+/// Adds the dictionaries that an interrupted delivery fetched.
 static pks_status hold_fetched(
   pks__delivery_dictionaries *dictionaries, pks__needed_dictionary *needed, pks_error *error
 ) {
@@ -141,7 +141,7 @@ static bool hold_local(
   return search->status == PKS_OK;
 }
 
-/// Takes those that the pack's current version has. A layout that cannot be read says nothing.
+/// Adds the dictionaries of the pack's current version. An unreadable layout is ignored.
 static pks_status hold_locals(pks__delivery_dictionaries *dictionaries, pks_error *error) {
   pks_snapshot *base = dictionaries->context->base;
   const pks__version *current = pks__generation_current(&base->generation, dictionaries->context->pack);

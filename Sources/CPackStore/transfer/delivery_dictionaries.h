@@ -1,15 +1,15 @@
-/// The dictionaries of a delivery: what planned frames were encoded with, fetched before them.
+/// The dictionaries of a delivery: those of planned frames, fetched before them.
 ///
 /// Definitions
 ///   needed  by a planned frame. Each is listed once, by the SHA-256 of its bytes, as the first segment has it that needs it.
-///   held    its stored bytes are here: they came, now or in an interrupted delivery, or the current version of the pack has it.
+///   held    its stored bytes are present: received now or in an interrupted delivery, or in the pack's current version.
 ///
-/// States: empty -> listed and wanted, but for those that are held (`pks__delivery_dictionaries_want`) -> all held.
+/// States: empty -> listed and requested, except held ones (`pks__delivery_dictionaries_want`) -> all held.
 ///
 /// Invariants
-///   1. The stored bytes of what comes are checked before they are decoded, and the bytes before anything is decoded with them.
-///   2. A version that needs more than PKS__NEEDED_DICTIONARIES_MAX is refused. One that shares frames with many packs may need
-///      more than a segment may have.
+///   1. Stored bytes are checked before they are decoded, and decoded dictionaries before anything is decoded with them.
+///   2. A version that needs more than PKS__NEEDED_DICTIONARIES_MAX is refused. A version that shares frames with many packs
+///      may need more than one segment can have.
 ///
 /// Owner: `delivery_dictionaries.c`.
 #ifndef PKS_TRANSFER_DELIVERY_DICTIONARIES_H
@@ -22,7 +22,7 @@ enum { PKS__NEEDED_DICTIONARIES_MAX = 4 * PKS__DICTIONARIES_MAX };
 /// A needed dictionary.
 typedef struct pks__needed_dictionary {
   pks__tabled_dictionary tabled;
-  uint32_t segment;  ///< of the site
+  uint32_t segment;  ///< segment of the site
   bool is_held;
   uint32_t codec, stored_length;  ///< as it is held
   uint64_t stored_at;             ///< in `stored`
@@ -35,7 +35,7 @@ typedef struct pks__delivery_dictionaries {
   const pks__delivery_plan *plan;
   pks__scratch list;           ///< pks__needed_dictionary
   pks__scratch of_frames;      ///< uint32_t by planned frame: its dictionary in the list, UINT32_MAX: none
-  pks__scratch stored;         ///< what is held, back to back
+  pks__scratch stored;         ///< stored bytes of held dictionaries, back to back
   uint64_t bytes, bytes_done;  ///< that come, and that came
 } pks__delivery_dictionaries;
 
@@ -44,7 +44,7 @@ void pks__delivery_dictionaries_init(
   const pks__delivery_plan *plan
 );
 
-/// Lists what planned frames need, and wants what is not held. With `without_frames`, wants nothing.
+/// Lists the dictionaries of planned frames, and requests those that are not held. With `without_frames`, requests nothing.
 pks_status pks__delivery_dictionaries_want(pks__delivery_dictionaries *dictionaries, pks_error *error);
 
 pks_status pks__delivery_dictionaries_give(

@@ -146,7 +146,7 @@ static pks_status add_gap(
   pks__delivery_frames *frames, const arrival *arrival, uint32_t begin, uint32_t end, pks_error *error
 ) {
   if (begin == end) { return PKS_OK; }
-  // Of a hole, a stretch has a name that no chunk has.
+  // For a hole, a stretch has an id that no chunk has.
   struct {
     pks__id frame;
     pks_le32 begin, end;
@@ -170,7 +170,7 @@ static pks_status list_chunks(pks__delivery_frames *frames, const arrival *arriv
   return status ? status : add_gap(frames, arrival, end, arrival->frame.raw_length, error);
 }
 
-/// Where a raw frame must begin: as if its first chunk had been added here. What follows in an asset abuts.
+/// Returns the alignment of a raw frame, as if its first chunk had been added here. Later chunks of an asset abut.
 static uint64_t alignment_of(const pks__delivery_frames *frames, const arrival *arrival) {
   pks__planned_chunk first = pks__delivery_plan_chunk(frames->plan, arrival->plan, 0);
   const pks__needy_file *file = pks__delivery_needs_file(frames->needs, first.chunk->file);
@@ -184,7 +184,7 @@ static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arriva
   const pks__missing_chunk *last = planned.chunk;
   bool is_end = planned.begin + last->length == arrival->frame.raw_length;
   pks_status status = list_chunks(frames, arrival, error);
-  // A hole is kept whatever it holds.
+  // A hole is kept regardless of its contents.
   if (!status && PKS__SCRATCH_COUNT(&frames->ids, pks__id) > PKS__FRAME_CHUNKS_MAX) {
     status = corrupt_frame(frames, arrival, "a frame of the site contains too many chunks", error);
   }
@@ -234,8 +234,8 @@ static pks_status take_apart(pks__delivery_frames *frames, const arrival *arriva
   return status;
 }
 
-/// Whether a frame is written as it is: at least three quarters of it are needed, and a copy of its dictionary is a small part of
-/// all frames that need it, of which an interrupted delivery may have brought most.
+/// Whether a frame is written unchanged: at least three quarters of it are needed, and a copy of its dictionary is small compared
+/// with all frames that need it, including those of an interrupted delivery.
 static bool is_kept(const pks__delivery_frames *frames, const arrival *arrival) {
   const pks__planned_frame *plan = arrival->plan;
   const pks__needed_dictionary *dictionary = arrival->dictionary;
@@ -287,7 +287,7 @@ pks_status pks__delivery_frames_leave_out(pks__delivery_frames *frames, pks_erro
 
 // MARK: - Reading back
 
-/// Reads stored bytes that were written here, to segment `segment` of the series, behind what is in `frames->stored`.
+/// Reads stored bytes that were written here to segment `segment` of the series, and appends them to `frames->stored`.
 static pks_status read_stored(
   pks__delivery_frames *frames, uint32_t segment, const pks__frame_ref *frame, pks_error *error
 ) {
@@ -340,7 +340,7 @@ static pks_status read_with_dictionary(
   return PKS_OK;
 }
 
-/// Reads the frame of a new chunk to `raw`, unless it is there.
+/// Reads the frame of a new chunk to `raw`, unless it is already there.
 static pks_status read_frame(pks__delivery_frames *frames, const pks__new_place *place, pks_error *error) {
   bool is_there = frames->has_read && frames->read_segment == place->segment && frames->read_frame == place->frame;
   if (is_there) { return PKS_OK; }
@@ -388,7 +388,7 @@ static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out
 
 // MARK: - The walk
 
-/// Whether a sync of what came failed: nothing of it proves anything any more.
+/// Whether a sync of received data failed: then none of it can be trusted.
 static bool has_failed_sync(const pks__ingest *ingest) {
   const pks__segment_series *series = &ingest->frames.series;
   for (uint32_t i = 0; i < series->sealed_count; i++) {
@@ -397,7 +397,7 @@ static bool has_failed_sync(const pks__ingest *ingest) {
   return false;
 }
 
-/// To lay a map asset out, its bytes would be needed.
+/// Laying out a map asset would need its bytes.
 static bool is_not_mapped(void *context, const char *path, size_t path_length) {
   (void)context;
   (void)path;

@@ -1,10 +1,11 @@
 /// The frames of a delivery that come, and the ingest that they go to.
 ///
 /// Definitions
-///   hole         what is written in the place of a frame whose bytes are not fetched: it takes up room in the file, and none on
-///                a disk that knows sparse files.
-///   kept         a frame of the site that is written as it is: at least three quarters of it are needed, and the frames with its
-///                dictionary, of which segments here get a copy, are worth that.
+///   hole         the placeholder of a frame that is not fetched: it has a length in the file, but uses no disk space on file
+///   systems
+///                with sparse files.
+///   kept         a frame of the site that is written unchanged: at least three quarters of it are needed, and the frames with its
+///                dictionary, which is copied to segments here, are worth the copy.
 ///   taken apart  another frame: its missing chunks are gathered to frames here.
 ///   resumed      chunks that an interrupted delivery left in the folder.
 ///
@@ -31,11 +32,11 @@ typedef struct pks__delivery_frames {
   const pks__delivery_dictionaries *dictionaries;
   pks__ingest ingest;
   bool has_ingest;
-  pks__scratch raw;                   ///< of the frame that was decoded last
-  pks__scratch ids, ends;             ///< of the frame under way
+  pks__scratch raw;                   ///< raw bytes of the last decoded frame
+  pks__scratch ids, ends;             ///< chunks of the current frame
   uint32_t open_file;                 ///< needy file of the chunks that are gathered, UINT32_MAX: none
   uint64_t open_end;                  ///< where the last of them ends
-  pks__scratch stored;                ///< what is read back
+  pks__scratch stored;                ///< stored bytes read back
   uint32_t read_segment, read_frame;  ///< which frame, and in `raw`
   bool has_read;
   uint64_t resumed_bytes, resumed_chunks, resumed_raw_bytes;
@@ -47,12 +48,12 @@ void pks__delivery_frames_init(
   const pks__delivery_plan *plan, const pks__delivery_dictionaries *dictionaries
 );
 
-/// Opens the ingest and takes up what the folder has, once the catalog's root is there. `encoding`: as in
+/// Opens the ingest and adopts the folder's contents, once the catalog's root has arrived. `encoding`: as in
 /// `pks__version_request`.
 pks_status pks__delivery_frames_open(
   pks__delivery_frames *frames, pks__staging *staging, const pks_add_request *encoding, bool sync, pks_error *error
 );
-/// Closes the ingest. What came stays in the folder, but for chunks that are gathered and not written yet.
+/// Closes the ingest. Received data stays in the folder, except gathered but unwritten chunks.
 void pks__delivery_frames_close(pks__delivery_frames *frames);
 /// Writes the chunks that are gathered.
 void pks__delivery_frames_flush(pks__delivery_frames *frames);
@@ -61,10 +62,10 @@ pks_status pks__delivery_frames_give(
   pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 );
 
-/// Writes holes in the place of all planned frames, of which none was wanted.
+/// Writes holes in place of all planned frames, none of which was requested.
 pks_status pks__delivery_frames_leave_out(pks__delivery_frames *frames, pks_error *error);
 
-/// Walks the catalog, all of whose chunks are here.
+/// Walks the catalog, all of whose chunks are present.
 pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pks_error *error);
 /// Walks the catalog of a version that the store keeps: nothing came.
 pks_status pks__delivery_frames_walk_kept(

@@ -50,17 +50,17 @@ pks_status pks__delivery_needs_corrupt(
 
 // MARK: - The catalog
 
-/// The walk over the catalog, beside that of the current version.
+/// The walk over the catalog, in parallel with the current version's.
 typedef struct scan {
   pks__delivery_needs *needs;
   pks__tree_cursor entries, old_entries;
   bool more, old_more;
-  pks__scratch last_path;   ///< those before it, as far as they begin it, lie in it
+  pks__scratch last_path;   ///< previous paths, as long as each begins the next one
   pks__scratch beginnings;  ///< uint32_t: their lengths
 } scan;
 
-/// Whether no file, link or empty folder stands where the path needs a folder. Paths that begin like another one come
-/// right after it, so that those which begin this one are among those that begin the last.
+/// Whether no file, link or empty folder has the path of one of the parent folders. Paths that begin with another path directly
+/// follow it, so those that begin this path are among those that begin the last.
 static pks_status check_folders(scan *scan, const pks__catalog_entry *entry, pks_error *error) {
   const char *path = entry->path;
   uint64_t kept = 0;
@@ -219,7 +219,7 @@ static pks_status scan_entry(scan *scan, pks_error *error) {
   return status ? status : pks__tree_cursor_next(&scan->entries, &scan->more, error);
 }
 
-/// Begins with the catalog of the pack's current version. One that cannot be read any more has nothing to compare with.
+/// Begins with the catalog of the pack's current version. If it cannot be read, there is nothing to compare with.
 static void open_old(scan *scan) {
   const pks__delivery_needs *needs = scan->needs;
   pks_snapshot *base = needs->context->base;
@@ -232,7 +232,7 @@ static void open_old(scan *scan) {
   if (pks__tree_cursor_next(&scan->old_entries, &scan->old_more, NULL)) { scan->old_more = false; }
 }
 
-/// Walks the catalog beside that of the current version.
+/// Walks the catalog in parallel with the current version's.
 static pks_status scan_catalog(pks__delivery_needs *needs, pks_error *error) {
   scan scan = {.needs = needs};
   pks__catalog_info info;
@@ -253,7 +253,7 @@ static pks_status scan_catalog(pks__delivery_needs *needs, pks_error *error) {
 
 // MARK: - The layout
 
-/// Lays out a file by the change list. `*is_complete` is false when that does not know where all of its missing chunks lie.
+/// Lays out a file by the change list. `*is_complete` is false if the list lacks the places of missing chunks.
 static pks_status lay_out(pks__delivery_needs *needs, pks__needy_file *file, bool *is_complete, pks_error *error) {
   pks__delivery_changes *changes = needs->changes;
   bool is_known;
@@ -270,7 +270,7 @@ static pks_status lay_out(pks__delivery_needs *needs, pks__needy_file *file, boo
   return append_text(needs, needs->value.bytes, (size_t)needs->value.length, &file->layout, error);
 }
 
-/// Lays out all files by the change list, if it was taken and knows all of them.
+/// Lays out all files by the change list, if it was accepted and contains all of them.
 static pks_status lay_out_all(pks__delivery_needs *needs, pks_error *error) {
   uint64_t count = pks__delivery_needs_file_count(needs);
   bool is_complete = needs->changes->is_taken;
@@ -316,7 +316,7 @@ typedef struct layout_glance {
   uint64_t at;  ///< needy file that comes next
 } layout_glance;
 
-/// How the next needy file stands to a key of the page.
+/// Compares the next needy file with a key of the page.
 static int compare_next(const layout_glance *glance, const pks__tree_item *item) {
   const pks__needy_file *file = file_at(glance->needs, glance->at);
   return pks__compare_bytes(text_at(glance->needs, file->path), file->path_length, item->key, item->key_length);
@@ -387,7 +387,7 @@ pks_status pks__delivery_needs_visit_layout(
 typedef struct arrived_part {
   uint64_t bytes;
   uint64_t chunks;
-  bool is_last;  ///< nothing else was written since: what comes next will abut
+  bool is_last;  ///< nothing else was written since: the next chunk will abut
 } arrived_part;
 
 static pks_status open_chunks(
@@ -401,7 +401,7 @@ static pks_status open_chunks(
   return status;
 }
 
-/// How much of the asset lies from new chunk `number` on, where its first one is.
+/// Returns the bytes of the asset that are contiguous from new chunk `number` on, its first one.
 static pks_status measure_arrived(
   pks__delivery_needs *needs, const pks__needy_file *file, const pks__written_chunks *written, uint32_t number,
   arrived_part *out, pks_error *error
@@ -453,7 +453,7 @@ static pks_status find_arrived(
   return status;
 }
 
-/// Lists all chunks of a map asset from `part` on as missing, in the place of those that are.
+/// Lists all chunks of a map asset from `part` on as missing, replacing those already listed.
 static pks_status list_all_chunks(
   pks__delivery_needs *needs, uint64_t index, const arrived_part *part, pks_error *error
 ) {
@@ -475,9 +475,9 @@ static pks_status list_all_chunks(
   return status;
 }
 
-/// A map asset of which nearly all is new comes as a whole, known chunks and repeated ones included: then it lies as a
-/// map asset must as soon as it is there, and need not be written twice. One of which a part came already goes on where
-/// that ends, or else only what is missing of it comes.
+/// A map asset that is almost entirely new is fetched as a whole, including known and repeated chunks: then it has its final form
+/// on arrival, and need not be written twice. If a part was already received, the rest continues from there, or else only its
+/// missing chunks are fetched.
 pks_status pks__delivery_needs_complete_mapped(pks__delivery_needs *needs, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint64_t i = 0; !status && i < pks__delivery_needs_file_count(needs); i++) {

@@ -1,24 +1,24 @@
-/// What of a version is missing: files that are looked at, and chunks that are to come.
+/// The missing parts of a version: files to examine, and chunks to fetch.
 ///
 /// Definitions
-///   needy file  a file of the version with a chunk that is neither in the base nor among the new ones, or one whose
-///               entry is not the current version's (of those only the layout is asked, whether it is a map asset).
-///   missing     a chunk that is to come. Each is listed once, but for those of map assets that come as a whole.
+///   needy file  a file of the version with a chunk that is neither in the base nor among the new ones, or whose entry differs from
+///               the current version's (for the latter, only the layout is needed, to find map assets).
+///   missing     a chunk to fetch. Each is listed once, except in map assets that are fetched as a whole.
 ///
-/// The catalog is walked here before anything is fetched, and once more by the ingest after all came
-/// (`ingest_version.h`). This walk finds out what is to come. That one puts the version together, and needs the numbers of
-/// the new chunks: they follow from the order in which frames are written, which is not known here. One walk for both
-/// would spare reading the catalog a second time, and keep a row for each of its files and chunks until frames came; for
-/// 20,000 files all of this walk takes 13 ms.
+/// The catalog is walked here before anything is fetched, and again by the ingest after everything has arrived
+/// (`ingest_version.h`). This walk finds the missing chunks. The second one builds the version, and needs the numbers of the new
+/// chunks, which follow from the order in which frames are written and are unknown here. A single walk would save reading the
+/// catalog twice, but keep a row for each of its files and chunks until the frames arrive; for 20,000 files this whole walk takes
+/// 13 ms.
 ///
-/// States: empty -> found (`pks__delivery_needs_find`): all files with path, entry and missing chunks -> laid out: each
-/// file has its value of the layout, by a change list that was taken, or else by the pages
-/// (`pks__delivery_needs_want_layout`, `pks__delivery_needs_visit_layout`, in order of pages) -> complete
-/// (`pks__delivery_needs_complete_mapped`): map assets that come as a whole list all of their chunks.
+/// States: empty -> found (`pks__delivery_needs_find`): all files with path, entry and missing chunks -> laid out: each file has
+/// its layout value, from an accepted change list, or from the pages (`pks__delivery_needs_want_layout`,
+/// `pks__delivery_needs_visit_layout`, in order of pages) -> complete (`pks__delivery_needs_complete_mapped`): map assets fetched
+/// as a whole list all of their chunks.
 ///
 /// Invariants
 ///   1. Files are in order of paths. The missing chunks of a file are those from `first` to `end`, in order of offsets.
-///   2. What the catalog says of sizes, lengths and folders was checked for all files once the needs are found.
+///   2. Sizes, lengths and folders in the catalog are checked for all files once the needs are found.
 ///
 /// Owner: `delivery_needs.c`.
 #ifndef PKS_TRANSFER_DELIVERY_NEEDS_H
@@ -32,7 +32,7 @@ typedef struct pks__needy_file {
   uint32_t path_length;
   bool mapped;
   uint64_t size;
-  uint64_t chunk_count;  ///< of the file
+  uint64_t chunk_count;  ///< chunks of the file
   uint64_t entry;        ///< in `texts`: its value in the catalog
   uint32_t entry_length;
   uint32_t layout_length;
@@ -57,7 +57,7 @@ typedef struct pks__delivery_needs {
   pks__scratch chunks;    ///< pks__missing_chunk
   pks__hash_map missing;  ///< id -> index in `chunks`
   uint64_t next_mapped;   ///< needy file to be asked about next
-  pks__scratch value;     ///< of the layout, of one file
+  pks__scratch value;     ///< layout value of one file
   bool is_laid_out;       ///< by the change list
 } pks__delivery_needs;
 
@@ -67,26 +67,26 @@ void pks__delivery_needs_init(
   pks__delivery_changes *changes, pks__ingest *ingest
 );
 
-/// Walks the catalog, all of whose pages are here, and sees that the root page of the layout comes, unless the change list
-/// tells what the layout would.
+/// Walks the catalog, all of whose pages are present, and requests the root page of the layout, unless the change list replaces the
+/// layout.
 pks_status pks__delivery_needs_find(pks__delivery_needs *needs, pks_error *error);
 
-/// Sees that the pages of the layout come that lead to needy files, where they are needed: its root is here.
+/// Requests the pages of the layout that lead to needy files, if needed: its root is present.
 pks_status pks__delivery_needs_want_layout(pks__delivery_needs *needs, pks_error *error);
 
-/// Looks into a page of the layout that is here: a `pks__layout_visitor`.
+/// Processes a present page of the layout: a `pks__layout_visitor`.
 pks_status pks__delivery_needs_visit_layout(
   void *needs, const pks__page_task *task, pks__scratch *page, pks_error *error
 );
 
-/// Whether a map asset of which `missing` of `size` bytes are not here comes as a whole.
+/// Whether a map asset with `missing` of `size` bytes missing is fetched as a whole.
 static inline bool pks__is_nearly_new(uint64_t missing, uint64_t size) { return missing >= size - size / 8; }
 
 /// Lists all chunks of map assets that are to come as a whole as missing.
 pks_status pks__delivery_needs_complete_mapped(pks__delivery_needs *needs, pks_error *error);
 
-/// Whether a file is a map asset at the site; asked in order of paths. Of those whose entry is the current version's, the
-/// base says it. As in `pks__version_request`.
+/// Whether a file is a map asset on the site; called in order of paths. For files whose entry is the current version's, the base
+/// decides. As in `pks__version_request`.
 bool pks__delivery_needs_is_mapped(void *needs, const char *path, size_t path_length);
 
 static inline uint64_t pks__delivery_needs_file_count(const pks__delivery_needs *needs) {

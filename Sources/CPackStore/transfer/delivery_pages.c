@@ -105,7 +105,7 @@ pks_status pks__delivery_pages_need(pks__delivery_pages *pages, const pks__page_
   return status || seen ? status : pks__scratch_append(&pages->tasks, task, sizeof *task, error);
 }
 
-/// What looks into one page.
+/// The state of processing one page.
 typedef struct glance {
   pks__delivery_pages *pages;
   const pks__page_task *task;
@@ -132,7 +132,7 @@ static bool is_leaf_of_list(const pks__page_task *task) {
   return task->level == 0 && (task->role == PKS__ROLE_CHUNKS || task->role == PKS__ROLE_EXTENTS);
 }
 
-/// Looks into a page that is there: what hangs on it is needed, too.
+/// Processes a present page: the pages it refers to are needed, too.
 static pks_status look_into(
   pks__delivery_pages *pages, const pks__page_task *task, const pks__layout_visitor *visitor, pks_error *error
 ) {
@@ -208,7 +208,7 @@ static void take_up_waiting(pks__delivery_pages *pages) {
 
 // MARK: - Wanting pages
 
-/// Wants the pages that are waited for, as far as it is known where they lie; for the others, further tables.
+/// Requests the waiting pages whose places are known; for the others, further tables.
 static pks_status want_waiting(pks__delivery_pages *pages, pks_error *error) {
   bool all_known = true;
   pks_status status = PKS_OK;

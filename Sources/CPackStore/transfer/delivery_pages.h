@@ -1,14 +1,15 @@
-/// The pages of a delivery: all that catalog and layout need, found in the base, in the folder, or wanted from the site.
+/// The pages of a delivery: all pages of catalog and layout that are needed, found in the base, in the folder, or requested from
+/// the site.
 ///
 /// Definitions
-///   task     a page that must be there, and what it is good for (its role). Looking into a page adds the tasks of the
-///            pages that hang on it; so the trees come level by level.
-///   waiting  tasks whose page is not here yet.
-///   seen     pages that a task was made for, but for those of the layout: nothing is looked into twice.
+///   task     a needed page, with its role. Processing a page adds the tasks of the pages it refers to; so the trees come level
+///            by level.
+///   waiting  tasks whose page is not present yet.
+///   seen     pages with a task, except pages of the layout: nothing is processed twice.
 ///   counted  pages whose bytes allow rows (`catalog/row_budget.h`): each once, whether it was received or was in the base.
 ///
-/// States of a task: to do -> done, when its page is here and was looked into; or to do -> waiting -> to do, once pages
-/// or tables came. Without wants after `pks__delivery_pages_want`, all pages are here.
+/// States of a task: to do -> done, when its page is present and processed; or to do -> waiting -> to do, once pages or tables
+/// arrive. If nothing is requested after `pks__delivery_pages_want`, all pages are present.
 ///
 /// Owner: `delivery_pages.c`.
 #ifndef PKS_TRANSFER_DELIVERY_PAGES_H
@@ -36,7 +37,7 @@ typedef struct pks__delivery_pages {
   pks__delivery_context *context;
   pks__delivery_wants *wants;
   pks__delivery_site *site;
-  pks__scratch tasks;  ///< pks__page_task, of which those before `next_task` were done
+  pks__scratch tasks;  ///< pks__page_task; those before `next_task` are done
   uint64_t next_task;
   pks__scratch waiting;  ///< pks__page_task
   pks__scratch seen;     ///< pks__page_task without files
@@ -44,7 +45,7 @@ typedef struct pks__delivery_pages {
   pks__scratch counted;  ///< pks__id of the pages in `rows.page_bytes`
   pks__hash_map counted_by_id;
   pks__row_budget rows;  ///< rows of the version; the needs add them
-  pks__scratch page;     ///< the one that is looked into
+  pks__scratch page;     ///< the page being processed
   uint64_t given_bytes;  ///< of pages, as the site stores them
 } pks__delivery_pages;
 
@@ -55,19 +56,19 @@ void pks__delivery_pages_init(
 /// Pages that are in the base or in the folder. CORRUPT when one is in neither.
 pks__page_source pks__delivery_pages_source(pks__delivery_pages *pages);
 
-/// Keeps pages that were made here, but for those that are in the base.
+/// Keeps pages that were built here, unless they are in the base.
 pks__page_sink pks__delivery_pages_sink(pks__delivery_pages *pages);
 
 /// Adds a task. CORRUPT when its level is higher than a tree may be.
 pks_status pks__delivery_pages_need(pks__delivery_pages *pages, const pks__page_task *task, pks_error *error);
 
-/// Looks into a page of the layout that is there, and adds the tasks that it leads to.
+/// Processes a present page of the layout, and adds the tasks that it leads to.
 typedef struct pks__layout_visitor {
   void *context;
   pks_status (*visit)(void *context, const pks__page_task *task, pks__scratch *page, pks_error *error);
 } pks__layout_visitor;
 
-/// Does the tasks whose pages are there, those of the layout by `visitor`, and wants the pages that are not.
+/// Does the tasks whose pages are present, those of the layout by `visitor`, and requests missing pages.
 pks_status pks__delivery_pages_want(pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error);
 
 pks_status pks__delivery_pages_give(

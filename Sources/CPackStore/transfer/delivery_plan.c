@@ -6,11 +6,11 @@
 enum { NO_CHUNK = UINT32_MAX, NO_SEGMENT = UINT32_MAX };
 
 typedef struct needed_segment {
-  uint32_t segment;    ///< of the site
+  uint32_t segment;    ///< segment of the site
   uint64_t frames_at;  ///< in `starts` and `heads`
 } needed_segment;
 
-/// Where a missing chunk lies in its frame.
+/// The place of a missing chunk in its frame.
 typedef struct frame_place {
   uint32_t begin;
   uint32_t next;  ///< the next one in the same frame, NO_CHUNK: none
@@ -197,7 +197,7 @@ static pks_status list_frames(pks__delivery_plan *plan, needed_segment *needed, 
   return status;
 }
 
-/// Notes with its frame that a chunk lies there.
+/// Records a chunk's place with its frame.
 static pks_status place_chunk(extent_walk *walk, uint32_t segment, uint64_t index, pks_error *error) {
   pks__delivery_plan *plan = walk->plan;
   uint64_t frames_at = needed_at(plan, *number_of(plan, segment))->frames_at;
@@ -238,7 +238,7 @@ static pks_status order_chunks(pks__delivery_plan *plan, pks__planned_frame *fra
     bool is_repeated =
       before && apart == 0 && before->length == chunk->length && pks__id_equal(&before->id, &chunk->id);
     if (is_repeated) {
-      // That of a map asset says how it must lie.
+      // The place in a map asset determines the form.
       if (file->mapped) { order[kept - 1] = order[i]; }
       continue;
     }
@@ -253,7 +253,7 @@ static pks_status order_chunks(pks__delivery_plan *plan, pks__planned_frame *fra
   return PKS_OK;
 }
 
-/// Plans frame `index` of a needed segment if chunks lie in it, and adds the bytes that it will take here to `*room`.
+/// Plans frame `index` of a needed segment if it contains missing chunks, and adds its local size to `*room`.
 static pks_status plan_frame(
   pks__delivery_plan *plan, const needed_segment *needed, uint32_t index, uint64_t *room, pks_error *error
 ) {
@@ -279,7 +279,7 @@ static pks_status plan_frame(
   return PKS_OK;
 }
 
-/// Bytes of map assets of which a part is here, and which are laid out afresh for sure.
+/// Returns the bytes of partly present map assets that will certainly be laid out again.
 static uint64_t room_for_mapped(const pks__delivery_plan *plan, uint64_t room) {
   for (uint64_t i = 0; i < pks__delivery_needs_file_count(plan->needs); i++) {
     const pks__needy_file *file = pks__delivery_needs_file(plan->needs, i);

@@ -1,7 +1,7 @@
 /// The frames that come: which frames of the site hold missing chunks, and where in them.
 ///
 /// Definitions
-///   needed segment  a data segment of the site in which a missing chunk lies; in order of first need.
+///   needed segment  a data segment of the site with a missing chunk; in order of first need.
 ///   position        of a chunk: among the raw bytes of all frames of its segment.
 ///
 /// States: empty -> tables wanted (`pks__delivery_plan_want_tables`): needed segments are known -> made
@@ -10,7 +10,7 @@
 /// Invariants
 ///   1. Frames are by needed segment, and by number in it. The chunks of a frame do not overlap, are in order of their
 ///      beginnings, and each place of the site is listed once.
-///   2. That the layout makes no sense is found here, before a frame is fetched.
+///   2. An invalid layout is detected here, before a frame is fetched.
 ///
 /// Owner: `delivery_plan.c`.
 #ifndef PKS_TRANSFER_DELIVERY_PLAN_H
@@ -41,14 +41,14 @@ typedef struct pks__delivery_plan {
   pks__scratch segments;         ///< needed segments
   pks__scratch segment_numbers;  ///< uint32_t by segment of the site: its index in `segments`, UINT32_MAX: not needed
   pks__scratch starts;           ///< uint64_t by frame of needed segments and one more each: raw bytes before
-  pks__scratch heads;            ///< uint32_t likewise: its first missing chunk
+  pks__scratch heads;            ///< uint32_t by frame: its first missing chunk
   pks__scratch places;           ///< by missing chunk: where in its frame it begins, and the next one there
   pks__scratch order;            ///< uint32_t: missing chunks by frame and place
   pks__scratch frames;           ///< pks__planned_frame
   bool is_made;
   uint64_t bytes;      ///< stored bytes of the frames
   uint64_t chunks;     ///< missing ones in them
-  uint64_t raw_bytes;  ///< of those chunks
+  uint64_t raw_bytes;  ///< raw bytes of those chunks
 } pks__delivery_plan;
 
 void pks__delivery_plan_init(
@@ -56,12 +56,12 @@ void pks__delivery_plan_init(
   pks__delivery_needs *needs
 );
 
-/// Wants the tables of needed segments. Without wants, all are there. The needs are complete.
+/// Requests the tables of needed segments. If nothing is requested, all are present. The needs must be complete.
 pks_status pks__delivery_plan_want_tables(pks__delivery_plan *plan, pks_error *error);
 
-/// Says which frames come. NO_SPACE when there is no room for them.
+/// Determines the frames to fetch. NO_SPACE if there is no room for them.
 pks_status pks__delivery_plan_make(pks__delivery_plan *plan, pks_error *error);
-/// Wants the frames.
+/// Requests the frames.
 pks_status pks__delivery_plan_want_frames(pks__delivery_plan *plan, pks_error *error);
 
 static inline const pks__planned_frame *pks__delivery_plan_frame(const pks__delivery_plan *plan, uint32_t number) {

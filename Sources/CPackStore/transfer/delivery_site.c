@@ -92,7 +92,7 @@ pks_status pks__delivery_site_want_page(pks__delivery_site *site, const pks__id 
   return pks__delivery_wants_add(site->wants, &want, error);
 }
 
-/// Knows where a page is. A table may list one any number of times: the first place will do.
+/// Records the place of a page. A table may list a page any number of times: the first place is used.
 static pks_status list_page(
   pks__delivery_site *site, uint32_t segment, uint32_t frame, const pks__id *id, pks_error *error
 ) {
@@ -105,7 +105,7 @@ static pks_status list_page(
   return status ? status : pks__hash_map_insert_id(&site->pages_by_id, id, (uint32_t)count, error);
 }
 
-/// Knows the pages of a metadata segment.
+/// Records the pages of a metadata segment.
 static pks_status list_pages(
   pks__delivery_site *site, uint32_t segment, const pks__frame_table *table, pks_error *error
 ) {

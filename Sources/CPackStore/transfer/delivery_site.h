@@ -1,4 +1,4 @@
-/// The site of a delivery: its segments, their frame tables, and where pages lie in them.
+/// The site of a delivery: its segments, their frame tables, and the places of pages in them.
 ///
 /// Definitions
 ///   segment  of the site: a signed manifest names its id, its length, and the SHA-256 of its frame table. Nothing else of
@@ -31,7 +31,7 @@ typedef struct pks__delivery_site {
   pks__scratch segments;  ///< pks__site_segment
   pks__hash_map segments_by_id;
   pks__scratch tables;        ///< frame tables, back to back
-  pks__scratch page_places;   ///< where pages lie: segment and frame
+  pks__scratch page_places;   ///< places of pages: segment and frame
   pks__hash_map pages_by_id;  ///< id of a page -> index in `page_places`
   pks__scratch kept;          ///< a table that the folder has
   uint32_t table_batch;       ///< tables of metadata segments to want next
@@ -53,7 +53,7 @@ static inline uint64_t pks__delivery_site_count(const pks__delivery_site *site) 
 }
 /// The number of a data segment; UINT32_MAX when the site has none with that id.
 uint32_t pks__delivery_site_find_data(const pks__delivery_site *site, const pks__segment_id *id);
-/// The id of segment `number`, as the manifest counts them; false when there is none, or it has no data.
+/// Returns the id of segment `number` in the manifest; false if it does not exist, or is not a data segment.
 bool pks__delivery_site_data_segment(const pks__delivery_site *site, uint32_t number, pks__segment_id *id);
 /// Fails with CORRUPT, naming the segment.
 pks_status pks__delivery_site_corrupt(
@@ -64,14 +64,14 @@ pks_status pks__delivery_site_corrupt(
 pks__frame_table pks__delivery_site_table(const pks__delivery_site *site, uint32_t segment);
 /// Adds a want for a segment's table, unless the folder has it.
 pks_status pks__delivery_site_want_table(pks__delivery_site *site, uint32_t segment, pks_error *error);
-/// Wants the next tables of metadata segments, the newest first and twice as many each time. `*any` is false when all
-/// were asked for.
+/// Requests the next tables of metadata segments, the newest first and twice as many each time. `*any` is false if all were
+/// requested.
 pks_status pks__delivery_site_want_more_tables(pks__delivery_site *site, bool *any, pks_error *error);
 pks_status pks__delivery_site_give_table(
   pks__delivery_site *site, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
 );
 
-/// Wants a page, or all of the small segment that it lies in. `*is_known` is false when no table has it.
+/// Requests a page, or its whole small segment. `*is_known` is false if no table contains it.
 pks_status pks__delivery_site_want_page(pks__delivery_site *site, const pks__id *id, bool *is_known, pks_error *error);
 
 #endif

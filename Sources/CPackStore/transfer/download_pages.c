@@ -27,7 +27,7 @@ static pks_status measure(pks__marked_segment *marked, pks_error *error) {
     end = frame.ref.offset + frame.ref.stored_length;
     stored += frame.ref.stored_length;
   }
-  // Frames of a damaged table may lie in any order.
+  // Frames of a damaged table may be in any order.
   marked->span = end > begin && pks__site_segment_is_small(stored, end - begin) ? end - begin : 0;
   return PKS_OK;
 }
@@ -109,7 +109,7 @@ pks_status pks__download_pages_need(
   return pks__scratch_append(&pages->tasks, &task, sizeof task, error);
 }
 
-/// What looks into one page.
+/// The state of processing one page.
 typedef struct glance {
   pks__download_pages *pages;
   const pks__page_task *task;
@@ -146,7 +146,7 @@ static pks_status need_extents(void *context, const pks__tree_item *item, pks_er
   return pks__download_pages_need(pages, &entry.list.root, PKS__ROLE_EXTENTS, entry.list.height, error);
 }
 
-/// Looks into a page that the client has: what hangs on it is needed, too.
+/// Processes a page that the client has: the pages it refers to are needed, too.
 static pks_status look_into(pks__download_pages *pages, const pks__page_task *task, pks_error *error) {
   pks__page_role role = (pks__page_role)task->role;
   bool is_map = role == PKS__ROLE_CATALOG || role == PKS__ROLE_LAYOUT;
@@ -168,12 +168,12 @@ static pks_status look_into(pks__download_pages *pages, const pks__page_task *ta
 
 // MARK: - Rounds
 
-/// Where a page lies among the segments of the version.
+/// The places of a page in the segments of the version.
 typedef struct page_copies {
   bool is_here;             ///< the client has one
-  pks__segment_id segment;  ///< of the copy that the client knew first
-  uint32_t row;             ///< likewise
-  uint32_t turn;            ///< likewise; UINT32_MAX: no table that came has it
+  pks__segment_id segment;  ///< segment of the copy that the client learned first
+  uint32_t row;             ///< row of that copy
+  uint32_t turn;            ///< turn of that copy; UINT32_MAX: no received table contains it
 } page_copies;
 
 static pks_status find_copies(pks__download_pages *pages, const pks__id *id, page_copies *out, pks_error *error) {
@@ -195,7 +195,7 @@ static pks_status find_copies(pks__download_pages *pages, const pks__id *id, pag
   }
 }
 
-/// Does the tasks whose pages are here, and puts the others aside.
+/// Does the tasks whose pages are present, and puts the others aside.
 static pks_status do_tasks(pks__download_pages *pages, pks_error *error) {
   pks_status status = PKS_OK;
   while (!status && pages->next_task < PKS__SCRATCH_COUNT(&pages->tasks, pks__page_task)) {
@@ -209,7 +209,7 @@ static pks_status do_tasks(pks__download_pages *pages, pks_error *error) {
   return status;
 }
 
-/// Fetches a page from where it lies, with its whole segment if that is small.
+/// Fetches a page from its place, with its whole segment if that is small.
 static pks_status fetch(pks__download_pages *pages, const page_copies *copies, pks_error *error) {
   pks__marked_segment *marked;
   pks__chunk_place place;
@@ -227,7 +227,7 @@ static pks_status fetch(pks__download_pages *pages, const page_copies *copies, p
   return status;
 }
 
-/// Fetches the pages that are waited for, as far as a table that came has them; for the others, further tables.
+/// Fetches the waiting pages in received tables; for the others, further tables.
 static pks_status fetch_waiting(pks__download_pages *pages, pks_error *error) {
   bool all_known = true;
   pks_status status = PKS_OK;

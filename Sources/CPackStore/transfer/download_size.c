@@ -1,12 +1,11 @@
-/// What a device without anything fetches for a version, besides the manifest and the frame tables.
+/// Computes the download size of a version for an empty store, without the manifest and the frame tables.
 ///
-/// That is what `pks_delivery` wants when the store is empty. A chunk may lie in several frames: map assets are stored whole
-/// even where the store has their content elsewhere. A client takes it from where the first asset has it, in the order of
-/// paths, and fetches a map asset whole if it lacks nearly all of it; and so does this.
+/// It equals the requests of a `pks_delivery` into an empty store. A chunk may be in several frames: map assets are stored as a
+/// whole even if the store has their content elsewhere. A client fetches it from the place of the first asset, in the order of
+/// paths, and fetches a map asset as a whole if it lacks nearly all of it; so does this code.
 ///
-/// Marks of data segments: of rows, that the chunk was met before, for which one of its copies stands, always the same;
-/// of frames, that the client fetches it. Dictionaries that these need are fetched once each. Memory: two bits a chunk of the
-/// segments that have some of the version's.
+/// Marks of data segments: for rows, that the chunk was seen before, on one fixed copy of it; for frames, that the client fetches
+/// it. Dictionaries of these frames are fetched once each. Memory: two bits per chunk of the version's segments.
 #include "catalog/catalog.h"
 #include "store/chunk_lookup.h"
 #include "transfer/delivery_needs.h"
@@ -20,7 +19,7 @@ typedef struct download {
   pks__segment_marks marks;
   pks__download_pages pages;
   uint64_t frame_bytes;       ///< of frames and dictionaries
-  pks__scratch dictionaries;  ///< pks__id: those that are fetched
+  pks__scratch dictionaries;  ///< pks__id: dictionaries that are fetched
   bool has_content;           ///< an asset has bytes: the layout is needed
 } download;
 
@@ -30,7 +29,7 @@ static pks_status corrupt_asset(const pks__catalog_entry *entry, const char *tex
   return pks__fail_at_path(error, PKS_CORRUPT, text, entry->path, entry->path_length);
 }
 
-/// Whether no asset before has the chunk. One of which all copies are damaged counts wherever it lies.
+/// Whether no earlier asset has the chunk. A chunk with only damaged copies counts at each place.
 static pks_status is_first(download *download, const pks__id *id, bool *first, pks_error *error) {
   pks__chunk_ref ref;
   bool found;
@@ -65,7 +64,7 @@ static pks_status count_frame(download *download, const pks__frame_walk *walk, p
   return count_dictionary(download, marked->segment, walk->frame.ref.codec, error);
 }
 
-/// Counts the frames with chunks that no asset before has, and says how many bytes those chunks have.
+/// Counts the frames with chunks that no earlier asset has, and returns the bytes of those chunks.
 static pks_status count_new_chunks(
   download *download, pks__frame_walk *walk, pks__chunk_cursor *chunks, uint64_t *new_bytes, pks_error *error
 ) {
@@ -120,7 +119,7 @@ static pks_status count_asset(
 
 // MARK: - Catalog and layout
 
-/// The catalog beside the layout, which has an entry for each of its assets that has bytes.
+/// The catalog in parallel with the layout, which has an entry for each asset with bytes.
 typedef struct version_walk {
   download *download;
   pks__tree_cursor entries, places;
@@ -179,7 +178,7 @@ static pks_status fetch_roots(download *download, pks_error *error) {
   return status ? status : pks__download_pages_fetch(&download->pages, error);
 }
 
-/// In the order in which a client goes on: what it has decides what it fetches.
+/// In the order of a client: the data it has determines what it fetches next.
 static pks_status measure(download *download, pks_error *error) {
   pks__catalog_info info;
   pks__tree catalog;

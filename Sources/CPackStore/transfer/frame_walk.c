@@ -14,7 +14,7 @@ static pks_status corrupt(const pks__frame_walk *walk, const char *text, pks_err
   return pks__fail_at_path(error, PKS_CORRUPT, text, walk->path, walk->path_length);
 }
 
-/// Goes to frame `index` of the present segment, of which the first `skip` bytes are not the asset's.
+/// Goes to frame `index` of the current segment, whose first `skip` bytes do not belong to the asset.
 static pks_status enter_frame(pks__frame_walk *walk, uint32_t index, uint32_t skip, pks_error *error) {
   pks__marked_segment *marked;
   pks_status status = pks__segment_marks_get(walk->marks, &walk->segment, &marked, error);

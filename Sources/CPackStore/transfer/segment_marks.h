@@ -11,7 +11,7 @@ typedef struct pks__marked_segment {
   uint64_t *rows;         ///< bit per chunk: of a metadata segment per page, which is a frame, too
   uint64_t *frames;       ///< bit per frame
   // Of metadata segments, set by `download_pages.c`:
-  uint32_t turn;    ///< of its table among those that come; 0: it is not of the version
+  uint32_t turn;    ///< order of arrival of its table; 0: it does not belong to the version
   uint64_t span;    ///< bytes that it is fetched in if it is small, and so fetched whole; else 0
   bool is_fetched;  ///< with `span`
 } pks__marked_segment;
@@ -26,8 +26,8 @@ typedef struct pks__segment_marks {
 void pks__segment_marks_init(pks__segment_marks *marks, pks_store *store);
 void pks__segment_marks_free(pks__segment_marks *marks);
 
-/// A segment with its marks, of which none is set when it is first asked for. The pointer is good until the next call.
-/// Errors: PURGED, CORRUPT, IO_ERROR, OUT_OF_MEMORY.
+/// Returns a segment with its marks, all unset at first. The pointer is valid until the next call. Errors: PURGED, CORRUPT,
+/// IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__segment_marks_get(
   pks__segment_marks *marks, const pks__segment_id *id, pks__marked_segment **out, pks_error *error
 );

@@ -1,4 +1,4 @@
-/// What a publisher asks of a store: which segments a version needs, and their frame tables.
+/// Queries of a publisher: the segments of a version, and their frame tables.
 #include <string.h>
 
 #include "segment/frame_table.h"

@@ -8,9 +8,9 @@
 #include "store/snapshot.h"
 
 typedef struct pks__site_version {
-  const pks__version *version;  ///< of the snapshot
+  const pks__version *version;  ///< a version of the snapshot
   pks__layout_root layout;
-  pks__scratch segments;  ///< pks__segment_id: those that the layout names, and last the one with the layout's root
+  pks__scratch segments;  ///< pks__segment_id: segments of the layout, and last the segment with the layout's root
 } pks__site_version;
 
 /// Finds a version of a pack, which may be a removed one, and reads the root of its layout. NOT_FOUND; PURGED when the

@@ -17,7 +17,7 @@ enum { RECORD_FRAME = 2, RECORD_COMPLETE = 3, RECORD_DICTIONARY = 4 };
 
 typedef struct blob {
   pks__id id;
-  uint64_t offset;  ///< of the bytes, in `pages`
+  uint64_t offset;  ///< offset of the bytes in `pages`
   uint64_t length;
 } blob;
 
@@ -64,7 +64,7 @@ static pks_status make_folder(pks_store *store, const char *path, pks_error *err
   return fail_path(failure == EEXIST ? 0 : failure, "cannot create", path, error);
 }
 
-/// Makes the folder if there is none, and takes its lock.
+/// Creates the folder if missing, and takes its lock.
 static pks_status take_folder(pks__transfer_staging *incoming, pks_error *error) {
   pks_store *store = incoming->store;
   const pks_vfs *vfs = store->vfs;
@@ -148,7 +148,7 @@ pks_status pks__transfer_staging_get_blob(
   return status;
 }
 
-/// Takes up the blobs that are there, as far as they are what they are called.
+/// Loads the existing blobs whose contents match their names.
 static pks_status read_blobs(pks__transfer_staging *incoming, pks_error *error) {
   for (;;) {
     pks__record_log_mark mark = pks__record_log_here(&incoming->pages);
@@ -224,7 +224,7 @@ static pks_status note_frame(
 
 // MARK: - Life
 
-/// Says whose folder it is, or sees that it is; what is another's goes.
+/// Writes the owner file or verifies it; empties a folder owned by another transfer.
 static pks_status settle_owner(
   pks__transfer_staging *incoming, const char *pack, const pks__id *catalog, pks_error *error
 ) {
@@ -300,7 +300,7 @@ void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) 
   }
   if (incoming->pages_file != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, incoming->pages_file); }
   if (is_ours) {
-    // Said, for a forked child may have this opening of the file too.
+    // Unlocked explicitly, because a forked child may have this opening of the file too.
     (void)pks__vfs_lock(vfs, incoming->journal_file, 0, 1, PKS_VFS_LOCK_NONE);
     pks__vfs_close(vfs, incoming->journal_file);
   }
@@ -325,9 +325,9 @@ pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error
 typedef struct resumption {
   pks__transfer_staging *incoming;
   pks__ingest *ingest;
-  pks__scratch complete;  ///< pks__segment_id by number: segments that the journal says are complete
-  uint32_t restored;      ///< of them, those that count
-  pks_vfs_file growing;   ///< the file of the one that was growing
+  pks__scratch complete;  ///< pks__segment_id by number: complete segments in the journal
+  uint32_t restored;      ///< number of these that are valid
+  pks_vfs_file growing;   ///< file of the segment that was growing
   pks__scratch stored;
 } resumption;
 
@@ -341,7 +341,7 @@ static pks_status next_record(
   return pks__record_log_next(&resumption->incoming->journal, payload, length, &offset, more, error);
 }
 
-/// Collects what the journal says of complete segments, then goes back to its beginning.
+/// Collects the complete segments in the journal, then returns to its beginning.
 static pks_status find_complete(resumption *resumption, pks_error *error) {
   pks__record_log_mark begin = pks__record_log_here(&resumption->incoming->journal), mark;
   const uint8_t *payload;
@@ -403,7 +403,7 @@ static pks_status check_dictionary(resumption *resumption, pks__segment *segment
   return status ? status : pks__segment_read_stored(segment, &dictionary.ref, resumption->stored.bytes, error);
 }
 
-/// Takes up the frames and dictionaries of a complete segment, of which every byte was checked.
+/// Adopts the frames and dictionaries of a complete segment, after checking every byte.
 static pks_status take_frames(resumption *resumption, pks__segment *segment, uint64_t *stored_bytes, pks_error *error) {
   pks__segment_series *series = &resumption->ingest->frames.series;
   pks_status status = PKS_OK;
@@ -478,7 +478,7 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
     status = pks__segment_series_restore_sealed(&resumption->ingest->frames.series, &info, stored_bytes, file, &found);
   }
   if (is_open) { pks__segment_close(segment); }
-  // What cannot be read does not count either: or else a bad sector would keep the version out for good.
+  // Unreadable data is invalid too: otherwise a bad sector would prevent the version permanently.
   bool is_unreadable = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
   if (!*taken && is_unreadable) { return PKS_OK; }
   if (status && error) { *error = found; }
@@ -596,7 +596,7 @@ static pks_status take_growing(resumption *resumption, pks_error *error) {
   }
 }
 
-/// What stays of the folder: what was taken up.
+/// Whether a file of the folder stays: it was adopted.
 static bool is_taken(const void *context, const char *name) {
   const resumption *resumption = context;
   char growing[NAME_SIZE];
