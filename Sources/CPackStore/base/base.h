@@ -30,12 +30,12 @@ static inline bool pks__mul_overflows(uint64_t a, uint64_t b, uint64_t *product)
   return __builtin_mul_overflow(a, b, product);
 }
 
-/// `value` rounded up to a multiple of `alignment`, a power of two. The caller knows that it fits.
+/// Rounds `value` up to a multiple of `alignment`, a power of two. The caller ensures that it does not overflow.
 static inline uint64_t pks__align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/// Whether `[offset, offset + length)` lies inside `[0, size)`.
+/// Whether `[offset, offset + length)` is inside `[0, size)`.
 static inline bool pks__range_fits(uint64_t offset, uint64_t length, uint64_t size) {
   return length <= size && offset <= size - length;
 }

@@ -1,4 +1,4 @@
-/// Integers as they lie on disk: little-endian byte arrays inside structs.
+/// Integers in their form on disk: little-endian byte arrays inside structs.
 ///
 /// A stored integer is a struct, not a number, so that using one without converting it does not compile.
 /// The structs have alignment 1: a mapped record of them can be used in place at any address.

@@ -1,8 +1,8 @@
-/// SipHash-1-3: the hash of all tables in memory whose keys come from outside.
+/// SipHash-1-3: the hash of all tables in memory with external keys.
 ///
-/// Under a key that the author of a pack or a site does not know, the positions of the keys that they choose are as
-/// good as random, so that no choice makes a table slow. A key is drawn when a store opens and never leaves the
-/// process. It is not what paths of the index are found by (`path_hash.h`), and no proof of identity.
+/// Under a key unknown to the author of a pack or a site, the positions of the author's keys are as good as random, so no choice
+/// makes a table slow. A key is random, generated when a store opens, and never leaves the process. It is neither the hash of the
+/// index (`path_hash.h`), nor proof of identity.
 #ifndef PKS_BASE_KEYED_HASH_H
 #define PKS_BASE_KEYED_HASH_H
 

@@ -1,6 +1,6 @@
-// The allocator. Two counters carry everything: `attempts` numbers each request, which is also what the failure hook
-// compares with, and `closed` counts what is over: blocks freed and requests that came to nothing. Relaxed ordering is
-// enough, for only tests read them, that have no other thread under way.
+// The allocator. Two counters are sufficient: `attempts` numbers each request, for comparison with the failure hook, and `closed`
+// counts ended ones: freed blocks and failed requests. Relaxed ordering is enough, because only tests read them, without other
+// running threads.
 
 #include "base/memory.h"
 
@@ -21,13 +21,13 @@ static bool attempt_fails(void) {
 
 static void count_closed(void) { __atomic_fetch_add(&closed, 1, __ATOMIC_RELAXED); }
 
-// Passes on what the system gave for an attempt; an attempt without a block is over at once.
+// Returns the system's result of an attempt; a failed attempt ends at once.
 static void *settle(void *block) {
   if (!block) { count_closed(); }
   return block;
 }
 
-// Zero bytes are asked for as one, so that NULL means failure and nothing else.
+// Zero bytes are requested as one, so that NULL always means failure.
 static size_t at_least_one(size_t byte_count) { return byte_count > 0 ? byte_count : 1; }
 
 void *pks__allocate(size_t byte_count) { return settle(attempt_fails() ? NULL : malloc(at_least_one(byte_count))); }

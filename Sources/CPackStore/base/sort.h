@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/// Sorts `count` items of `size` bytes (at most PKS__SORT_ITEM_MAX). `comes_before` says whether `a` belongs before `b`.
+/// Sorts `count` items of `size` bytes (at most PKS__SORT_ITEM_MAX). `comes_before` returns whether `a` belongs before `b`.
 enum { PKS__SORT_ITEM_MAX = 64 };
 void pks__sort(
   void *items, uint64_t count, size_t size, bool (*comes_before)(const void *context, const void *a, const void *b),

@@ -24,7 +24,7 @@ static void count_hurt(pks__verification *v, const pks__fault_subject *subject) 
   uint32_t number;
   if (pks__hash_map_next(&v->hurt, key, &probe, &number)) { return; }
   v->totals.asset_count++;
-  // Without the memory to remember it, an asset may count twice; what is told of it stays true.
+  // Without the memory to remember it, an asset may count twice; its report stays correct.
   (void)pks__hash_map_insert(&v->hurt, key, 0, NULL);
 }
 
@@ -79,7 +79,7 @@ pks_status pks__verify_tick(pks__verification *v) {
   return ++v->ticks % PKS__ROWS_PER_TICK == 0 ? pks__verify_progress(v, true) : PKS_OK;
 }
 
-/// Frames of different segments may share a key: the finding says which it is.
+/// Frames of different segments may share a key: the finding contains the segment.
 static uint64_t finding_key(uint32_t segment, uint64_t offset) { return (uint64_t)segment << 40 ^ offset; }
 
 pks__frame_finding *pks__verify_finding(pks__verification *v, uint32_t segment, uint64_t offset) {
@@ -128,8 +128,7 @@ void pks__verify_blame(pks__verification *v, pks__frame_finding *finding, const 
 void pks__verify_tell_rest(pks__verification *v) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&v->findings, pks__frame_finding); i++) {
     pks__frame_finding *finding = PKS__SCRATCH_AT(&v->findings, pks__frame_finding, i);
-    // A segment that is gone is missed by what needs it, if anything does.
-    // So is data that may vanish.
+    // A missing segment is reported by its users, if any. So is missing purgeable data.
     bool is_told = finding->is_bad && finding->offset != PKS_NO_OFFSET && finding->status != PKS_PURGED;
     if (is_told) { pks__verify_blame(v, finding, NULL); }
   }

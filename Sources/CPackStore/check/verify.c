@@ -28,7 +28,7 @@ static pks_status read_file(pks__verification *v, const char *path) {
   failure = pks__vfs_info_of(vfs, file, &info);
   v->stored.length = 0;
   pks_status status = failure ? PKS_OK : pks__scratch_append(&v->stored, NULL, info.size, &v->found);
-  // Of an empty file there is nothing to read, and perhaps no memory.
+  // An empty file has nothing to read, and its array may be NULL.
   bool is_readable = !failure && !status && info.size > 0;
   if (is_readable) { failure = pks__vfs_read_at(vfs, file, 0, v->stored.bytes, (size_t)info.size, &got); }
   pks__vfs_close(vfs, file);
@@ -37,7 +37,7 @@ static pks_status read_file(pks__verification *v, const char *path) {
   return status;
 }
 
-/// Tells every copy of a slot that is damaged. One that a crash kept from being written is as it may be.
+/// Reports every damaged copy of a slot. A copy that a crash kept from being written may have any contents.
 static void check_copies(pks__verification *v, const pks__control *control) {
   for (size_t slot = 0; slot < PKS__CONTROL_SLOTS; slot++) {
     for (size_t copy = 0; copy < PKS__CONTROL_COPIES; copy++) {
@@ -59,7 +59,7 @@ static pks_status check_control(pks__verification *v, pks__control *control) {
   if (status) { return pks__verify_settle(v, status, NULL); }
   v->totals.bytes_checked += PKS__CONTROL_SIZE;
   check_copies(v, control);
-  // One that is too short lacks copies, which was told.
+  // A file that is too short lacks copies, which was reported.
   if (info.size > PKS__CONTROL_SIZE) {
     pks__verify_report(v, "control file is longer than it should be", PKS__CONTROL_FILE, PKS__CONTROL_SIZE);
   }
@@ -119,8 +119,7 @@ static void close_verification(pks__verification *v) {
   pks__scratch_free(&v->stored);
 }
 
-/// Lists the segments. A run that is damaged may know some that no other does: the snapshot's own is asked, which is the
-/// same file.
+/// Lists the segments. A damaged run may contain some that no other does: the snapshot's own run, the same file, is used.
 static pks_status list_segments(pks__verification *v) {
   for (uint32_t i = 0; i < v->snapshot->run_count; i++) {
     pks__run *run = v->runs[i].table.body ? &v->runs[i] : &v->snapshot->runs[i].open->run;
@@ -128,7 +127,7 @@ static pks_status list_segments(pks__verification *v) {
     pks_status status = pks__segment_list_add(&v->segments, i, run, &v->found);
     if (status && !pks__error_is_damage(&v->found)) { return status; }
     if (status) {
-      // The rows that can be read are listed; the rest was told with the run.
+      // Readable rows are listed; the others were reported with the run.
       pks__free(v->segments.numbers[i]);
       v->segments.numbers[i] = NULL;
     }

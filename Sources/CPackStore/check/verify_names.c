@@ -30,7 +30,7 @@ static pks_status probe_frame(pks__verification *v, uint32_t number, const pks__
   return pks__verify_note(v, &finding);
 }
 
-/// What is known of the frame of a record.
+/// Finds the result for the frame of a record.
 static pks_status find_fault(
   pks__verification *v, uint32_t number, const pks__run_frame_info *frame, pks__frame_finding **out
 ) {
@@ -42,7 +42,7 @@ static pks_status find_fault(
   return status;
 }
 
-/// The number of a segment that a run knows as `index`. Of a damaged run, not all rows were listed.
+/// Returns the number of a segment with index `index` in a run. Not all rows of a damaged run are listed.
 static pks_status segment_number(pks__verification *v, uint32_t run, uint32_t index, uint32_t *number) {
   const uint32_t *numbers = v->segments.numbers[run];
   pks__run_segment_info info;
@@ -117,7 +117,7 @@ pks_status pks__verify_namespace(pks__verification *v) {
 
 // MARK: - Damaged runs
 
-/// Looks an entry of a catalog up in an index of which parts are damaged.
+/// Looks an entry of a catalog up in an index with damaged parts.
 static pks_status look_up(pks__verification *v, uint32_t rank, const pks__catalog_entry *entry) {
   const pks__pack_state *pack = &v->snapshot->generation.packs[rank];
   pks__fault_subject subject = {
@@ -137,7 +137,7 @@ static pks_status look_up(pks__verification *v, uint32_t rank, const pks__catalo
   return pks__verify_settle(v, status, &subject);
 }
 
-/// Looks up what the pack's current catalog names, as far as that can be read.
+/// Looks up the entries of the pack's current catalog, as far as they can be read.
 static pks_status look_up_pack(pks__verification *v, uint32_t rank) {
   const pks__pack_state *pack = &v->snapshot->generation.packs[rank];
   pks__fault_subject subject = {.pack = pack->name, .version = pack->versions[0].number};

@@ -1,5 +1,4 @@
-/// Level 5 of a verification: which assets the faults found so far damage. And comparing an entry with what the index
-/// says.
+/// Level 5 of a verification: finds the assets damaged by the faults found so far. Also compares entries with the index.
 #ifndef PKS_CHECK_VERIFY_NAMES_H
 #define PKS_CHECK_VERIFY_NAMES_H
 
@@ -7,17 +6,17 @@
 
 pks_status pks__verify_namespace(pks__verification *v);
 
-/// In place of the above when runs are damaged: looks up what the current catalogs name.
+/// Replaces the above if runs are damaged: looks up the entries of the current catalogs.
 pks_status pks__verify_lookups(pks__verification *v);
 
-/// Blames whatever is wrong with the frames of a record for the asset.
+/// Reports faults of a record's frames for the asset.
 pks_status pks__verify_record(pks__verification *v, const pks__hit *hit, const pks__fault_subject *subject);
 
-/// Compares an entry of a current catalog with what the index says of it.
+/// Compares an entry of a current catalog with the index.
 pks_status pks__verify_entry(pks__verification *v, uint32_t rank, const pks__catalog_entry *entry);
 
-/// Compares an entry's chunks with those that extents lead to: one frame's part after another. `next` hands out the
-/// segment (NULL: it cannot be used), the frame and the part; CORRUPT when there is none left.
+/// Compares an entry's chunks with those in its extents: one frame's part after another. `next` returns the segment (NULL: it
+/// cannot be used), the frame and the part; CORRUPT if none is left.
 typedef struct pks__frame_part {
   pks__segment *segment;
   pks__frame frame;

@@ -15,8 +15,7 @@ static pks_status bad_record(pks__verification *v, const char *text, const pks__
   return pks__fail(&v->found, PKS_CORRUPT, text, run->table.name, record_place(run, entry->offset));
 }
 
-/// Puts the record's path into `v->path` after checking that it comes after the one there, which says whether it is the
-/// same one.
+/// Copies the record's path into `v->path` after checking that it comes after the previous one; returns whether it is equal.
 static bool take_path(
   pks__verification *v, const pks__run_entry *entry, bool is_first, bool is_followed, uint32_t pack_before
 ) {
@@ -31,7 +30,7 @@ static bool take_path(
   return rises && pks__path_is_valid(v->path, length);
 }
 
-/// Whether the file lies raw in one piece; `*begin` is where in its segment file.
+/// Whether the file is raw and in one piece; `*begin` is its offset in the segment file.
 static pks_status is_contiguous(
   pks__verification *v, pks__run *run, const pks__run_entry *entry, uint64_t *begin, bool *contiguous
 ) {
@@ -53,7 +52,7 @@ static pks_status is_contiguous(
   return PKS_OK;
 }
 
-/// Whether the file lies as the record's flags say.
+/// Whether the file's place matches the record's flags.
 static pks_status check_place(pks__verification *v, pks__run *run, const pks__run_entry *entry) {
   bool contiguous;
   uint64_t begin = 0;
@@ -100,8 +99,8 @@ static pks_status check_lookup(pks__verification *v, pks__run *run, const pks__r
   return bad_record(v, "a look-up does not find the record", run, entry);
 }
 
-/// Whether the table of page starts says where the first record of each page begins. `*next_page` is the first page not
-/// yet checked.
+/// Whether the table of page starts contains the beginning of the first record of each page. `*next_page` is the first page not yet
+/// checked.
 static bool check_starts(const pks__run *run, uint64_t offset, uint64_t *next_page) {
   const pks_le16 *starts = (const pks_le16 *)(const void *)(run->table.body + run->starts.offset);
   uint64_t page = offset / PKS__PAGE, count = run->starts.length / sizeof *starts;
@@ -135,7 +134,7 @@ static pks_status check_records(pks__verification *v, uint32_t number) {
   pks__run_entry entry;
   for (; offset < run->records.length; count++, offset = entry.next) {
     pks_status status = pks__run_entry_at(run, offset, &entry, &v->found);
-    // What follows a record that does not decode cannot be found.
+    // Records after an undecodable one cannot be found.
     if (status) { return pks__verify_settle(v, status, NULL); }
     if (!take_path(v, &entry, count == 0, is_followed, pack)) {
       pks__verify_report(v, "record is out of order", run->table.name, record_place(run, offset));

@@ -1,4 +1,4 @@
-/// Verification, levels 3 and 4: each segment by itself, then what runs say of them. See `verification.h`.
+/// Verification, levels 3 and 4: each segment by itself, then the references of runs to it. See `verification.h`.
 #include "check/verify_segments.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void take_fault(void *context, const pks_error *fault, const pks__frame *
     };
     status = pks__verify_note(v, &finding);
   }
-  // A finding for which there is no memory is reported without an asset.
+  // Without memory for the finding, it is reported without an asset.
   if (status) { (void)pks__verify_settle(v, status, NULL); }
 }
 
@@ -63,7 +63,7 @@ static pks_status check_open_segment(pks__verification *v, pks__segment *segment
   return status;
 }
 
-/// One finding stands for all frames of a segment that is gone.
+/// One finding represents all frames of a missing segment.
 static pks_status note_gone(pks__verification *v, uint32_t number) {
   v->states[number] = PKS__SEGMENT_GONE;
   pks__frame_finding finding = {

@@ -8,14 +8,14 @@
 #include "check/verify_segments.h"
 #include "store/chunk_lookup.h"
 
-/// A version under way: its catalog, and its layout beside it.
+/// The current version: its catalog, and in parallel its layout.
 typedef struct version_walk {
-  uint32_t rank;  ///< of the pack; removed ones come after the others
+  uint32_t rank;  ///< rank of the pack; removed ones come after the others
   const pks__version *version;
   bool is_current;
   pks__tree_cursor catalog, layout;
   bool has_layout;      ///< the layout is at an entry
-  bool layout_is_lost;  ///< damaged, told, and not looked at any more
+  bool layout_is_lost;  ///< damaged, reported, and no longer read
   pks__catalog_info counted;
 } version_walk;
 
@@ -31,7 +31,7 @@ static pks__fault_subject subject_of(
   return subject;
 }
 
-/// Settles a failure that concerns the version, and says so.
+/// Handles a failure that concerns the version, and reports it.
 static pks_status settle_version(pks__verification *v, const version_walk *walk, pks_status status) {
   if (!status) { return PKS_OK; }
   pks__fault_subject subject = subject_of(v, walk, NULL);
@@ -61,11 +61,11 @@ typedef struct extent_walk {
   uint64_t left;  ///< extents
   bool listed, mapped;
   pks__tree_cursor list;
-  uint32_t segment;  ///< of the present extent, by number
+  uint32_t segment;  ///< number of the current extent's segment
   pks__segment *open;
   uint32_t frame;
   uint64_t skip, bytes_left;
-  uint64_t end_before;  ///< of a map asset: where the next frame must begin; 0: nowhere yet
+  uint64_t end_before;  ///< for a map asset: where the next frame must begin; 0: not set
 } extent_walk;
 
 static pks_status bad_layout_entry(pks__verification *v) {
@@ -91,7 +91,7 @@ static pks_status open_extents(pks__verification *v, const pks__tree_cursor *at,
   return PKS_OK;
 }
 
-/// Goes to the next extent. CORRUPT when there is none.
+/// Goes to the next extent. CORRUPT if there is none.
 static pks_status next_extent(extent_walk *walk, uint64_t *length) {
   pks__verification *v = walk->v;
   bool more = true;
@@ -152,8 +152,8 @@ static pks_status next_layout_part(void *context, pks__frame_part *out, pks_erro
   return status || !walk->open ? status : next_frame(walk, out);
 }
 
-/// Blames what is wrong with a frame for an asset of the version; of the current one, which is read by the index, only
-/// if no asset was damaged.
+/// Reports the faults of a frame for an asset of the version; for the current version, which is read by the index, only if no asset
+/// was damaged.
 static void blame(
   pks__verification *v, const version_walk *version, const pks__catalog_entry *entry, uint32_t segment, uint64_t offset
 ) {
@@ -195,7 +195,7 @@ static pks_status check_extents(pks__verification *v, const version_walk *versio
   return status || (left == 0 && pks__reader_left(&walk.reader) == 0) ? status : bad_layout_entry(v);
 }
 
-/// Compares the chunks that the layout leads to with those of the catalog.
+/// Compares the chunks of the layout with those of the catalog.
 static pks_status compare_extents(pks__verification *v, const version_walk *version, const pks__catalog_entry *entry) {
   extent_walk walk;
   pks_status status = open_extents(v, &version->layout, &walk);
@@ -307,7 +307,7 @@ static pks_status walk_catalog(pks__verification *v, version_walk *walk) {
     pks__catalog_entry entry;
     pks_status status = pks__tree_cursor_next(&walk->catalog, &more, &v->found);
     if (!status && more) { status = pks__catalog_entry_read(&walk->catalog, &entry, &v->found); }
-    // The rest of the catalog lies behind this page.
+    // The rest of the catalog comes after this page.
     if (status) { return settle_version(v, walk, status); }
     if (!more) { break; }
     status = check_entry(v, walk, &entry);
@@ -318,7 +318,7 @@ static pks_status walk_catalog(pks__verification *v, version_walk *walk) {
   return PKS_OK;
 }
 
-/// Says that a version misses a segment that is gone. Of data segments, assets say it.
+/// Reports that a version needs a missing segment. For data segments, assets report it.
 static void need_segment(pks__verification *v, const version_walk *walk, uint32_t number) {
   bool has_pages = pks__segment_list_at(&v->segments, number)->info.kind == PKS__SEGMENT_METADATA;
   if (v->states[number] != PKS__SEGMENT_GONE || !has_pages) { return; }
@@ -326,7 +326,7 @@ static void need_segment(pks__verification *v, const version_walk *walk, uint32_
   pks__verify_blame(v, pks__verify_finding(v, number, PKS_NO_OFFSET), &subject);
 }
 
-/// Whether the segments that a layout names are there.
+/// Checks that the segments of a layout exist.
 static void check_layout_segments(pks__verification *v, const version_walk *walk, const pks__scratch *segments) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
     uint32_t number = pks__segment_list_find(&v->segments, PKS__SCRATCH_AT(segments, const pks__segment_id, i));

@@ -1,10 +1,10 @@
-/// A seam over another that tries again what failed to be read.
+/// A vfs on top of another one that repeats failed reads.
 ///
-/// A repair drops what cannot be read: a disk that fails once in a while must not cost an asset. Calls
-/// that change something, and listings, go through once.
+/// A repair drops unreadable data: a disk that fails once in a while must not cost an asset. Calls that change something, and
+/// listings, are passed on once.
 ///
-/// A sector that cannot be read would end the process when it is looked at in a mapping. So before a file is mapped for
-/// reading, its table is read (`table.h`; nothing else of a mapping is looked at): the failure to read is an error then.
+/// Reading an unreadable sector in a mapping would end the process. So before a file is mapped for reading, its table is read
+/// (`table.h`; nothing else of a mapping is accessed): the failure is then an error.
 #ifndef PKS_CHECK_VFS_RETRY_H
 #define PKS_CHECK_VFS_RETRY_H
 

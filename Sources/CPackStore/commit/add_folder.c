@@ -1,4 +1,4 @@
-/// Adding a folder, or what is selected of it, as a version of a pack.
+/// Adds a folder, or selected entries of it, as a version of a pack.
 #include "commit/placement.h"
 #include "commit/transaction.h"
 #include "ingest/ingest_folder.h"

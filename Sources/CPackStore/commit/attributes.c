@@ -1,7 +1,7 @@
-/// Other attributes for a pack: the next version, with the content of the current one.
+/// New attributes for a pack: the next version, with the content of the current one.
 ///
-/// The catalog is ingested again, as for a rollback: all of its chunks are there, so nothing but a layout comes of it, and
-/// bytes of files that become map assets.
+/// The catalog is ingested again, as for a rollback: all of its chunks exist, so it writes only a layout, and the bytes of files
+/// that become map assets.
 #include "catalog/map_flags.h"
 #include "commit/transaction.h"
 #include "ingest/ingest_version.h"
@@ -11,7 +11,7 @@
 typedef struct content {
   const pks_attributes_request *request;
   pks_snapshot *snapshot;
-  pks__map_flags mapped;  ///< those that are already
+  pks__map_flags mapped;  ///< the existing map assets
   pks__scratch bytes;
 } content;
 

@@ -1,8 +1,8 @@
-/// Taking the packs of the base over (`store/base_store.h`).
+/// Adopts the packs of the base (`store/base_store.h`).
 ///
-/// Of one pack of one origin the higher version wins. Nothing of a pack's data is copied: layouts refer to the base's
-/// segments. Versions that relied on what another base had, and this one has not in the same place, are laid out again with
-/// what this one has by content; what it has not at all stays PURGED.
+/// If both stores have a pack of one origin, the higher version wins. No data of a pack is copied: layouts refer to the base's
+/// segments. Versions that used data of another base, and that this base lacks in the same place, are laid out again with its
+/// chunks, found by content; data that it lacks entirely stays PURGED.
 #include <string.h>
 
 #include "commit/relay.h"
@@ -20,7 +20,7 @@ static bool is_wanted(const pks__generation *here, const pks__pack_state *pack) 
   return !known || (!known->held && known->highest_version < pack->versions[0].number);
 }
 
-/// What keeps a pack from being taken over, and is no reason to leave the others. The base's own may be damaged, or lack data.
+/// Whether an error prevents adopting one pack, but not the others. The base's own may be damaged, or lack data.
 static bool is_refusal(pks_status status) {
   return status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_OTHER_ORIGIN || status == PKS_DOWNGRADE
     || status == PKS_STALE || status == PKS_HELD || status == PKS_EXISTS;
@@ -75,7 +75,7 @@ static pks_status adopt(pks_store *store, pks_base_result *out, pks_error *error
     pks_txn_abort(txn);
     return PKS_OK;
   }
-  // First of all: that there is a base is what the rest stands on.
+  // First, because the rest depends on the base.
   status = pks__txn_stage(txn, &change, error);
   if (!status) { status = take_packs(txn, out, error); }
   if (!status) { status = heal_versions(txn, out, error); }
@@ -90,7 +90,7 @@ pks_status pks_store_adopt_base(pks_base_result *out, pks_store *store, pks_erro
   *out = (pks_base_result){0};
   pks_status status = pks__store_check_process(store, error);
   if (status || !store->base) { return status; }
-  // What this process saw last may be old, but then another one took the base over.
+  // This process's view may be outdated, but then another one has adopted the base.
   pks__base_name now = pks__base_store_name(store);
   pks_snapshot *current;
   status = pks__snapshot_open_current(&current, store, error);

@@ -1,4 +1,4 @@
-/// Collection: what commits do for it by themselves, and on request all that can be freed.
+/// Collection: the part that commits do automatically, and the full collection on request.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,19 +13,19 @@
 enum {
   DEFAULT_PERCENT = 25,
   CROWDED = 4,              ///< times the share may be copied where much is dead
-  LEAST_COPY = 512 * 1024,  ///< bytes: for less it is not worth looking for what could be copied
+  LEAST_COPY = 512 * 1024,  ///< bytes: searching for candidates is not worth less
   TRIES = 5,                ///< against other writers
 };
 static const uint64_t round_bytes = 512 << 20, short_round_bytes = 64 << 20;
 
 // MARK: - After a commit
 
-/// What a transaction does when it has been committed.
+/// The work after a transaction's commit.
 typedef struct follow_up {
   pks_store *store;
-  pks__scratch packs;                  ///< names of those that it changes, NUL-terminated, in the heap
+  pks__scratch packs;                  ///< names of the changed packs, NUL-terminated, in the heap
   uint64_t copy_bytes, crowded_bytes;  ///< as in `pks__evacuation_limits`
-  bool sets_budget;                    ///< of the cache folder
+  bool sets_budget;                    ///< the transaction sets the budget of the cache folder
 } follow_up;
 
 static pks_status add_pack(follow_up *after, const char *pack) {
@@ -43,7 +43,8 @@ static bool sets_budget(const pks_txn *txn) {
   return false;
 }
 
-/// What there will be to do; but for a budget nothing for a commit that is not durable, keeps a way back, or writes little.
+/// Plans the work after a commit. Except for a budget, nothing is done after a commit that is not durable, keeps the previous
+/// generation, or writes little.
 static void plan_follow_up(follow_up *after, const pks_txn *txn) {
   const pks_txn_options *options = &txn->options;
   *after = (follow_up){.store = txn->store, .sets_budget = sets_budget(txn)};
@@ -63,9 +64,9 @@ static void plan_follow_up(follow_up *after, const pks_txn *txn) {
   if (status) { after->copy_bytes = 0; }
 }
 
-/// A commit that may copy little does not look each time what that could be, but by turns, and copies for those that did not. On
-/// average over many commits of a store the share is kept. Which ones do is drawn by the number of the generation, so that nothing
-/// is stored for it.
+/// A commit that may copy little does not search for candidates each time, but in turns, and then copies for the others as well. On
+/// average over many commits of a store, the share is kept. The number of the generation determines the turn, so that nothing is
+/// stored for it.
 static void take_turns(follow_up *after, uint64_t generation) {
   if (after->copy_bytes == 0 || after->copy_bytes >= LEAST_COPY) { return; }
   uint64_t drawn =
@@ -76,7 +77,7 @@ static void take_turns(follow_up *after, uint64_t generation) {
   after->copy_bytes = has_turn ? LEAST_COPY : 0;
 }
 
-/// Empties segments of the packs that were changed. It is no part of the commit: whatever fails, another one will do it.
+/// Empties segments of the changed packs. It is not part of the commit: after any failure, another commit does the work.
 static void follow_up_commit(const follow_up *after) {
   pks_txn *txn;
   pks_txn_options options = {.no_wait = true, .no_gc = true};
@@ -101,7 +102,7 @@ static void follow_up_commit(const follow_up *after) {
   }
 }
 
-/// Purges what is more than the budget allows.
+/// Purges data that exceeds the budget.
 static void keep_budget(pks_store *store) {
   pks_snapshot *current;
   pks__generation generation = {0};
@@ -208,8 +209,8 @@ static pks_status collect_files(collector *collector, pks_error *error) {
   pks_txn *txn;
   pks_status status = begin(collector, &txn, error);
   if (status) { return status; }
-  // What the generation says is not enough: a loss of power brings back files that were unlinked, and the process that
-  // dropped something may have collected it.
+  // The generation's own record is not enough: power loss restores unlinked files, and the process that dropped a version may have
+  // collected it.
   bool *is_needed = &txn->staging.leaves_garbage;
   if (!*is_needed) { status = pks__gc_look(txn, is_needed, error); }
   if (status || !*is_needed) {
@@ -222,7 +223,7 @@ static pks_status collect_files(collector *collector, pks_error *error) {
   return status;
 }
 
-/// Stages what the plan says. It is part of the transaction's folder, and is gone before that ends.
+/// Stages a round's plan. The plan is part of the transaction's folder, and is freed before the transaction ends.
 static pks_status stage_round(
   collector *collector, pks_txn *txn, uint64_t *copied, uint32_t *emptied, pks_error *error
 ) {
@@ -247,7 +248,7 @@ static pks_status stage_round(
   return status;
 }
 
-/// Empties what a round may. `is_done` when there is nothing more.
+/// Empties as much as a round allows. `is_done` if nothing remains.
 static pks_status empty_some(collector *collector, pks_error *error) {
   pks_txn *txn;
   uint64_t copied = 0;
@@ -268,7 +269,7 @@ static pks_status empty_some(collector *collector, pks_error *error) {
   return PKS_OK;
 }
 
-/// One round, against other writers, and those who delete what may vanish: it is planned again without that.
+/// Runs one round, despite other writers and concurrent purges: it is planned again without purged data.
 static pks_status empty_round(collector *collector, pks_error *error) {
   pks_status status = PKS_CONFLICT;
   for (int tries = 0; (status == PKS_CONFLICT || status == PKS_PURGED) && tries < TRIES; tries++) {

@@ -49,7 +49,7 @@ static void table_path(const pks__segment_id *id, char out[PKS__INDEX_NAME]) {
 
 static bool is_same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
-/// Data that was staged lies in the cache folder of the transaction's base, or in the one that the transaction chose.
+/// Checks that staged data is in the cache folder of the transaction's base, or in the one that the transaction sets.
 static pks_status check_cache_folder(const pks_txn *txn, const pks_snapshot *current, pks_error *error) {
   bool is_used = txn->staging.cache != PKS_VFS_NO_FILE || txn->cache_folder;
   if (!is_used || is_same_text(txn->base->generation.cache_folder, current->generation.cache_folder)) { return PKS_OK; }
@@ -66,7 +66,7 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
   if (status) { return status; }
   status = pks__generation_copy(&current->generation, &commit->next, error);
   bool moved_on = current->generation.number != txn->base->generation.number;
-  // What is reused may be what the repair left behind.
+  // Reused data may be leftovers of the repair.
   if (!status && current->generation.lineage != txn->base->generation.lineage) {
     return pks__fail_about(
       error, PKS_CONFLICT, PKS_DETAIL_STORE_REPAIRED, PKS_SUBJECT_STORE, NULL, "repaired since the transaction began"
@@ -97,7 +97,7 @@ static pks_status apply_changes(commit *commit, const pks_snapshot *current, pks
   }
   commit->next.number = current->generation.number + 1;
   commit->next.predecessor = pks__control_spared(&commit->control)->generation;
-  commit->next.is_site = txn->options.publication;  // for good: the mark lets publications through alone
+  commit->next.is_site = txn->options.publication;  // permanent: from now on only publications may commit
   return status;
 }
 
@@ -137,8 +137,8 @@ static pks_status is_as_long(commit *commit, const char *path, const char *stage
   return PKS_OK;
 }
 
-/// Whether the store has a file of the segment already: another writer may have stored the same bytes meanwhile. It stays, as it
-/// may be durable and ours, at `staged`, not.
+/// Whether the store already has a file of the segment: another writer may have stored the same bytes since. That file stays,
+/// because it may be durable, and ours, at `staged`, is not.
 static pks_status is_stored(
   commit *commit, pks_snapshot *current, const pks__segment_id *id, const char *path, const char *staged, bool *stored,
   pks_error *error
@@ -164,7 +164,7 @@ static pks_status sync_staged(commit *commit, const pks__staged_segment *staged,
   return pks__store_sync_file(commit->store, path, false, error);
 }
 
-/// Moves the table of a segment of which the data lies elsewhere into its place.
+/// Moves the table of a segment with data elsewhere into its place.
 static pks_status move_table(commit *commit, pks_snapshot *current, const pks__segment_id *id, pks_error *error) {
   char name[PKS__SEGMENT_NAME], from[PKS__INDEX_NAME + sizeof PKS__TABLE_SUFFIX], to[PKS__INDEX_NAME];
   char staged[2 * PKS__INDEX_NAME];
@@ -177,8 +177,8 @@ static pks_status move_table(commit *commit, pks_snapshot *current, const pks__s
   return status || stored ? status : move(commit, from, to, error);
 }
 
-/// Moves a purgeable segment's file into its place in the cache folder, and its table into the store's. What lies in the cache
-/// folder under the same name is the same, or was cut short.
+/// Moves a purgeable segment's file into its place in the cache folder, and its table into the store. A file with the same name in
+/// the cache folder is equal, or was truncated.
 static pks_status move_purgeable(
   commit *commit, pks_snapshot *current, const pks__staged_segment *staged, const char *name, pks_error *error
 ) {
@@ -187,7 +187,7 @@ static pks_status move_purgeable(
   (void)snprintf(from, sizeof from, "%s/%s", staged->folder, name);
   (void)snprintf(to, sizeof to, PKS__SEGMENTS_FOLDER "/%s", name);
   int failure = pks__vfs_rename(vfs, commit->txn->staging.cache, from, to);
-  // Purged already, while it was staged: the table says what is missing.
+  // Purged already, while it was staged: the table lists the missing data.
   if (failure && failure != ENOENT) {
     return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, to, "cannot rename");
   }
@@ -248,8 +248,8 @@ static pks_status move_segments(commit *commit, pks_snapshot *current, pks_error
     char from[2 * PKS__INDEX_NAME];
     (void)snprintf(from, sizeof from, "%s/%s", staged->folder, name);
     bool stored = false, mends = pks__store_mends(commit->store, &segment->id);
-    // Ours is synced if the commit is durable: better than a file of unknown past. One that mends what a durable
-    // generation needs is synced all the same.
+    // Ours is synced if the commit is durable, which is better than a file with an unknown past. A file that repairs data of a
+    // durable generation is synced in any case.
     pks_status status =
       commit->sync || mends ? PKS_OK : is_stored(commit, current, &segment->id, segment->name, from, &stored, error);
     if (!status && mends && !commit->sync) { status = sync_staged(commit, staged, name, error); }
@@ -323,7 +323,7 @@ static void withdraw_generation(commit *commit) {
   if (!failure) { (void)sync_folder(commit, PKS__INDEX_FOLDER, NULL); }
 }
 
-/// Syncs a file, if it is there, or writes it again.
+/// Syncs a file, if it exists, or writes it again.
 static pks_status secure_file(commit *commit, const char *path, bool in_doubt, pks_error *error) {
   return in_doubt ? pks__rewrite_file(&commit->txn->staging, path, true, error)
                   : pks__store_sync_file(commit->store, path, true, error);
@@ -364,7 +364,7 @@ static pks_status move_files(commit *commit, pks_snapshot *current, pks__control
   if (!status) { status = move_runs(commit, &current->generation, error); }
   if (!status) { status = write_generation(commit, slot, error); }
   if (status) { withdraw_generation(commit); }
-  // Whatever failed may have been a sync that will succeed the next time, and prove nothing.
+  // The failure may have been a sync that will succeed the next time, and prove nothing.
   if (status && vouches(commit)) { (void)pks__control_doubt(store->vfs, store->control, &commit->control, NULL); }
   return status;
 }
@@ -380,7 +380,7 @@ static bool is_staged(const pks_txn *txn, const pks__segment_id *id, bool purgea
   return false;
 }
 
-/// Whether a segment is there, or comes with this commit: among the store's files, unless a purgeable pack needs it. Of a site
+/// Checks that a segment exists, or comes with this commit: among the store's files, unless a purgeable pack needs it. For a site
 /// the table is enough: the segment may be remote.
 static pks_status check_segment(commit *commit, const pks__segment_id *id, bool purgeable, pks_error *error) {
   char path[PKS__INDEX_NAME];
@@ -405,8 +405,8 @@ static pks_status check_segment(commit *commit, const pks__segment_id *id, bool 
   );
 }
 
-/// Finds the segments that a version named before, and that were not among the store's files when it was laid out again: it
-/// may go on without what is gone of them, as they are of a base that is not there.
+/// Finds the segments of a version's previous layout that were not among the store's files when it was laid out again: the version
+/// may continue without their missing data, for instance of an absent base.
 static pks_status find_lacking(
   commit *commit, const char *pack, const pks__version *version, pks__segment_set *lacking, pks_error *error
 ) {
@@ -427,8 +427,8 @@ static pks_status find_lacking(
   return status;
 }
 
-/// Whether all segments of a staged version are there or come with this commit: those its layout lists, and that of the
-/// layout's root. Of those in `lacking` the table is enough.
+/// Checks that all segments of a staged version exist or come with this commit: those its layout lists, and the segment of the
+/// layout's root. For those in `lacking` the table is enough.
 static pks_status check_version(
   commit *commit, const pks__version *version, bool purgeable, const pks__segment_set *lacking, pks_error *error
 ) {
@@ -508,7 +508,7 @@ static bool drops_anything(const pks__generation *before, const pks__generation 
   return false;
 }
 
-/// Whether the transaction itself replaced what it had staged before: that was stored, and nothing refers to it.
+/// Whether the transaction replaced its own staged data: that was stored, and nothing refers to it.
 static bool supersedes_anything(const commit *commit) {
   const pks__scratch *changes = &commit->txn->changes;
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(changes, pks__staged_op); i++) {
@@ -556,8 +556,8 @@ static pks_status switch_generation(commit *commit, pks_snapshot *current, pks_e
   return status;
 }
 
-/// Unlinks what only the generation before needed. Nothing of it fails the commit: what stays goes with the next one. The
-/// transaction has let go of what it stood on, for this process would hold that generation by it. A publication collects
+/// Unlinks files that only the previous generation needed. Failures do not affect the commit: the next one deletes the rest. The
+/// transaction has already released its base, because otherwise this process would retain that generation. A publication collects
 /// when its roots are written.
 static void collect_behind(commit *commit) {
   pks_txn *txn = commit->txn;
@@ -577,7 +577,7 @@ static void collect_behind(commit *commit) {
   pks__snapshot_release(now);
 }
 
-/// Whether the control file that this process has open is the one that the store has: a repair may have replaced it.
+/// Checks that the control file opened by this process is still the store's: a repair may have replaced it.
 static pks_status check_control(const pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   pks_vfs_info open, named;
@@ -634,7 +634,7 @@ pks_status pks__txn_commit(pks_txn *txn, uint64_t *generation, bool *drops, pks_
 
 // MARK: - Replacing what is damaged
 
-/// Makes a control file whose slots are both this one, and puts it in the place of whatever is there.
+/// Creates a control file with this slot in both slots, and replaces the existing one.
 static pks_status make_control(commit *commit, const pks__control_slot *slot, pks_error *error) {
   uint8_t bytes[PKS__CONTROL_SIZE];
   pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
@@ -656,7 +656,7 @@ static pks_status replace_generation(commit *commit, const pks__replacement *wit
   slot.durable = true;
   slot.in_doubt = false;
   memcpy(slot.boot_id, store->boot_id, sizeof slot.boot_id);
-  // What is reused may never have been synced.
+  // Reused data may never have been synced.
   bool in_doubt = with->control && pks__control_current(with->control)->in_doubt;
   pks_status status = secure_segments(commit, commit->txn->base, in_doubt, error);
   if (!status) { status = move_segments(commit, commit->txn->base, error); }

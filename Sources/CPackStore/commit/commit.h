@@ -1,4 +1,4 @@
-/// The commit, and the one that a repair makes.
+/// The commit, and the commit of a repair.
 #ifndef PKS_COMMIT_H
 #define PKS_COMMIT_H
 
@@ -9,17 +9,16 @@ pks_status pks__txn_commit(pks_txn *txn, uint64_t *generation, bool *drops, pks_
 
 /// How `pks__txn_replace` commits.
 typedef struct pks__replacement {
-  /// what the transaction sees, with what is to be said of packs beyond their versions. Its number is above all that any
-  /// file, slot or reader may still name. Taken over
+  /// the transaction's view, with attributes of packs other than their versions. Its number is above all numbers in files, slots or
+  /// readers. Ownership is transferred
   pks__generation generation;
   const pks__control *control;  ///< a slot of it counts, and the other is written; NULL: a control file is made again
   pks__control_slot slot;       ///< store id and average; the rest is filled in
 } pks__replacement;
 
-/// Commits what is staged as all that the store shows, whatever state it is in: durably, as a generation that has
-/// nothing in common with those before but segments. The caller holds the writer's lock. Nothing is unlinked: later
-/// commits collect what is left. The transaction goes on until it is aborted. Until the control file is written, or
-/// renamed into place, the store is as it was.
+/// Commits the staged generation as the store's whole contents, regardless of the store's state: durably, sharing only segments
+/// with earlier generations. The caller holds the writer's lock. Nothing is unlinked: later commits collect the rest. The
+/// transaction continues until it is aborted. Until the control file is written, or renamed into place, the store is unchanged.
 pks_status pks__txn_replace(pks_txn *txn, pks__replacement *with, pks_error *error);
 
 #endif

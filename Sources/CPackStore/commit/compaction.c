@@ -14,7 +14,7 @@ enum { RUNS_KEPT = 3 };
 typedef struct input {
   pks__run *run;
   uint32_t *segments;  ///< number in the new run by number in this one; UINT32_MAX: not there
-  uint32_t *frames;    ///< likewise; 0 while counting: dead, 1: live
+  uint32_t *frames;    ///< the same of frames; while counting: 0 dead, 1 live
 } input;
 
 typedef struct joiner {

@@ -1,16 +1,15 @@
-/// Joining index runs, so that a look-up asks few of them.
+/// Joins index runs, so that a look-up searches few of them.
 ///
-/// Runs are joined from the newest back while the older is less than twice as long as what follows it. So run lengths
-/// fall geometrically, a store of n records has about log2(n) runs at most, and a record is rewritten about log2(n)
-/// times in its life: a commit costs in proportion to what it changes.
+/// Runs are joined from the newest back while the older one is less than twice as long as all newer ones together. So run lengths
+/// decrease geometrically, a store of n records has at most about log2(n) runs, and a record is rewritten about log2(n) times in
+/// its life: the cost of a commit is proportional to its changes.
 #ifndef PKS_COMMIT_COMPACTION_H
 #define PKS_COMMIT_COMPACTION_H
 
 #include "ingest/staging.h"
 #include "store/state.h"
 
-/// A staged run that stands for runs [first_run, first_run + run_count) of a snapshot. Nothing was joined when
-/// `run_count` is 0.
+/// A staged run that replaces runs [first_run, first_run + run_count) of a snapshot. If `run_count` is 0, nothing was joined.
 typedef struct pks__compacted_run {
   uint32_t first_run;
   uint32_t run_count;

@@ -32,7 +32,7 @@ static pks_status add_item(
   return pks__scratch_append(&order->items, &item, sizeof item, error);
 }
 
-/// Whether frame `index` is a raw one that is needed; then `*out` says where it lies. Raw frames have one chunk.
+/// Whether frame `index` is raw and needed; then `*out` is its place. Raw frames have one chunk.
 static bool is_raw_and_needed(
   const pks__copy_order *order, const pks__segment_use *use, uint32_t index, pks__frame *out
 ) {

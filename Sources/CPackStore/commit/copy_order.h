@@ -1,11 +1,11 @@
-/// The chunks that an evacuation stores again, in the order in which the versions that it moves are read: those of the first
-/// version by path, then what others need besides. So what lies in many places, because updates brought it, comes to lie together.
+/// The chunks that an evacuation stores again, in the reading order of the moved versions: those of the first version by path, then
+/// further chunks of the others. So data scattered by updates becomes contiguous.
 ///
-/// *Wanted* is a chunk of a segment to empty that a version needs, unless the store has it elsewhere, where it may be relied on. A
-/// raw chunk is wanted in any case, and comes with all neighbours that abut it in the file: map assets must stay in one piece.
+/// A *wanted* chunk is in a segment to empty and needed by a version, unless the store has a usable copy elsewhere. A raw chunk is
+/// always wanted, together with all neighbours that abut it in the file: map assets must stay in one piece.
 ///
-/// A frame of which three quarters are wanted is copied as it is if these chunks follow each other here; else other assets, or
-/// newer chunks of the same one, belong between them, and they are encoded again with those.
+/// A frame that is at least three quarters wanted is copied unchanged if its chunks are consecutive in this order. Otherwise other
+/// assets, or newer chunks of the same one, belong between them, and they are encoded again together.
 #ifndef PKS_COMMIT_COPY_ORDER_H
 #define PKS_COMMIT_COPY_ORDER_H
 
@@ -18,7 +18,7 @@ typedef struct pks__copy_item {
   uint32_t row;
   uint32_t begin, end;  ///< in the frame's raw bytes
   bool begins_asset;    ///< the items before are of another one
-  bool follows_gap;     ///< something that stays where it is lies between
+  bool follows_gap;     ///< an item that is not copied comes between
 } pks__copy_item;
 
 typedef struct pks__copy_order {
@@ -26,12 +26,12 @@ typedef struct pks__copy_order {
   pks_snapshot *snapshot;
   const pks__reliance *reliance;
   pks__scratch items;   ///< pks__copy_item
-  pks__scratch wanted;  ///< a bit for each row, placed as those of the plan's `use`
+  pks__scratch wanted;  ///< a bit for each row, placed as in the plan's `use`
   bool asset_begins;    ///< the next item is the first of its asset
-  bool skipped;         ///< something lies before the next item that is not listed
+  bool skipped;         ///< an item before the next one is not listed
 } pks__copy_order;
 
-/// Lists what is wanted. `snapshot` is the one that the plan was made for. To be freed, also after an error.
+/// Lists the wanted chunks. `snapshot` must be the plan's. Must be freed, also after an error.
 pks_status pks__copy_order_make(
   pks__copy_order *out, const pks__evacuation_plan *plan, pks_snapshot *snapshot, const pks__reliance *reliance,
   pks__scratch_folder *home, pks_error *error

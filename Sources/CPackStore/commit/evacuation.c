@@ -12,12 +12,12 @@ typedef struct evacuation {
   const pks__evacuation_plan *plan;
   pks__reliance reliance;
   pks__copy_order order;
-  pks__ingest *ingest;                ///< of the first version, which takes the frames of all
+  pks__ingest *ingest;                ///< ingest of the first version, which receives the frames of all
   pks__frame_reader *reader;          ///< while frames are copied
   pks__scratch stored;                ///< of one frame
-  pks__scratch ids, ends;             ///< likewise: pks__id, uint32_t
+  pks__scratch ids, ends;             ///< chunks of the current frame: pks__id, uint32_t
   pks__scratch fetched;               ///< of one chunk
-  pks__stored_dictionary dictionary;  ///< of the frame that was copied last and needed one
+  pks__stored_dictionary dictionary;  ///< the dictionary of the last copied frame with one
   const pks__segment *dictionary_segment;
   uint32_t dictionary_codec;
   pks__scratch dictionary_bytes;
@@ -48,7 +48,7 @@ static pks_status find_dictionary(
     status = pks__stored_dictionary_check(&evacuation->dictionary, sha256, &is_it, error);
   }
   if (status) { return status; }
-  // Frames of other packs may come to lie beside this copy.
+  // Frames of other packs may become neighbours of this copy.
   if (!is_it) {
     const char *text = "a dictionary has other content than its id";
     return pks__fail(error, PKS_CORRUPT, text, segment->name, PKS_NO_OFFSET);
@@ -144,14 +144,14 @@ static pks_status copy_frame(evacuation *evacuation, uint64_t *at, bool *abuts, 
       bool goes_on = follows(evacuation, &item, &frame, i + 1);
       status = keep_frame(evacuation, segment_of(evacuation, &item), &frame, *abuts, goes_on, error);
       *abuts = goes_on;
-      pks__frame_pipeline_skip(pipeline);  // this frame lies between
+      pks__frame_pipeline_skip(pipeline);  // this frame comes between
     }
   }
   *at += count;
   return status;
 }
 
-/// Stores again what is needed of all data segments that are emptied. Their chunks are new to the walk of the ingest.
+/// Stores the live data of all emptied data segments again. These chunks are new to the ingest's walk.
 static pks_status copy_segments(evacuation *evacuation, pks_error *error) {
   pks__frame_pipeline *pipeline = &evacuation->ingest->frames;
   pks__frame_readers *readers = &evacuation->txn->store->readers;
@@ -175,7 +175,7 @@ static pks_status copy_segments(evacuation *evacuation, pks_error *error) {
 
 // MARK: - Versions
 
-/// For chunks that were not copied: those of map assets that are laid out afresh.
+/// Fetches chunks that were not copied: those of map assets that are laid out again.
 static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   evacuation *evacuation = context;
   bool found;
@@ -189,7 +189,7 @@ static bool report(void *context, const pks_progress *progress) {
   return evacuation->progress(evacuation->context, progress);
 }
 
-/// All but one processor: what frees space can wait, and a reader beside it then seldom waits for a processor.
+/// All processors except one: freeing space can wait, and a concurrent reader then seldom waits for a processor.
 static uint32_t thread_count(const pks_store *store) { return store->thread_count > 1 ? store->thread_count - 1 : 1; }
 
 /// Lays a version out again, which the transaction's snapshot shows as it is in the plan's.

@@ -1,20 +1,20 @@
-/// Collection of whole files: what no generation that may still be opened refers to.
+/// Collection of whole files that no generation which may still be opened refers to.
 ///
-/// Live are: the current generation, the one in the slot that the coming commit leaves alone, every generation that
-/// is pinned, the versions that are about to be committed, and segments that the transaction names. Their files in
-/// `index/` stay, and so do the segments that the layouts of their packs' kept versions name; all else in `index/` and
-/// `segments/` goes. A segment stays whole while any kept version needs any of it.
+/// Live are: the current generation, the generation in the slot that the coming commit keeps, every pinned generation, the versions
+/// about to be committed, and segments that the transaction names. Their files in `index/` stay, and so do the segments in the
+/// layouts of their packs' kept versions; everything else in `index/` and `segments/` is deleted. A segment stays complete while
+/// any kept version needs any of it.
 ///
-/// A segment may lie in `segments/` and in the cache folder, as its name says what it holds. It stays in `segments/` if
-/// a durable pack needs it, or two packs, for what vanishes is to cost one; else it goes from there, if all of it is in
-/// the cache folder. It stays in the cache folder, and in `tables/`, if a purgeable pack needs it, or nothing else has
-/// it.
+/// A segment may be both in `segments/` and in the cache folder, because its name identifies its contents. It stays in `segments/`
+/// if a durable pack needs it, or two packs, because a deletion must affect only one; otherwise it is deleted there, if it is
+/// complete in the cache folder. It stays in the cache folder, and in `tables/`, if a purgeable pack needs it, or no other copy
+/// exists.
 ///
-/// Reading layouts takes time in proportion to packs, so segments are looked at only when a commit may have ended in the
-/// middle (`staging.h`), or when a version or pack was dropped since this was last done completely.
+/// Reading layouts takes time proportional to packs, so segments are examined only if a commit may have been interrupted
+/// (`staging.h`), or if a version or pack was dropped since the last complete examination.
 ///
-/// What cannot be known is kept: when damage hides what a live generation needs, segments stay until a collection that
-/// can read everything, and if its very file is damaged, so does all of `index/`. So a damaged store takes commits.
+/// In doubt, files are kept: if damage hides the needs of a live generation, segments stay until a collection that can read
+/// everything, and if its own file is damaged, so does all of `index/`. So a damaged store still accepts commits.
 #include "commit/gc.h"
 
 #include <errno.h>
@@ -47,12 +47,12 @@ typedef struct collection {
   pks__live_set purgeable;   ///< of them, segments that versions of purgeable packs need
   pks__scratch owners;       ///< segment_owner: which pack
   pks__hash_map by_segment;  ///< beginning of a segment's id -> index in `owners`
-  pks_vfs_file cache;        ///< the store's own folder in the cache folder; PKS_VFS_NO_FILE: there is none
+  pks_vfs_file cache;        ///< the store's own folder in the cache folder; PKS_VFS_NO_FILE: none
   pks__scratch dead;         ///< names to unlink, NUL-terminated
   enum { ANYWHERE, IN_SEGMENTS, IN_TABLES } place;  ///< which folder is gone through
   bool any_stuck;                                   ///< a file could not be unlinked
   bool any_named;     ///< a segment is kept for no other reason than that the caller named it
-  pks_status status;  ///< of a listing under way
+  pks_status status;  ///< status of the current listing
   pks_error found;    ///< the last failure
 } collection;
 
@@ -74,7 +74,7 @@ static pks_status keep_unknown(collection *collection, pks_status status, bool i
   return PKS_OK;
 }
 
-/// Notes that a purgeable pack needs a segment. One that two packs need is kept as if it were a durable one's.
+/// Records that a purgeable pack needs a segment. A segment that two packs need is kept like a durable pack's.
 static pks_status note_owner(collection *collection, uint32_t pack, const pks__segment_id *id) {
   uint64_t key = pks__hash_map_key(&collection->by_segment, id, sizeof *id), probe = 0;
   uint32_t index;
@@ -90,7 +90,7 @@ static pks_status note_owner(collection *collection, uint32_t pack, const pks__s
   return status ? status : pks__live_set_add_segment(&collection->purgeable, id, &collection->found);
 }
 
-/// Notes what a version of a purgeable pack needs.
+/// Records the needs of a version of a purgeable pack.
 static pks_status note_purgeable(
   collection *collection, pks_snapshot *snapshot, const pks__version *version, uint32_t pack
 ) {
@@ -142,7 +142,7 @@ static pks_status keep_generation(collection *collection, pks_snapshot *snapshot
   return status ? status : keep_versions(collection, snapshot);
 }
 
-/// Keeps what an older generation needs, which is pinned or cannot be collected for another reason.
+/// Keeps the files of an older generation that is pinned, or that cannot be collected for another reason.
 static pks_status keep_number(collection *collection, uint64_t number) {
   pks__generation generation = {0};
   pks_snapshot *snapshot = NULL;
@@ -160,7 +160,7 @@ static pks_status keep_number(collection *collection, uint64_t number) {
   return status;
 }
 
-/// Keeps what staged versions reuse, though no version so far needs it.
+/// Keeps data that staged versions reuse, even if no earlier version needs it.
 static pks_status keep_staged(collection *collection, const pks_txn *txn) {
   pks_status status = PKS_OK;
   uint64_t count = collection->with_segments ? PKS__SCRATCH_COUNT(&txn->changes, pks__staged_op) : 0;
@@ -170,14 +170,14 @@ static pks_status keep_staged(collection *collection, const pks_txn *txn) {
     if (pks__staged_op_has_layout(change)) {
       status = keep_version(collection, txn->snapshot, &change->version, pack);
     } else if (change->kind == PKS__CHANGE_PLACE && pack) {
-      // What is durable from now on is not to be left to the cache folder by this very commit.
+      // This commit must not leave data that becomes durable only in the cache folder.
       status = keep_pack(collection, txn->snapshot, pack);
     }
   }
   return status;
 }
 
-/// Keeps what the caller named.
+/// Keeps the segments that the caller named.
 static pks_status keep_named(collection *collection, const pks_txn *txn) {
   uint64_t before = collection->live.names.length;
   uint32_t count = collection->with_segments ? pks__segment_set_count(&txn->kept) : 0;
@@ -189,11 +189,11 @@ static pks_status keep_named(collection *collection, const pks_txn *txn) {
   return status;
 }
 
-/// Keeps what the generations need that are read and have a file: a byte that is locked without one costs nothing. Index
-/// files are there as long as their generation is held, unless they were collected before: then the reader will see that
-/// its generation is no longer named, and take a newer one (`store.h`, invariant 2).
+/// Keeps the files of generations that readers retain: a locked byte without a generation's file costs nothing. Index files exist
+/// as long as their generation is retained, unless they were collected before: then the reader will find that the control file
+/// contains another generation, and use that one (`store.h`, invariant 2).
 ///
-/// Locks are for all who may read, so that their number must not cost time. When too many generations are held, all files
+/// Every user with read access can take locks, so their number must not cost time. If too many generations are retained, all files
 /// stay until fewer are.
 static pks_status keep_held(collection *collection, uint64_t end, bool *any) {
   pks__reader_holds holds;
@@ -221,7 +221,7 @@ static bool file_length(
   return info.kind == PKS_VFS_KIND_FILE;
 }
 
-/// Whether a segment that is needed is kept elsewhere: `name` is that of its file in the folder that is gone through.
+/// Whether a needed segment is kept in another folder: `name` is the name of its file in the listed folder.
 static bool is_elsewhere(const collection *collection, const char *name, size_t length) {
   pks_vfs_file root = collection->store->root;
   char copy[PKS__SEGMENT_NAME];
@@ -251,7 +251,7 @@ static bool note_dead(void *context, const char *name, size_t length, pks_vfs_ki
   return collection->status == PKS_OK;
 }
 
-/// Unlinks a dead file. One that cannot be unlinked is tried again next time.
+/// Unlinks a dead file. After a failure, the next collection tries again.
 static void unlink_file(collection *collection, pks_vfs_file folder, const char *name) {
   pks_store *store = collection->store;
   pks__segment_id id;
@@ -291,7 +291,7 @@ bool pks__has_garbage(const pks_snapshot *snapshot) {
   return generation->has_garbage && atomic_load(&snapshot->store->collected) != generation->number;
 }
 
-/// Collects segments. Nothing depends on the cache folder, so whatever fails there is left for the next time.
+/// Collects segments. Nothing depends on the cache folder, so after any failure there, the next collection does the rest.
 static pks_status unlink_segments(collection *collection, const pks_txn *txn, const char *cache_folder) {
   pks_store *store = collection->store;
   if (cache_folder) { (void)pks__cache_folder_open(store, cache_folder, false, &collection->cache, NULL); }
@@ -308,7 +308,7 @@ static pks_status unlink_segments(collection *collection, const pks_txn *txn, co
   return status;
 }
 
-/// Finds what is live, then unlinks all else or looks for it.
+/// Finds live files, then unlinks all others, or only detects them.
 static pks_status collect(
   collection *collection, pks_snapshot *current, const pks_txn *txn, uint64_t spared, bool *any_pinned
 ) {

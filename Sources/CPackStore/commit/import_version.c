@@ -1,6 +1,6 @@
 /// A version of another store, or of this one, as the current version of a pack here.
 ///
-/// Its catalog is ingested (`ingest_version.c`): what this store has is found by id, and what it lacks is read from the
+/// Its catalog is ingested (`ingest_version.c`): chunks that this store has are found by id, and the others are read from the
 /// source.
 #include "commit/import_version.h"
 
@@ -48,7 +48,7 @@ static pks_status renumber(
 /// Reads chunks of the source.
 typedef struct chunk_source {
   pks_snapshot *snapshot;
-  pks_sha256 *sha256;  ///< of the store that is written; the source's may have none
+  pks_sha256 *sha256;  ///< of the destination store; the source may have none
   pks__scratch bytes;
 } chunk_source;
 
@@ -72,8 +72,8 @@ static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_
 
 // MARK: - The target
 
-/// Whether the version may become current here; `*kept` is what this store has under its number, or NULL. Other content
-/// under that number does not count if the pack is taken over, or if a repair put it there.
+/// Whether the version may become current here; `*kept` is this store's version with its number, or NULL. Other content with that
+/// number is ignored if the pack is adopted, or if a repair created it.
 static pks_status find_kept(
   const pks__generation *generation, const char *name, const pks__version *version, const pks_provenance *by,
   bool adopts, const pks__version **kept, pks_error *error
@@ -126,7 +126,7 @@ static bool is_current(const pks_txn *txn, const char *name, const pks__version 
     && pks__version_is(current, &version->catalog, &version->attributes);
 }
 
-/// What is current already is no statement about floors.
+/// A version that is already current makes no statement about floors.
 static pks_status check_statement(
   const pks_txn *txn, const char *name, const pks__version *version, const pks_provenance *by, pks_error *error
 ) {
@@ -182,7 +182,7 @@ pks_status pks_txn_copy_version(
   if (!status) { status = check_statement(txn, request->pack, version, &by, error); }
   if (!status) { status = pks__txn_prepare_placement(txn, request->pack, request->placement, error); }
   if (status) { return status; }
-  // A snapshot is immutable but for what it opens when it is first touched, which any of its users may do.
+  // A snapshot is immutable except for lazily opened parts, which any user may open.
   chunk_source source = {.snapshot = pks__snapshot_mutable(request->source), .sha256 = txn->store->sha256};
   pks__scratch_init(&source.bytes, &txn->staging.scratch);
   pks__version_request version_request = {

@@ -48,7 +48,7 @@ pks_status pks__txn_prepare_placement(pks_txn *txn, const char *pack, pks_placem
 
 // MARK: - What must not stay where it is
 
-/// Adds the segments that the layouts of all kept versions of a pack name, but for those in `except` (may be NULL).
+/// Adds the segments in the layouts of all kept versions of a pack, except those in `except` (may be NULL).
 static pks_status add_segments(
   pks__segment_set *set, pks_snapshot *snapshot, const pks__pack_state *pack, const pks__segment_set *except,
   pks_error *error
@@ -67,7 +67,7 @@ static pks_status add_segments(
   return status;
 }
 
-/// The segments that no other pack needs: what the pack has there leaves with it.
+/// Finds the segments that no other pack needs: the pack's data in them moves with it.
 static pks_status find_avoided(
   pks__segment_set *avoided, pks_snapshot *snapshot, const char *name, pks__scratch_folder *home, pks_error *error
 ) {
@@ -87,7 +87,7 @@ static pks_status find_avoided(
 
 // MARK: - Laying versions out again
 
-/// Lays out all kept versions, the current one first: what they share goes where it goes.
+/// Lays out all kept versions, the current one first: shared data moves with it.
 static pks_status relay_versions(
   pks_txn *txn, const char *name, const pks__segment_set *avoided, pks_add_result *result, pks_error *error
 ) {

@@ -1,9 +1,9 @@
 /// Who may change a pack, and to which version: the one place where origins and floors (`origin.h`) are enforced.
 ///
-/// A statement says "the current version of this pack is v". It comes from an origin, and has a sequence number q under
-/// the serial S of a delegation.
-///   - Binding: a pack of origin A, current or removed with its history kept, is changed by A alone, unless the statement
-///     adopts. Nothing is of the unknown origin but what is there already: such a pack is always adopted.
+/// A statement means "the current version of this pack is v". It comes from an origin, and has a sequence number q under the serial
+/// S of a delegation.
+///   - Binding: only origin A may change a pack of origin A, current or removed with its history kept, unless the statement
+///     adopts it. The unknown origin owns only existing packs: such a pack is always adopted.
 ///   - Floor: (serial F, version f, sequence s, epoch k, taken back W) of the origin and the pack's name. A root offers
 ///     version v in epoch e, and H is the highest number that its channel ever offered of the pack. V is `revoked_below`.
 ///       F < V                            accepted; the floor begins again. A thief may have published under F, so kept
@@ -33,7 +33,7 @@
 
 #include "store/generation.h"
 
-/// What a statement does, once it is allowed.
+/// The effects of a statement, once it is allowed.
 typedef struct pks__verdict {
   bool adopts;        ///< the pack changes its origin
   bool sets_floor;    ///< to `floor`, except its origin number
@@ -48,15 +48,15 @@ pks_status pks__provenance_judge(
   pks_error *error
 );
 
-/// Whether the origin of `by` never said what `version` of the pack is: its number is above the origin's floor, or the
-/// floor does not count any more. A repair that lost assets stores the rest under such a number, and what the origin
-/// publishes under it later takes its place.
+/// Whether the origin of `by` never stated the contents of `version`: its number is above the origin's floor, or the floor is no
+/// longer valid. A repair that lost assets stores the rest under such a number, and a later publication of the origin with that
+/// number replaces it.
 bool pks__provenance_is_unstated(
   const pks_provenance *by, const char *pack, uint64_t version, const pks__generation *in
 );
 
-/// Carries out a verdict on pack number `index` of `to`, of which `version` has just become current: origin, floor, and
-/// with an adoption the end of its history. Ranks move.
+/// Applies a verdict to pack number `index` of `to`, whose version has just become current: origin, floor, and for an adoption the
+/// end of its history. Ranks change.
 pks_status pks__provenance_settle(
   const pks_provenance *by, const pks__verdict *verdict, pks__generation *to, uint32_t index, pks_error *error
 );

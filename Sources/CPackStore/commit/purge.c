@@ -1,8 +1,7 @@
 /// Purging: unlinking files of the cache folder, the least valuable first. Nothing is committed: presence of a file is the truth.
 ///
-/// A purgeable segment is of one pack. Its value is, in this order: that of the pack (its priority, then when any of
-/// its data was used last), whether the current version names it or how old the newest version is that does, and when
-/// it was used last itself.
+/// A purgeable segment belongs to one pack. Its value depends, in this order, on the pack (its priority, then the last use of any
+/// of its data), on the age of the newest version that uses it, and on its own last use.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +24,7 @@ typedef struct candidate {
   uint64_t bytes;
   int64_t used_ns, pack_used_ns;
   uint32_t pack;  ///< in the generation; UINT32_MAX: none needs it
-  uint32_t age;   ///< of the newest version that names it: 0 for the current one
+  uint32_t age;   ///< age of the newest version that uses it: 0 for the current one
   int32_t priority;
   bool is_pinned;
 } candidate;
@@ -34,8 +33,8 @@ _Static_assert(sizeof(candidate) <= PKS__SORT_ITEM_MAX, "candidates are sorted")
 typedef struct purge {
   pks_store *store;
   pks_snapshot *snapshot;      ///< while candidates are looked for
-  pks__generation generation;  ///< what it shows
-  const char *spared;          ///< a pack that keeps what it has; NULL: none
+  pks__generation generation;  ///< the snapshot's generation
+  const char *spared;          ///< a pack that keeps its data; NULL: none
   bool spares_copies;          ///< decoded copies stay
   pks_vfs_file root;
   pks__scratch candidates;
@@ -147,7 +146,7 @@ static void mark_path(const char *pack, char out[PKS__INDEX_NAME + PKS__PACK_NAM
   (void)snprintf(out, PKS__INDEX_NAME + PKS__PACK_NAME_MAX, PKS__PURGED_FOLDER "/%s", pack);
 }
 
-/// Says that it was us. A store that cannot take the mark heals what is purged now, as if it had vanished.
+/// Marks a pack as purged by this library. If the mark cannot be written, purged data is later restored like other missing data.
 static void mark(purge *purge, uint32_t pack) {
   const pks_vfs *vfs = purge->store->vfs;
   char path[PKS__INDEX_NAME + PKS__PACK_NAME_MAX];
@@ -239,7 +238,7 @@ static pks_status purge_store(
     .store = store, .spared = spared, .spares_copies = spares_copies, .root = PKS_VFS_NO_FILE, .error = error};
   purge.named.indices.key = store->map_key;
   pks_status status = prepare(&purge, bytes);
-  // What this process keeps open to itself alone keeps nothing from going.
+  // Files that only this process's idle snapshots retain can be deleted.
   pks__snapshot_release(purge.snapshot);
   pks__snapshot_drop_idle(store);
   if (!status) { unlink_candidates(&purge, bytes); }
@@ -267,13 +266,13 @@ void pks__purge_some(pks_store *store, uint64_t bytes) {
 
 // MARK: - The budget
 
-/// Whether decoded copies lie in the folder of purgeable packs: there one budget is for both.
+/// Whether decoded copies are in the folder of purgeable packs: then one budget covers both.
 static bool has_copies(const pks_store *store, const char *folder) {
   uint64_t unused;
   return store->cache && strcmp(pks__asset_cache_folder(store->cache, &unused), folder) == 0;
 }
 
-/// What the files of purgeable packs take, and decoded copies if they lie in the same folder.
+/// Returns the size of purgeable packs' files, and of decoded copies if they are in the same folder.
 static pks_status measure_use(
   const pks_store *store, const pks__generation *generation, uint64_t *used, pks_error *error
 ) {

@@ -13,8 +13,8 @@ pks_status pks__cache_make_room(
 /// How many bytes more may land in the cache folder of `generation` as it is; UINT64_MAX: it has no budget.
 uint64_t pks__cache_room(const pks_store *store, const pks__generation *generation);
 
-/// For `pks_store.purge_for_room`: as `pks_store_purge`, at least 16 MiB, so that a full disk is not freed block by block. Safe
-/// while the caller stages or commits: what it has open stays.
+/// For `pks_store.purge_for_room`: like `pks_store_purge`, at least 16 MiB, so that a full disk is not freed block by block. Safe
+/// while the caller stages or commits: its open files stay.
 void pks__purge_some(pks_store *store, uint64_t bytes);
 
 #endif

@@ -1,19 +1,19 @@
-/// Laying out a version that is known again, so that what it is made of lies where it should.
+/// Lays out a known version again, so that its data is in the right place.
 #ifndef PKS_COMMIT_RELAY_H
 #define PKS_COMMIT_RELAY_H
 
 #include "commit/transaction.h"
 #include "ingest/ingest_version.h"
 
-/// What lays a version out again as it is, but for what lies in `avoided` (may be NULL), for callers to add to.
+/// Returns a request that lays a version out again unchanged, except for data in `avoided` (may be NULL); callers may add to it.
 pks__version_request pks__relay_request(
   pks_snapshot *snapshot, const char *pack, const pks__version *version, bool is_current,
   const pks__segment_set *avoided
 );
 
-/// Lays a version of the pack out again, and stages it if anything lies elsewhere now: what may not be relied on (`reliance.h`),
-/// or lies in `avoided` (may be NULL), is stored again. With `keeps_missing` the version goes on without what is gone; else that is
-/// PURGED.
+/// Lays a version of the pack out again, and stages it if any data has another place now: data that must not be used
+/// (`reliance.h`), or that is in `avoided` (may be NULL), is stored again. With `keeps_missing` the version continues without
+/// missing data; otherwise that is PURGED.
 pks_status pks__txn_relay(
   pks_txn *txn, const char *pack, const pks__version *version, bool is_current, const pks__segment_set *avoided,
   bool keeps_missing, pks_add_result *result, pks_error *error

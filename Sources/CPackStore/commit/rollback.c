@@ -1,9 +1,9 @@
 /// Going back to a kept version.
 ///
-/// The version's catalog is ingested again: all of its chunks are there, so nothing but a layout and a run come of it;
-/// but of a pack that was purgeable, those in the cache folder are stored again among the store's files. What was
-/// purged is not there. The run has records of what differs between the version that was current and the one that is
-/// now. A new layout is needed because records that stay may refer to other copies of chunks than the old one names.
+/// The version's catalog is ingested again: all of its chunks exist, so it writes only a layout and a run, and the data in the
+/// cache folder of a pack that was purgeable is stored again among the store's files. Purged data is missing. The run has records
+/// for the differences between the previous current version and the new one. A new layout is needed because unchanged records may
+/// refer to other copies of chunks than the old layout.
 #include <stdio.h>
 
 #include "commit/transaction.h"

@@ -1,6 +1,6 @@
 #include "commit/staged_op.h"
 
-/// What was staged depends on which version is current and where it lies, whose it is, and on the numbers that are taken.
+/// Staged changes depend on the current version and its place, the pack's origin, and the numbers already used.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now) {
   bool was_live, is_live;
   const pks__pack_state *a = pks__generation_find_state(before, name, &was_live);
@@ -23,7 +23,7 @@ static pks_status fail_version(const pks__staged_op *change, pks_error *error) {
   );
 }
 
-/// Makes the change's version the current one of the pack, which is there.
+/// Makes the change's version the current one of an existing pack.
 static pks_status push(
   const pks__staged_op *change, pks__generation *to, uint32_t pack, uint32_t keep, pks_error *error
 ) {

@@ -1,5 +1,4 @@
-/// What a transaction stages: changes, kept so that they can be applied to a newer generation than the one they were
-/// staged on.
+/// The staged changes of a transaction, in a form that can be applied to a newer generation than the one they were staged on.
 #ifndef PKS_COMMIT_STAGED_OP_H
 #define PKS_COMMIT_STAGED_OP_H
 
@@ -10,7 +9,7 @@ typedef enum pks__staged_op_kind {
   PKS__CHANGE_ADD,       ///< a version becomes the pack's newest and current one
   PKS__CHANGE_ROLLBACK,  ///< a kept version becomes the current one again, and the pack is held there
   PKS__CHANGE_RETURN,    ///< a kept version becomes the current one again; the pack is not held
-  PKS__CHANGE_LAYOUT,    ///< a kept version lies elsewhere; its content and its number stay
+  PKS__CHANGE_LAYOUT,    ///< a kept version has another place; its content and its number stay
   PKS__CHANGE_REMOVE,
   PKS__CHANGE_PRIORITY,
   PKS__CHANGE_HOLD,            ///< at the current version
@@ -33,17 +32,17 @@ typedef struct pks__staged_op {
   int32_t priority;
   pks__version version;  ///< where there is a layout; of PKS__CHANGE_PIN only its number
   pks__run_name run;     ///< where there is a layout
-  bool has_shadows;      ///< likewise
+  bool has_shadows;      ///< where there is a layout
   bool keep_history;     ///< PKS__CHANGE_REMOVE
   uint32_t count;        ///< PKS__CHANGE_TRIM: of versions, >= 1
-  /// by whose word: PKS__CHANGE_ADD, _RETURN and _ADOPT. Of _ORDER, _RESTART_ORIGIN and _FORGET_ORIGIN its
-  /// origin is the one meant
+  /// the signed statement: PKS__CHANGE_ADD, _RETURN and _ADOPT. For _ORDER, _RESTART_ORIGIN and _FORGET_ORIGIN its origin is the
+  /// object
   pks_provenance provenance;
   uint32_t place;            ///< PKS__CHANGE_ORDER: from 0 on
   bool purgeable;            ///< PKS__CHANGE_PLACE, and of PKS__CHANGE_ADD for a pack that is new
-  bool by_hand;              ///< PKS__CHANGE_PLACE: a user says so
+  bool by_hand;              ///< PKS__CHANGE_PLACE: a user made the choice
   const char *cache_folder;  ///< PKS__CHANGE_CACHE: on loan from the transaction
-  uint64_t cache_budget;     ///< likewise
+  uint64_t cache_budget;     ///< PKS__CHANGE_CACHE: bytes; 0: no limit
   pks__base_name base;       ///< PKS__CHANGE_BASE
 } pks__staged_op;
 
@@ -52,7 +51,7 @@ static inline bool pks__staged_op_has_layout(const pks__staged_op *change) {
   return change->kind <= PKS__CHANGE_LAYOUT;
 }
 
-/// Whether the change may be applied though another writer changed the pack meanwhile.
+/// Whether the change may be applied even if another writer changed the pack since.
 static inline bool pks__staged_op_is_independent(const pks__staged_op *change) {
   return change->kind == PKS__CHANGE_PRIORITY || change->kind == PKS__CHANGE_PIN || change->kind == PKS__CHANGE_UNPIN
     || change->kind == PKS__CHANGE_TRIM || change->kind == PKS__CHANGE_ORDER
@@ -64,8 +63,8 @@ static inline bool pks__staged_op_is_independent(const pks__staged_op *change) {
 /// OTHER_ORIGIN, DOWNGRADE and STALE when the change's provenance does not allow it (`provenance.h`).
 pks_status pks__staged_op_apply(const pks__staged_op *change, pks__generation *to, uint32_t keep, pks_error *error);
 
-/// Whether the pack is `now` what it was `before`: absent in both, or the same pack at the same version and place, with
-/// the same numbers taken. A pack that was removed with its history kept is one, too.
+/// Whether the pack is the same in `now` as in `before`: absent in both, or the same pack with the same version, place and used
+/// numbers. A removed pack with a kept history counts as one.
 bool pks__pack_is_same(const char *name, const pks__generation *before, const pks__generation *now);
 
 #endif

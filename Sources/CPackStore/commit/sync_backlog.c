@@ -18,13 +18,13 @@ typedef struct voucher {
   pks__staging *staging;
   bool in_doubt;
   bool may_be_gone;        ///< files that are not there are not missed
-  pks__live_set unsynced;  ///< minus what the last durable generation needs
+  pks__live_set unsynced;  ///< files to sync, without those of the last durable generation
   pks__live_set durable;
 } voucher;
 
 // MARK: - Writing files again
 
-/// Copies what the open file reads as to a new, synced file of the staging.
+/// Copies the readable contents of the open file to a new, synced file of the staging.
 static pks_status copy(pks__staging *staging, pks_vfs_file from, const char *path, pks_error *error) {
   const pks_vfs *vfs = staging->store->vfs;
   pks__file_writer writer = {.file = PKS_VFS_NO_FILE};
@@ -74,7 +74,7 @@ static void find_durable(voucher *voucher, const pks__control *control) {
   }
 }
 
-/// What damage hides may be any segment that a run knows of; some of those may have been collected.
+/// Damage may hide any segment of a run; some of those may have been collected.
 static pks_status find_unsynced(voucher *voucher, pks_snapshot *current, pks_error *error) {
   pks_status status = pks__live_set_add_index(&voucher->unsynced, &current->generation, error);
   if (!status) { status = pks__live_set_add_versions(&voucher->unsynced, current, error); }
@@ -97,9 +97,9 @@ static pks_status vouch_for_segment(const voucher *voucher, const char *name, bo
   char path[2 * PKS__INDEX_NAME], table[2 * PKS__INDEX_NAME];
   (void)snprintf(path, sizeof path, PKS__SEGMENTS_FOLDER "/%s", name);
   (void)snprintf(table, sizeof table, PKS__TABLES_FOLDER "/%s", name);
-  // What lies in the cache folder need not last; its table must.
+  // Data in the cache folder need not be durable; its table must be.
   bool is_here = exists(store, path), has_table = exists(store, table);
-  // Of two places the durable generation has one, and a later commit brought the other.
+  // The durable generation has one of two places, and a later commit added the other.
   if (is_durable && !(is_here && has_table)) { return PKS_OK; }
   pks_status status = PKS_OK;
   if (is_here || !has_table) { status = vouch_for(voucher, path, voucher->may_be_gone, error); }

@@ -1,11 +1,11 @@
-/// Making durable what atomic commits left.
+/// Makes the data of atomic commits durable.
 ///
-/// A durable commit on an atomic generation vouches for all that generation needs. What the last durable generation needs
-/// is durable; the rest was never synced, and is synced now. When a sync of a file or of its folder fails, the kernel
-/// takes for clean what was lost, so that a later sync would succeed and prove nothing. So a commit that fails from
-/// here on marks the generation as *in doubt* (`control.h`), and from then on a durable commit does not sync its files
-/// but writes them again, from what reads say, and renames the copies over them. (Should the kernel have dropped pages
-/// that it took for clean, reads say what every reader sees: damage that checksums find.)
+/// A durable commit on top of an atomic generation vouches for all data of that generation. Data of the last durable generation is
+/// durable; the rest was never synced, and is synced now. If a sync of a file or of its folder fails, the kernel marks lost pages
+/// as clean, so that a later sync would succeed and prove nothing. So a commit that fails from here on marks the generation as *in
+/// doubt* (`control.h`), and from then on a durable commit does not sync its files but writes them again, from reads, and renames
+/// the copies over them. (If the kernel has dropped pages that it considered clean, reads return what every reader sees: damage
+/// that checksums find.)
 #ifndef PKS_COMMIT_SYNC_BACKLOG_H
 #define PKS_COMMIT_SYNC_BACKLOG_H
 

@@ -328,9 +328,8 @@ pks_status pks__txn_check_encoding(const pks_add_request *request, pks_error *er
   return status ? status : check_dictionary(request, error);
 }
 
-/// Whether the number that is asked for may be given, whatever the folder holds. Numbers rise, unless the caller says
-/// that they need not; the current version's may be asked for again, as its content may be the same. Numbers of a pack
-/// that is taken over do not count.
+/// Checks a requested number before the folder is read. Numbers rise, unless the caller allows lower ones; the current version's
+/// may be requested again, because its content may be equal. Numbers of an adopted pack are ignored.
 pks_status pks__txn_check_number(const pks_txn *txn, const pks_add_request *request, bool adopts, pks_error *error) {
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   bool is_live;
@@ -347,7 +346,7 @@ pks_status pks__txn_check_number(const pks_txn *txn, const pks_add_request *requ
   return pks__fail_about(error, PKS_EXISTS, PKS_DETAIL_LOW_NUMBER, PKS_SUBJECT_PACK, request->pack, text);
 }
 
-/// The version's number, and whether it may be used. Those of a pack that is taken over do not count.
+/// Chooses the version's number, and checks it. Numbers of an adopted pack are ignored.
 static pks_status choose_number(
   const pks__generation *generation, const pks_add_request *request, bool adopts, uint64_t *number, pks_error *error
 ) {
@@ -372,7 +371,7 @@ static pks_status choose_number(
   );
 }
 
-/// Whether an earlier add of the transaction made the same segment, to lie among the store's files.
+/// Whether an earlier add of the transaction created the same segment among the store's files.
 static bool is_staged_durable(const pks_txn *txn, const pks__segment_id *id) {
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&txn->segments, pks__staged_segment); i++) {
     const pks__segment *staged = PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment;
@@ -381,7 +380,7 @@ static bool is_staged_durable(const pks_txn *txn, const pks__segment_id *id) {
   return false;
 }
 
-/// Sees that the add's segments fit in the cache folder, beside what the transaction has staged there.
+/// Checks that the add's segments fit in the cache folder, together with the transaction's earlier ones.
 static pks_status need_room(pks_txn *txn, const pks__segment_series *series, const char *pack, pks_error *error) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < series->sealed_count; i++) { bytes += series->sealed[i]->info.file_length; }
@@ -389,7 +388,7 @@ static pks_status need_room(pks_txn *txn, const pks__segment_series *series, con
     const pks__segment *staged = PKS__SCRATCH_AT(&txn->segments, const pks__staged_segment, i)->segment;
     if (staged->is_purgeable) { bytes += staged->file_length; }
   }
-  // A copy that is about to free more than it takes is no reason to purge: its plan saw to the room.
+  // An evacuation that frees more than it copies must not purge: its plan ensured the space.
   if (txn->evacuates) { return PKS_OK; }
   return pks__cache_make_room(txn->store, &pks__txn_snapshot(txn)->generation, pack, bytes, error);
 }
@@ -512,7 +511,7 @@ pks_status pks__txn_stage_next(
   return pks__txn_stage_version(txn, ingest, &change, result, error);
 }
 
-/// Where map assets lie now, and a priority.
+/// Stages new places of map assets, and a priority.
 static pks_status stage_place(pks_txn *txn, pks__ingest *ingest, pks_add_result *result, pks_error *error) {
   const pks_add_request *request = &ingest->request;
   const pks__pack_state *pack = &pks__txn_snapshot(txn)->generation.packs[ingest->base_pack];

@@ -81,7 +81,7 @@ pks_status pks__extent_walk_next(pks__extent_walk *walk, pks__extent_part *out, 
   if (walk->skip >= out->frame.ref.raw_length) { return pks__bad_extents(walk, error); }
   out->index = walk->next_frame;
   out->begin = walk->skip;
-  // What is left may be any number that the index claims: it is added to nothing before it is known to be small.
+  // The remaining length is an unchecked number from the index: it is added to nothing before it is known to be small.
   out->end = walk->skip + (uint32_t)pks__min64(out->frame.ref.raw_length - walk->skip, walk->left);
   walk->offset += out->end - out->begin;
   walk->left -= out->end - out->begin;

@@ -9,7 +9,7 @@
 #include "segment/segment.h"
 
 typedef struct pks__extent_part {
-  uint32_t index;  ///< of the frame, in the run
+  uint32_t index;  ///< index of the frame in the run
   pks__run_frame_info frame;
   uint32_t begin, end;  ///< raw bytes of the frame
 } pks__extent_part;
@@ -39,9 +39,9 @@ pks_status pks__bad_extents(const pks__extent_walk *walk, pks_error *error);
 /// frames that are not there.
 pks_status pks__extent_walk_next(pks__extent_walk *walk, pks__extent_part *out, bool *more, pks_error *error);
 
-/// The frame of the segment that a run's frame means, found by its place in the file. Records come mostly in the order
-/// of their frames, so `*index`, the frame found last (0 at first), is tried before the rest is searched. CORRUPT when
-/// there is none or it is another. Needs the table.
+/// Returns the segment's frame for a run's frame, found by its offset in the file. Records come mostly in the order of their
+/// frames, so `*index`, the last found frame (0 at first), is tried before the search. CORRUPT if none is found, or it differs.
+/// Needs the table.
 pks_status pks__segment_find_frame(
   pks__segment *segment, const pks__run_frame_info *wanted, uint32_t *index, pks__frame *out, pks_error *error
 );

@@ -11,7 +11,7 @@
 
 enum { PKS__PATH_SECRET_SIZE = 192 };
 
-/// What follows from a path key. Immutable; any number of threads may use it.
+/// Values derived from a path key. Immutable; any number of threads may use it.
 typedef struct pks__path_hasher {
   uint8_t secret[PKS__PATH_SECRET_SIZE];  ///< for short paths
   pks__hash_key key;                      ///< for long ones

@@ -95,7 +95,7 @@ static pks_status read_folder(pks__run *run, uint32_t at, pks__run_entry *entry,
   return status;
 }
 
-/// What follows the name: a target, extents or nothing. `offset` is where, and becomes the offset of the next record.
+/// Reads the part after the name: a target, extents or nothing. `offset` is its offset, and becomes that of the next record.
 static pks_status read_tail(
   pks__run *run, const pks__record *record, uint64_t *offset, pks__run_entry *entry, pks_error *error
 ) {
@@ -197,7 +197,7 @@ static uint64_t slot_value(const pks__bucket *bucket, uint32_t slot) {
   return value;
 }
 
-/// The first record of the path: among those whose fingerprint is that of the path, in its bucket and those after it.
+/// Finds the first record of the path: among those with the path's fingerprint, in its bucket and the following ones.
 static pks_status find_first(
   pks__run *run, uint64_t hash, const char *path, size_t length, pks__run_probe *probe, pks__run_entry *out,
   bool *found, pks_error *error
@@ -318,7 +318,7 @@ pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info 
   return PKS_OK;
 }
 
-/// Where `position` lies by the average length of the frames between `first` and `probed`.
+/// Estimates the frame of `position` by the average length of the frames between `first` and `probed`.
 static uint32_t guess_frame(
   const pks__run_frame_info *first, uint32_t frames, const pks__run_frame_info *probed, uint32_t at, uint64_t position
 ) {
@@ -396,7 +396,7 @@ static pks_status split_number(pks__run *run, uint32_t number, uint32_t *segment
   return PKS_OK;
 }
 
-/// The rows whose prefixes begin as `prefix` does, as far as the directory tells.
+/// Finds the rows whose prefixes may begin like `prefix`, according to the directory.
 static pks_status find_rows(
   pks__run *run, uint64_t prefix, const pks__chunk_row **rows, uint32_t *count, pks_error *error
 ) {

@@ -50,7 +50,7 @@ typedef struct pks__run_entry {
   const char *name;
   uint16_t name_length;
   uint64_t size;
-  const uint8_t *target;  ///< of a link, `size` bytes
+  const uint8_t *target;  ///< target of a link, `size` bytes
   uint64_t extent_count;
   const pks__extent *extents;  ///< NULL with PKS__FLAG_ONE_EXTENT
   uint32_t frame, skip;        ///< with PKS__FLAG_ONE_EXTENT
@@ -59,13 +59,13 @@ typedef struct pks__run_entry {
 /// The record at an offset. On an error `*out` is unspecified.
 pks_status pks__run_entry_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
 
-/// The same without the folder: for what was found before, and is read now.
+/// Reads a record without the folder: for one that was found before.
 pks_status pks__run_place_at(pks__run *run, uint64_t offset, pks__run_entry *out, pks_error *error);
 
 /// Walks the records of a path (one per pack that has it): zero `*probe`, call until `*found` is false. `hash` is the
 /// store's `pks__path_hash` of the path.
 typedef struct pks__run_probe {
-  uint64_t next;     ///< where the next record is; 0: nowhere yet, UINT64_MAX: there is none
+  uint64_t next;     ///< offset of the next record; 0: not set, UINT64_MAX: none
   uint32_t buckets;  ///< that were inspected, PKS__BUCKETS_MAX at most
 } pks__run_probe;
 pks_status pks__run_find(
@@ -73,8 +73,7 @@ pks_status pks__run_find(
   bool *found, pks_error *error
 );
 
-/// The offset of the first record whose path is not before `path`; the section's length when there is none. O(log
-/// records).
+/// Finds the offset of the first record whose path is not before `path`; the section's length if none. O(log records).
 pks_status pks__run_seek(pks__run *run, const char *path, size_t length, uint64_t *offset, pks_error *error);
 
 /// Full paths compared bytewise.
@@ -88,8 +87,8 @@ typedef struct pks__run_frame_info {
 } pks__run_frame_info;
 pks_status pks__run_frame_at(pks__run *run, uint32_t index, pks__run_frame_info *out, pks_error *error);
 
-/// Among frames [first, count), the one that holds raw position `position` of the run's running sum of raw lengths.
-/// O(log frames), and a few probes where frames are about equally long.
+/// Finds the frame among [first, count) that contains raw position `position` of the run's running sum of raw lengths. O(log
+/// frames), and a few probes if frames have similar lengths.
 pks_status pks__run_frame_find(pks__run *run, uint32_t first, uint64_t position, uint32_t *index, pks_error *error);
 
 typedef struct pks__run_segment_info {

@@ -69,7 +69,7 @@ pks_status pks__run_writer_add_frame(
   return pks__scratch_append(&writer->frames, &row, sizeof row, error);
 }
 
-/// Where the folder's path lies in the folders section; it is added when it is new.
+/// Returns the offset of the folder's path in the folders section, and adds a new one.
 static pks_status folder_offset(
   pks__run_writer *writer, const char *folder, size_t length, uint32_t *offset, pks_error *error
 ) {
@@ -105,7 +105,7 @@ static pks_status note_start(pks__run_writer *writer, uint64_t offset, pks_error
   return PKS_OK;
 }
 
-/// Whether one extent says it all: it begins anywhere and covers the file.
+/// Whether one extent is enough: it begins anywhere and covers the file.
 static bool has_one_extent(const pks__run_item *item) {
   return item->kind == PKS__RECORD_FILE && item->extent_count == 1;
 }
@@ -116,7 +116,7 @@ static pks_status append_tail(pks__run_writer *writer, const pks__run_item *item
   return pks__scratch_append(&writer->records, item->extents, item->extent_count * sizeof *item->extents, error);
 }
 
-/// Whether the record that was added last is of the path with this folder and name; it says so from now on.
+/// Whether the last added record has the path with this folder and name; if so, records it.
 static bool follows_last(pks__run_writer *writer, uint32_t folder, const char *name, size_t name_length) {
   if (writer->record_count == 0) { return false; }
   pks__record *last = (pks__record *)(void *)(writer->records.bytes + writer->last_record);
@@ -228,7 +228,7 @@ static pks_status add_records(pks__run_writer *writer, pks__scratch *body, pks__
   header->records_length = pks__put64(writer->records.length);
   header->folders_length = pks__put64(writer->folders.length);
   pks_status status = PKS_OK;
-  // There is a start for every page, the one that an empty section would begin included.
+  // Every page has a start, including the first page of an empty section.
   const pks_le16 none = pks__put16(0xffff);
   while (!status && PKS__SCRATCH_COUNT(&writer->starts, pks_le16) < writer->records.length / PKS__PAGE + 1) {
     status = pks__scratch_append(&writer->starts, &none, sizeof none, error);
@@ -255,7 +255,7 @@ static pks_status add_frames(pks__run_writer *writer, pks__scratch *body, pks__r
   return status ? status : add_section(body, writer->segments.bytes, writer->segments.length, &header->segments, error);
 }
 
-/// Puts chunks in order of `DIGIT_BITS` bits of their prefixes, and leaves those that are equal there as they were.
+/// Sorts chunks by `DIGIT_BITS` bits of their prefixes; a stable sort.
 static void sort_by_digit(const chunk_key *from, chunk_key *to, uint64_t count, unsigned shift) {
   uint64_t places[1 << DIGIT_BITS] = {0}, sum = 0;
   for (uint64_t i = 0; i < count; i++) { places[from[i].prefix >> shift & DIGIT_MASK]++; }

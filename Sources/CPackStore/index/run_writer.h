@@ -11,7 +11,7 @@
 
 typedef struct pks__run_writer {
   pks__scratch_folder *home;
-  const pks__path_hasher *hasher;  ///< of the store
+  const pks__path_hasher *hasher;  ///< the store's hasher
   pks__scratch records;
   pks__scratch starts;  ///< le16 per page of `records`
   pks__scratch keys;    ///< hash of every path, and offset of its first record
@@ -23,7 +23,7 @@ typedef struct pks__run_writer {
   uint32_t pack_count;
   uint64_t record_count;
   uint64_t last_record;    ///< its offset
-  uint32_t listed_chunks;  ///< of all segments so far
+  uint32_t listed_chunks;  ///< chunks of all segments so far
 } pks__run_writer;
 
 /// `hasher` outlives the writer; NULL for a run without records.
@@ -60,7 +60,7 @@ typedef struct pks__run_item {
 } pks__run_item;
 pks_status pks__run_writer_add(pks__run_writer *writer, const pks__run_item *item, pks_error *error);
 
-/// What the generation says of a run.
+/// The facts about a run in the generation.
 typedef struct pks__run_name {
   uint64_t name;  ///< the file is `index/<16 hex digits>.run`
   uint64_t file_length;

@@ -64,7 +64,7 @@ static pks_status add_segment(pks__chunk_use *use, pks__segment_use row, uint32_
   return status;
 }
 
-/// The number of a segment with chunks of assets. It is opened if it is asked for and there.
+/// Returns the number of a segment with chunks of assets. Opens it if it is requested and exists.
 static pks_status need_segment(
   pks__chunk_use *use, pks_snapshot *snapshot, const pks__segment_id *id, uint32_t *number, pks_error *error
 ) {
@@ -192,7 +192,7 @@ typedef struct version_walk {
   pks__chunk_use *use;
   pks_snapshot *snapshot;
   pks__segment_set listed;  ///< segments that the layout lists, and the one with its root
-  uint32_t rank;            ///< of the pack if the version is its current one, PKS_ANY_PACK otherwise
+  uint32_t rank;            ///< rank of the pack if the version is its current one, PKS_ANY_PACK otherwise
 } version_walk;
 
 /// A tree of the version, or a page of one.
@@ -318,8 +318,8 @@ static pks_status add_extents(version_walk *version, const pks__tree_item *item,
   return status;
 }
 
-/// Adds what an asset's entry in the layout leads to, and what its record does if the version is current. The extents of a
-/// page that was gone through before are known; the records may be others.
+/// Adds the chunks of an asset's entry in the layout, and those of its record if the version is current. The extents of a page
+/// processed before are known; the records may differ.
 static pks_status add_layout_entry(const tree_walk *walk, const pks__tree_item *item, pks_error *error) {
   version_walk *version = walk->version;
   pks_status status = add_visit(version->use, PKS__ASSET_BEGINS, 0, error);

@@ -1,26 +1,24 @@
-/// Which chunks of which segments versions need: a bit for each row of a segment's table.
+/// The chunks of segments that versions need: a bit for each row of a segment's table.
 ///
 /// A version needs
 ///   pages      the trees of its catalog and its layout, with all lists, both roots, and its attributes. Of a page that is
-///              stored more than once, one copy counts: one in a segment that the layout lists, or in that of the
-///              layout's root, so that what is needed lies in the segments that `live_set.h` keeps; if there is none, the
-///              copy that a reader finds.
+///              stored more than once, one copy counts: one in a segment that the layout lists, or in the segment of the layout's
+///              root, so that needed pages are in the segments that `live_set.h` keeps; if none exists, the copy that a reader
+///              finds.
 ///   extents    every chunk that an extent of its layout has bytes of
-///   records    if it is the current version of its pack in the snapshot: every chunk that the pack's records in the index
-///              lead to. The record of an asset that does not change stays as it is through many versions, while each
-///              layout says where the asset's chunks were found when that layout was written, which may be in another
-///              copy (FORMAT.md, section 10).
+///   records    if it is the current version of its pack in the snapshot: every chunk in the pack's records in the index. The
+///              record of an unchanged asset stays as it is through many versions, while each layout contains the places where the
+///              asset's chunks were found when that layout was written, which may be other copies (FORMAT.md, section 10).
 ///
-/// Only the records themselves say which copies they lead to. A layout lists their segments, but a listed segment that
-/// extents lead to as well may hold such a copy too, and that is not seen from the list. So the record of every asset of a
-/// current version is looked up. The records that an older generation shows of a version are added with a snapshot of
-/// that generation. A listed segment of a version that is current nowhere, which nothing above leads to, has nothing that
-/// it needs: going back to the version lays it out again.
+/// Only the records themselves show which copies they refer to. A layout lists their segments, but a listed segment that extents
+/// also refer to may contain such a copy too, which the list does not show. So the record of every asset of a current version is
+/// looked up. The records that an older generation shows of a version are added with a snapshot of that generation. If a version is
+/// nowhere current, it needs nothing of a listed segment without its pages and extents: a rollback lays the version out again.
 ///
-/// What this does not see: a transaction that is being staged may reuse any chunk that a table lists, needed or not.
+/// Not considered: a transaction being staged may reuse any chunk that a table lists, needed or not.
 ///
-/// Time is in proportion to the assets and pages of what is added; pages that versions share are gone through once.
-/// Memory is a bit per chunk of the segments, in scratch memory. One thread at a time.
+/// Time is proportional to the assets and pages of what is added; pages that versions share are processed once. Memory is a bit per
+/// chunk of the segments, in scratch memory. One thread at a time.
 #ifndef PKS_SPACE_CHUNK_USE_H
 #define PKS_SPACE_CHUNK_USE_H
 
@@ -57,24 +55,24 @@ typedef struct pks__chunk_use {
   pks__scratch segments;         ///< pks__segment_use
   pks__hash_map by_id;           ///< id -> index in `segments`
   pks__scratch bits;             ///< uint64_t
-  pks__chunk_sums data, pages;   ///< of all chunks that are needed, in data and in metadata segments
+  pks__chunk_sums data, pages;   ///< sums of all needed chunks, in data and in metadata segments
 } pks__chunk_use;
 
-/// Nothing is needed so far. `home` may be NULL: the heap. With `only`, which stays where it is, data segments beside
-/// those are not opened and have no bits; metadata segments always have, so that pages are known again.
+/// Begins with nothing needed. `home` may be NULL: the heap. With `only`, which must not move, other data segments are not opened
+/// and have no bits; metadata segments always have bits, so that pages are recognized.
 void pks__chunk_use_init(
   pks__chunk_use *use, pks_store *store, pks__scratch_folder *home, const pks__segment_set *only
 );
 void pks__chunk_use_free(pks__chunk_use *use);  ///< a zeroed one is fine
 
-/// Adds what a version needs. `snapshot` shows the pack as it is in the generation that is meant. A segment whose file is
-/// gone has no chunks. CORRUPT when damage hides what the version needs, of which a part may have been added then: other
-/// versions can be added nevertheless, and count in full.
+/// Adds the needs of a version. `snapshot` shows the pack in the intended generation. A segment with a missing file has no chunks.
+/// CORRUPT if damage hides needs of the version, part of which may have been added then: other versions can still be added, and
+/// count in full.
 pks_status pks__chunk_use_add_version(
   pks__chunk_use *use, pks_snapshot *snapshot, const pks__version *version, pks_error *error
 );
 
-/// Adds all versions that the snapshot shows, those of removed packs too.
+/// Adds all versions in the snapshot, including those of removed packs.
 pks_status pks__chunk_use_add_snapshot(pks__chunk_use *use, pks_snapshot *snapshot, pks_error *error);
 
 /// Adds the chunks that a file's record in run number `run` of the snapshot leads to.
@@ -118,8 +116,8 @@ pks_status pks__chunk_use_frame(
   const pks__chunk_use *use, const pks__segment_use *segment, uint32_t index, pks__frame_use *out, pks_error *error
 );
 
-/// Sums over the frames of a segment. *Needed* is a frame any chunk of which is, *sparse* one of those of which less than
-/// three quarters are.
+/// Sums over the frames of a segment. A frame is *needed* if any chunk of it is; a needed frame is *sparse* if less than three
+/// quarters of it are.
 typedef struct pks__segment_sums {
   uint32_t frame_count, needed_frame_count, sparse_frame_count;
   uint64_t stored_bytes, needed_stored_bytes, sparse_stored_bytes;  ///< of whole frames

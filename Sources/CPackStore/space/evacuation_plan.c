@@ -64,7 +64,7 @@ static bool is_in_scope(const planner *planner, const char *pack) {
   return false;
 }
 
-/// Notes the segments that a version's layout lists, and the one that holds the layout's root.
+/// Records the segments that a version's layout lists, and the segment of the layout's root.
 static pks_status list_version(planner *planner, pks__planned_version at, bool in_scope, pks_error *error) {
   const pks__version *version = version_at(planner, at);
   uint32_t index = (uint32_t)PKS__SCRATCH_COUNT(&planner->versions, listed_version);
@@ -107,7 +107,7 @@ static listed_version *listed_at(const planner *planner, uint32_t index) {
 
 // MARK: - What is needed
 
-/// Adds what versions need that lead to a segment which is looked at.
+/// Adds the needs of versions that use an examined segment.
 static pks_status measure_use(planner *planner, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&planner->links, link);
   pks_status status = PKS_OK;
@@ -149,7 +149,7 @@ static pks_status is_there(planner *planner, const pks__segment_use *use, bool *
   return PKS_OK;
 }
 
-/// Whose a segment of the cache folder is: that of the version that leads to it.
+/// Returns the owner of a segment in the cache folder: the pack of the version that uses it.
 static uint32_t place_of(const planner *planner, const pks__segment_use *use, uint32_t segment) {
   uint64_t count = PKS__SCRATCH_COUNT(&planner->links, link);
   for (uint64_t i = 0; use->segment->is_purgeable && i < count; i++) {
@@ -177,7 +177,7 @@ static pks_status add_candidate(planner *planner, const pks__segment_use *use, u
   return pks__scratch_append(&planner->candidates, &candidate, sizeof candidate, error);
 }
 
-/// What costs least for each byte that it frees comes first; of equals, what comes first in the store.
+/// Orders by the copied bytes per freed byte; equal ones by their order in the store.
 static bool comes_before(const void *context, const void *a, const void *b) {
   const candidate *x = a, *y = b;
   double cost_x = (double)x->copy_bytes / ((double)x->free_bytes + 1);
@@ -186,13 +186,13 @@ static bool comes_before(const void *context, const void *a, const void *b) {
   return cost_x != cost_y ? cost_x < cost_y : x->segment < y->segment;
 }
 
-/// A segment that layouts list, and of which nothing is needed: it goes once they are written without it. Commits leave it until
-/// their versions are laid out again for another reason.
+/// Adds a segment that layouts list although nothing in it is needed: it can be deleted once they are written without it. Commits
+/// leave it until its versions are laid out again for another reason.
 static pks_status add_listed(planner *planner, const pks__segment_id *id, uint32_t segment, pks_error *error) {
   pks__segment *open;
   if (planner->limits->only_worthwhile) { return PKS_OK; }
   pks_status status = pks__snapshot_take_segment(planner->snapshot, id, &open, error);
-  // What is gone takes nothing.
+  // A missing segment uses no space.
   if (status) { return status == PKS_PURGED ? PKS_OK : status; }
   status = pks__segment_need_table(open, error);
   candidate candidate = {.segment = segment, .place = STORE_FILES, .free_bytes = open->file_length};
@@ -209,10 +209,10 @@ static pks_status find_candidates(planner *planner, pks_error *error) {
     const pks__segment_id *id = pks__segment_set_at(&planner->looked_at, i);
     const pks__segment_use *segment = pks__chunk_use_find(use, id);
     uint32_t index;
-    // What is found by content alone goes when versions are laid out again.
+    // A segment found only by content is deleted when versions are laid out again.
     if (!pks__segment_set_find(&planner->segments, id, &index)) { continue; }
     if (!segment) { status = add_listed(planner, id, index, error); }
-    // What the base has is not ours to empty; what cannot be opened is left alone.
+    // Segments of the base are not emptied; a segment that cannot be opened stays.
     bool is_ours = segment && segment->segment && !segment->segment->is_base;
     if (is_ours) { status = add_candidate(planner, segment, index, error); }
     if (status == PKS_CORRUPT) { status = PKS_OK; }
@@ -233,10 +233,10 @@ static bool is_in_place(planner *planner, const candidate *candidate) {
   return plan->pack == candidate->place;
 }
 
-/// What a copy takes in the cache folder beside the chunks: a header, tables and padding, of several segments at most.
+/// Size of a copy in the cache folder in addition to the chunks: headers, tables and padding, of a few segments at most.
 enum { COPY_OVERHEAD = 128 * 1024 };
 
-/// Whether the copy fits beside what is copied already, of `limit` bytes.
+/// Whether the copy fits in `limit`, together with earlier copies.
 static bool fits(const planner *planner, const candidate *candidate, uint64_t limit) {
   uint64_t copied = planner->plan->copy_bytes, room = planner->limits->cache_bytes;
   if (candidate->copy_bytes > limit - copied) { return false; }
@@ -245,7 +245,7 @@ static bool fits(const planner *planner, const candidate *candidate, uint64_t li
   return room >= copied && candidate->copy_bytes <= (room - copied) / 33 * 32;
 }
 
-/// What may be copied, by how much the segments that were looked at take beside what is needed of them.
+/// Returns the maximum number of bytes to copy, depending on the share of dead bytes in the examined segments.
 static uint64_t copy_limit(const planner *planner) {
   const pks__chunk_use *use = &planner->plan->use;
   const pks__evacuation_limits *limits = planner->limits;

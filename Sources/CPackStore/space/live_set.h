@@ -21,8 +21,8 @@ pks_status pks__live_set_add_index(pks__live_set *needs, const pks__generation *
 
 pks_status pks__live_set_add_segment(pks__live_set *needs, const pks__segment_id *id, pks_error *error);
 
-/// Adds the segments of one version: those its layout lists, and the one that holds the layout's root, which cannot list
-/// itself. CORRUPT when damage hides them.
+/// Adds the segments of one version: those its layout lists, and the segment of the layout's root, which cannot list itself.
+/// CORRUPT if damage hides them.
 pks_status pks__live_set_add_version(
   pks__live_set *needs, pks_snapshot *snapshot, const pks__version *version, pks_error *error
 );

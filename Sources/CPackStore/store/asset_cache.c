@@ -23,13 +23,14 @@ enum {
 /// `<key>.sums`, followed by the sums.
 typedef struct sums_header {
   uint8_t magic[8];
-  pks_le64 size;  ///< of the file
-  pks_le64 sum;   ///< of the sums
+  pks_le64 size;  ///< size of the file
+  pks_le64 sum;   ///< checksum of the checksums
 } sums_header;
 
 static const uint8_t magic[8] = "PKSSUMS";
 
-/// A file: another one of the same name has another inode, and one that gets its inode later mostly another name.
+/// The identity of a file: another file with the same name has another inode, and a later file with the same inode usually has
+/// another name.
 typedef struct seen_file {
   pks__id key;
   uint64_t device, inode;
@@ -41,7 +42,7 @@ struct pks__asset_cache {
   char *parent;
   char name[33];
   uint64_t budget;
-  pks__mutex *mutex;  ///< guards what follows
+  pks__mutex *mutex;  ///< guards the following fields
   bool is_making;
   seen_file seen[SEEN_MAX];
   uint32_t next_seen;
@@ -136,7 +137,7 @@ static uint64_t in_pages(uint64_t size) { return (size + PKS__PAGE - 1) / PKS__P
 
 uint64_t pks__asset_cache_cost(uint64_t size) { return in_pages(size) + in_pages(sums_size(size)); }
 
-/// What is known of a file. Only what is wrong is removed: a process that lacks memory or descriptors knows nothing.
+/// The result of checking a file. Only wrong files are deleted: a process without memory or descriptors cannot decide.
 typedef enum verdict { INTACT, WRONG, UNKNOWN } verdict;
 
 static bool sums_are_whole(const uint8_t *bytes, size_t length, uint64_t size) {
@@ -270,7 +271,7 @@ pks_vfs_file pks__asset_cache_find(pks__asset_cache *cache, const pks__id *key, 
 
 // MARK: - Making room
 
-/// What lies in `files/` or `tmp/`.
+/// The files in `files/` or `tmp/`.
 typedef struct listing {
   char (*names)[NAME_SIZE];
   size_t count, capacity;
@@ -320,7 +321,7 @@ static bool is_file(const pks__asset_cache *cache, pks_vfs_file root, const char
   return !pks__vfs_info(cache->vfs, root, path, false, info) && info->kind == PKS_VFS_KIND_FILE;
 }
 
-/// Whether the file is gone: one that stays counts. What is no file is not ours, and does not.
+/// Whether the file was deleted: a file that stays counts. Other items are not the store's, and do not count.
 static bool remove_named(const pks__asset_cache *cache, pks_vfs_file root, const char *folder, const char *name) {
   char path[PATH_SIZE + sizeof SUMS];
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -351,7 +352,7 @@ static bool has_suffix(const char *name, const char *suffix) {
   return length > end && strcmp(name + length - end, suffix) == 0;
 }
 
-/// Collects the files; what lacks its other half is removed. False when something stays that should not.
+/// Collects the files; deletes files and checksums without their counterpart. False if one of them stays.
 static bool collect_files(
   const pks__asset_cache *cache, pks_vfs_file root, const listing *list, cached *out, size_t *count
 ) {
@@ -392,8 +393,7 @@ static bool remove_copy(const pks__asset_cache *cache, pks_vfs_file root, const 
   return remove_named(cache, root, FILES, file->name) && remove_named(cache, root, FILES, sums);
 }
 
-/// Removes the files used longest ago until those that stay and `cost` more keep to the budget. False when one cannot be
-/// removed.
+/// Deletes the files used longest ago until the remaining ones and `cost` more fit in the budget. False if one cannot be deleted.
 static bool evict(
   const pks__asset_cache *cache, pks_vfs_file root, cached *files, size_t count, uint64_t cost, uint64_t budget
 ) {
@@ -532,11 +532,11 @@ bool pks__asset_cache_append(pks__asset_cache_entry *entry, const void *bytes, s
   return true;
 }
 
-/// Closes and frees what the entry holds; the lock goes last.
+/// Closes and frees the entry's resources; the lock last.
 static void release_entry(pks__asset_cache_entry *entry) {
   const pks_vfs *vfs = entry->cache->vfs;
   pks__free(entry->sums);
-  // Said, for a forked child may have this opening of the file too.
+  // Unlocked explicitly, because a forked child may have this opening of the file too.
   if (entry->lock != PKS_VFS_NO_FILE) { (void)pks__vfs_lock(vfs, entry->lock, 0, 1, PKS_VFS_LOCK_NONE); }
   pks_vfs_file files[] = {entry->file, entry->lock, entry->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
@@ -546,8 +546,8 @@ static void release_entry(pks__asset_cache_entry *entry) {
   *entry = (pks__asset_cache_entry){.cache = entry->cache};
 }
 
-/// Opens the file that has its name now, if it is the one that was made: where `LOCK` was removed, another process
-/// may make the same file at the same time, and its half of it may have got the name.
+/// Opens the file that now has the name, if it is the one created here: after `LOCK` was deleted, another process may create the
+/// same file at the same time, and its version may have got the name.
 static pks_vfs_file open_made(const pks__asset_cache_entry *entry, const char *path) {
   const pks_vfs *vfs = entry->cache->vfs;
   pks_vfs_info made, named;

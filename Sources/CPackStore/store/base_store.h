@@ -1,13 +1,12 @@
 /// The base: a store beneath another one, which is never written: from an app's bundle, on read-only media.
 ///
-/// The upper store takes the base's packs over (`pks_store_adopt_base`): it has their catalogs, layouts and index itself, and
-/// of their data only the tables, in `tables/`, as of purgeable segments; the frames are read from the base's files. So
-/// reading knows one index, a chunk that the base has is found like any other, and an update goes to the upper store.
-///
+/// The upper store adopts the base's packs (`pks_store_adopt_base`): it has their catalogs, layouts and index itself, and of their
+/// data only the tables, in `tables/`, like for purgeable segments; the frames are read from the base's files. So there is one
+/// index for reading, a chunk of the base is found like any other, and updates go to the upper store.
 /// - Segments are found by id: among the store's own files first, then in the base, then by the table alone.
 /// - The base shows one generation as long as the upper store is open.
-/// - The upper store says which generation of which base its packs were taken over from last. Over another base, or none,
-///   it is as consistent as before: what only the old base had is PURGED, and known to the byte by the tables.
+/// - The upper store records the base and generation from which its packs were last adopted. With another base, or none, it is as
+///   consistent as before: data of the old base only is PURGED, and the tables show exactly which bytes.
 /// - Nothing of a base counts as purgeable: a durable pack may refer to it.
 #ifndef PKS_STORE_BASE_STORE_H
 #define PKS_STORE_BASE_STORE_H

@@ -9,7 +9,7 @@
 #include "platform/name_list.h"
 #include "store/own_folder.h"
 
-/// A file that was used within this time is not said to be used again: last use is no finer than this.
+/// Last use has this resolution: a file used within this time is not marked again.
 #define LAST_USE_NS ((int64_t)3600 * 1000 * 1000 * 1000)
 
 // MARK: - Names
@@ -102,7 +102,7 @@ pks_vfs_file pks__cache_folder_open_segment(pks_store *store, const char *name) 
   return file;
 }
 
-/// After so long, what changes in a folder gives it another time, however coarse the times of the file system are.
+/// After this time, another change in a folder gives it another time, even with coarse file system times.
 #define SETTLED_NS ((int64_t)100 * 1000 * 1000)
 
 /// The time at which a file last came to a folder or was deleted there; 0 if the folder is missing. False if it is unknown yet.

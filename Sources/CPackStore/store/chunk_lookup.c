@@ -9,9 +9,9 @@ static pks_status forgive(pks_status status, const pks_error *found, pks_error *
   return status;
 }
 
-/// Whether a hint is the chunk that is looked for. A segment that was purged has no chunks any more, a table that cannot
-/// be believed has none to offer, and neither has a frame that was found damaged: what they had is stored again. Pages
-/// are looked for in order to be read, which says what is wrong with them. Of a remote segment all frames count as there.
+/// Whether a hint is the searched chunk. A purged segment has no chunks any more, and neither a damaged table nor a frame found
+/// damaged provides any: their data is stored again. Pages are searched in order to be read, which reports any fault. All frames of
+/// a remote segment count as present.
 static pks_status confirm(
   pks_snapshot *snapshot, pks__chunk_ref *hint, const pks__id *id, pks__segment_kind kind, bool any, bool *confirmed,
   pks_error *error

@@ -1,4 +1,4 @@
-/// Looking up chunks by id in what a snapshot names. Only writers do; no reading path.
+/// Look-up of chunks by id in a snapshot. Only writers use it, never readers.
 #ifndef PKS_STORE_CHUNK_LOOKUP_H
 #define PKS_STORE_CHUNK_LOOKUP_H
 
@@ -12,8 +12,8 @@ typedef struct pks__chunk_ref {
   uint32_t row;
 } pks__chunk_ref;
 
-/// Walks the stored copies of a chunk, among segments of one kind, newest run first, those of the base last; the full
-/// id is compared. Zero `*probe`, call until `*found` is false.
+/// Walks the stored copies of a chunk in segments of one kind, newest run first, copies in the base last; compares the full id.
+/// Zero `*probe`, then call until `*found` is false.
 typedef struct pks__chunk_probe {
   uint32_t runs;  ///< that were gone through
   uint32_t row;   ///< in the present one
@@ -30,8 +30,8 @@ pks_status pks__snapshot_find_chunk(
   pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind, pks__chunk_ref *out, bool *found, pks_error *error
 );
 
-/// Copies raw bytes [begin, end) of a frame to `out`, as `pks__frame_read` does; a frame of which only a part is wanted is
-/// remembered for those who want the rest. `reader` is the caller's own.
+/// Copies raw bytes [begin, end) of a frame to `out`, like `pks__frame_read`; a partly needed frame is remembered for readers of
+/// the rest. `reader` is the caller's own.
 pks_status pks__store_read_frame(
   pks_store *store, pks__frame_reader *reader, const pks__frame_source *frame, uint32_t begin, uint32_t end, void *out,
   pks_error *error

@@ -8,7 +8,7 @@
 
 enum { ATOMIC = 0, DURABLE = 1, IN_DOUBT = 2, SECTOR = 512 };
 
-/// The part of a copy that says something: one sector, which a disk writes wholly or not at all.
+/// The significant part of a copy: one sector, which a disk writes completely or not at all.
 typedef struct stored_slot {
   uint8_t magic[8];
   pks_le32 format, chunk_average;
@@ -86,7 +86,7 @@ static bool has_sum(const stored_copy *stored) {
   return pks__checksum(&stored->slot, offsetof(stored_slot, sum)) == pks__get64(stored->slot.sum);
 }
 
-/// Whether the copy says a slot in the one form that a writer gives it.
+/// Whether the copy contains a slot in canonical form.
 static bool is_canonical(const stored_copy *stored) {
   stored_copy again;
   pks__control_slot slot = decode(stored);
@@ -102,7 +102,7 @@ static bool is_whole(const stored_copy *stored) {
 
 // MARK: - Reading
 
-/// Reads the copies one by one: one that cannot be read is like a damaged one, unless none can be.
+/// Reads the copies one by one: an unreadable copy counts as damaged, unless all are unreadable.
 static int read_copies(const pks_vfs *vfs, pks_vfs_file file, stored_control *stored, size_t *got, bool *unreadable) {
   int failure = 0;
   size_t read = 0;
@@ -150,8 +150,9 @@ static int read_file(const pks_vfs *vfs, pks_vfs_file file, stored_control *stor
   return 0;
 }
 
-/// Whether the file is of another format: a whole copy says so; or, as other drafts have their sums elsewhere, all that
-/// there is of a control file. Damage is not taken for a draft: copies must agree, and be two if the file could be ours.
+/// Detects another format: from a whole copy, or, because other drafts have their checksums elsewhere, from everything that exists
+/// of a control file. Damage is not mistaken for a draft: copies must agree, and two are required if the file could be of this
+/// format.
 static pks_status check_format(const stored_control *stored, size_t length, pks_error *error) {
   const stored_copy *copies = &stored->copies[0][0];
   size_t agreeing = 0;
@@ -180,8 +181,8 @@ static bool counts(const pks__control_slot *slot, const uint8_t boot_id[16]) {
 /// How much a slot promises of its generation.
 static int promise(const pks__control_slot *slot) { return slot->durable ? 2 : !slot->in_doubt; }
 
-/// Whether of two whole copies of a slot, `a` says what it is rather than `b`. The higher generation has all its files,
-/// whichever copy a crash kept from being written; of one generation, what was said last is the weaker.
+/// Whether copy `a` of two whole copies of a slot is the valid one, rather than `b`. The higher generation has all its files,
+/// regardless of which copy a crash kept from being written; of one generation, the weaker promise was written last.
 static bool says_more(const pks__control_slot *a, const pks__control_slot *b, const uint8_t boot_id[16]) {
   if (counts(a, boot_id) != counts(b, boot_id)) { return counts(a, boot_id); }
   if (a->generation != b->generation) { return a->generation > b->generation; }
@@ -213,7 +214,7 @@ static void take_slot(
   }
 }
 
-/// What a lost slot says of a durable commit, if both copies say the same and name the other slot's store.
+/// Returns the durable commit in a lost slot, if both copies contain the same one and refer to the other slot's store.
 static uint64_t find_claim(const stored_control *stored, const pks__control *control) {
   uint64_t claimed = 0;
   for (size_t slot = 0; slot < PKS__CONTROL_SLOTS; slot++) {
@@ -250,7 +251,7 @@ pks_status pks__control_read(
     }
   }
   out->claimed = find_claim(&stored, out);
-  // A file of the right size may have lost its beginning; any other is no control file.
+  // A file of the right size may have lost its beginning; any other file is not a control file.
   if (!has_any_magic && got != sizeof stored && !out->is_unreadable) {
     return pks__fail_about(
       error, PKS_NOT_A_STORE, PKS_DETAIL_NO_CONTROL_FILE, PKS_SUBJECT_STORE, PKS__CONTROL_FILE, "not a store"
@@ -337,7 +338,7 @@ pks_status pks__control_mend(
   return failure ? pks__fail_system(error, failure, "cannot sync", PKS__CONTROL_FILE) : PKS_OK;
 }
 
-/// Puts a slot back whose write failed; whether nothing is left of what was to be written.
+/// Restores a slot whose write failed; returns whether no trace of the new contents is left.
 static bool take_back(const pks_vfs *vfs, pks_vfs_file file, size_t index, const pks__control *control, bool sync) {
   if (!control->known[index] || write_slot(vfs, file, index, &control->slots[index])) { return false; }
   return !sync || pks__vfs_sync(vfs, file) == 0;

@@ -1,8 +1,8 @@
 /// The control file: which generation a store is at. The only file that is ever rewritten.
 ///
-/// `CONTROL` has two slots. A commit writes the slot that does not hold the newest durable generation and syncs: so the
-/// store is at the old generation or at the new one, whatever a crash does. Each slot is written twice, and the four
-/// copies lie in pages of 4096 bytes of their own, in an order in which no two neighbours are of one slot:
+/// `CONTROL` has two slots. A commit writes the slot without the newest durable generation and syncs: after a crash, the store is
+/// at the old generation or at the new one. Each slot is written twice, and the four copies are in separate pages of 4096 bytes,
+/// ordered so that no two neighbours belong to one slot:
 ///
 ///     0 slot 0, first copy   4096 slot 1, first copy   8192 slot 0, second copy   12288 slot 1, second copy
 ///
@@ -18,15 +18,15 @@
 ///   512 zeros to the end of the page
 ///
 /// States
-///   Of a copy: *whole*, when its sum fits and all the rest is zeros; *damaged* otherwise. All that a commit changes of a
-///   copy lies in one sector of 512 bytes, so a crash leaves it as it was or as it was to be: a damaged copy comes from
-///   damage, or from a read beside a write.
-///   Of a slot: *whole*, when both copies are, and alike; *cut*, when both are and they differ, as a crash between two
-///   writes leaves it; *hurt*, when one is damaged; *lost*, when both are. Of two whole copies the one that counts says
-///   what the slot is; if both count the higher generation, and of one generation the weaker promise.
+///   Copies: a *whole* copy has a matching checksum and zeros in the rest; otherwise it is *damaged*. A commit changes only one
+///   sector of 512 bytes in a copy, so a crash leaves the old or the new contents: a damaged copy comes from damage, or from a read
+///   during a write.
+///   Slots: *whole* if both copies are whole and equal; *cut* if both are whole and differ, as after a crash between two writes;
+///   *hurt* if one is damaged; *lost* if both are. Of two whole copies, the valid one determines the slot; if both are valid, the
+///   higher generation, and within one generation the weaker promise.
 ///
-/// Only a lost slot can hide a commit, or a hurt one whose other copy is of a commit before. Generations' files say
-/// what it was (`control_recovery.h`). A writer mends the file first: all four copies are whole before a commit begins.
+/// Only a lost slot can hide a commit, or a hurt one whose other copy is of an earlier commit. Generations' files reveal its
+/// contents (`control_recovery.h`). A writer repairs the file first: all four copies are whole before a commit begins.
 ///
 /// A slot that is not durable counts only while the machine's boot id is the slot's: after a loss of power its files
 /// may be incomplete.
@@ -65,9 +65,9 @@ typedef struct pks__control_slot {
 } pks__control_slot;
 
 typedef enum pks__copy_state {
-  PKS__COPY_WHOLE,  ///< says what the slot is
-  PKS__COPY_OTHER,  ///< whole, and says something else: a crash cut a write of the slot
-  PKS__COPY_SHORT,  ///< says what the slot is, and the file ends within the zeros behind it
+  PKS__COPY_WHOLE,  ///< determines the slot
+  PKS__COPY_OTHER,  ///< whole, with other contents: a crash interrupted a write of the slot
+  PKS__COPY_SHORT,  ///< determines the slot, but the file ends within the zeros after it
   PKS__COPY_DAMAGED,
 } pks__copy_state;
 
@@ -76,17 +76,16 @@ typedef struct pks__control {
   bool known[PKS__CONTROL_SLOTS];  ///< a copy of the slot is whole, or the slot was adopted
   bool valid[PKS__CONTROL_SLOTS];  ///< it counts
   pks__copy_state copies[PKS__CONTROL_SLOTS][PKS__CONTROL_COPIES];
-  bool is_adopted[PKS__CONTROL_SLOTS];  ///< no copy says so, but a generation's file does (`control_recovery.h`)
+  bool is_adopted[PKS__CONTROL_SLOTS];  ///< no copy contains it, but a generation's file does (`control_recovery.h`)
   bool may_hide;                        ///< a slot is lost, and may have named a commit that could not be found
   uint64_t claimed;         ///< generation of a durable commit that both copies of a lost slot name, unchecked; 0: none
-  uint64_t highest_number;  ///< that stands where the first copies have their generation, whole or not
+  uint64_t highest_number;  ///< highest number at the generation's offset in the first copies, whole or not
   bool is_unreadable;       ///< a part of the file cannot be read: it must not be looked at in a mapping
 } pks__control;
 
-/// Reads the file, a few times if a copy is damaged, as a commit may be writing it; `boot_id` is the machine's now.
-/// CORRUPT when no slot counts, and then too `*out` has what there is; NEWER_FORMAT or OTHER_DRAFT when it is of
-/// another format, NOT_A_STORE when it is no control file at all. What damage hides is not looked for: see
-/// `pks__store_read_control`.
+/// Reads the file, several times if a copy is damaged, because a commit may be writing it; `boot_id` is the machine's current one.
+/// CORRUPT if no slot is valid, and then `*out` has the readable parts; NEWER_FORMAT or OTHER_DRAFT for another format, NOT_A_STORE
+/// if it is not a control file. Commits hidden by damage are not searched: see `pks__store_read_control`.
 pks_status pks__control_read(
   const pks_vfs *vfs, pks_vfs_file file, const uint8_t boot_id[16], pks__control *out, pks_error *error
 );
@@ -97,20 +96,20 @@ const pks__control_slot *pks__control_current(const pks__control *control);
 /// The slot that the next write leaves alone: it must stay openable until that write is durable.
 const pks__control_slot *pks__control_spared(const pks__control *control);
 
-/// Whether a slot may hide a newer commit than the other says: a copy of it is damaged, and no whole one is newer than
-/// the other slot.
+/// Whether a slot may hide a newer commit than the other slot's: a copy of it is damaged, and no whole copy is newer than the other
+/// slot.
 bool pks__control_may_hide(const pks__control *control, size_t slot);
 
-/// Whether any copy is not what it should be.
+/// Whether any copy differs from its slot.
 bool pks__control_needs_mending(const pks__control *control);
-/// Writes every copy that is not what it should be, and syncs if `sync`. Both slots are known. Nothing else is touched,
-/// so whatever becomes of it, what was known stays known.
+/// Writes every copy that differs from its slot, and syncs if `sync`. Both slots must be known. Nothing else is changed, so even
+/// after a failure the known contents remain.
 pks_status pks__control_mend(
   const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, bool sync, pks_error *error
 );
 
-/// Writes `slot` over the slot that may be lost, and syncs it if `sync`. `*gone` says of a failure that no trace of
-/// `slot` is left in the file, in memory or on disk; otherwise it may last, and its files must stay.
+/// Writes `slot` over the slot that may be lost, and syncs it if `sync`. After a failure, `*gone` means that no trace of `slot` is
+/// left in the file, in memory or on disk; otherwise it may last, and its files must stay.
 pks_status pks__control_write(
   const pks_vfs *vfs, pks_vfs_file file, const pks__control *control, const pks__control_slot *slot, bool sync,
   bool *gone, pks_error *error
@@ -119,7 +118,7 @@ pks_status pks__control_write(
 /// Marks the current slot, which is atomic, as in doubt. Not synced: the mark matters while the slot counts.
 pks_status pks__control_doubt(const pks_vfs *vfs, pks_vfs_file file, pks__control *control, pks_error *error);
 
-/// The bytes of a control file whose slots are both `slot`, for one that is made now.
+/// Encodes a new control file with `slot` in both slots.
 void pks__control_encode_new(const pks__control_slot *slot, uint8_t out[PKS__CONTROL_SIZE]);
 
 #endif

@@ -7,14 +7,14 @@
 #include "store/generation_list.h"
 #include "store/snapshot.h"
 
-/// What a generation's file is good for.
+/// The use of a generation's file.
 typedef enum verdict {
-  FOUND,       ///< it is what the slot held
+  FOUND,       ///< it is the slot's generation
   IRRELEVANT,  ///< it is not: another store's, or atomic and from before a restart, or of another place in history
   UNREADABLE,  ///< damaged, itself or its runs: it may be
 } verdict;
 
-/// The slot that a generation's file stands for. Whether an atomic one was in doubt is not known.
+/// Returns the slot for a generation's file. Whether an atomic one was in doubt is unknown.
 static pks__control_slot slot_of(
   const pks__control_slot *intact, const pks__generation *generation, const pks__generation_file *file
 ) {
@@ -53,7 +53,7 @@ static pks_status judge(
   if (!status && is_relevant(store, intact, &generation)) {
     *out = slot_of(intact, &generation, &file);
     *verdict = FOUND;
-    // Opening its runs compares their lengths and trailers with what the generation says.
+    // Opening its runs compares their lengths and trailers with those in the generation.
     status = pks__snapshot_create(&snapshot, store, &generation, PKS_VFS_NO_FILE, &found);
     pks__snapshot_release(snapshot);
   }
@@ -148,7 +148,7 @@ pks_status pks__store_ready_control(pks_store *store, pks__control *out, pks_err
   if (status) { return status; }
   if (out->may_hide) { return fail_hidden(error); }
   if (!pks__control_needs_mending(out)) { return PKS_OK; }
-  // Not synced: until the commit's own sync, what was adopted can be adopted again.
+  // Not synced: until the commit's own sync, the adoption can be repeated.
   status = pks__control_mend(store->vfs, store->control, out, false, error);
   return status ? status : pks__store_read_control(store, out, error);
 }

@@ -8,7 +8,7 @@
 #include "store/generation_pin.h"
 #include "store/snapshot.h"
 
-/// Reads the control file, and takes note of what it says.
+/// Reads the control file, and updates the store's state from it.
 static pks_status read_control(pks_store *store, pks__control *out, pks_error *error) {
   pks_status status = pks__store_read_control(store, out, error);
   if (!status) { pks__watch_settle(&store->watch, out); }
@@ -42,8 +42,8 @@ static void set_current(pks_store *store, pks_snapshot *snapshot) {
   if (newer) { pks__snapshot_release(old); }
 }
 
-/// Locks the generation of `*slot`, which the control file named, and sees that it still is named afterwards (invariant 2);
-/// otherwise the one that is named now.
+/// Locks the generation of `*slot`, which the control file contained, and checks that it still does afterwards (invariant 2);
+/// otherwise locks its current one.
 static pks_status pin_current(pks_store *store, pks__control_slot *slot, bool *pinned, pks_error *error) {
   *pinned = false;
   if (store->readers_file == PKS_VFS_NO_FILE) { return PKS_OK; }

@@ -526,7 +526,7 @@ static bool read_lists(pks__reader *reader, pks__generation *generation) {
   for (uint32_t i = 0; i < packs && !reader->failed; i++) {
     pks__pack_state pack = {0};
     bool removed, had_memory = read_pack(reader, &pack, &removed);
-    // Numbers are given once: one that was not given yet would be given again.
+    // Numbers are given once: a number that was not given yet would be given again.
     if (pack.number == 0 || pack.number >= generation->next_pack_number) { reader->failed = true; }
     if (pks__origins_rank(&generation->origins, pack.origin) == UINT32_MAX) { reader->failed = true; }
     if (pack.purgeable && !generation->cache_folder) { reader->failed = true; }

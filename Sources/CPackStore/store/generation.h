@@ -9,12 +9,11 @@
 /// used again, so that records of a removed pack stay dead if one of the same name comes back. Packs that were removed
 /// but keep their history stand apart: they have versions and no assets.
 ///
-/// Kept versions of a pack stand in the order in which they were current, the last first. A new version drops those
-/// beyond the number to keep, unless they are pinned. A pack that is *held* stays at its current version until a user
-/// says otherwise.
+/// Kept versions of a pack are in the reverse order of being current. A new version drops versions beyond the number to keep,
+/// unless they are pinned. A *held* pack stays at its current version until a user releases it.
 ///
-/// The data of a *purgeable* pack lies in the cache folder and may vanish at any moment (`cache_folder.h`). Which packs are is
-/// decided by what their versions say, until a user decides: that outlives versions.
+/// The data of a *purgeable* pack is in the cache folder and may be deleted at any moment (`cache_folder.h`). A pack's versions
+/// determine its placement, unless a user has chosen it: then later versions do not change it.
 #ifndef PKS_STORE_GENERATION_H
 #define PKS_STORE_GENERATION_H
 
@@ -30,7 +29,7 @@ typedef struct pks__version {
   pks__id attributes;  ///< zero: none
   int64_t committed_at_ns;
   uint64_t file_count, link_count, folder_count, logical_bytes;
-  bool pinned;  ///< kept whatever the number to keep
+  bool pinned;  ///< kept regardless of the number to keep
 } pks__version;
 
 typedef struct pks__pack_state {
@@ -38,19 +37,19 @@ typedef struct pks__pack_state {
   uint32_t origin;  ///< number of an origin of the generation's table
   int32_t priority;
   bool held;             ///< at its current version
-  bool purgeable;        ///< what is stored for it lies in the cache folder
-  bool placed_by_hand;   ///< a user said so: what later versions say of their placement does not count
+  bool purgeable;        ///< its data is stored in the cache folder
+  bool placed_by_hand;   ///< a user chose the placement: the placement of later versions is ignored
   uint32_t origin_rank;  ///< of `origin`, as of the last sorting; not stored
   char name[PKS__PACK_NAME_MAX + 1];
   uint64_t highest_version;  ///< number that any version of it ever had
   uint32_t version_count;    ///< >= 1
-  pks__version *versions;    ///< the current one first, then those that were current before
+  pks__version *versions;    ///< the current one first, then the previous ones
 } pks__pack_state;
 
 typedef struct pks__run_ref {
   pks__run_name name;
   uint32_t pack_count;
-  uint32_t *pack_numbers;  ///< of the run's packs, by their number within the run
+  uint32_t *pack_numbers;  ///< numbers of the run's packs, by their index within the run
 } pks__run_ref;
 
 /// A generation of another store, which is a base (`base_store.h`).
@@ -65,7 +64,7 @@ typedef struct pks__generation {
   uint64_t predecessor;  ///< the generation in the control slot that this one's commit left alone; 0: there was none
   uint8_t store_id[PKS__STORE_ID_SIZE];
   bool durable;                          ///< committed to survive a loss of power
-  uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< of the machine when it was committed
+  uint8_t boot_id[PKS__BOOT_ID_SIZE];    ///< boot id of the machine at the commit
   uint8_t path_key[PKS__PATH_KEY_SIZE];  ///< random, the same in all generations of a store between repairs
   bool is_site;                          ///< the store is a site's: only publications are committed
   uint8_t writer_features;               ///< of later versions: who does not know them changes nothing
@@ -74,9 +73,10 @@ typedef struct pks__generation {
   char *cache_folder;                    ///< absolute path, owned; NULL: none was chosen, and no pack is purgeable
   pks__origin_table origins;
   uint32_t next_pack_number;
-  bool has_shadows;    ///< somewhere a file of one pack may stand where another needs a folder
-  bool has_garbage;    ///< versions were dropped whose segments may still be there
-  uint16_t lineage;    ///< 0, or what the last repair drew: what was staged before a repair is not committed after it
+  bool has_shadows;  ///< somewhere a file of one pack may stand where another needs a folder
+  bool has_garbage;  ///< versions were dropped whose segments may still be there
+  uint16_t
+    lineage;  ///< 0, or a random number of the last repair: data staged before a repair is not committed after it
   uint32_t run_count;  ///< oldest first
   pks__run_ref *runs;
   uint32_t pack_count;
@@ -90,7 +90,7 @@ static inline bool pks__version_is(const pks__version *version, const pks__id *c
   return pks__id_equal(&version->catalog, catalog) && pks__id_equal(&version->attributes, attributes);
 }
 
-/// Whether a path may be that of a cache folder: absolute, and not too long.
+/// Whether a path is valid for a cache folder: absolute, and not too long.
 bool pks__cache_folder_is_valid(const char *path);
 /// Chooses the cache folder and its budget. The path is copied.
 pks_status pks__generation_set_cache(
@@ -105,8 +105,8 @@ pks_status pks__generation_encode(const pks__generation *generation, pks__scratc
 pks_status pks__generation_decode(
   const void *bytes, size_t length, const char *name, pks__generation *out, pks_error *error
 );
-/// Whether another generation may follow this one, or anything of it be taken away: IS_SITE for what is no publication,
-/// NEWER_FORMAT where it has features that concern writers and are not known.
+/// Whether another generation may follow this one, or any of its data may be deleted: IS_SITE except for publications, NEWER_FORMAT
+/// if it has unknown features that concern writers.
 pks_status pks__generation_check_change(const pks__generation *generation, bool is_publication, pks_error *error);
 
 /// Index of the pack, or UINT32_MAX.
@@ -115,15 +115,14 @@ uint32_t pks__generation_find_number(const pks__generation *generation, uint32_t
 
 /// Index among the removed packs, or UINT32_MAX.
 uint32_t pks__generation_find_removed(const pks__generation *generation, const char *name);
-/// The pack, or what is kept of it since it was removed; NULL when there is neither. `is_live`, which may be NULL: the
-/// first.
+/// Returns the pack, or the removed pack with a kept history; NULL if neither exists. `is_live` (may be NULL): the former.
 pks__pack_state *pks__generation_find_state(const pks__generation *generation, const char *name, bool *is_live);
-/// The current version of the pack; NULL when there is no such pack.
+/// Returns the current version of the pack; NULL if the pack does not exist.
 const pks__version *pks__generation_current(const pks__generation *generation, const char *name);
 /// Index among a pack's versions, or UINT32_MAX.
 uint32_t pks__pack_find_version(const pks__pack_state *pack, uint64_t number);
 
-/// Adds a pack and hands out its index: without versions, or with those of a removed pack of the same name. Ranks move.
+/// Adds a pack and returns its index: without versions, or with those of a removed pack with the same name. Ranks change.
 pks_status pks__generation_add_pack(
   pks__generation *generation, const char *name, int32_t priority, uint32_t *index, pks_error *error
 );
@@ -140,7 +139,7 @@ void pks__generation_sort(pks__generation *generation);
 pks_status pks__generation_push_version(
   pks__generation *generation, uint32_t pack, const pks__version *version, uint32_t keep, pks_error *error
 );
-/// Drops versions but for those that are pinned or among the `keep` that were current last.
+/// Drops versions except pinned ones and the `keep` that were current last.
 void pks__pack_trim(pks__pack_state *pack, uint32_t keep);
 /// Adds a run as the newest; takes a copy of the numbers.
 pks_status pks__generation_add_run(

@@ -4,7 +4,7 @@
 
 #include "store/state.h"
 
-/// What a control slot says of a generation's file.
+/// The facts about a generation's file in a control slot.
 typedef struct pks__generation_file {
   uint64_t length, sum;
 } pks__generation_file;

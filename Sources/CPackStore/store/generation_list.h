@@ -15,7 +15,7 @@ pks_status pks__generation_list_read(
 );
 void pks__generation_list_free(pks__generation_list *list);  ///< a zeroed one is fine
 
-/// The highest number below `limit` in the list; 0 when there is none.
+/// Returns the highest number below `limit` in the list; 0 if none.
 uint64_t pks__generation_list_below(const pks__generation_list *list, uint64_t limit);
 
 #endif

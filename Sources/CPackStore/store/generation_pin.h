@@ -7,8 +7,8 @@
 /// Takes the byte of a generation for a snapshot that is about to be made. The lock `opening` is held.
 pks_status pks__store_pin(pks_store *store, uint64_t generation, pks_error *error);
 
-/// Gives the byte of a generation back unless a snapshot needs it, or one that is about to be made. All of a store's pins
-/// belong to one opening of `READERS`, which holds a byte or does not, however often it was taken.
+/// Releases the byte of a generation unless a snapshot, or one about to be created, needs it. All of a store's pins belong to one
+/// opening of `READERS`, which holds a byte or does not, regardless of how often it was taken.
 void pks__store_unpin(pks_store *store, uint64_t generation);
 
 /// Ends what `pks__store_pin` began: the byte is the snapshot's now, or is given back when that is NULL.

@@ -47,7 +47,7 @@ static void remember(pks_store *store, const pks__id *layout, const void *ids, u
   pks__mutex_unlock(store->mutex);
 }
 
-/// Appends a list that is remembered; `*found` says whether it is.
+/// Appends a remembered list; `*found` is whether it is remembered.
 static pks_status recall(pks_store *store, const pks__id *layout, pks__scratch *out, bool *found, pks_error *error) {
   const pks__known_layouts *known = &store->known_layouts;
   pks__mutex_lock(store->mutex);

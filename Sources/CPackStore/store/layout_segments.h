@@ -1,13 +1,13 @@
-/// Which segments layouts list, remembered: each collection asks for those of all kept versions.
+/// Remembers the segments listed in layouts: each collection needs those of all kept versions.
 ///
-/// A layout is named by what it says, so that what was read once stays true. Reading takes a look-up and the decoding of a
-/// page; with many packs, of which one after another is removed, each removal would read the layouts of all others again.
+/// A layout's id is a digest of its contents, so remembered lists never become wrong. Reading one takes a look-up and the decoding
+/// of a page; if many packs are removed one after another, each removal would read the layouts of all others again.
 #ifndef PKS_STORE_LAYOUT_SEGMENTS_H
 #define PKS_STORE_LAYOUT_SEGMENTS_H
 
 #include "store/state.h"
 
-/// What is remembered at most, bytes. What is beyond is read again.
+/// Maximum number of remembered bytes. Other lists are read again.
 enum { PKS__LAYOUT_SEGMENTS_MAX = 512 * 1024 };
 
 /// Appends the segments that a layout's root page lists to `out`. Errors as from reading the page.

@@ -64,8 +64,8 @@ static uint64_t read_holder(const pks_vfs *vfs, pks_vfs_file lock) {
 
 enum { SHORTEST_WAIT_NS = 100 * 1000, LONGEST_WAIT_NS = 50 * 1000 * 1000 };
 
-/// Waits until the lock may be free, which no system tells without waiting for it uninterruptibly: looks again after
-/// longer and longer.
+/// Waits until the lock may be free, which the system reports only in uninterruptible waits: checks again after longer and longer
+/// pauses.
 static pks_status wait_for_writer(
   const pks_vfs *vfs, pks_vfs_file lock, const pks__wait *wait, int *failure, pks_error *error
 ) {
@@ -75,7 +75,7 @@ static pks_status wait_for_writer(
     if (asleep) { return pks__fail_system(error, asleep, lock_text, PKS__LOCK_FILE); }
     time = time * 2 < LONGEST_WAIT_NS ? time * 2 : LONGEST_WAIT_NS;
     bool goes_on = !wait->goes_on || wait->goes_on(wait->context);
-    // Asked before the lock is taken, too: who was told to stop while it waited must not go on to write.
+    // Called before the lock is taken, too: a cancelled call must not go on to write.
     if (!goes_on) {
       return pks__fail_about(
         error, PKS_CANCELLED, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, NULL,

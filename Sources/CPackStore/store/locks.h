@@ -10,8 +10,8 @@
 /// `READERS`, which all can open that may read the store:
 ///   byte 0                      locked for a moment by an opening, to see whether the file system has locks
 ///   byte g, 0 < g < 2^62        readers of generation g, shared
-/// No one waits for a lock on it or needs one to write: it is asked which bytes are locked. So a reader can keep files
-/// from being collected, and nothing else.
+/// Readers' locks block neither readers nor writers: they only show which bytes are locked. So a reader can keep files from being
+/// collected, and nothing else.
 #ifndef PKS_STORE_LOCKS_H
 #define PKS_STORE_LOCKS_H
 
@@ -45,7 +45,7 @@ void pks__unlock_writer(const pks_vfs *vfs, pks_vfs_file lock);
 pks_status pks__pin_generation(const pks_vfs *vfs, pks_vfs_file readers, uint64_t generation, pks_error *error);
 void pks__unpin_generation(const pks_vfs *vfs, pks_vfs_file readers, uint64_t generation);
 
-/// Whether any generation in [first, end) is read. One question, whatever the number of readers.
+/// Whether any generation in [first, end) is read. One system call, for any number of readers.
 pks_status pks__is_pinned(
   const pks_vfs *vfs, pks_vfs_file readers, uint64_t first, uint64_t end, bool *pinned, pks_error *error
 );

@@ -25,7 +25,7 @@ void pks__open_run_release(pks_store *store, pks__open_run *open) {
   if (last) { open_run_close(store, open); }
 }
 
-/// A run that a live snapshot has open, with a reference for the caller; NULL when there is none.
+/// Returns a run that a live snapshot has open, with a reference for the caller; NULL if none.
 static pks__open_run *find_open_run(pks_store *store, uint64_t name) {
   pks__mutex_lock(store->mutex);
   pks__open_run *found = NULL;

@@ -13,7 +13,7 @@ static const pks__origin local = {.number = PKS__ORIGIN_LOCAL, .kind = PKS_ORIGI
 
 // MARK: - The table
 
-/// What `table` stands for when it is zeroed.
+/// Returns the origins of `table`, including the implicit one of a zeroed table.
 static const pks__origin *listed(const pks__origin_table *table, uint32_t *count) {
   *count = table->count > 0 ? table->count : 1;
   return table->count > 0 ? table->origins : &local;
@@ -60,7 +60,7 @@ bool pks__origins_get(const pks__origin_table *table, uint32_t number, pks__orig
   return true;
 }
 
-/// Whether an origin's fields fit its kind, but for its number.
+/// Whether an origin's fields are consistent with its kind, except its number.
 static bool is_consistent(const pks__origin *origin) {
   static const uint8_t no_key[PKS__ROOT_KEY_SIZE];
   bool has_key = memcmp(origin->key, no_key, sizeof no_key) != 0;
@@ -174,7 +174,7 @@ static int compare_floor(const pks__floor *floor, uint32_t origin, const char *p
   return strcmp(floor->pack, pack);
 }
 
-/// The first floor that does not come before the one that is looked for.
+/// Returns the index of the first floor that does not come before the searched one.
 static uint32_t floor_index(const pks__origin_table *table, uint32_t origin, const char *pack, bool *found) {
   uint32_t low = 0, high = table->floor_count;
   while (low < high) {
@@ -321,7 +321,7 @@ bool pks__origins_read(pks__reader *reader, bool has_epochs, pks__origin_table *
   out->origins = pks__allocate_zeroed((size_t)count + 1, sizeof *out->origins);
   if (!out->origins) { return false; }
   for (uint32_t i = 0; i < count && !reader->failed; i++) { read_origin(reader, out); }
-  // A table without the local origin, or that never gave a number, says nothing that can be relied on.
+  // A table without the local origin, or with no next number, is invalid.
   if (out->next_number == 0 || pks__origins_rank(out, PKS__ORIGIN_LOCAL) == UINT32_MAX) { reader->failed = true; }
   if (count == 0) { reader->failed = true; }
   uint32_t floors = read_count(reader, FLOOR_SIZE + (has_epochs ? FLOOR_EPOCH_SIZE : 0), PKS__FLOORS_MAX);

@@ -1,15 +1,14 @@
 /// Origins: who a pack comes from, in what order they win, and how low their version numbers may go.
 ///
-/// An *origin* is a publisher's root key together with the name of a product, or one of two that have no key: *local*,
-/// what this machine itself added, and *unknown*, what a repair found without a word about where it came from. What came
-/// without a signature has an origin for each product, under no key. Every pack has one origin, and nothing of another
-/// origin changes it unless the user says so.
+/// An *origin* is a publisher's root key together with the name of a product, or one of two without a key: *local*, for packs that
+/// this machine added, and *unknown*, for packs that a repair found without a record of their origin. Unsigned packs have one
+/// origin for each product, without a key. Every pack has one origin, and no other origin changes it unless the user allows it.
 ///
-/// Origins have an order: packs of an earlier one win over packs of a later one, whatever their priorities. A new origin
-/// comes last. The local origin is there from the beginning, so it comes first until the order is changed.
+/// Origins have an order: packs of an earlier one win over packs of a later one, regardless of priorities. A new origin comes last.
+/// The local origin exists from the beginning, so it comes first until the order is changed.
 ///
-/// A *floor* says of an origin and a pack's name which version was accepted last, and by which statement (a root, an
-/// archive, a delta: each has a sequence number that its publisher only raises). It outlives the removal of the pack.
+/// A *floor* records for an origin and a pack's name the version accepted last, and the statement (a root, an archive, a delta:
+/// each has a sequence number that its publisher only raises). It outlives the removal of the pack.
 ///
 /// Invariants
 ///   1. Numbers of origins are given once in the life of a store and never used again. Local is number 0.
@@ -45,8 +44,8 @@ typedef struct pks__floor {
 } pks__floor;
 
 typedef struct pks__origin_table {
-  uint32_t next_number;  ///< that the next new origin gets; 0 stands for 1
-  uint32_t count;        ///< 0 stands for the local origin alone
+  uint32_t next_number;  ///< the next new origin's number; 0 means 1
+  uint32_t count;        ///< 0 means the local origin alone
   pks__origin *origins;  ///< in order: the first one wins
   uint32_t floor_count;
   pks__floor *floors;
@@ -57,18 +56,18 @@ pks_status pks__origins_copy(const pks__origin_table *from, pks__origin_table *o
 
 uint32_t pks__origins_count(const pks__origin_table *table);
 pks_origin pks__origins_at(const pks__origin_table *table, uint32_t rank);  ///< `rank` < count (asserted)
-/// Where an origin stands in the order, from 0 on; UINT32_MAX when there is none of that number.
+/// Returns the position of an origin in the order, from 0; UINT32_MAX if no origin has that number.
 uint32_t pks__origins_rank(const pks__origin_table *table, uint32_t number);
 /// As the public header shows an origin, and back. The number that comes back is 0.
 pks_origin pks__origin_public(const pks__origin *origin);
 /// False when kind, key and product do not belong together.
 bool pks__origin_read(const pks_origin *origin, pks__origin *out);
 
-/// The number of the origin that is like `origin` but for its number, or UINT32_MAX.
+/// Returns the number of the origin equal to `origin` apart from its number, or UINT32_MAX.
 uint32_t pks__origins_find(const pks__origin_table *table, const pks__origin *origin);
 /// The same; an origin that is not listed is added as the last.
 pks_status pks__origins_add(pks__origin_table *table, const pks__origin *origin, uint32_t *number, pks_error *error);
-/// The origin of a number; false when there is none.
+/// Returns the origin with a number; false if none has it.
 bool pks__origins_get(const pks__origin_table *table, uint32_t number, pks__origin *out);
 /// Takes the origin at one place of the order to another.
 pks_status pks__origins_move(pks__origin_table *table, uint32_t from, uint32_t to, pks_error *error);
@@ -77,7 +76,7 @@ void pks__origins_remove(pks__origin_table *table, uint32_t number);
 
 /// The floor of an origin's pack, or NULL. O(log n).
 const pks__floor *pks__origins_floor(const pks__origin_table *table, uint32_t origin, const char *pack);
-/// Notes a floor in the place of the one that there is. INVALID_ARGUMENT when there are too many.
+/// Replaces a floor. INVALID_ARGUMENT if there are too many.
 pks_status pks__origins_set_floor(pks__origin_table *table, const pks__floor *floor, pks_error *error);
 /// Drops all floors of an origin.
 void pks__origins_remove_floors(pks__origin_table *table, uint32_t number);

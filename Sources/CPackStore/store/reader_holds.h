@@ -1,8 +1,8 @@
-/// Which generations are held by readers, of those that are not collected yet.
+/// Finds the generations retained by readers, among those not collected yet.
 ///
-/// All users who may read a store may lock any byte of `READERS`, as many as they like. So locks are not walked: files of
-/// generations are, and for each the kernel is asked one thing. What has no file costs nothing, and after a fixed number
-/// of files, or of held ones, the search ends.
+/// Every user who may read a store may lock any byte of `READERS`, in any number. So the search does not walk locks, but files of
+/// generations, with one system call each. Locks without a file cost nothing, and the search ends after a fixed number of files, or
+/// of retained generations.
 #ifndef PKS_STORE_READER_HOLDS_H
 #define PKS_STORE_READER_HOLDS_H
 

@@ -4,7 +4,7 @@
 
 #include "store/state.h"
 
-/// A segment, and one way to open it: run number `run` of the snapshot knows it as `index`.
+/// A segment, and one way to open it: as `index` in run number `run` of the snapshot.
 typedef struct pks__listed_segment {
   pks__run_segment_info info;
   uint32_t run, index;

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "store/cache_folder.h"
 
-/// Takes a reference if the segment is known: to one that lies among the store's files, if there are two. The mutex is held.
+/// Takes a reference if the segment is known: to the one among the store's files, if there are two. The mutex must be held.
 static pks__segment *retain_known(pks_store *store, const pks__segment_id *id) {
   pks__segment_slot *found = NULL;
   for (uint32_t i = 0; i < store->segment_count; i++) {
@@ -24,7 +24,7 @@ static void forget_lesser(pks_store *store, const pks__segment *than) {
   for (uint32_t i = 0; i < store->segment_count; i++) {
     pks__segment *known = store->segments[i].segment;
     if (known == than || !pks__segment_id_equal(&known->id, &than->id)) { continue; }
-    // Of what is gone as before, nothing is won by another object, which would make the first one's chunks unknown.
+    // If the same data is missing as before, a new object has no benefit, and would make the first one's chunks unknown.
     uint64_t present = atomic_load(&than->present);
     bool is_whole = present == than->file_length;
     bool is_damaged = atomic_load(&known->present) < present || (is_whole && atomic_load(&known->has_bad_frames));
@@ -43,8 +43,8 @@ bool pks__store_mends(pks_store *store, const pks__segment_id *id) {
   return mends;
 }
 
-/// As `retain_known`, for one that lies where `segment` does: a pack that becomes purgeable may store what the store has among its
-/// own files. The mutex is held.
+/// Like `retain_known`, for a segment in the same place as `segment`: a pack that becomes purgeable may store data that is also
+/// among the store's own files. The mutex must be held.
 static pks__segment *retain_same(pks_store *store, const pks__segment *segment) {
   for (uint32_t i = 0; i < store->segment_count; i++) {
     pks__segment *known = store->segments[i].segment;
@@ -56,8 +56,8 @@ static pks__segment *retain_same(pks_store *store, const pks__segment *segment) 
   return NULL;
 }
 
-/// Whether what was checked of the segment may be looked at without another check: in the mapped mode, if no other user can
-/// write to its file either. What lies in the cache folder may be cut short at any moment.
+/// Whether checked data of the segment may be read without another check: in the mapped mode, if no other user can write to its
+/// file either. Files in the cache folder may be truncated at any moment.
 static bool is_read_mapped(const pks_store *store, const pks__segment *segment) {
   return store->mapped_mode == PKS_MAPPED_ON && !segment->is_purgeable
     && pks__vfs_privacy(store->vfs, segment->file) == PKS_VFS_PRIVATE;
@@ -104,7 +104,7 @@ static bool is_outdated(const pks_store *store, pks__segment *known) {
     || !pks__vfs_info(store->vfs, store->root, path, false, &info);
 }
 
-/// Opens a segment that lies among the store's files.
+/// Opens a segment among the store's files.
 static pks_status open_durable(
   const pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
 ) {
@@ -114,7 +114,7 @@ static pks_status open_durable(
   return pks__segment_open(out, vfs, store->root, path, id, error);
 }
 
-/// Opens a segment of which the store has the table alone: the file is in the cache folder, or gone.
+/// Opens a segment that has only a table in the store: the file is in the cache folder, or missing.
 static pks_status open_apart(
   pks_store *store, const pks_vfs *vfs, const pks__segment_id *id, pks__segment **out, pks_error *error
 ) {

@@ -4,8 +4,8 @@
 
 #include "store/state.h"
 
-/// Makes an open segment known under its id, with one reference for the caller; for segments that lie under another
-/// name than their final one. If it is known already, `*segment` is closed and replaced.
+/// Registers an open segment under its id, with one reference for the caller; for segments that do not have their final name yet.
+/// If it is known already, `*segment` is closed and replaced.
 pks_status pks__store_add_segment(pks_store *store, pks__segment **segment, pks_error *error);
 
 /// Opens a segment under its final name, without making it known, through `vfs`, which may be another than the store's: from
@@ -20,10 +20,10 @@ void pks__store_retain_segment(pks_store *store, pks__segment *segment);  ///< o
 
 void pks__store_release_segment(pks_store *store, pks__segment *segment);
 
-/// Whether a segment of this id, stored now, stands for one that this process knows to be damaged.
+/// Whether a segment with this id, stored now, replaces one that this process found damaged.
 bool pks__store_mends(pks_store *store, const pks__segment_id *id);
 
-/// Says that the segment's file was collected: who has it open may go on reading, and nothing new may refer to it.
+/// Records that the segment's file was collected: users that have it open may go on reading, but nothing new may refer to it.
 void pks__store_forget_segment(pks_store *store, const pks__segment_id *id);
 
 #endif

@@ -155,8 +155,8 @@ void pks__snapshot_release(pks_snapshot *snapshot) {
   if (last) { snapshot_close(snapshot); }
 }
 
-/// A segment that the snapshot's transaction has staged. Another commit may have collected a file of the same content:
-/// then the one object of both says that it is gone, and this transaction has the bytes nevertheless.
+/// Returns a segment that the snapshot's transaction has staged. Another commit may have collected a file with the same content:
+/// then the shared object is marked as missing, although this transaction has the bytes.
 static pks__segment *find_staged(const pks_snapshot *snapshot, const pks__segment_id *id) {
   for (uint64_t i = 0; snapshot->staged && i < PKS__SCRATCH_COUNT(snapshot->staged, pks__staged_segment); i++) {
     pks__segment *segment = PKS__SCRATCH_AT(snapshot->staged, pks__staged_segment, i)->segment;

@@ -1,9 +1,9 @@
-/// What an open store and its snapshots consist of. The files of this folder that work on it include this one.
+/// The parts of an open store and its snapshots. The files of this folder that use them include this one.
 ///
 /// Definitions
-///   snapshot   one generation with its runs open. Immutable but for first-touch bitmaps and lazily opened segments. What
-///              readers open is *pinned*: it holds the generation's lock byte. A transaction stands on such a snapshot
-///              and makes further ones, unpinned, of generations that are not committed yet.
+///   snapshot   one generation with its runs open. Immutable except for first-touch bitmaps and lazily opened segments. A reader's
+///              snapshot is *pinned*: it holds the generation's lock byte. A transaction is based on such a snapshot and creates
+///              further ones, unpinned, of generations that are not committed yet.
 ///   open run   a run shared by all snapshots of this process that name it.
 ///
 /// Invariants
@@ -11,9 +11,9 @@
 ///   2. A snapshot's generation number is locked before the generation's files are relied on, and `CONTROL` is read
 ///      again after locking: a collector that did not see the lock has not yet unlinked anything this snapshot needs.
 ///   3. Readers take no lock that a writer waits for.
-///   4. A forked child changes nothing that it shares with its parent: no lock, for they belong to openings that both
-///      have, no file, no folder. Nor does it wait for a mutex or a thread, which its parent's other threads may have
-///      held and did not bring along. Every public call asks `pks__store_is_ours` first, those that close too.
+///   4. A forked child changes nothing that it shares with its parent: no lock, because locks belong to openings that both have, no
+///      file, no folder. Nor does it wait for a mutex or a thread, because its parent's other threads do not exist in the child.
+///      Every public call first calls `pks__store_is_ours`, including calls that close.
 ///
 /// Threads: `mutex` guards the list of snapshots and everything reference-counted. It is never held across a read of
 /// asset data.
@@ -52,7 +52,7 @@ typedef struct pks__open_run {
 /// A segment that a transaction is to bring.
 typedef struct pks__staged_segment {
   pks__segment *segment;
-  char folder[PKS__INDEX_NAME];  ///< where its file lies until the commit: in the store, or in the cache folder
+  char folder[PKS__INDEX_NAME];  ///< folder of its file until the commit: in the store, or in the cache folder
 } pks__staged_segment;
 
 typedef struct pks__snapshot_run {
@@ -65,12 +65,13 @@ struct pks_snapshot {
   uint32_t references;
   bool is_pinned;  ///< guarded by the store's mutex
   pks__generation generation;
-  pks__path_hasher hasher;  ///< of the generation's path key
+  pks__path_hasher hasher;  ///< hasher with the generation's path key
   uint32_t run_count;
-  pks__snapshot_run *runs;  ///< oldest first; behind them those of the base, for its chunks: without ranks
+  pks__snapshot_run *runs;  ///< oldest first; then those of the base, for its chunks: without ranks
   uint32_t base_run_count;
-  const pks__scratch *staged;  ///< of a transaction's snapshot: pks__staged_segment, its own, which no collection takes
-  pks_snapshot *next;          ///< in the store's list
+  const pks__scratch
+    *staged;           ///< for a transaction's snapshot: pks__staged_segment, its own, which no collection deletes
+  pks_snapshot *next;  ///< in the store's list
 };
 
 /// Segments open in this process.
@@ -79,14 +80,14 @@ typedef struct pks__segment_slot {
   uint32_t references;
 } pks__segment_slot;
 
-/// What is remembered of layouts (`layout_segments.h`).
+/// Remembered facts about layouts (`layout_segments.h`).
 typedef struct pks__known_layouts {
   pks__scratch layouts;   ///< rows of that file's own
   pks__scratch segments;  ///< pks__segment_id
   pks__hash_map by_id;    ///< id of a layout -> index in `layouts`
 } pks__known_layouts;
 
-/// Removes at least so many bytes that may vanish, if there are so many. Set by what writes (`commit/purge.h`).
+/// Purges at least `byte_count` bytes, if possible. Set by writers (`commit/purge.h`).
 typedef void pks__purge_for_room(pks_store *store, uint64_t byte_count);
 
 struct pks_store {
@@ -102,18 +103,18 @@ struct pks_store {
   pks__watch watch;              ///< of `control`
   pks_sha256 *sha256;            ///< NULL when the caller gave none
   pks_sha256_many *sha256_many;  ///< NULL: chunks are hashed one by one; set only with `sha256`
-  bool may_write;                ///< there is SHA-256, and the caller wants to and the system lets us
+  bool may_write;                ///< SHA-256 is available, and both the caller and the system allow writing
   int write_failure;             ///< why the system does not; 0: not asked, or it does
   uint32_t chunk_average;
   uint32_t thread_count;
-  pks__hash_key map_key;  ///< of maps in memory, drawn when the store opens
+  pks__hash_key map_key;  ///< for maps in memory; random, generated when the store opens
   uint8_t store_id[16];
   uint8_t boot_id[16];
   pks__mutex *mutex;
   pks__mutex *opening;  ///< one thread at a time opens a new generation; taken before `mutex`
   pks_snapshot *snapshots;
   pks_snapshot *current;  ///< one reference of the store's own: the snapshot of the newest generation seen
-  /// a generation of which this process unlinked all that it says may be garbage; 0: none
+  /// a generation whose garbage this process has unlinked completely; 0: none
   _Atomic(uint64_t) collected;
   _Atomic(uint64_t) freed_bytes;  ///< sizes of the segment files that commits of this process unlinked here
   uint64_t pinning;               ///< a generation whose byte is held for a snapshot that is not made yet; 0: none
@@ -121,23 +122,23 @@ struct pks_store {
   uint32_t segment_count, segment_capacity;
   pks__known_layouts known_layouts;  ///< under the mutex
   pks__frame_readers readers;
-  pks__frame_cache short_frames, long_frames;  ///< of which reads want parts (`store.c`)
+  pks__frame_cache short_frames, long_frames;  ///< frames that reads need in parts (`store.c`)
   pks__crew *crew;                             ///< threads that help with large reads
   pks__asset_cache *cache;                     ///< NULL: none
   pks_store *base;                             ///< the store beneath this one (`base_store.h`); NULL: none
   pks_snapshot *base_snapshot;
-  bool is_base;  ///< this one lies beneath another
+  bool is_base;  ///< this store is the base of another
   pks_mapped_mode mapped_mode;
-  char *cache_folder;  ///< of the newest generation that was opened; NULL: none. Guarded by the mutex
-  pks_vfs roomy_vfs;   ///< `vfs`, if the owner is asked for room
+  char *cache_folder;  ///< of the newest opened generation; NULL: none. Guarded by the mutex
+  pks_vfs roomy_vfs;   ///< `vfs`, with the owner's callback for space
   bool (*low_space)(void *context, uint64_t byte_count);
   void *low_space_context;
   _Atomic(bool) is_making_room;
   _Atomic(pks__purge_for_room *) purge_for_room;  ///< NULL: nothing of this store writes yet
 };
 
-/// The public interface has snapshots as constants: what changes in them is opened when first needed, by atomics or under
-/// the store's mutex.
+/// The public interface has constant snapshots: their mutable parts are opened when first needed, by atomics or under the store's
+/// mutex.
 static inline pks_snapshot *pks__snapshot_mutable(const pks_snapshot *snapshot) {
   return (pks_snapshot *)(uintptr_t)snapshot;
 }

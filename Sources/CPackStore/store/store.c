@@ -13,9 +13,9 @@
 #include "store/snapshot.h"
 #include "store/store_creation.h"
 
-// Frames in decoded form. Those that small assets share have 32 KiB, and what an update changes in many places of larger ones
-// lies in frames of 16 KiB. In a store that was updated often, reading in order of paths comes back to a frame of each update,
-// for one asset after another and within large ones. 3 and 2 MiB at most.
+// Caches of decoded frames. Shared frames of small assets have 32 KiB, and scattered changes of larger assets are in frames of 16
+// KiB. In a store with many updates, reading in order of paths returns to a frame of each update, for one asset after another and
+// within large ones. At most 3 and 2 MiB.
 static const pks__frame_cache_limits short_frames = {.least_count = 4, .most_count = 96, .frame_bytes = 32 * 1024};
 static const pks__frame_cache_limits long_frames = {.least_count = 2, .most_count = 16, .frame_bytes = 128 * 1024};
 
@@ -42,7 +42,7 @@ static pks_status open_readers(pks_store *store, pks_error *error) {
   return PKS_OK;
 }
 
-/// What making a store lacks, if that is what the caller wants: stores are written with SHA-256.
+/// Checks the requirements of creating a store, if requested: SHA-256 is needed for writing.
 static pks_status check_may_create(const pks_options *options, const char *path, pks_error *error) {
   if (!options->create || options->read_only || options->sha256) { return PKS_OK; }
   const char *text = "does not exist, and creating a store needs 'pks_options.sha256'";
@@ -79,7 +79,7 @@ static pks_status open_control(pks_store *store, const char *path, const pks_opt
   return store->readers_file == PKS_VFS_NO_FILE && !store->lacks_locks ? open_readers(store, error) : PKS_OK;
 }
 
-/// Why there is no directory at `path`.
+/// Explains why no directory exists at `path`.
 static pks_status fail_without_root(const char *path, int failure, pks_error *error) {
   const char *text = failure == ENOTDIR ? "not a directory" : "the directory does not exist";
   return pks__fail_about(error, PKS_NOT_A_STORE, PKS_DETAIL_NO_DIRECTORY, PKS_SUBJECT_STORE, path, text);
@@ -90,11 +90,11 @@ static pks_status check_path(const char *path, pks_error *error) {
   return pks__fail_about(error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_STORE, NULL, "the path is empty");
 }
 
-/// Opens the store's directory, and makes it if that is what the caller wants.
+/// Opens the store's directory, and creates it if requested.
 static pks_status open_root(pks_store *store, const char *path, const pks_options *options, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   int failure = pks__vfs_open_root(vfs, path, false, &store->root);
-  // Creating syncs the folder above, so it is asked for only where there is something to create.
+  // Creating syncs the parent folder, so it is requested only if something must be created.
   bool is_created = failure == ENOENT && options->create && store->may_write;
   if (is_created) { failure = pks__vfs_open_root(vfs, path, true, &store->root); }
   if (failure == ENOENT) {
@@ -129,10 +129,10 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   return PKS_OK;
 }
 
-/// Whether what was asked for is granted.
+/// Returns whether the requested mode is granted.
 static pks_mapped_mode choose_mapped_mode(const pks_store *store, const pks_options *options) {
   if (!options->mapped_mode) { return PKS_MAPPED_OFF; }
-  // The folder of the segments, and with it the store's and all above. It is there from the first commit on.
+  // Checks the folder of the segments, and with it the store's and all above. It exists from the first commit on.
   pks_vfs_file folder;
   int failure = pks__vfs_open(store->vfs, store->root, PKS__SEGMENTS_FOLDER, PKS_VFS_OPEN_FOLDER, &folder);
   if (failure == ENOENT) { folder = store->root; }
@@ -214,7 +214,7 @@ static const char *fault_of(const pks_options *options) {
   return options->cache && !*options->cache ? "the path of the cache is empty" : NULL;
 }
 
-/// Asks the owner, and purges. One that purges may want room itself, for a mark; it goes on without.
+/// Calls the owner, and purges. A purging thread may itself need space, for a mark; it continues without.
 static bool make_room(void *context, uint64_t byte_count) {
   pks_store *store = context;
   if (atomic_exchange(&store->is_making_room, true)) { return false; }
@@ -236,7 +236,7 @@ static void choose_vfs(pks_store *store, const pks_options *options) {
   store->vfs = &store->roomy_vfs;
 }
 
-/// A store of which nothing is open yet.
+/// Creates a store object without open files.
 static pks_status make_store(pks_store **out, const pks_options *options, pks_error *error) {
   const char *fault = fault_of(options);
   if (fault) { return pks__fail(error, PKS_INVALID_ARGUMENT, fault, NULL, PKS_NO_OFFSET); }
@@ -376,7 +376,7 @@ void pks_store_id(const pks_store *store, uint8_t id[16]) { memcpy(id, store->st
 void pks_store_close(pks_store *store) {
   if (!store) { return; }
   if (!pks__store_is_ours(store)) {
-    // These do not change while a store is open. All else may be in the middle of what another thread was doing.
+    // These fields do not change while a store is open. All others may be inconsistent, because another thread was using them.
     close_files(store);
     if (store->base) { close_files(store->base); }
     return;

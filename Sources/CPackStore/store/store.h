@@ -4,8 +4,8 @@
 
 #include "store/state.h"
 
-/// Opens as much of a store as there is: its directory and its lock. Nothing is read, and nothing is current:
-/// snapshots of it are made of what the caller found out. NOT_A_STORE when there is no part of one.
+/// Opens the existing parts of a store: its directory and its lock. Nothing is read, and no generation is current: the caller
+/// creates snapshots from what it finds. NOT_A_STORE if no part exists.
 pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_options *options, pks_error *error);
 
 /// Opens the control file of such a store, PKS_VFS_NO_FILE when it is gone. Under the writer's lock: its holder may

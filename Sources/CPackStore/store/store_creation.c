@@ -28,7 +28,7 @@ static bool notice_foreign(void *context, const char *name, size_t length, pks_v
   return !*foreign;
 }
 
-/// Whether a name is one that stores give to files in `segments/` or `index/`.
+/// Whether a name has the form of files in `segments/` or `index/`.
 static bool is_stores_name(const char *name, size_t length) {
   static const char *const endings[] = {".generation", ".run"};
   for (size_t i = 0; i < PKS_COUNT_OF(endings); i++) {
@@ -112,8 +112,8 @@ static pks_status write_file(
   return failure ? pks__fail_system(error, failure, "cannot write", path) : PKS_OK;
 }
 
-/// Removes what an interrupted creation left. A name whose sync failed does not become durable by another sync, so
-/// names are made again. The root is synced before, or a control file that was taken back could come back without them.
+/// Deletes leftovers of an interrupted creation. A name whose sync failed does not become durable by another sync, so names are
+/// created again. The root is synced first, because otherwise a withdrawn control file could return without them.
 static pks_status clear_leftovers(pks_store *store, pks_error *error) {
   const pks_vfs *vfs = store->vfs;
   char generation[PKS__INDEX_NAME];

@@ -4,16 +4,16 @@
 
 #include "store/state.h"
 
-/// A directory that holds nothing but what an interrupted creation may have left.
+/// Checks that a directory contains nothing except possible leftovers of an interrupted creation.
 pks_status pks__store_check_vacant(pks_store *store, const char *path, pks_error *error);
 
 /// Makes the store unless another process just did: the writer's lock decides.
 pks_status pks__store_create(pks_store *store, uint32_t chunk_average, pks_error *error);
 
-/// A directory without a control file was a store if it holds what stores hold.
+/// Returns the error for a directory without a control file: it was a store if it contains a store's files.
 pks_status pks__store_fail_without_control(const pks_store *store, const char *path, pks_error *error);
 
-/// The same where the control file is there, but is none: empty, for one.
+/// Returns the error for a directory whose control file is something else, such as an empty file.
 pks_status pks__store_fail_with_other_control(const pks_store *store, const char *path, pks_error *error);
 
 #endif

@@ -9,8 +9,8 @@ typedef bool pks__dictionary_visitor(
   void *context, pks__segment *segment, uint32_t number, const pks__segment_dictionary *dictionary
 );
 
-/// Visits the dictionaries of all segments that the version's layout names, one that several have several times. A segment that
-/// cannot be opened, and a row that makes no sense, are passed over. O(segments). Errors: those of reading the layout.
+/// Visits the dictionaries of all segments in the version's layout; a dictionary in several segments is visited several times.
+/// Segments that cannot be opened, and invalid rows, are skipped. O(segments). Errors: of reading the layout.
 pks_status pks__version_dictionaries_visit(
   pks_snapshot *snapshot, const pks__version *version, pks__dictionary_visitor *visit, void *context, pks_error *error
 );

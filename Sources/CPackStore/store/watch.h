@@ -1,9 +1,8 @@
-/// Whether a store moved on, told by a few loads.
+/// Detects a store's new generations by a few loads.
 ///
-/// Every commit writes a slot of `CONTROL`, and in it a generation number above all that were there. Where a mapping
-/// shows what other processes write, the numbers in the first copies of both slots are looked at in place. They are
-/// hints: nothing is believed but that numbers which did not change mean a file that did not change. Whatever else they
-/// say, the control file is read and checked.
+/// Every commit writes a slot of `CONTROL` with a generation number above all earlier ones. If a mapping shows the writes of other
+/// processes, the numbers in the first copies of both slots are read in place. They are hints: the only conclusion is that
+/// unchanged numbers mean an unchanged file. For any other result, the control file is read and checked.
 ///
 /// Settled is a number G when a checked reading of the file found G to be the current generation and neither slot with a
 /// higher number in it. From there each commit leads to a slot with a higher one, and no slot comes to hold G that did
