@@ -16,7 +16,7 @@ static pks_status corrupt(const char *text, const pks__id *id, pks_error *error)
   return pks__fail(error, PKS_CORRUPT, text, name, PKS_NO_OFFSET);
 }
 
-/// The first eight bytes of a root page: what it is, and of which format.
+/// The first eight bytes of a root page: its type, and its format.
 static bool read_head(pks__reader *reader, const char *magic, uint32_t *format) {
   const uint8_t *found = pks__read_bytes(reader, MAGIC_SIZE);
   *format = pks__read32(reader);

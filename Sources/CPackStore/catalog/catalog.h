@@ -1,8 +1,8 @@
-/// Catalogs and layouts: what a pack version contains, and where its bytes lie. Both are maps from path to entry, kept
-/// as page trees.
+/// Catalogs and layouts: the contents of a pack version, and the places of its bytes. Both are maps from path to entry, kept as
+/// page trees.
 ///
-/// A catalog is a pure function of the folder and the chunker; the SHA-256 of its root page is the version's identity.
-/// A layout depends on what the store held before.
+/// A catalog is a pure function of the folder and the chunker; the SHA-256 of its root page is the version's identity. A layout
+/// depends on the store's history.
 ///
 /// Catalog root page            Layout root page
 ///   0 "PKSC", le32 format        0 "PKSL", le32 format
@@ -11,13 +11,12 @@
 ///  16 le64 files                72 le32 height of the map
 ///  24 le64 links                76 le32 segments
 ///  32 le64 folders              80 le64 number of the version
-///  40 le64 sum of files' sizes  88 id of the attributes; zeros: there are none
+///  40 le64 sum of files' sizes  88 id of the attributes; zeros: none
 ///  48 id of the map's root     120 le32 length of the pack's name, the name
 ///                                  ids of the segments that its extents name, 16 bytes each, in order of first use
 ///
-/// The layout names pack, version and attributes so that a store can be rebuilt from its segments alone. *Attributes* are
-/// bytes that say of a version what its content does not: policies, platforms. The core stores them as a page and does
-/// not look into them.
+/// The layout contains pack, version and attributes so that a store can be rebuilt from its segments alone. *Attributes* are a
+/// version's metadata other than its content: policies, platforms. The core stores them as a page and does not interpret them.
 ///
 /// Catalog entry: u8 kind (low 2 bits) and flags, then
 ///   file    varint size, varint chunk count, and either a row per chunk, or (PKS__ENTRY_LISTED) u8 height and id of a
@@ -81,8 +80,8 @@ pks_status pks__rows_append(pks__rows *rows, const void *row, pks_error *error);
 /// Empties the collection.
 pks_status pks__rows_finish(pks__rows *rows, pks__scratch *value, uint8_t *flags, pks_error *error);
 
-/// Encodes a catalog entry to `value`, which is emptied first. `target` is that of a link, `size` bytes; `chunks` are the
-/// rows of a file, which are used up.
+/// Encodes a catalog entry to `value`, which is emptied first. `target` is the target of a link, `size` bytes; `chunks` are the
+/// rows of a file, which are consumed.
 pks_status pks__catalog_entry_encode(
   pks__scratch *value, pks__record_kind kind, bool executable, uint64_t size, const void *target, pks__rows *chunks,
   pks_error *error
@@ -95,7 +94,7 @@ pks_status pks__catalog_put_root(
   pks__page_sink sink, const pks__catalog_info *info, const pks__tree *map, pks__id *id, pks_error *error
 );
 
-/// What the root page of a layout says.
+/// The contents of a layout's root page.
 typedef struct pks__layout_root {
   pks__id catalog;
   pks__tree map;  ///< its count is not known
@@ -119,8 +118,8 @@ typedef struct pks__catalog_entry {
   size_t value_length;
   pks__record_kind kind;
   bool executable;
-  uint64_t size;          ///< of a link, the length of its target
-  const uint8_t *target;  ///< of a link
+  uint64_t size;          ///< for a link, the length of its target
+  const uint8_t *target;  ///< target of a link
   uint64_t chunk_count;
   const pks__catalog_chunk *chunks;  ///< `chunk_count` rows, or NULL when they are in `list`
   pks__tree list;
@@ -132,7 +131,7 @@ pks_status pks__catalog_read_root(
 /// Decodes the entry at the cursor. CORRUPT when it breaks a rule.
 pks_status pks__catalog_entry_read(const pks__tree_cursor *cursor, pks__catalog_entry *out, pks_error *error);
 
-/// The same for a path and a value that do not come from a cursor.
+/// Decodes an entry from a path and a value that do not come from a cursor.
 pks_status pks__catalog_entry_decode(
   const char *path, size_t path_length, const uint8_t *value, size_t value_length, pks__catalog_entry *out,
   pks_error *error

@@ -1,4 +1,4 @@
-/// What a pack version is to contain: its files, links and empty folders, in bytewise order of paths.
+/// The contents of a new pack version: its files, links and empty folders, in bytewise order of paths.
 ///
 /// A listing is made by scanning a folder or by reading a catalog. It lives in scratch memory, so a million files cost no
 /// private memory. One thread changes it; once it is complete any number may read it.
@@ -10,7 +10,7 @@
 
 typedef struct pks__item {
   uint64_t text;  ///< where its path begins in the texts; a link's target follows the path
-  uint64_t size;  ///< of the file or the target, bytes
+  uint64_t size;  ///< bytes of the file or the target
   uint32_t path_length;
   uint8_t kind;  ///< pks__record_kind
   bool executable;
@@ -21,7 +21,7 @@ typedef struct pks__entry_list {
   pks__scratch items;  ///< pks__item
   pks__scratch texts;
   uint64_t file_count;
-  uint64_t byte_count;    ///< of all files
+  uint64_t byte_count;    ///< bytes of all files
   uint64_t mapped_count;  ///< items to be map assets
 } pks__entry_list;
 
@@ -29,7 +29,7 @@ void pks__entry_list_init(pks__entry_list *listing, pks__scratch_folder *home);
 void pks__entry_list_clear(pks__entry_list *listing);  ///< leaves the room that it took
 void pks__entry_list_free(pks__entry_list *listing);   ///< a zeroed one is fine
 
-/// Appends an item; `item->text` is set. `target` is that of a link, `item->size` bytes.
+/// Appends an item; sets `item->text`. `target` is the target of a link, `item->size` bytes.
 pks_status pks__entry_list_append(
   pks__entry_list *listing, const pks__item *item, const char *path, const void *target, pks_error *error
 );

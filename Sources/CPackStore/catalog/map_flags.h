@@ -1,7 +1,7 @@
-/// Which files of a version are map assets, as its layout says.
+/// The map assets of a version, according to its layout.
 ///
-/// Asked path after path, in order; one page a level is in memory. A layout that cannot be read any more promises
-/// nothing; why is kept for those who will not have it so.
+/// Queried path by path, in order; one page per level is in memory. An unreadable layout yields no map assets; the reason is kept
+/// for callers that must not ignore it.
 #ifndef PKS_CATALOG_MAP_FLAGS_H
 #define PKS_CATALOG_MAP_FLAGS_H
 
@@ -10,14 +10,14 @@
 
 typedef struct pks__map_flags {
   pks__tree_cursor layout;
-  bool more;          ///< the cursor stands at an entry
-  pks_error failure;  ///< why the layout cannot be read; status OK: it can, as far as was asked
+  bool more;          ///< the cursor is at an entry
+  pks_error failure;  ///< why the layout cannot be read; status OK: no error so far
 } pks__map_flags;
 
 void pks__map_flags_open(pks__map_flags *out, pks__page_source pages, const pks__id *layout);
 void pks__map_flags_close(pks__map_flags *mapped);  ///< a zeroed one is fine
 
-/// Whether the file `path` is a map asset. Paths are asked for in rising order.
+/// Whether the file `path` is a map asset. Paths must be queried in rising order.
 bool pks__map_flags_has(pks__map_flags *mapped, const char *path, size_t length);
 
 #endif

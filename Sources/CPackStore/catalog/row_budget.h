@@ -1,9 +1,9 @@
-/// How many rows the page trees of a version may have: chunks of its files, and extents of its layout.
+/// Limits the rows in the page trees of a version: chunks of its files, and extents of its layout.
 ///
-/// A tree may reference one page any number of times, so a few pages can describe billions of rows, each of which costs
-/// time and memory wherever the tree is walked. Rows are therefore limited by the bytes of distinct pages. A row takes 32
-/// or 36 bytes, so rows of pages that differ never reach PKS__ROWS_PER_KIB. Only repeated pages count against the
-/// allowance: a file with long runs of equal chunks, such as the holes of a sparse file.
+/// A tree may reference one page any number of times, so a few pages can describe billions of rows, which cost time and memory
+/// wherever the tree is walked. Rows are therefore limited by the bytes of distinct pages. A row takes 32 or 36 bytes, so rows of
+/// different pages never reach PKS__ROWS_PER_KIB. Only repeated pages use up the allowance: a file with long runs of equal chunks,
+/// such as the holes of a sparse file.
 #ifndef PKS_CATALOG_ROW_BUDGET_H
 #define PKS_CATALOG_ROW_BUDGET_H
 
@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct pks__row_budget {
-  uint64_t allowance;   ///< rows beyond those of distinct pages
+  uint64_t allowance;   ///< rows in addition to those of distinct pages
   uint64_t count;       ///< rows so far
   uint64_t page_bytes;  ///< of distinct pages so far
 } pks__row_budget;

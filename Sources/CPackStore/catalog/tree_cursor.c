@@ -23,10 +23,10 @@ static pks_status corrupt_page(const pks__id *id, pks_error *error) {
   return pks__fail(error, PKS_CORRUPT, "a page of a catalog is bad", name, PKS_NO_OFFSET);
 }
 
-/// Begins with the page that lies at the place of its level: checks its header.
+/// Begins with the page at its level's place: checks its header.
 static pks_status begin_page(pks__tree_cursor *cursor, uint32_t level, const pks__id *id, pks_error *error) {
   pks__tree_place *place = &cursor->places[level];
-  // A leaf of which nothing was read, as it was refused, has no key: the one before it still counts.
+  // A leaf that was refused before any item was read has no key: the previous leaf's key still applies.
   if (level == 0 && cursor->kind == PKS__TREE_MAP && place->key.length > 0) {
     cursor->last_key.length = 0;
     pks_status status = pks__scratch_append(&cursor->last_key, place->key.bytes, place->key.length, error);
@@ -101,7 +101,7 @@ static pks_status next_in_page(
   return PKS_OK;
 }
 
-/// Loads the next child of the page of `level`, which is above 0. `*lost` says that it was left out.
+/// Loads the next child of the page of `level`, which is above 0. `*lost`: it was left out.
 static pks_status load_child(pks__tree_cursor *cursor, uint32_t level, bool *lost, pks_error *error) {
   const uint8_t *child;
   size_t length;

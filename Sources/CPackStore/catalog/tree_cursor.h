@@ -23,8 +23,8 @@ typedef struct pks__tree_cursor {
   uint64_t skipped;  ///< items that were
   pks__id root;
   pks__tree_place places[PKS__TREE_LEVELS];
-  pks__scratch last_key;  ///< of the last leaf of which anything was read
-  const uint8_t *value;   ///< of the item last read, on loan until the next call
+  pks__scratch last_key;  ///< key of the last leaf with a read item
+  const uint8_t *value;   ///< value of the last read item, borrowed until the next call
   size_t value_length;
 } pks__tree_cursor;
 
@@ -51,9 +51,7 @@ typedef struct pks__tree_item {
   size_t body_length;
 } pks__tree_item;
 
-/// Visits the items of one page by itself, which lies at `level` of its tree. `page` is used, and is as it was
-/// afterwards.
-/// CORRUPT when it is no such page.
+/// Visits the items of a single page at `level` of its tree. Uses `page`, and restores it. CORRUPT if it is not such a page.
 pks_status pks__tree_visit_items(
   pks__scratch *page, const pks__id *id, pks__tree_kind kind, uint16_t row_size, uint32_t level,
   pks_status (*visit)(void *context, const pks__tree_item *item, pks_error *error), void *context, pks_error *error

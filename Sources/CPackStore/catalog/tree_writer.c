@@ -32,8 +32,8 @@ static pks_status append_key(pks__tree_level *level, const uint8_t *key, size_t 
   return status;
 }
 
-/// Whether a page ends after an item of `item_length` bytes with that hash: with a chance in proportion to its length,
-/// so that pages have the same expected size whatever the size of items.
+/// Whether a page ends after an item of `item_length` bytes with that hash: with a probability proportional to its length, so that
+/// pages have the same expected size for items of any size.
 static bool splits_after(const pks__tree_level *level, uint64_t hash, uint64_t item_length) {
   if (level->page.length >= PKS__TREE_PAGE_MAX) { return true; }
   uint64_t scale = UINT64_MAX / PKS__TREE_PAGE_AVERAGE;
@@ -113,7 +113,7 @@ pks_status pks__tree_writer_append(pks__tree_writer *writer, const void *row, pk
   return put_item(writer, 0, NULL, 0, row, writer->row_size, false, 1, error);
 }
 
-/// The root is the lowest page that nothing stands beside. An inner page with one child is not it: its child is.
+/// The root is the lowest page without siblings. An inner page with one child is not the root: its child is.
 static pks_status find_root(pks__tree_writer *writer, pks__tree *out, pks_error *error) {
   for (uint32_t at = 0;; at++) {
     pks__tree_level *level = &writer->levels[at];

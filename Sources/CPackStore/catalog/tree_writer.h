@@ -19,7 +19,7 @@ typedef struct pks__tree_writer {
   pks__tree_level levels[PKS__TREE_LEVELS];
 } pks__tree_writer;
 
-/// `row_size` is that of a list; 0 for a map. Holds no resources until the first item.
+/// `row_size` is the row size of a list; 0 for a map. Holds no resources until the first item.
 void pks__tree_writer_init(pks__tree_writer *writer, pks__page_sink sink, pks__tree_kind kind, uint16_t row_size);
 
 void pks__tree_writer_free(pks__tree_writer *writer);
@@ -32,7 +32,7 @@ pks_status pks__tree_writer_put(
 /// Appends a row to a list.
 pks_status pks__tree_writer_append(pks__tree_writer *writer, const void *row, pks_error *error);
 
-/// Writes what is left and names the root. The writer is empty afterwards and can be used again.
+/// Writes the rest and returns the root. The writer is then empty and can be used again.
 pks_status pks__tree_writer_finish(pks__tree_writer *writer, pks__tree *out, pks_error *error);
 
 #endif

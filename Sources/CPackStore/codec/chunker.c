@@ -35,8 +35,8 @@ pks__scan *pks__scan_for(pks__scan_kind kind) {
   }
 }
 
-/// The fastest scan of this processor. Nothing is cached: asking costs a few loads and tests, far less than a scan,
-/// and there is no state to share between threads.
+/// The fastest scan of this processor. Nothing is cached: detection costs a few loads and tests, far less than a scan, and threads
+/// share no state.
 static pks__scan *best_scan(void) {
   pks__scan *scan = pks__scan_for(PKS__SCAN_AVX512);
   if (scan == NULL) { scan = pks__scan_for(PKS__SCAN_AVX2); }

@@ -4,7 +4,7 @@
 ///     h(i) = sum over k = 0...31 of G[byte[i - k]] << k   (mod 2^32),
 /// a function of the last 32 bytes alone: older bytes have been shifted out. A position is a *candidate* when `h(i) <
 /// threshold`, a test of the top bits, which depend on all 32 bytes. A chunk that starts at `s` ends after the first
-/// candidate `i` with `i + 1 - s >= minimum`, at `s + maximum` if there is none before it, or at the end of the asset.
+/// candidate `i` with `i + 1 - s >= minimum`, at `s + maximum` if no candidate comes before, or at the end of the asset.
 ///
 /// The window is always full before the minimum ends (`minimum >= 32`), so that a cut depends on content alone: after
 /// an insertion, cuts resynchronise at the first candidate both versions accept.
@@ -22,7 +22,7 @@
 enum {
   PKS__CHUNK_AVERAGE_MIN = 1024,
   PKS__CHUNK_AVERAGE_MAX = 1024 * 1024,
-  PKS__CHUNK_AVERAGE_DEFAULT = 8192,  ///< of a new store
+  PKS__CHUNK_AVERAGE_DEFAULT = 8192,  ///< default of a new store
 };
 
 /// Parameters of a chunker; a value, derived from the average alone.
@@ -41,13 +41,12 @@ static inline bool pks__chunk_average_is_valid(uint32_t average) {
 /// The chunker with a valid average (asserted).
 pks__chunker pks__chunker_make(uint32_t average);
 
-/// The length of the chunk that starts at `bytes`, of which `byte_count` (>= 1) are at hand.
-/// When `byte_count < maximum` and no cut lies inside, the result is `byte_count`: right if the asset ends there;
-/// otherwise the caller must come back with more bytes. Bit-identical on every processor. Reentrant.
+/// Returns the length of the chunk that starts at `bytes`, with `byte_count` (>= 1) available bytes. If `byte_count < maximum` and
+/// no cut is inside, the result is `byte_count`: correct if the asset ends there; otherwise the caller must call again with more
+/// bytes. Bit-identical on every processor. Reentrant.
 size_t pks__chunker_cut(const pks__chunker *chunker, const uint8_t *bytes, size_t byte_count);
 
-/// The ways to scan for a candidate; every one that the processor supports can be asked for, so that tests reach them
-/// all.
+/// The ways to scan for a candidate; tests can select every one that the processor supports.
 typedef enum pks__scan_kind {
   PKS__SCAN_SCALAR,
   PKS__SCAN_AVX2,

@@ -31,7 +31,7 @@ enum {
   BLOCK_BYTES = STRIP_BYTES * LANES,
 };
 
-/// What the block before passes on: the hashes of the strip, and of the pair of strips before the strip, in each lane.
+/// The state from the previous block: the hashes of the strip, and of the pair of strips before it, in each lane.
 typedef struct strip_state {
   __m256i strip;
   __m256i pair_before;
@@ -54,8 +54,8 @@ AVX2_INLINE __m256i join(__m256i before, int byte_count, __m256i strip) {
   return _mm256_add_epi32(_mm256_slli_epi32(before, byte_count), strip);
 }
 
-/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0
-/// for t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
+/// Converts Gear constants to hashes within each strip: `hashes[t]` becomes the hash of the bytes up to `t` which start at 0 for t
+/// = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
 AVX2_INLINE void hash_strips(__m256i hashes[STRIP_BYTES]) {
   hashes[1] = join(hashes[0], 1, hashes[1]);
   hashes[3] = join(hashes[2], 1, hashes[3]);

@@ -10,7 +10,7 @@
 /// 3. `join_strips`: the *carry* of each strip, the hash of the 4 strips (32 bytes, the whole window) before it.
 /// 4. `add_carry`: the hashes at all positions.
 ///
-/// Steps 2 to 4 are those of `chunker_avx2.c` with twice the lanes.
+/// Steps 2 to 4 are as in `chunker_avx2.c`, with twice the lanes.
 #include "codec/chunker_avx512.h"
 
 #include "codec/chunker_gear.h"
@@ -63,7 +63,7 @@ typedef struct gear_table {
   __m512i planes[4][4];
 } gear_table;
 
-/// What the block before passes on: the hashes of the strip, and of the pair of strips before the strip, in each lane.
+/// The state from the previous block: the hashes of the strip, and of the pair of strips before it, in each lane.
 typedef struct strip_state {
   __m512i strip;
   __m512i pair_before;
@@ -123,8 +123,8 @@ AVX512_INLINE __m512i join(__m512i before, unsigned byte_count, __m512i strip) {
   return _mm512_add_epi32(_mm512_slli_epi32(before, byte_count), strip);
 }
 
-/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0
-/// for t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
+/// Converts Gear constants to hashes within each strip: `hashes[t]` becomes the hash of the bytes up to `t` which start at 0 for t
+/// = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
 AVX512_INLINE void hash_strips(__m512i hashes[STRIP_BYTES]) {
   hashes[1] = join(hashes[0], 1, hashes[1]);
   hashes[3] = join(hashes[2], 1, hashes[3]);

@@ -7,9 +7,8 @@
 ///     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;  z = z ^ (z >> 31);
 ///     constant = z >> 32;
 ///
-/// A run of one byte value `b`, zeros above all, has the hash `-G[b]` at every position. With these constants it is
-/// never below the highest threshold (that of PKS__CHUNK_AVERAGE_MIN), so that such runs make maximal chunks, not
-/// minimal ones.
+/// A run of one byte value `b`, zeros above all, has the hash `-G[b]` at every position. With these constants it is never below the
+/// highest threshold (for PKS__CHUNK_AVERAGE_MIN), so that such runs make maximal chunks, not minimal ones.
 #ifndef PKS_CODEC_CHUNKER_GEAR_H
 #define PKS_CODEC_CHUNKER_GEAR_H
 

@@ -8,8 +8,8 @@
 /// 3. `join_strips`: the *carry* of each strip, the hash of the 4 strips (32 bytes, the whole window) before it.
 /// 4. `add_carry`: the hashes at all positions.
 ///
-/// Steps 2 to 4 are those of `chunker_avx2.c` with half the lanes. A shift and an addition take the place of a
-/// multiplication with accumulation, which is one instruction, but the slower on most processors.
+/// Steps 2 to 4 are as in `chunker_avx2.c`, with half the lanes. A shift and an addition replace a multiply-accumulate, which is
+/// one instruction, but slower on most processors.
 #include "codec/chunker_neon.h"
 
 #include "codec/chunker_gear.h"
@@ -30,7 +30,7 @@ enum {
   BLOCK_BYTES = STRIP_BYTES * LANES,
 };
 
-/// What the block before passes on: the hashes of the strip, and of the pair of strips before the strip, in each lane.
+/// The state from the previous block: the hashes of the strip, and of the pair of strips before it, in each lane.
 typedef struct strip_state {
   uint32x4_t strip;
   uint32x4_t pair_before;
@@ -51,8 +51,8 @@ NEON_INLINE void load_gear(const uint8_t *bytes, uint32x4_t gear[STRIP_BYTES]) {
 /// The hash of `before` followed by a strip of `byte_count` bytes.
   #define JOIN(before, byte_count, strip) vaddq_u32(vshlq_n_u32((before), (byte_count)), (strip))
 
-/// From Gear constants to hashes within each strip: `hashes[t]` becomes that of the bytes up to `t` which start at 0
-/// for t = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
+/// Converts Gear constants to hashes within each strip: `hashes[t]` becomes the hash of the bytes up to `t` which start at 0 for t
+/// = 1, 3, 7; at 4 for 5; and at `t` itself otherwise. `add_carry` joins them in the same order.
 NEON_INLINE void hash_strips(uint32x4_t hashes[STRIP_BYTES]) {
   hashes[1] = JOIN(hashes[0], 1, hashes[1]);
   hashes[3] = JOIN(hashes[2], 1, hashes[3]);

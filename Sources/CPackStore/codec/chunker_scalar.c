@@ -3,8 +3,8 @@
 
 #include "codec/chunker_gear.h"
 
-/// Hides where `value` comes from. Without it, compilers rearrange the sum that `value` is a term of and put the
-/// additions that could be done early behind the one that has to wait: up to a quarter slower.
+/// Hides the source of `value`. Without it, compilers reorder the sum with the term `value` and place early additions after the one
+/// that must wait: up to a quarter slower.
 #define COMPUTE_FIRST(value) __asm__("" : "+r"(value))
 
 size_t pks__scan_scalar(const uint8_t *bytes, size_t from, size_t to, uint32_t threshold) {

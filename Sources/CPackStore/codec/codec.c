@@ -1,9 +1,9 @@
 // zstd, and the decision when not to use it.
 //
-// Encoding first asks a probe what the bytes look like. If random, they are not encoded: media that are compressed already
-// would cost the whole of level 3 (or, when publishing, of level 12 and more) only to be stored raw. If they are no text, level
-// 3 takes tables that suit them better. The probe samples: it may be wrong either way, which costs time or a few percent of
-// one frame, never correctness. Decision 0031 has the measurements.
+// Before encoding, a probe examines the bytes. Random bytes are not encoded: compressed media would cost the whole time of level 3
+// (or, when publishing, of level 12 and more) only to be stored raw. For bytes that are not text, level 3 uses tables that suit
+// them better. The probe samples: it may be wrong either way, which costs time or a few percent of one frame, never correctness.
+// Decision 0031 has the measurements.
 //
 // Decoding trusts nothing: magic number, content size, window and length of the frame are checked before libzstd
 // decodes, and it decodes in one call straight into the caller's exactly sized memory, for which it allocates nothing. A frame
@@ -25,7 +25,7 @@
 struct pks__encoder {
   ZSTD_CCtx *context;
   int level;
-  int table_log;           // of the tables for what is not binary; 0: as the level says
+  int table_log;           // of the tables for data that is not binary; 0: the level's default
   bool is_set_for_binary;  // by `set_tables`
 };
 
@@ -37,11 +37,11 @@ struct pks__decoder {
 struct pks__encoding_dictionary {
   void *memory;
   const ZSTD_CDict *tables;  // in it
-  bool is_attached;          // its tables are searched where they are, whatever the frame's length
+  bool is_attached;          // its tables are searched in place, regardless of the frame's length
 };
 
-/// Its content lies before a room for frames: one that is decoded there goes on behind the dictionary without a seam, as its own
-/// bytes do. Elsewhere libzstd would take apart each match that begins in the dictionary.
+/// Its content is followed by room for a frame: a frame decoded there directly follows the dictionary, like the dictionary's own
+/// bytes. At any other address, libzstd would split each match that begins in the dictionary.
 struct pks__decoding_dictionary {
   uint8_t *content;
   size_t length;
@@ -69,7 +69,7 @@ static const ZSTD_customMem counted_memory = {.customAlloc = zstd_allocate, .cus
 // MARK: The probe
 
 enum {
-  PROBE_LENGTH_MIN = 16 * 1024,  // below, the probe costs too large a part of what it may save
+  PROBE_LENGTH_MIN = 16 * 1024,  // below, the probe costs too much compared with the possible saving
   PROBE_LINE = 64,               // sampled in cache lines
   PROBE_LINES_MIN = 64,
   PROBE_LINES_MAX = 256,
@@ -83,8 +83,8 @@ typedef struct histogram {
   uint32_t total;  // at most PROBE_LINES_MAX * PROBE_LINE
 } histogram;
 
-// Counts the bytes of lines spread over the frame: one in each of equal stretches, at a place that wanders, for records
-// of a fixed length must not show the same field each time.
+// Counts the bytes of lines spread over the frame: one in each of equal ranges, at a varying place, because records of a fixed
+// length must not show the same field each time.
 static void count_sample(const uint8_t *raw, size_t raw_length, histogram *out) {
   size_t lines = raw_length / (16 * PROBE_LINE);
   if (lines < PROBE_LINES_MIN) { lines = PROBE_LINES_MIN; }
@@ -103,9 +103,9 @@ static void count_sample(const uint8_t *raw, size_t raw_length, histogram *out) 
   out->total = (uint32_t)(lines * PROBE_LINE);
 }
 
-// Whether some byte values are so much more frequent than others that coding by frequency may pay. For random bytes
-// 256 * sum(count^2) / n^2 is 1 + 255/n on average; the limit lies 1/5 above. Frames that zstd shortens by a sixteenth
-// without repeats lie at 0.7 above.
+// Whether some byte values are so much more frequent than others that coding by frequency may pay. For random bytes 256 *
+// sum(count^2) / n^2 is 1 + 255/n on average; the limit is 1/5 above. Frames that zstd shortens by a sixteenth without repeats are
+// at 0.7 above.
 static bool is_skewed(const histogram *sample) {
   uint32_t squares = 0;  // at most 2^28
   for (size_t i = 0; i < 256; i++) { squares += sample->counts[i] * sample->counts[i]; }
@@ -142,9 +142,8 @@ static uint64_t anchor_bytes(const uint8_t *at) {
   return pks__get64(stored) << (64 - 8 * ANCHOR_LENGTH);
 }
 
-// Whether the frame repeats itself, at any distance, in more than 1/64 of it. Looks only where the byte `anchor`
-// stands: places chosen by content are the same ones in a copy, so a sample of one byte in 256 sees the copies in
-// proportion.
+// Whether the frame repeats itself, at any distance, in more than 1/64 of it. Examines only places with the byte `anchor`: places
+// chosen by content are the same ones in a copy, so a sample of one byte in 256 sees the copies in proportion.
 static bool has_repeats(const uint8_t *raw, size_t raw_length, uint8_t anchor) {
   uint32_t last_seen[1 << ANCHOR_TABLE_LOG] = {0};  // offset of the latest anchor by hash, plus 1; 0 is none
   const uint8_t *end = raw + raw_length - sizeof(uint64_t) + 1;
@@ -212,8 +211,9 @@ static bool set_tables(ZSTD_CCtx *context, int hash_log, int chain_log, int matc
     && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, match_min));
 }
 
-/// Level 3 looks for repeats of 5 and of 8 bytes, in tables of 128 and 256 KiB. What is no text has more short repeats, and fewer
-/// that lie far back: 4 and 8 bytes, in tables of 32 KiB each, which stay in the first-level cache, are as good in less time.
+/// Level 3 searches repeats of 5 and of 8 bytes, in tables of 128 and 256 KiB. Data other than text has more short repeats, and
+/// fewer at large distances: 4 and 8 bytes, in tables of 32 KiB each, which stay in the first-level cache, are as good in less
+/// time.
 static bool set_up_for(pks__encoder *encoder, content content, size_t raw_length) {
   enum { SHORT_FRAME = 128 * 1024, TABLE_LOG = 13, MATCH_MIN = 4 };
   bool is_binary = content == CONTENT_BINARY && encoder->level == 3 && raw_length <= SHORT_FRAME;
@@ -272,7 +272,7 @@ size_t pks__encode_with(
   return set_dictionary(encoder->context, NULL, false) ? length : SIZE_MAX;
 }
 
-// The window has to reach back over the whole prefix, whatever the level would have it be.
+// The window must reach back over the whole prefix, regardless of the level.
 static bool set_prefix(ZSTD_CCtx *context, const void *prefix, size_t prefix_length, size_t raw_length) {
   int window_log = ZSTD_WINDOWLOG_MIN;
   while (((size_t)1 << window_log) < prefix_length + raw_length) { window_log++; }
@@ -302,7 +302,7 @@ size_t pks__encode_after(
 pks__encoding_dictionary *pks__encoding_dictionary_create(
   const void *bytes, size_t byte_count, int level, bool *is_bad
 ) {
-  enum { TYPICAL_ASSET = 16 * 1024 };  // what the tables are made for, bytes
+  enum { TYPICAL_ASSET = 16 * 1024 };  // the size that the tables are built for, in bytes
   *is_bad = byte_count < PKS__DICTIONARY_RAW_MIN || byte_count > PKS__DICTIONARY_RAW_MAX;
   pks__encoding_dictionary *dictionary = *is_bad ? NULL : pks__allocate_zeroed(1, sizeof *dictionary);
   if (!dictionary) { return NULL; }
@@ -343,7 +343,7 @@ pks__decoding_dictionary *pks__decoding_dictionary_create(const void *bytes, siz
     memcpy(dictionary->content, bytes, byte_count);
     dictionary->tables = make_tables(dictionary, ZSTD_dct_auto);
     if (dictionary->tables) { return dictionary; }
-    // Any bytes will do as raw content: if these do, memory was not what was short, or it is not any more.
+    // Any bytes are valid raw content: if this succeeds, memory was not short, or is no longer.
     ZSTD_DDict *plain = make_tables(dictionary, ZSTD_dct_rawContent);
     if (plain) { dictionary->tables = make_tables(dictionary, ZSTD_dct_auto); }
     ZSTD_freeDDict(plain);
@@ -397,7 +397,7 @@ static uint64_t window_size(const uint8_t header[6], uint64_t raw_length) {
 static bool is_expected_frame(const uint8_t *encoded, size_t encoded_length, size_t raw_length) {
   pks__reader reader = pks__reader_make(encoded, encoded_length);
   uint32_t magic = pks__read32(&reader);
-  (void)pks__read16(&reader);  // descriptor, and what follows it
+  (void)pks__read16(&reader);  // descriptor, and the following byte
   if (reader.failed || magic != ZSTD_MAGICNUMBER) { return false; }
   const uint8_t *header = encoded;
   bool names_dictionary = (header[4] & 3u) != 0;

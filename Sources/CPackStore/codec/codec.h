@@ -11,14 +11,14 @@
 typedef enum pks__codec {
   PKS__CODEC_RAW = 0,
   PKS__CODEC_ZSTD = 1,
-  PKS__CODEC_DICTIONARY = 2,  ///< with dictionary 0 of the segment; the next numbers are those of the next dictionaries
+  PKS__CODEC_DICTIONARY = 2,  ///< with dictionary 0 of the segment; the next numbers are for the next dictionaries
 } pks__codec;
 
 enum {
   PKS__FRAME_RAW_MAX = 16 * 1024 * 1024,  ///< the largest raw size of one frame, bytes
   PKS__DICTIONARY_RAW_MIN = 8,            ///< bytes
   PKS__DICTIONARY_RAW_MAX = 128 * 1024,   ///< bytes
-  PKS__DICTIONARIES_MAX = 64,             ///< of a segment
+  PKS__DICTIONARIES_MAX = 64,             ///< maximum number in a segment
 };
 
 static inline bool pks__codec_is_known(uint32_t codec) { return codec < PKS__CODEC_DICTIONARY + PKS__DICTIONARIES_MAX; }
@@ -27,10 +27,10 @@ static inline bool pks__codec_has_dictionary(uint32_t codec) { return codec >= P
 typedef struct pks__encoder pks__encoder;
 typedef struct pks__decoder pks__decoder;
 
-/// NULL when memory is short. Level as in zstd, clamped to its range; at level 3, frames that are no text get smaller tables than
-/// zstd's.
+/// Returns NULL if memory is short. The level is zstd's, clamped to its range; at level 3, frames that are not text get smaller
+/// tables than zstd's.
 PKS_NODISCARD pks__encoder *pks__encoder_create(int level);
-/// The same for many frames of about 8 KiB that should take little memory: tables of at most 64 KiB each, whatever the level.
+/// Creates an encoder with little memory for many frames of about 8 KiB: tables of at most 64 KiB each, at any level.
 PKS_NODISCARD pks__encoder *pks__encoder_create_small(int level);
 void pks__encoder_destroy(pks__encoder *encoder);
 PKS_NODISCARD pks__decoder *pks__decoder_create(void);
@@ -45,16 +45,16 @@ size_t pks__encode(pks__encoder *encoder, const void *raw, size_t raw_length, vo
 /// stored raw, and the outcome depends on the room.
 size_t pks__encode_capacity(size_t raw_length);
 
-/// The same with a prefix that the decoder also has, to which the frame may refer; and no probe, for what looks random
-/// may be in `prefix`. Returns 0 when nothing is saved. Both together are at most PKS__FRAME_RAW_MAX long.
+/// Encodes with a prefix that the decoder also has, and that the frame may refer to; without a probe, because data that looks
+/// random may be in `prefix`. Returns 0 if nothing is saved. Both together are at most PKS__FRAME_RAW_MAX long.
 size_t pks__encode_after(
   pks__encoder *encoder, const void *prefix, size_t prefix_length, const void *raw, size_t raw_length, void *out,
   size_t capacity
 );
 
-/// A dictionary in the form that an encoder, or a decoder, needs: made once, used by any number of threads. They hold a copy of its
-/// bytes and tables made from them. NULL when memory is short or the bytes are no dictionary (`*is_bad`): any from
-/// PKS__DICTIONARY_RAW_MIN to PKS__DICTIONARY_RAW_MAX are one, but for those that begin as a trained one does and break its format.
+/// A dictionary in the form for an encoder or a decoder: created once, used by any number of threads. They contain a copy of its
+/// bytes and tables built from them. NULL if memory is short or the bytes are not a dictionary (`*is_bad`): any bytes from
+/// PKS__DICTIONARY_RAW_MIN to PKS__DICTIONARY_RAW_MAX are one, except those that begin like a trained one and violate its format.
 typedef struct pks__encoding_dictionary pks__encoding_dictionary;
 typedef struct pks__decoding_dictionary pks__decoding_dictionary;
 PKS_NODISCARD pks__encoding_dictionary *pks__encoding_dictionary_create(
@@ -81,10 +81,10 @@ bool pks__decode_with(
 /// Decodes one whole zstd frame into exactly `raw_length` bytes of `out`; false when the bytes are not such a frame.
 bool pks__decode(pks__decoder *decoder, const void *encoded, size_t encoded_length, void *out, size_t raw_length);
 
-/// Whether the last decoding failed for lack of memory, whatever the bytes are. It can where there is a prefix.
+/// Whether the last decoding failed for lack of memory, regardless of the bytes, which is possible with a prefix.
 bool pks__decoder_lacks_memory(const pks__decoder *decoder);
 
-/// The same for a frame that was encoded after `prefix`, which may be empty.
+/// Decodes a frame that was encoded after `prefix`, which may be empty.
 bool pks__decode_after(
   pks__decoder *decoder, const void *prefix, size_t prefix_length, const void *encoded, size_t encoded_length,
   void *out, size_t raw_length

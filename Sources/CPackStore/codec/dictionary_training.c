@@ -1,6 +1,5 @@
-// The selection of what is in common is "FastCover" of libzstd (Liao, Petri, Moffat, Wirth: "Effective construction of relative
-// Lempel-Ziv dictionaries", WWW 2016, is where it comes from). Its parameters are fixed, not searched for: Decision 0026 has the
-// measurements that they come from.
+// The selection of common content is "FastCover" of libzstd (based on Liao, Petri, Moffat, Wirth: "Effective construction of
+// relative Lempel-Ziv dictionaries", WWW 2016). Its parameters are fixed, not searched for: Decision 0026 has the measurements.
 
 #define ZDICT_STATIC_LINKING_ONLY
 #include "codec/dictionary_training.h"

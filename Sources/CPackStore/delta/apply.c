@@ -1,4 +1,4 @@
-/// Deltas as the public interface has them: what they say of themselves, and applying them.
+/// Deltas in the public interface: reading their headers, and applying them.
 #include "commit/import_version.h"
 #include "commit/transaction.h"
 #include "delta/delta_chain.h"
@@ -20,7 +20,7 @@ pks_status pks_delta_inspect(
 
 // MARK: - Applying
 
-/// Whether the version is current already: then there is nothing to do but what the request says of priorities.
+/// Whether the version is already current: then only the request's priority is applied.
 static bool is_current(const pks__generation *generation, const pks__delta_file *file) {
   const pks__delta_header *header = &file->header;
   const pks__version *current = pks__generation_current(generation, header->pack);

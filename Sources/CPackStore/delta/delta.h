@@ -1,27 +1,26 @@
 /// Deltas: one file that turns version A of a pack, which both sides have, into version B.
 ///
-/// The idea. A delta omits everything the receiver can derive. It has no chunk ids and no catalog pages: it says
-/// which chunks of A make up the files of B, and gives the bytes of the chunks that A lacks; cutting and hashing these
-/// yields the catalog of B, whose id is in the header. It is applied once, when it is installed: no asset that is read
-/// later depends on another version.
+/// Purpose. A delta omits everything the receiver can derive. It has no chunk ids and no catalog pages. It describes which chunks
+/// of A form the files of B, and contains the bytes of the chunks that A lacks; chunking and hashing these yields the catalog of B,
+/// whose id is in the header. It is applied once, at installation: later reads of an asset depend on no other version.
 ///
 /// Definitions
 ///   row, position  number of a chunk of A, or of a byte: files in order of paths, as if they were one (`version_list.h`)
-///   description    the entries of B, relative to those of A: what is equal costs a few bits. A file is a list of steps:
-///                  chunks that A has, chunks that are new, chunks that were new before
-///   new bytes      the chunks that A lacks, one after another. A step begins and ends where chunks of B do, so that the
-///                  chunker finds the cuts again
+///   description    the entries of B, relative to those of A: equal entries cost a few bits. A file is a list of steps: chunks
+///                  of A, new chunks, repeated new chunks
+///   new bytes      the chunks that A lacks, one after another. A step begins and ends at chunk boundaries of B, so that the
+///                  chunker finds the same boundaries again
 ///   group          new bytes that are encoded together: whole chunks, up to a few hundred KiB
 ///   prefix         bytes of A that the encoder of a group may refer to: *pieces* of A, put together
 ///   cover          a stretch of a group that is kept as its difference, byte by byte, to a stretch of the prefix
 ///   block          part of the description, or a group, in stored form; the unit of checking
 ///
-/// File: header, then blocks back to back: those of the description, then the groups. `Docs/FORMAT.md` has the layout.
-/// The SHA-256 of the header names the delta, and is what gets signed; the header has the SHA-256 of every block. What
-/// follows the blocks is none of the core's business.
+/// File: header, then consecutive blocks: those of the description, then the groups. `Docs/FORMAT.md` describes the layout. The
+/// SHA-256 of the header identifies the delta and is signed; the header contains the SHA-256 of every block. The core ignores bytes
+/// after the blocks.
 ///
-/// Hostile bytes. A header says how much memory applying takes, and is refused when that is more than this header allows;
-/// a block is hashed before it is looked at; a version that comes out wrong is not staged.
+/// Hostile bytes. A header states the memory for applying, and is refused if it exceeds the limit in this file; a block is hashed
+/// before it is parsed; a version with a wrong result is not staged.
 #ifndef PKS_DELTA_H
 #define PKS_DELTA_H
 
@@ -51,7 +50,7 @@ typedef struct pks__delta_block {
 } pks__delta_block;
 
 typedef struct pks__delta_header {
-  uint32_t length;         ///< of the header, blocks' rows included
+  uint32_t length;         ///< length of the header, including the blocks' rows
   uint32_t chunk_average;  ///< of version B
   uint32_t part_count;     ///< blocks of the description
   uint32_t group_count;    ///< blocks that are groups: they follow
@@ -85,12 +84,12 @@ pks_status pks__delta_read_header(
 
 // MARK: - Description
 
-/// The low bits of what the description says next. The rest is a count of entries, or PKS__DELTA_ENTRY_... flags.
+/// The low bits of an operation of the description. The rest is a count of entries, or PKS__DELTA_ENTRY_... flags.
 typedef enum pks__delta_op {
-  PKS__DELTA_SAME = 0,   ///< so many entries of A are in B as they are, and are no map assets there
+  PKS__DELTA_SAME = 0,   ///< that many entries of A are unchanged in B, and are not map assets there
   PKS__DELTA_GONE = 1,   ///< so many entries of A are not in B
-  PKS__DELTA_OTHER = 2,  ///< the next path of A is in B with what follows
-  PKS__DELTA_ADDED = 3,  ///< a path that A lacks, and what follows
+  PKS__DELTA_OTHER = 2,  ///< the next path of A is in B with the following entry
+  PKS__DELTA_ADDED = 3,  ///< a path that A lacks, and the following entry
 } pks__delta_op;
 enum { PKS__DELTA_OP_BITS = 2 };
 
@@ -152,11 +151,11 @@ void pks__delta_put_group_start(
   uint32_t lists_stored_length
 );
 
-/// Walks untrusted lists. Pieces lie in [0, byte_count) of A and are `prefix_max` bytes together at most;
-/// covers rise and do not overlap. False at the end of the list; `reader.failed` tells why.
+/// Walks untrusted lists. Pieces are inside [0, byte_count) of A and at most `prefix_max` bytes in total; covers rise and do not
+/// overlap. Returns false at the end of the list; `reader.failed` is the reason.
 typedef struct pks__delta_lists {
   pks__reader reader;
-  uint64_t left;           ///< of the list under way
+  uint64_t left;           ///< of the current list
   uint64_t position;       ///< after the last piece
   uint64_t total;          ///< bytes of pieces so far
   uint64_t begin, prefix;  ///< after the last cover

@@ -1,13 +1,13 @@
 #include "delta/delta_align.h"
 
 enum {
-  FOLLOWS_MIN = 24,  // of a window's 32 bytes, so many equal ones say that the alignment goes on
+  FOLLOWS_MIN = 24,  // if this many of a window's 32 bytes are equal, the alignment continues
   LOOK_AHEAD = 256,  // bytes by which alignments are compared where hits are matches
   CHANGE_COST = 8,   // more of them must be equal, or a change does not pay
   GIVE_UP = 64,      // an extension ends when it got so much worse
 };
 
-/// Whether the byte has an old one beside it.
+/// Whether the byte has an old counterpart.
 static bool is_beside(const pks__align_search *search, int64_t index, int64_t shift) {
   return index + shift >= 0 && index + shift < (int64_t)search->old_length;
 }
@@ -37,7 +37,7 @@ static uint32_t extend_back(const pks__align_search *search, uint32_t from, uint
   return best_begin;
 }
 
-/// Where the one alignment had best end and the other begin, both of which reach over [begin, end).
+/// Returns the best position to switch between two alignments that both reach over [begin, end).
 static uint32_t split(const pks__align_search *search, uint32_t begin, uint32_t end, int64_t left, int64_t right) {
   int64_t score = 0, best = 0;
   uint32_t at = begin;
@@ -60,7 +60,7 @@ static uint32_t count_equal(const pks__align_search *search, uint32_t begin, uin
 
 // MARK: - From hit to hit
 
-/// Whether the alignment says all that a window at `begin` would.
+/// Whether the alignment already covers a window at `begin`.
 static bool goes_on(const pks__align_search *search, pks__alignment *last, uint32_t begin, int64_t shift) {
   if (last->end == 0) { return false; }
   if (begin < last->end) { return true; }
@@ -72,7 +72,7 @@ static bool goes_on(const pks__align_search *search, pks__alignment *last, uint3
   return count_equal(search, begin, ahead, last->shift) + CHANGE_COST >= count_equal(search, begin, ahead, shift);
 }
 
-/// Ends the last alignment where one that was found at `window` does better, and begins with that.
+/// Ends the last alignment if a new one at `window` is better, and begins that one.
 static pks_status change_over(
   const pks__align_search *search, pks__alignment *last, uint32_t window, int64_t shift, pks__scratch *out,
   pks_error *error

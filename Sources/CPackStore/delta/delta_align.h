@@ -1,7 +1,6 @@
-/// Which stretches of new bytes lie beside which old ones.
+/// Alignment of ranges of new bytes with old ones.
 ///
-/// Anchors that both have tell where stretches are beside each other; byte by byte it is found out how far they reach. Inside,
-/// bytes may differ here and there.
+/// Common anchors show which ranges correspond; comparing bytes shows how far they reach. Inside, single bytes may differ.
 #ifndef PKS_DELTA_DELTA_ALIGN_H
 #define PKS_DELTA_DELTA_ALIGN_H
 
@@ -15,11 +14,11 @@ typedef struct pks__align_search {
   uint64_t old_length;
   const pks__delta_hit *hits;  ///< anchors of the new bytes, in order, and where the old bytes have them
   uint32_t hit_count;
-  /// Whether hits are matches, so that many bytes are compared before one of them gives way to what lay beside before.
+  /// Whether hits are matches, so that many bytes are compared before one of them replaces the current alignment.
   bool weighs;
 } pks__align_search;
 
-/// New bytes [begin, end) beside old ones that are `shift` further on.
+/// New bytes [begin, end) aligned with old ones `shift` further on.
 typedef struct pks__alignment {
   uint32_t begin, end;
   int64_t shift;

@@ -1,7 +1,7 @@
 /// Building a delta: plan, index, groups on all threads, header.
 ///
-/// Groups are written in order, whichever thread encodes them. The header is as long as the plan says, and comes last,
-/// for it has the digests of what lies behind it.
+/// Groups are written in order, regardless of the encoding thread. The plan determines the header's length. The header comes last,
+/// because it contains the digests of all blocks.
 #include <string.h>
 
 #include "base/memory.h"
@@ -36,7 +36,7 @@ typedef struct builder {
   pks__staging staging;  ///< zeroed when the store may not be written: then all is in memory
   pks__scratch_folder *home;
   pks__delta_plan plan;
-  pks__scratch spans;  ///< pks__old_span: what the index has
+  pks__scratch spans;  ///< pks__old_span: the indexed parts
   pks__delta_index index;
   pks__delta_effort effort;
   pks__pool *pool;
@@ -46,9 +46,9 @@ typedef struct builder {
   uint32_t group_max;
   uint64_t next_group;
   pks__scratch blocks;                 ///< pks__delta_block
-  uint64_t offset;                     ///< of the next block in the file
+  uint64_t offset;                     ///< offset of the next block in the file
   uint64_t bytes_before, bytes_total;  ///< for progress
-  pks__scratch attributes;             ///< of the version that is made
+  pks__scratch attributes;             ///< attributes of the new version
   pks__id to_attributes;
   pks__delta_header header;
 } builder;
@@ -185,15 +185,15 @@ static pks_status write_group(builder *builder, pks_error *error) {
   return status ? status : report(builder, group->group->position + group->group->length, error);
 }
 
-/// Whether all of A is looked at for what resembles the new bytes: unless that is much beside them.
+/// Whether all of A is searched for similarities with the new bytes: unless it is large compared with them.
 static bool takes_all(const pks__delta_plan *plan) {
   enum { ALL_MAX = 256 * 1024 * 1024, ALL_PER_NEW_BYTE = 32 };
   uint64_t length = plan->from.byte_count;
   return length <= ALL_MAX || length / ALL_PER_NEW_BYTE <= plan->new_bytes;
 }
 
-/// Where not all of A is looked at, it is what B has no more of it, so that a small change of a large version costs little;
-/// what is new may still refer to what it stands beside.
+/// If not all of A is searched, only the parts that B lacks are, so that a small change of a large version costs little; new bytes
+/// may still refer to their surroundings.
 static pks_status choose_spans(builder *builder, pks_error *error) {
   const pks__delta_plan *plan = &builder->plan;
   pks__old_span all = {.begin = 0, .end = plan->from.byte_count};
@@ -209,7 +209,7 @@ static pks_status write_groups(builder *builder, pks_error *error) {
   if (status) { return status; }
   builder->bytes_before = 0;
   builder->bytes_total = pks__old_spans_length(&builder->spans) + builder->plan.new_bytes;
-  // What an exact index has of A lies in a temporary file.
+  // An exact index keeps its bytes of A in a temporary file.
   enum { EXACT_MAX = 1024 * 1024 * 1024 };
   bool is_exact = builder->effort.fits && takes_all(&builder->plan) && builder->plan.from.byte_count <= EXACT_MAX;
   status = pks__delta_index_make(
@@ -354,7 +354,7 @@ pks_status pks_delta_build(
   if (!to) { return PKS_NOT_FOUND; }
   builder builder = {.request = request, .store = snapshot->store};
   builder.effort = pks__delta_effort_make(request->level ? request->level : PKS_DELTA_LEVEL);
-  // Snapshots are immutable to their users but for what they open when it is first touched.
+  // Snapshots are immutable for their users, except for lazily opened parts.
   status = build(&builder, pks__snapshot_mutable(snapshot), from, to, out, error);
   pks__delta_plan_close(&builder.plan);
   pks__delta_index_close(&builder.index);

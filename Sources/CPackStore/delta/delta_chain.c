@@ -59,7 +59,7 @@ void pks__delta_chain_close(pks__delta_chain *chain) {
 
 // MARK: - Progress
 
-/// What deltas say of versions, hostile or not: only progress depends on it.
+/// Adds numbers from deltas, which may be hostile: only progress depends on the sum.
 static uint64_t sum(uint64_t a, uint64_t b) {
   uint64_t result;
   return pks__add_overflows(a, b, &result) ? UINT64_MAX : result;
@@ -159,7 +159,7 @@ pks_status pks__delta_chain_make_middle(
   pks__middle_version *middle, pks__delta_origin *from, pks_txn *txn, const pks__delta_chain *chain,
   const pks_provenance *by, pks__chain_progress *progress, pks_error *error
 ) {
-  // Middle versions are laid out beside what is committed: they cannot see what this transaction has staged.
+  // Middle versions are laid out in parallel with the caller's transaction, and cannot see its staged data.
   from->snapshot = chain->count > 1 ? txn->base : pks__txn_snapshot(txn);
   uint64_t number = pks__delta_chain_last(chain)->header.to_number;
   pks_status status = find_from(&from->snapshot->generation, &chain->files[0].header, &from->version, error);
@@ -169,7 +169,7 @@ pks_status pks__delta_chain_make_middle(
     pks__middle_version next = {0};
     status = pks__txn_begin_beside(&next.txn, txn, error);
     if (!status) { status = stage_middle(next.txn, file, from, number, by, chain->max_rows, progress, error); }
-    // What the step read of the one before is in the next one, or in the base.
+    // The data that the step read from the previous version is in the next one, or in the base.
     pks__middle_version_drop(middle);
     *middle = next;
     if (status) { return status; }

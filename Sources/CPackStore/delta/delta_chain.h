@@ -1,18 +1,18 @@
 /// Chains of deltas: from version A to B, from B to C, and so on. The last version alone is to be kept.
 ///
-/// The idea. The chain is applied delta after delta. What is made before the last one is a *middle version*: it is staged in a
-/// transaction of its own, beside that of the caller, which is never committed. So it is never seen, and whatever ends the
-/// process leaves a folder in `tmp/` that the next writer sweeps.
+/// Purpose. The chain is applied delta after delta. Each result before the last one is a *middle version*: it is staged in a
+/// transaction of its own, in parallel with the caller's, and never committed. So it is never visible, and a crash leaves only a
+/// folder in `tmp/` that the next writer deletes.
 ///
-/// What is stored. A middle version refers to the base for the chunks that lie there, and has only the others, at the least
-/// level. The next delta is applied to it and the base together; then it is dropped. So at most two are there at a time, and
-/// the last version stores of them what it needs and nothing else. A chunk that lives through all of a chain is written
-/// once for each delta from the one that brought it on.
+/// Storage. A middle version refers to the base for the base's chunks, and stores only the others, at the lowest level. The next
+/// delta is applied to it and the base together; then it is dropped. So at most two exist at a time, and the last version stores
+/// only the chunks of them that it needs. A chunk that survives the whole chain is written once for each delta from the one that
+/// added it.
 ///
-/// Provenance. A middle version is staged with the number of the last one: it is judged as that is, and makes no statement
-/// of its own. Whether it was withdrawn is for the publisher, who names no chain through it.
+/// Provenance. A middle version is staged with the number of the last one: it is judged like that one, and makes no statement of
+/// its own. The publisher must not list a chain through a withdrawn version.
 ///
-/// Memory: headers are in scratch memory; applying takes what one delta takes, and what a snapshot takes.
+/// Memory: headers are in scratch memory; applying needs the memory of one delta and of a snapshot.
 #ifndef PKS_DELTA_DELTA_CHAIN_H
 #define PKS_DELTA_DELTA_CHAIN_H
 
@@ -25,8 +25,9 @@ typedef struct pks__delta_chain {
   uint64_t max_rows;  ///< for each version that a delta leads to; as in `pks_delivery_request`
 } pks__delta_chain;
 
-/// Opens the deltas of a request, and checks that they are of one pack and that each begins with what the one before makes. To
-/// be closed, also after an error. Errors: INVALID_ARGUMENT (too many), CORRUPT, NEWER_FORMAT, IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+/// Opens the deltas of a request, and checks that they belong to one pack and that each begins with the result of the one before.
+/// Must be closed, also after an error. Errors: INVALID_ARGUMENT (too many), CORRUPT, NEWER_FORMAT, IO_ERROR, NO_SPACE,
+/// OUT_OF_MEMORY.
 pks_status pks__delta_chain_open(
   pks__delta_chain *out, const pks_apply_request *request, pks_sha256 *sha256, pks__scratch_folder *home,
   pks_error *error
@@ -37,12 +38,12 @@ static inline const pks__delta_file *pks__delta_chain_last(const pks__delta_chai
   return &chain->files[chain->count - 1];
 }
 
-/// How far a chain is applied, for one who wants to know: a progress as in `pks_add_request`, whose context it is.
+/// The progress of a chain, for a progress callback as in `pks_add_request`, whose context it is.
 typedef struct pks__chain_progress {
   void *context;
   bool (*progress)(void *context, const pks_progress *progress);  ///< the caller's; NULL: none
   uint64_t files_before, bytes_before;                            ///< of versions that are made
-  uint64_t files_total, bytes_total;                              ///< of all
+  uint64_t files_total, bytes_total;                              ///< totals of all deltas
   bool is_middle;
 } pks__chain_progress;
 
@@ -51,9 +52,9 @@ typedef struct pks__middle_version {
   pks_txn *txn;  ///< it is staged there; NULL: none
 } pks__middle_version;
 
-/// Applies all deltas but the last one. `middle` is the version with which the last one begins: `*from` and its snapshot. Where
-/// there is but one delta, that is a version which the transaction sees. To be dropped, also after an error. Errors: NOT_FOUND
-/// (what the chain begins with is not kept), and those of `pks__ingest_delta`.
+/// Applies all deltas except the last one. `middle` is the version that the last one begins with: `*from` and its snapshot. With a
+/// single delta, that is a version in the transaction's view. Must be dropped, also after an error. Errors: NOT_FOUND (the chain's
+/// first version is not kept), and those of `pks__ingest_delta`.
 pks_status pks__delta_chain_make_middle(
   pks__middle_version *middle, pks__delta_origin *from, pks_txn *txn, const pks__delta_chain *chain,
   const pks_provenance *by, pks__chain_progress *progress, pks_error *error
@@ -62,7 +63,7 @@ void pks__middle_version_drop(pks__middle_version *middle);
 
 /// Begins to report on a chain.
 pks__chain_progress pks__chain_progress_make(const pks__delta_chain *chain, const pks_apply_request *request);
-/// Hands on what is reported of one delta, as a part of all. `context` is a `pks__chain_progress`.
+/// Converts the progress of one delta to the progress of the chain. `context` is a `pks__chain_progress`.
 bool pks__chain_progress_report(void *context, const pks_progress *progress);
 
 #endif

@@ -1,9 +1,9 @@
-/// Which stretches of a group are kept as their difference to old bytes.
+/// Selects ranges of a group that are stored as their difference from old bytes.
 ///
-/// In programs, addresses change by little all over the place while everything around them stays: too much for an encoder
-/// that has to say each time where the old bytes go on, and next to nothing as a difference, byte by byte, which repeats
-/// itself. (The idea is that of bsdiff, Percival 2003.) Where changes are far between, or there is little in common, the
-/// encoder does better with the prefix alone: only stretches between the two become covers.
+/// In programs, addresses change slightly in many places while everything around them stays. An encoder must code each continuation
+/// of the old bytes, which is expensive; the bytewise difference is repetitive and costs almost nothing. (The idea is from bsdiff,
+/// Percival 2003.) If changes are rare, or little is in common, the encoder does better with the prefix alone: only ranges between
+/// the two extremes become covers.
 #ifndef PKS_DELTA_DELTA_COVERS_H
 #define PKS_DELTA_DELTA_COVERS_H
 

@@ -7,12 +7,12 @@ enum {
   LEVEL_QUICK = 3,
   LEVEL_HIGHEST = 20,  // from here on there is time for all
   PREFIX_DEFAULT = 1024 * 1024,
-  WORTH_NUMERATOR = 63,  // of so many parts: what the fast encoder saves less of is kept raw
+  WORTH_NUMERATOR = 63,  // numerator of the threshold: if the fast encoder saves less, the group stays raw
   WORTH_DENOMINATOR = 64,
   FAR_MAX = 32,
   FAR_MAX_HIGHEST = 1024,
   FITTED_WORTH = 14,  // of 16 parts: so much shorter with a fitted prefix, or the slow encoder does better with another
-  SAID_PIECE = 5,     // bytes that it takes to say where a piece lies
+  SAID_PIECE = 5,     // bytes for coding the place of a piece
   RIVAL_MAX = 2,      // a prefix with which the fast encoder makes so many times as much is not worth the slow one
   GUESSES_MAX = 1024,  // stretches of a group whose beginnings are looked at
   COVERS_WORTH = 15,   // of 16 parts: so much shorter with covers, or the slow encoder does better without
@@ -34,8 +34,8 @@ typedef struct attempt {
   uint8_t *prefix;
   uint32_t prefix_length;
   pks__scratch pieces;    ///< pks__delta_prefix_part
-  size_t quick_length;    ///< what the fast encoder makes of the group; SIZE_MAX: it is not worth a try
-  size_t covered_length;  ///< the same with covers that are worth it, if that is less
+  size_t quick_length;    ///< size of the group with the fast encoder; SIZE_MAX: not worth a try
+  size_t covered_length;  ///< size with useful covers, if smaller
   size_t said;            ///< bytes that it takes to say the pieces
 } attempt;
 
@@ -47,7 +47,7 @@ struct pks__group_encoder {
   pks__version_reader from, to;
   pks__prefix_chooser chooser;
   attempt attempts[PKS__PIECE_CHOICES];
-  pks__delta_index local;   ///< of a prefix
+  pks__delta_index local;   ///< index of a prefix
   pks__scratch covers;      ///< pks__delta_cover
   const attempt *covered;   ///< the attempt that they are of
   pks__scratch alignments;  ///< pks__alignment, of a group with a prefix
@@ -151,7 +151,7 @@ static pks_status read_prefix(pks__group_encoder *encoder, attempt *attempt, pks
 
 // MARK: - Trying
 
-/// The length that an encoder makes of bytes after a prefix; that of the bytes when it saves nothing.
+/// Returns the encoded length of bytes after a prefix; their own length if nothing is saved.
 static pks_status measure(
   pks__group_encoder *encoder, pks__encoder *with, const attempt *attempt, const uint8_t *bytes, uint32_t length,
   uint8_t *out, size_t *encoded_length, pks_error *error
@@ -167,7 +167,7 @@ static bool equal_pieces(const pks__scratch *a, const pks__scratch *b) {
   return a->length == b->length && (a->length == 0 || memcmp(a->bytes, b->bytes, (size_t)a->length) == 0);
 }
 
-/// Reads what the chooser chose.
+/// Reads the pieces that the chooser selected.
 static pks_status take_pieces(pks__group_encoder *encoder, attempt *attempt, pks_error *error) {
   const pks__scratch *pieces = &encoder->chooser.pieces;
   attempt->pieces.length = 0;
@@ -175,7 +175,7 @@ static pks_status take_pieces(pks__group_encoder *encoder, attempt *attempt, pks
   return status ? status : read_prefix(encoder, attempt, error);
 }
 
-/// Finds what the group resembles: first in what it replaces, then elsewhere.
+/// Finds similar data for the group: first in the data it replaces, then elsewhere.
 static pks_status search(pks__group_encoder *encoder, const pks__planned_group *group, pks_error *error) {
   pks__prefix_chooser *chooser = &encoder->chooser;
   const pks__delta_effort *effort = &encoder->effort;
@@ -232,7 +232,7 @@ static attempt *find_best(pks__group_encoder *encoder, int begin, int end) {
   return best;
 }
 
-/// Where in the prefix of an attempt the window that begins at `position` of A lies; false when it is not all there.
+/// Returns the offset in an attempt's prefix of the window that begins at `position` of A; false if it is not complete there.
 static bool find_in_prefix(const attempt *attempt, uint64_t position, uint32_t *offset) {
   uint64_t count = PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part);
   uint32_t start = 0;
@@ -248,7 +248,7 @@ static bool find_in_prefix(const attempt *attempt, uint64_t position, uint32_t *
   return false;
 }
 
-/// Puts a hit where it belongs among those that are in order.
+/// Inserts a hit into an ordered list.
 static void insert_hit(pks__delta_hit *hits, uint32_t *count, const pks__delta_hit *hit) {
   uint32_t at = *count;
   for (; at > 0 && hits[at - 1].end > hit->end; at--) { hits[at] = hits[at - 1]; }
@@ -256,8 +256,8 @@ static void insert_hit(pks__delta_hit *hits, uint32_t *count, const pks__delta_h
   ++*count;
 }
 
-/// Where changes are so many that no anchor is left, what is new may still lie beside what it replaces: its beginning is
-/// taken for a hit if half of it is the same. Time in proportion to stretches, which are few where that counts.
+/// If there are so many changes that no anchor is left, new data may still correspond to the data it replaces: the beginning counts
+/// as a hit if half of it is equal. Time is proportional to the ranges, which are few in these cases.
 static void add_guesses(
   const pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, uint32_t *hit_count
 ) {
@@ -297,7 +297,7 @@ static pks_status find_covers(
   return pks__delta_covers_find(&search, &encoder->alignments, &encoder->covers, error);
 }
 
-/// Leaves covers that are worth it in `encoder->covers`, and the group less what they cover in `difference`.
+/// Leaves useful covers in `encoder->covers`, and the group minus the covered old bytes in `difference`.
 static pks_status try_covers(
   pks__group_encoder *encoder, const pks__planned_group *group, attempt *attempt, pks_error *error
 ) {
@@ -423,7 +423,7 @@ static pks_status encode_after(
   pks_error *error
 ) {
   size_t length = group->length, encoded_length;
-  // At the highest effort, whatever saves anything is worth it.
+  // At the highest effort, any saving is accepted.
   size_t limit = encoder->effort.tries_both ? length : length * WORTH_NUMERATOR / WORTH_DENOMINATOR;
   *stored_length = 0;
   if (attempt->covered_length >= limit) { return PKS_OK; }

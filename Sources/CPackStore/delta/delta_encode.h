@@ -1,7 +1,6 @@
-/// Encoding a group of new bytes: its prefix, its covers, and the smallest of what comes of them.
+/// Encodes a group of new bytes: selects its prefix and its covers for the smallest result.
 ///
-/// What to refer to is decided with a fast encoder, which tries the ways there are; the slow one is run once, or at the
-/// highest levels twice.
+/// A fast encoder tries the alternatives; the slow one runs once, or twice at the highest levels.
 #ifndef PKS_DELTA_DELTA_ENCODE_H
 #define PKS_DELTA_DELTA_ENCODE_H
 
@@ -16,7 +15,7 @@ typedef struct pks__delta_effort {
   bool fits;            ///< an exact index, and fitted prefixes
 } pks__delta_effort;
 
-/// That of a level, 1 to 22.
+/// Returns the effort for a level, 1 to 22.
 pks__delta_effort pks__delta_effort_make(int level);
 
 typedef struct pks__group_encoder pks__group_encoder;
@@ -32,8 +31,8 @@ static inline size_t pks__group_stored_max(uint32_t raw_length) {
   return (size_t)raw_length + PKS__DELTA_GROUP_FIXED + 2;
 }
 
-/// Reads and encodes a group. A function of plan, group, effort and libzstd's version. `*prefix_length` is that of what
-/// was chosen. Errors: CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
+/// Reads and encodes a group. Depends only on plan, group, effort and libzstd's version. `*prefix_length` is the length of the
+/// selected prefix. Errors: CORRUPT, PURGED, IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__group_encode(
   pks__group_encoder *encoder, const pks__planned_group *group, uint8_t *out, size_t *stored_length,
   uint32_t *prefix_length, pks_error *error

@@ -18,7 +18,7 @@ static pks_status read_exactly(
   );
 }
 
-/// Reads `length` bytes from the beginning, in steps: what a few bytes claim takes no memory before there is as much.
+/// Reads `length` bytes from the beginning, in steps: a large claimed length uses no memory before that many bytes exist.
 static pks_status read_start(pks__delta_file *file, uint32_t length, pks_error *error) {
   enum { STEP = 256 * 1024 };
   pks_status status = PKS_OK;

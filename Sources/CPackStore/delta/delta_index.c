@@ -99,17 +99,17 @@ uint32_t pks__delta_index_find(
 
 // MARK: - Matching
 
-/// What is known while bytes are matched with A.
+/// The state of matching bytes with A.
 typedef struct matching {
   const pks__delta_index *index;
   const uint8_t *bytes, *old;
   uint64_t length, old_length;
   pks__delta_hit *out;
   uint32_t count, capacity;
-  uint64_t matched;  ///< bytes up to here are the same as those beside the last hit
+  uint64_t matched;  ///< bytes up to here equal the counterparts of the last hit
 } matching;
 
-/// How many bytes from `end` on are the same as those of A from `position` on.
+/// Returns the number of bytes from `end` on that equal those of A from `position` on.
 static uint64_t match_forward(const matching *matching, uint64_t end, uint64_t position) {
   uint64_t most = pks__min64(matching->length - end, matching->old_length - position), count = 0;
   while (count < pks__min64(most, MATCH_MAX) && matching->bytes[end + count] == matching->old[position + count]) {
@@ -131,7 +131,7 @@ static void match_anchor(void *context, uint32_t end, uint64_t hash) {
   if (end <= matching->matched || matching->count == matching->capacity) { return; }
   const pks__delta_hit *last = matching->count > 0 ? &matching->out[matching->count - 1] : NULL;
   uint64_t next = last ? last->position + (end - last->end) : 0;
-  // What goes on costs nothing to say.
+  // Continuing an alignment costs nothing to encode.
   bool goes_on = last && next <= matching->old_length
     && memcmp(matching->bytes + end - WINDOW, matching->old + next - WINDOW, WINDOW) == 0;
   if (goes_on) {
@@ -183,7 +183,7 @@ typedef struct part {
   pks__task task;
   pks__version_reader reader;
   uint32_t threshold;
-  uint64_t begin;  ///< of the bytes that are read: the window before the first anchor included
+  uint64_t begin;  ///< beginning of the bytes that are read, including the window before the first anchor
   uint32_t length;
   uint32_t new_length;  ///< without that window
   uint8_t *bytes;
@@ -240,7 +240,7 @@ static pks_status make_ring(
     part->task.run = run_part;
     part->reader.list = from;
     part->threshold = index->threshold;
-    // Twice what is expected: what has more repeats itself.
+    // Twice the expected number: data with more is repetitive.
     part->anchor_capacity = (uint32_t)PART * 2 >> spacing_bits;
     part->bytes = pks__allocate(PART + WINDOW);
     part->anchors = pks__allocate(part->anchor_capacity * sizeof *part->anchors);
@@ -249,7 +249,7 @@ static pks_status make_ring(
   return PKS_OK;
 }
 
-/// Gives the next part of the spans to a task; false when there is none.
+/// Submits the next part of the spans to a task; returns false at the end.
 static bool submit_next(ring *ring, pks__pool *pool) {
   if (ring->next_span == PKS__SCRATCH_COUNT(ring->spans, pks__old_span)) { return false; }
   const pks__old_span *span = PKS__SCRATCH_AT(ring->spans, const pks__old_span, ring->next_span);

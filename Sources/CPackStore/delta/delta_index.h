@@ -1,13 +1,13 @@
-/// Where in version A something is: an index of samples.
+/// Finds similar data in version A: an index of samples.
 ///
-/// An *anchor* is a place where the Gear hash of the last 32 bytes is below a threshold: chosen by content, so that the
-/// same bytes have the same anchors wherever they are. The index has one position for the 32 bytes before each anchor of
-/// A; a look-up for an anchor of B finds where they may have been. The more of A, the sparser the anchors: the index
-/// stays below a size, in scratch memory. What is found is a hint: 44 bits of a hash vouch for it.
+/// An *anchor* is a place where the Gear hash of the last 32 bytes is below a threshold: chosen by content, so that equal bytes
+/// have the same anchors anywhere. The index has one position for the 32 bytes before each anchor of A; a look-up for an anchor of
+/// B finds where they may have been. The larger A, the sparser the anchors: the index stays below a size, in scratch memory. A
+/// result is a hint, verified by 44 bits of a hash.
 ///
-/// From the default level on the index is *exact* where it is of all of A: anchors are denser, it has A's bytes too, in scratch
-/// memory, and a few places of what A has more than once, of which a search takes the one with the longest match. That is
-/// what it takes to find records that were put in another order, and that resemble each other.
+/// From the default level on, an index of all of A is *exact*: anchors are denser, it also contains A's bytes, in scratch memory,
+/// and several places of repeated data, from which a search selects the longest match. This is needed to find reordered records
+/// that resemble each other.
 #ifndef PKS_DELTA_DELTA_INDEX_H
 #define PKS_DELTA_DELTA_INDEX_H
 
@@ -18,12 +18,12 @@
 typedef struct pks__delta_index {
   pks__scratch slots;  ///< uint64_t: high 20 bits of check, low 44 bits position + 1 after the anchor; 0: none
   uint32_t slot_bits;
-  uint32_t threshold;  ///< of the Gear hash
+  uint32_t threshold;  ///< threshold of the Gear hash
   bool is_exact;
-  pks__scratch bytes;  ///< of an exact one: A
+  pks__scratch bytes;  ///< for an exact index: the bytes of A
 } pks__delta_index;
 
-/// Says how far things are; not PKS_OK to stop.
+/// Reports progress; any result other than PKS_OK stops.
 typedef struct pks__delta_progress {
   void *context;
   pks_status (*report)(void *context, uint64_t bytes_done, pks_error *error);
@@ -52,9 +52,9 @@ uint32_t pks__delta_index_find(
   pks__delta_hit *out, uint32_t capacity
 );
 
-/// Looks anchors of `bytes` up in an exact index, in order; at most `capacity` of them. Each is one that A has indeed: where
-/// what came before goes on, or else where the most bytes around it are the same. Of anchors in bytes that such a match
-/// holds, there is none. Returns how many were found.
+/// Looks anchors of `bytes` up in an exact index, in order; at most `capacity` of them. Each result is an anchor that A really has:
+/// at the continuation of the previous one, or else where the most surrounding bytes are equal. Anchors inside such a match are
+/// skipped. Returns the number of results.
 uint32_t pks__delta_index_match(
   const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks__delta_hit *out, uint32_t capacity
 );

@@ -1,4 +1,4 @@
-/// A delta as what is ingested: chunks that version A has are passed on by their ids, new ones come with their bytes.
+/// A delta as the source of an ingest: chunks of version A are passed on by their ids, new ones with their bytes.
 #include "delta/delta_ingest.h"
 
 #include "delta/delta_literals.h"
@@ -137,7 +137,7 @@ static bool find_new(delta_walk *walk, uint64_t offset, uint64_t *position) {
   }
 }
 
-/// A chunk of which the bytes are wanted after all: a map asset is laid out afresh, or a middle version alone has it.
+/// Fetches a chunk whose bytes are needed after all: a map asset is laid out again, or only a middle version has it.
 static pks_status fetch_chunk(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
   delta_walk *walk = context;
   uint64_t position;
@@ -199,7 +199,7 @@ pks_status pks__ingest_delta(
   if (status) { return status; }
   delta_walk walk = {.ingest = out, .file = file, .fetch_item = UINT64_MAX};
   pks__scratch_init(&walk.new_chunks, &staging->scratch);
-  // The catalog that is written must be the one that is meant, whatever this store's own chunks are like.
+  // The written catalog must equal the delta's, regardless of this store's own chunker.
   out->chunker = pks__chunker_make(header->chunk_average);
   out->info.chunk_average = header->chunk_average;
   out->files_expected = header->file_count;
@@ -211,7 +211,7 @@ pks_status pks__ingest_delta(
     uint64_t chunks = header->new_bytes / header->chunk_average;
     status = pks__scratch_expect(&walk.new_chunks, chunks * sizeof(pks__listed_chunk), error);
   }
-  // Kept chunks may be longer than those of the version that is made.
+  // Kept chunks may be longer than those of the new version.
   if (!status && walk.from.info.chunk_average > header->chunk_average) {
     out->chunker.maximum = pks__chunker_make(walk.from.info.chunk_average).maximum;
   }

@@ -1,8 +1,7 @@
 /// First pass of an ingest over a delta.
 ///
-/// The chunks that version A has are passed on by their ids, and nothing of them is read; new ones come out of the
-/// groups. The delta may come from an attacker: what is made of it has the catalog id that its header names, or is
-/// refused.
+/// Chunks of version A are passed on by their ids, without reading them; new ones come from the groups. The delta may come from an
+/// attacker: the result must have the catalog id in its header, or is refused.
 #ifndef PKS_DELTA_DELTA_INGEST_H
 #define PKS_DELTA_DELTA_INGEST_H
 
@@ -13,7 +12,7 @@
 /// latter lacks are read there, and stored.
 typedef struct pks__delta_origin {
   pks_snapshot *snapshot;
-  const pks__version *version;  ///< of the snapshot
+  const pks__version *version;  ///< a version of the snapshot
 } pks__delta_origin;
 
 /// First pass over a delta that begins with `from`. `request` is for the pack, how to encode, and progress. The result is to

@@ -5,10 +5,10 @@
 #include "base/memory.h"
 #include "codec/hash_batch.h"
 
-/// What groups on their way may take together, bytes of scratch memory.
+/// Maximum scratch memory of groups in flight, in bytes.
 enum { GROUPS_MAX = 16 * 1024 * 1024 };
 
-/// Frames of version A that are remembered: what each thread reads from, and those that the next group mostly begins with.
+/// Remembered frames of version A: those that each thread reads, and those that the next group usually begins with.
 static pks__frame_cache_limits cache_limits(uint32_t threads) {
   return (pks__frame_cache_limits){.least_count = threads + 2, .most_count = threads + 2, .frame_bytes = 160 * 1024};
 }
@@ -25,7 +25,7 @@ struct pks__new_group {
   const pks__delta_literals *all;
   const pks__delta_block *block;
   uint32_t number;
-  uint64_t offset;    ///< of the block in the file
+  uint64_t offset;    ///< offset of the block in the file
   uint64_t position;  ///< of its first byte among the new bytes
   pks__decoder *decoder;
   pks__version_reader reader;
@@ -42,7 +42,7 @@ struct pks__new_group {
 
 // MARK: - Decoding
 
-/// The lists in decoded form; NULL when there is no such form, or no memory.
+/// Returns the lists in decoded form; NULL if they are invalid, or memory is short.
 static const uint8_t *decode_lists(pks__new_group *group, const pks__delta_group *parts, pks_status *status) {
   if (parts->lists_codec == PKS__CODEC_RAW) { return parts->lists; }
   if (group->lists_capacity < parts->lists_raw_length) {
@@ -111,7 +111,7 @@ static pks_status decode(pks__new_group *group, pks_error *error) {
 
 // MARK: - Cutting and hashing
 
-/// The first of the ends that lies behind `position`; there is one, for the last end is that of the new bytes.
+/// Returns the first end after `position`, which exists, because the last end is that of the new bytes.
 static uint64_t find_end(const pks__scratch *ends, uint64_t position) {
   uint64_t low = 0, high = PKS__SCRATCH_COUNT(ends, uint64_t);
   while (low < high) {
@@ -153,14 +153,14 @@ static void run_group(pks__task *task, uint32_t worker) {
   (void)worker;
   pks__new_group *group = (pks__new_group *)(void *)task;
   group->status = decode(group, &group->error);
-  // What it read with is another group's turn: there are no more of those than threads.
+  // Another group uses its reader next: there are no more readers than threads.
   pks__version_reader_close(&group->reader);
   if (!group->status) { group->status = cut(group, &group->error); }
 }
 
 // MARK: - The ring
 
-/// What a group takes, bytes.
+/// Returns the memory of a group, in bytes.
 static uint64_t bytes_each(const pks__delta_literals *bytes) {
   const pks__delta_header *header = &bytes->file->header;
   return (uint64_t)bytes->stored_max + header->prefix_max + header->group_max;
@@ -278,7 +278,7 @@ pks_status pks__delta_literals_next(pks__delta_literals *bytes, pks__new_chunk *
   pks_status status = PKS_OK;
   pks__new_group *group = bytes->count > 0 ? &bytes->groups[bytes->oldest] : NULL;
   if (group && bytes->next_chunk > 0 && bytes->next_chunk == group->chunk_count) {
-    // What was consumed makes room for the next.
+    // Consumed groups make room for the next one.
     bytes->oldest = (bytes->oldest + 1) % bytes->ring_size;
     bytes->count--;
     bytes->next_chunk = 0;

@@ -1,7 +1,7 @@
-/// The new bytes of a delta: groups are decoded ahead on all threads, cut and hashed, and consumed in order.
+/// The new bytes of a delta: groups are decoded ahead on all threads, chunked and hashed, and consumed in order.
 ///
-/// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; how many is a function
-/// of how large the header says they are.
+/// Memory: a few groups at a time, each with its stored form and its prefix, in scratch memory; their number depends on their size
+/// in the header.
 #ifndef PKS_DELTA_DELTA_LITERALS_H
 #define PKS_DELTA_DELTA_LITERALS_H
 
@@ -22,7 +22,7 @@ typedef struct pks__new_group pks__new_group;
 typedef struct pks__delta_literals {
   const pks__delta_file *file;
   const pks__version_list *from;
-  const pks__scratch *ends;      ///< uint64_t: where chunks end whatever they hold, among the new bytes
+  const pks__scratch *ends;      ///< uint64_t: forced chunk ends among the new bytes
   pks_sha256_many *sha256_many;  ///< may be NULL
   pks__chunker chunker;
   pks__pool *pool;
@@ -48,9 +48,8 @@ void pks__delta_literals_close(pks__delta_literals *bytes);  ///< a zeroed one i
 /// The next chunk. CORRUPT after the last one, as for all that is wrong with a block.
 pks_status pks__delta_literals_next(pks__delta_literals *bytes, pks__new_chunk *out, pks_error *error);
 
-/// Copies `length` of the new bytes from `position` on, whatever was consumed; they are to lie in one group, or are
-/// CORRUPT.
-/// Decodes a group unless it is the one that was asked for last.
+/// Copies `length` of the new bytes from `position` on, consumed or not; they must be in one group, otherwise CORRUPT. Decodes a
+/// group unless it is the last requested one.
 pks_status pks__delta_literals_read(
   pks__delta_literals *bytes, uint64_t position, uint8_t *out, uint32_t length, pks_error *error
 );

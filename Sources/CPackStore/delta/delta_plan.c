@@ -6,11 +6,11 @@
 #define ARRAYS_OF(plan)                                                                                                \
   { &(plan)->kept, &(plan)->description, &(plan)->new_rows, &(plan)->stretches, &(plan)->groups, &(plan)->matches }
 
-/// How an entry of B stands to A.
+/// The relation of an entry of B to A.
 typedef struct match {
   uint64_t from_item;  ///< the first entry of A that has no lesser path
   bool found;          ///< that has the same path
-  bool same;           ///< and is the same in all that a delta says
+  bool same;           ///< and all properties in the delta are equal
 } match;
 
 /// A chunk of a file of B that is not the same in A.
@@ -26,7 +26,7 @@ typedef struct planner {
   pks__hash_map new_chunks;  ///< id prefix -> number of the new chunk
   pks__scratch steps;        ///< pks__delta_step: of the file under way
   uint64_t from_item;        ///< the next entry of A
-  uint64_t same, gone;       ///< entries that are to be said so of
+  uint64_t same, gone;       ///< numbers of entries not yet written: unchanged, and removed
   uint64_t row, again;       ///< as in the description: after the last chunks that were kept, and new before
   const pks__item *last;     ///< of B, described last
   bool is_open;              ///< the last stretch may go on
@@ -43,7 +43,7 @@ static pks_status put_op(planner *planner, pks__delta_op op, uint64_t rest, pks_
   return put(planner, rest << PKS__DELTA_OP_BITS | op, error);
 }
 
-/// Says what was counted: what is gone came before what is the same.
+/// Writes the counts: removed entries come before unchanged ones.
 static pks_status put_counts(planner *planner, pks_error *error) {
   pks_status status = PKS_OK;
   if (planner->gone > 0) { status = put_op(planner, PKS__DELTA_GONE, planner->gone, error); }
@@ -100,7 +100,7 @@ static wanted_chunk *find_wanted(const planner *planner, const pks__id *id) {
 /// Where A has a chunk that is wanted.
 static bool find_row(const planner *planner, const pks__id *id, uint64_t *row) {
   const pks__version_list *from = &planner->plan->from;
-  // What comes next in A comes mostly next in B.
+  // The next chunk in A is usually also the next one in B.
   *row = planner->row;
   if (*row < pks__version_list_rows(from) && pks__id_equal(&pks__version_list_chunk(from, *row)->id, id)) {
     return true;
@@ -143,7 +143,7 @@ static pks_status add_step(
 /// Where something of `length` bytes was, that came before `end`.
 static uint64_t back_from(uint64_t end, uint64_t length) { return end > length ? end - length : 0; }
 
-/// Ends the stretch under way. `after` is where in A what follows it was; UINT64_MAX: nothing does.
+/// Ends the current range. `after` is the place in A of the following chunk; UINT64_MAX: none.
 static void close_stretch(planner *planner, uint64_t after) {
   enum { SLACK = 64 * 1024 };
   if (!planner->is_open) { return; }
@@ -153,7 +153,7 @@ static void close_stretch(planner *planner, uint64_t after) {
   pks__new_stretch *stretch = PKS__SCRATCH_AT(&plan->stretches, pks__new_stretch, last);
   uint64_t length = stretch->end - stretch->begin, before = stretch->old_begin;
   bool has_before = before != UINT64_MAX, has_after = after != UINT64_MAX;
-  // Much more than what is new was left out or moved: only its ends tell what may resemble.
+  // Much more than the new data was removed or moved: only its ends are likely to be similar.
   bool between = has_before && has_after && after >= before && after - before <= 4 * length + SLACK;
   if (!has_before) { stretch->old_begin = has_after ? back_from(after, length) : 0; }
   stretch->old_end = between ? after : stretch->old_begin + length;
@@ -193,7 +193,7 @@ static pks_status add_to_group(planner *planner, uint32_t length, pks_error *err
   return pks__scratch_append(&plan->groups, &group, sizeof group, error);
 }
 
-/// `before` is where in A what comes before was; UINT64_MAX: nothing does.
+/// `before` is the place in A of the previous chunk; UINT64_MAX: none.
 static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_error *error) {
   pks__delta_plan *plan = planner->plan;
   const pks__listed_chunk *chunk = pks__version_list_chunk(&plan->to, row);
@@ -246,7 +246,7 @@ static pks_status take_file(planner *planner, uint64_t to_item, uint64_t before,
 
 // MARK: - Entries
 
-/// Describes an entry of B; `is_other`: the path is that of A's next entry.
+/// Describes an entry of B; `is_other`: the path is A's next entry.
 static pks_status put_entry(planner *planner, uint64_t to_item, bool is_other, pks_error *error) {
   const pks__version_list *to = &planner->plan->to, *from = &planner->plan->from;
   const pks__item *item = pks__entry_list_at(&to->listing, to_item);
@@ -282,8 +282,8 @@ static bool equal_chunks(const planner *planner, uint64_t from_item, uint64_t to
   return true;
 }
 
-/// Whether the entries of one path are the same in all that a delta says. A map asset is said each time: the receiver
-/// the delta may have had it otherwise before.
+/// Whether the entries of one path are equal in all properties in the delta. A map asset is described each time, because the
+/// receiver may have stored it differently.
 static bool is_same(const planner *planner, uint64_t from_item, uint64_t to_item) {
   const pks__entry_list *old_listing = &planner->plan->from.listing, *new_listing = &planner->plan->to.listing;
   const pks__item *old = pks__entry_list_at(old_listing, from_item), *now = pks__entry_list_at(new_listing, to_item);
@@ -312,7 +312,7 @@ static void take_same(planner *planner) {
   planner->row = pks__version_list_first_row(&planner->plan->from, planner->from_item);
 }
 
-/// Passes entries of A that B lacks, up to where an entry of B stands.
+/// Passes entries of A that B lacks, up to an entry of B.
 static pks_status pass_gone(planner *planner, const match *match, pks_error *error) {
   uint64_t gone = match->from_item - planner->from_item;
   if (gone == 0) { return PKS_OK; }
@@ -336,7 +336,7 @@ static pks_status describe(planner *planner, pks_error *error) {
     }
     planner->last = pks__entry_list_at(listing, i);
   }
-  if (planner->same == 0) { planner->gone = 0; }  // what is left of A need not be said
+  if (planner->same == 0) { planner->gone = 0; }  // the rest of A need not be described
   return status ? status : put_counts(planner, error);
 }
 
@@ -366,8 +366,7 @@ static pks_status want_chunk(planner *planner, uint64_t row, pks_error *error) {
   return status ? status : pks__hash_map_insert_id(&planner->wanted_ids, id, (uint32_t)number, error);
 }
 
-/// Looks for the chunks of files that are not the same, wherever they are in A: what that costs is in proportion to the change,
-/// but for one pass over the ids of A.
+/// Finds the chunks of changed files anywhere in A. The cost is proportional to the change, except for one pass over the ids of A.
 static pks_status find_chunks(planner *planner, pks_error *error) {
   const pks__version_list *from = &planner->plan->from, *to = &planner->plan->to;
   pks_status status = PKS_OK;

@@ -1,8 +1,7 @@
-/// What a delta has to say: version B described by what version A has, and the bytes that A lacks.
+/// The contents of a delta: version B in terms of version A, and the bytes that A lacks.
 ///
-/// Chunks of B are looked for in A by id, wherever they were: what was renamed, moved or put together costs nothing.
-/// What is new is noted with the place in A where something else was instead, which is where the encoder looks first
-/// for what it resembles.
+/// Chunks of B are searched in A by id, at any place: renamed, moved or joined data costs nothing. New data is recorded with the
+/// place in A of the data it replaces, where the encoder first searches for similarities.
 #ifndef PKS_DELTA_DELTA_PLAN_H
 #define PKS_DELTA_DELTA_PLAN_H
 
@@ -12,7 +11,7 @@
 /// New bytes between chunks that are kept.
 typedef struct pks__new_stretch {
   uint64_t begin, end;          ///< among the new bytes
-  uint64_t old_begin, old_end;  ///< positions in A of what was there before; empty when it is not known
+  uint64_t old_begin, old_end;  ///< positions in A of the replaced data; empty if unknown
 } pks__new_stretch;
 
 /// A group to be: chunks that are encoded together.
@@ -45,8 +44,8 @@ typedef struct pks__delta_plan {
 pks_status pks__delta_plan_open(
   pks__delta_plan *out, pks_snapshot *snapshot, const pks__version *to, pks__scratch_folder *home, pks_error *error
 );
-/// Compares version A, in place of the one that was compared before. Time is linear in entries and chunks. Errors:
-/// INVALID_ARGUMENT (2^32 chunks or more), and as above.
+/// Compares version A, replacing the previous comparison. Time is linear in entries and chunks. Errors: INVALID_ARGUMENT (2^32
+/// chunks or more), and as above.
 pks_status pks__delta_plan_compare(pks__delta_plan *plan, const pks__version *from, pks_error *error);
 /// Appends what B refers to no more of A, in order: pks__old_span. Spans that are near to each other are one.
 pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error);

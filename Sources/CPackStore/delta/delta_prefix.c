@@ -4,9 +4,9 @@
 
 enum {
   MARGIN_WIDE = 64 * 1024,   // bytes around a range
-  MARGIN_NARROW = 4 * 1024,  // around what was replaced, if there is to be room for far ranges
+  MARGIN_NARROW = 4 * 1024,  // around replaced data, if far ranges should have room
   MARGIN_FAR_MIN = 1024,     // below, far ranges are left out instead
-  RANGE_DRIFT = 256,         // anchors of one range lie at distances that differ by this much at most
+  RANGE_DRIFT = 256,         // the distances of anchors of one range differ by at most this much
   RANGE_GAP = 64 * 1024,     // and this near to each other
   WEIGHT_MIN = 2,            // anchors of a far range
   PIECE_DRIFT = 256,         // by which bytes move in one fitted piece at most
@@ -25,7 +25,7 @@ static pks_status add_range(pks__scratch *to, uint64_t begin, uint64_t end, uint
   return pks__scratch_append(to, &range, sizeof range, error);
 }
 
-/// What A had where the group's stretches are.
+/// Adds the data of A at the places of the group's ranges.
 static pks_status add_replaced(
   pks__prefix_chooser *chooser, const pks__delta_plan *plan, const pks__planned_group *group, pks_error *error
 ) {
@@ -129,7 +129,7 @@ static uint64_t join(pks__prefix_chooser *chooser) {
   return total;
 }
 
-/// What is around ranges: margins, and how many of the far ones there are to be.
+/// The data around ranges: margins, and the number of far ranges.
 typedef struct extent {
   uint64_t replaced_margin, far_margin, far_count;
 } extent;
@@ -143,7 +143,7 @@ static pks_status gather(pks__prefix_chooser *chooser, const extent *extent, uin
   return status;
 }
 
-/// Makes what is replaced fit, with less around it if need be, and nothing far.
+/// Makes the replaced data fit, with smaller margins if necessary, and without far ranges.
 static pks_status fit_replaced(pks__prefix_chooser *chooser, extent *extent, uint32_t room, pks_error *error) {
   extent->far_count = 0;
   for (;; extent->replaced_margin /= 2) {
@@ -170,7 +170,7 @@ static pks_status fit_far(
   }
 }
 
-/// Puts what was gathered into pieces. What was replaced may be too long even by itself: then its end is left out.
+/// Converts the collected ranges to pieces. Replaced data alone may be too long: then its end is left out.
 static pks_status cut_pieces(pks__prefix_chooser *chooser, uint32_t room, pks_error *error) {
   pks_status status = PKS_OK;
   chooser->pieces.length = 0;
@@ -226,8 +226,8 @@ pks_status pks__prefix_chooser_align(
   return pks__delta_align(&search, &chooser->alignments, error);
 }
 
-/// The alignments from `first` on that are one piece: of which each is beside nearly the same place as the one before.
-/// Returns the one after them.
+/// Finds the alignments from `first` on that form one piece: each has nearly the same distance as the one before. Returns the index
+/// after the last one.
 static uint64_t find_piece_end(const pks__alignment *alignments, uint64_t first, uint64_t count) {
   uint64_t next = first + 1;
   for (; next < count; next++) {
@@ -237,9 +237,9 @@ static uint64_t find_piece_end(const pks__alignment *alignments, uint64_t first,
   return next;
 }
 
-/// Puts what lies beside the group into pieces, in the order of the group. A piece goes on up to where the next one begins,
-/// for that many bytes of the group: so the prefix is the group with its changes undone, nearly at the same place, and an
-/// encoder need not say for each piece how far away it is.
+/// Converts the counterparts of the group's bytes to pieces, in the order of the group. A piece extends up to the beginning of the
+/// next one, for that many bytes of the group. So the prefix is the group with its changes undone, nearly at the same place, and an
+/// encoder need not code the distance of each piece.
 static pks_status choose_fitted(pks__prefix_chooser *chooser, uint32_t room, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&chooser->alignments, pks__alignment);
   const pks__alignment *alignments = PKS__SCRATCH_AT(&chooser->alignments, const pks__alignment, 0);

@@ -1,14 +1,13 @@
-/// Which bytes of version A go into the prefix of a group.
+/// Selects the bytes of version A for the prefix of a group.
 ///
-/// What a group resembles is known from two sides: what A had between the chunks that surround the new ones, the
-/// *replaced* ranges; and anchors of the group that A has elsewhere. Neighbouring anchors at one distance are one *far*
-/// range. Of the far ones only those count that are not in what was replaced as well: the receiver reads and decodes all
-/// of a frame for a piece of it, so few pieces are better than many. The room for the prefix is limited, and there are two
-/// ways to fill it, of which the encoder tries both:
-///   wide    what was replaced, with much around it, and those far ranges, likewise, that have the most anchors
-///   narrow  little around what was replaced, and as many far ranges as there is room for
+/// Two sources show what a group resembles: the data of A between the chunks around the new ones, the *replaced* ranges; and
+/// anchors of the group elsewhere in A. Neighbouring anchors at one distance form one *far* range. Only far ranges without a
+/// counterpart in the replaced data count: the receiver reads and decodes a whole frame for a piece of it, so few pieces are better
+/// than many. The room for the prefix is limited. There are two ways to fill it, and the encoder tries both:
+///   wide    replaced data with large margins, and the far ranges with the most anchors, also with large margins
+///   narrow  small margins around replaced data, and as many far ranges as fit
 /// With an exact index there is a third one, for versions in which nearly everything moved:
-///   fitted  what lies beside the group's bytes, wherever it was, and next to nothing around it
+///   fitted  the counterparts of the group's bytes, from any place, with almost no margins
 #ifndef PKS_DELTA_DELTA_PREFIX_H
 #define PKS_DELTA_DELTA_PREFIX_H
 
@@ -25,29 +24,29 @@ enum { PKS__DELTA_HITS_MAX = 32 * 1024 };
 
 /// One thread's; zero-initialise.
 typedef struct pks__prefix_chooser {
-  uint64_t byte_count;      ///< of A
+  uint64_t byte_count;      ///< bytes of A
   pks__scratch replaced;    ///< pks__old_range
   pks__scratch far;         ///< pks__old_range, the heaviest first
-  pks__scratch chosen;      ///< pks__old_range with what is around them, in order, none overlaps or touches another
+  pks__scratch chosen;      ///< pks__old_range with their margins, in order, without overlaps or contacts
   pks__scratch pieces;      ///< pks__delta_prefix_part
-  uint32_t length;          ///< of the group
+  uint32_t length;          ///< length of the group
   pks__scratch alignments;  ///< pks__alignment, of the group with A
   pks__delta_hit *hits;     ///< PKS__DELTA_HITS_MAX
 } pks__prefix_chooser;
 
-/// Begins with what a group replaces, and chooses pieces of that alone, wide.
+/// Begins with the data that a group replaces, and selects pieces of that alone, wide.
 pks_status pks__prefix_chooser_begin(
   pks__prefix_chooser *chooser, const pks__delta_plan *plan, const pks__planned_group *group, uint32_t room,
   pks_error *error
 );
-/// Finds far ranges for the group, of which `bytes` are the new bytes; `known` is an index of what the pieces hold. Of
-/// the ranges at most `most` are considered.
+/// Finds far ranges for the group with the new bytes `bytes`; `known` is an index of the pieces' contents. At most `most` ranges
+/// are considered.
 pks_status pks__prefix_chooser_search(
   pks__prefix_chooser *chooser, const pks__delta_index *index, const pks__delta_index *known, const uint8_t *bytes,
   uint32_t length, uint32_t most, pks_error *error
 );
 
-/// Finds out what of A lies beside the new bytes `bytes`, with an exact index.
+/// Finds the counterparts in A of the new bytes `bytes`, with an exact index.
 pks_status pks__prefix_chooser_align(
   pks__prefix_chooser *chooser, const pks__delta_index *index, const uint8_t *bytes, uint32_t length, pks_error *error
 );

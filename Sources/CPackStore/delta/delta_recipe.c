@@ -21,7 +21,7 @@ static pks_status fail(const parser *parser, pks_error *error) {
 
 // MARK: - Entries
 
-/// Whether the path comes after that of the entry before.
+/// Whether the path comes after the previous entry's.
 static bool rises(const parser *parser, const char *path, size_t length) {
   const pks__entry_list *listing = parser->out->listing;
   uint64_t count = pks__entry_list_count(listing);

@@ -1,7 +1,7 @@
-/// The description of a delta, taken apart: the entries of version B, and of which chunks its files are made.
+/// The parsed description of a delta: the entries of version B, and the chunks of its files.
 ///
-/// All in scratch memory. Nothing of it is believed before it was checked against version A and the header, but what only
-/// the new bytes can tell: how long the chunks are to which AGAIN steps refer.
+/// Everything is in scratch memory. All of it is checked against version A and the header before use, except what only the new
+/// bytes can show: the lengths of the chunks that AGAIN steps refer to.
 #ifndef PKS_DELTA_DELTA_RECIPE_H
 #define PKS_DELTA_DELTA_RECIPE_H
 
@@ -15,8 +15,8 @@ typedef struct pks__delta_recipe {
   pks__scratch ends;         ///< uint64_t: where each step of new bytes ends, among the new bytes
 } pks__delta_recipe;
 
-/// Reads `bytes`, into an empty listing. To be closed, also after an error. `name` is for messages. Time is linear in
-/// what comes out. Errors: CORRUPT, NO_SPACE, OUT_OF_MEMORY.
+/// Parses `bytes`, into an empty listing. Must be closed, also after an error. `name` is for messages. Time is linear in the
+/// output. Errors: CORRUPT, NO_SPACE, OUT_OF_MEMORY.
 pks_status pks__delta_recipe_read(
   pks__delta_recipe *out, const pks__scratch *bytes, const pks__delta_header *header, const pks__version_list *from,
   pks__entry_list *listing, pks__scratch_folder *home, const char *name, pks_error *error

@@ -9,7 +9,7 @@
 
 // MARK: - Listing
 
-/// Says how long the arrays will be, if the catalog's root is right.
+/// Sets the expected lengths of the arrays, according to the catalog's root.
 static pks_status expect(pks__version_list *list, pks_error *error) {
   const pks__catalog_info *info = &list->info;
   uint64_t entries = info->file_count / 2 + info->link_count / 2,
@@ -132,7 +132,7 @@ static uint64_t find_row(const pks__version_reader *reader, uint64_t position) {
   return low;
 }
 
-/// Whether chunk `row` is in the store right after the one that was found last.
+/// Whether chunk `row` is stored directly after the last found one.
 static bool follows_last(pks__version_reader *reader, uint64_t row) {
   pks__chunk_ref *ref = &reader->ref;
   const pks__id *id;

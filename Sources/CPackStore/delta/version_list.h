@@ -1,8 +1,8 @@
 /// A version of a pack laid out in a row: its entries in order of paths, and the chunks of all its files one after
 /// another.
 ///
-/// Deltas speak of a version by these numbers. The *row* of a chunk counts the chunks of the files before it, and those
-/// before it in its file. The *position* of a byte counts likewise: the version as if all its files were one.
+/// Deltas refer to a version by these numbers. The *row* of a chunk is the number of chunks before it in its file and in all
+/// earlier files. The *position* of a byte is counted in the same way, as if all files were one.
 ///
 /// In scratch memory, 48 bytes a chunk. Once it is read, any number of threads may use it, each with a reader of its own.
 #ifndef PKS_DELTA_VERSION_LIST_H
@@ -26,12 +26,12 @@ typedef struct pks__version_list {
   pks__entry_list listing;
   pks__scratch first_rows;  ///< uint64_t by item, and one more: the row of its first chunk, or where that would be
   pks__scratch chunks;      ///< pks__listed_chunk by row
-  uint64_t byte_count;      ///< of all files
+  uint64_t byte_count;      ///< bytes of all files
 } pks__version_list;
 
 void pks__version_list_init(pks__version_list *list, pks_snapshot *snapshot, pks__scratch_folder *home);
-/// Reads the catalog, and the layout for what it says of map assets, in place of the version that was read before. Errors:
-/// CORRUPT, PURGED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY.
+/// Reads the catalog, and the map assets of the layout, replacing the previous version. Errors: CORRUPT, PURGED, NO_SPACE,
+/// IO_ERROR, OUT_OF_MEMORY.
 pks_status pks__version_list_read(pks__version_list *list, const pks__version *version, pks_error *error);
 void pks__version_list_close(pks__version_list *list);  ///< a zeroed one is fine
 
@@ -55,7 +55,7 @@ typedef struct pks__version_reader {
   const pks__version_list *list;
   uint64_t row;  ///< read last
   pks__chunk_ref ref;
-  bool has_ref;  ///< `ref` is where chunk `row` lies
+  bool has_ref;  ///< `ref` is the place of chunk `row`
   pks__frame_reader *frames;
   pks__frame_cache *cache;  ///< shared with others who read the version; NULL: none
 } pks__version_reader;

@@ -81,7 +81,7 @@ pks_status pks__file_writer_append(pks__file_writer *writer, const void *bytes, 
     byte_count -= count;
     if (!status && count == room) { status = pks__file_writer_flush(writer, error); }
   }
-  // What could not be written, and what was to follow it.
+  // The unwritten bytes, and those that were to follow.
   if (status && error) { error->needed += byte_count; }
   return status;
 }

@@ -1,9 +1,8 @@
 /// Growable arrays that do not grow private memory: in the heap while small, then in a mapped temporary file.
 ///
-/// Listings, tables of new chunks and indexes under construction are proportional to what is added. They live here, so
-/// that a transaction's anonymous memory stays bounded while the kernel writes their pages out as it needs to. The room
-/// is pre-allocated on disk before it is touched: a full disk is an error, not a signal. Files lie in the staging's
-/// folder and vanish with it.
+/// Listings, tables of new chunks and indexes under construction are proportional to the added data. They are stored here, so that
+/// a transaction's anonymous memory stays bounded while the kernel writes their pages out as needed. The space is pre-allocated on
+/// disk before it is accessed: a full disk is an error, not a signal. Files are in the staging's folder and deleted with it.
 #ifndef PKS_PLATFORM_SCRATCH_H
 #define PKS_PLATFORM_SCRATCH_H
 
@@ -15,7 +14,7 @@
 typedef struct pks__scratch_folder {
   const pks_vfs *vfs;
   pks_vfs_file folder;
-  pks__hash_key key;  ///< of the maps that lie there (`id_map.h`)
+  pks__hash_key key;  ///< key of the maps in this memory (`id_map.h`)
   uint32_t next_number;
 } pks__scratch_folder;
 

@@ -1,6 +1,6 @@
 // Mutex, pool and crew over pthreads.
 //
-// A pool's task's life, all under the pool's lock except where said:
+// The states of a pool's task, all under the pool's lock except as noted:
 //
 //   (anything) --submit--> QUEUED --take_oldest--> RUNNING --complete--> DONE
 //
@@ -55,7 +55,7 @@ struct pks__pool {
   pthread_cond_t task_ended;  // the caller of `finish` waits here: for its task, or for work to help with
   pks__task *oldest;
   pks__task *newest;         // meaningless while `oldest` is NULL
-  const pks__task *awaited;  // of the caller of `finish` that sleeps; NULL when none does
+  const pks__task *awaited;  // of the sleeping caller of `finish`; NULL if none sleeps
   bool finishing;
   bool stopping;
   uint32_t thread_count;
@@ -231,7 +231,7 @@ struct pks__crew {
   pthread_mutex_t lock;
   pthread_cond_t called;  // idle threads wait here
   pthread_cond_t left;    // callers wait here for the last helper
-  pks__effort *efforts;   // those that want more helpers
+  pks__effort *efforts;   // efforts that need more helpers
   bool stopping;
   bool has_started;
   uint32_t thread_count;

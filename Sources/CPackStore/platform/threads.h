@@ -1,10 +1,10 @@
 /// Threads and locks: the core's only use of pthreads.
 ///
 /// `pks__pool` runs tasks on a fixed number of threads. With one thread it starts none and runs every task inside
-/// `pks__pool_finish`, on the caller: what a simulator needs, and what a one-core machine wants.
+/// `pks__pool_finish`, on the caller: required by a simulator, and best on a one-core machine.
 ///
-/// `pks__crew` is a pool turned round, for calls that any thread may make at any time: the caller does its work itself, and
-/// threads that have nothing to do lend a hand. No thread waits for help.
+/// `pks__crew` is an inverted pool, for calls that any thread may make at any time: the caller does its work itself, and idle
+/// threads help. No thread waits for help.
 #ifndef PKS_PLATFORM_THREADS_H
 #define PKS_PLATFORM_THREADS_H
 
@@ -28,18 +28,17 @@ typedef struct pks__task {
 
 typedef struct pks__pool pks__pool;
 
-/// A pool of `thread_count` (>= 1) workers, of which the thread that calls `finish` is one: it starts `thread_count -
-/// 1`.
+/// Creates a pool of `thread_count` (>= 1) workers, including the thread that calls `finish`: it starts `thread_count - 1`.
 PKS_NODISCARD pks__pool *pks__pool_create(uint32_t thread_count);
 void pks__pool_destroy(pks__pool *pool);  ///< no task may be under way; NULL is fine
 uint32_t pks__pool_thread_count(const pks__pool *pool);
 void pks__pool_submit(pks__pool *pool, pks__task *task);
-/// Returns when `task` has run; runs waiting tasks on this thread meanwhile, oldest first. One caller at a time.
+/// Returns when `task` has run; until then, runs waiting tasks on this thread, oldest first. One caller at a time.
 void pks__pool_finish(pks__pool *pool, pks__task *task);
 /// Whether the task has run; never waits.
 bool pks__pool_has_run(pks__pool *pool, const pks__task *task);
 
-/// Work that several threads may share. It lies on the stack of the caller, who does it too.
+/// Work that several threads may share. It is on the stack of the caller, who does it too.
 typedef struct pks__effort {
   /// Does work until none is left to begin; called by any number of threads at once.
   void (*run)(struct pks__effort *effort);
@@ -56,7 +55,7 @@ void pks__crew_destroy(pks__crew *crew);  ///< no effort may be under way; NULL 
 uint32_t pks__crew_thread_count(const pks__crew *crew);
 /// Lets up to `wanted` idle threads join, now or until `dismiss`. Allocates nothing once the threads run.
 void pks__crew_call(pks__crew *crew, pks__effort *effort, uint32_t wanted);
-/// No more threads join; returns when those that did have left.
+/// Lets no more threads join; returns when those that did have left.
 void pks__crew_dismiss(pks__crew *crew, pks__effort *effort);
 
 #endif

@@ -1,6 +1,6 @@
-/// The seam, `packstore_vfs.h`, as the core calls it. Nothing but `vfs_posix.c`, `memory.c` and `threads.c` imports a
-/// system call, which `Scripts/check-seam` sees by the symbols of each object file. Tests put a simulated disk behind
-/// it that loses, tears and reorders what was not synced.
+/// The vfs, `packstore_vfs.h`, as the core calls it. Only `vfs_posix.c`, `memory.c` and `threads.c` import system calls, which
+/// `Scripts/check-seam` checks by the symbols of each object file. Tests replace it by a simulated disk that loses, tears and
+/// reorders unsynced data.
 #ifndef PKS_PLATFORM_VFS_H
 #define PKS_PLATFORM_VFS_H
 
@@ -17,8 +17,8 @@ static inline bool pks__vfs_makes_room(const pks_vfs *vfs, int failure, uint64_t
   return is_full && vfs->make_room && vfs->make_room(vfs->room_context, byte_count);
 }
 
-/// Each calls the function of its name with the context; those that take room on the disk once more when room was made. A sync
-/// is not one of them: after one that failed nothing is known of the file.
+/// Each calls the function with its name and the context; calls that use disk space are repeated once if space was freed. A sync is
+/// not repeated: after a failed one, the state of the file is unknown.
 static inline int pks__vfs_open_root(const pks_vfs *vfs, const char *path, bool create, pks_vfs_file *out) {
   return vfs->open_root(vfs->context, path, create, out);
 }

@@ -1,11 +1,10 @@
 // The machine itself: `pks_vfs` over Linux and macOS system calls.
 //
-// What is special here, and why
-// - Everything is relative to an open folder, so that a renamed or swapped parent cannot lead a path elsewhere.
-// - No descriptor is ever 0, 1 or 2: a host that closed those would have its prints land in a store's files.
-// - Locks belong to the opening, not to the process: classic `F_SETLK` locks vanish when any descriptor of the file
-//   closes.
-// - `sync` failures are final (see `vfs.h`); nothing here tries again but after EINTR, which reports no damage.
+// Special properties, and their reasons
+// - Everything is relative to an open folder, so that a renamed or swapped parent cannot redirect a path.
+// - No descriptor is ever 0, 1 or 2: in a host that closed those, its output would go into a store's files.
+// - Locks belong to the opening, not to the process: classic `F_SETLK` locks end when any descriptor of the file closes.
+// - `sync` failures are final (see `vfs.h`); calls are repeated only after EINTR, which reports no damage.
 
 #if defined(__APPLE__)
   #ifndef _DARWIN_C_SOURCE
@@ -68,7 +67,7 @@ static bool is_offset(uint64_t offset, uint64_t length) { return pks__range_fits
 
 // MARK: Opening
 
-// Linux closes the descriptor even when it reports EINTR: closing again could hit one that another thread just opened.
+// Linux closes the descriptor even if it reports EINTR: closing again could close one that another thread just opened.
 static void close_descriptor(int descriptor) { (void)close(descriptor); }
 
 // Moves a descriptor out of the range 0 to 2.
@@ -111,7 +110,7 @@ static int walk_without_links(int folder, const char *path, int flags, mode_t mo
     }
     int error = errno;
     if (parent != folder) { close_descriptor(parent); }
-    errno = error == ENOTDIR ? ELOOP : error;  // what a link in the place of a folder is called in one call, too
+    errno = error == ENOTDIR ? ELOOP : error;  // one call reports a link in place of a folder in this way, too
     parent = next;
     path = slash + 1;
   }
@@ -173,8 +172,8 @@ static int open_regular(int folder, const char *path, int flags, int *out) {
   return 0;
 }
 
-// Opens a regular file, or makes it. Not by one call: in a folder that all may write to and where only owners unlink,
-// some kernels refuse to open another user's file with O_CREAT, whatever its mode.
+// Opens a regular file, or creates it, in separate calls: in a folder that all may write to and where only owners unlink, some
+// kernels refuse to open another user's file with O_CREAT, regardless of its mode.
 static int open_or_create(int folder, const char *path, int access, mode_t mode, int *out) {
   for (;;) {
     int error = open_regular(folder, path, access | O_NOFOLLOW, out);
@@ -184,8 +183,7 @@ static int open_or_create(int folder, const char *path, int access, mode_t mode,
   }
 }
 
-// Opens or makes a file that is going to be written. One with other names is refused: what is written here would change a
-// file elsewhere.
+// Opens or creates a file for writing. A file with other names is refused, because writing would change a file elsewhere.
 static int open_alone(int folder, const char *path, mode_t mode, int *out) {
   struct stat status;
   int error = open_or_create(folder, path, O_RDWR, mode, out);
@@ -198,7 +196,7 @@ static int open_alone(int folder, const char *path, mode_t mode, int *out) {
   return error;
 }
 
-// Reading and writing for those that may write to the folder, nothing for others.
+// Read and write permission for users who may write to the folder, none for others.
 static int mode_of_writers(int folder, mode_t *out) {
   struct stat status;
   if (fstat(folder, &status) != 0) { return errno; }
@@ -206,8 +204,8 @@ static int mode_of_writers(int folder, mode_t *out) {
   return 0;
 }
 
-// Takes reading from those that may not write: the umask may have taken writing alone, and the folder's mode may have
-// changed. Only the owner can; for others the file is as it is.
+// Removes read permission from users without write permission: the umask may have removed only write permission, and the folder's
+// mode may have changed. Only the owner can; for others the file stays as it is.
 static void keep_to_writers(int descriptor, mode_t writers) {
   struct stat status;
   if (fstat(descriptor, &status) != 0) { return; }
@@ -422,7 +420,7 @@ static int open_place(int folder, const char *path, place *out) {
   return open_descriptor(folder, parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, &out->folder);
 }
 
-// Closes what was opened, and says what came of the call: `result` is its result, and `errno` why it is not 0.
+// Closes the opened folder, and returns the result of the call: `result`, with `errno` as the reason if it is not 0.
 static int end_place(const place *place, int result) {
   int error = result == 0 ? 0 : errno;
   if (place->is_open) { close_descriptor(place->folder); }
@@ -513,7 +511,7 @@ static int posix_write_at(void *context, pks_vfs_file file, uint64_t offset, con
   return write_all(file, offset, bytes, byte_count);
 }
 
-// For file systems that cannot allot. Bytes that are there already stay untouched, so holes among them stay holes.
+// For file systems that cannot allocate. Existing bytes are not changed, so holes among them stay holes.
 static int write_zeros_past_end(int file, uint64_t size) {
   static const char zeros[64 * 1024];
   struct stat status;
@@ -593,11 +591,11 @@ static int posix_map(void *context, pks_vfs_file file, size_t byte_count, bool w
 
 static void posix_unmap(void *context, void *address, size_t byte_count) {
   (void)context;
-  PKS_ASSERT(munmap(address, byte_count) == 0);  // fails only for an address that is no mapping
+  PKS_ASSERT(munmap(address, byte_count) == 0);  // fails only for an address that is not a mapping
 }
 
-// A file system keeps mappings and `write` of all processes in one page cache if it is local. Those that are known are
-// named, for a network, a hypervisor or a program may stand behind any other.
+// A local file system keeps mappings and `write` of all processes in one page cache. Known ones are listed, because others may be
+// backed by a network, a hypervisor or a program.
 #if defined(__linux__)
 static bool is_local(int file) {
   static const uint32_t local[] = {
@@ -616,8 +614,8 @@ static bool is_local(int file) {
   struct statfs status;
   if (fstatfs(file, &status) != 0) { return false; }
   uint32_t type = (uint32_t)status.f_type;
-  // There, the first writer gets a copy of the file; mappings of those that opened it before, for reading, show the
-  // original for ever.
+  // There, the first writer gets a copy of the file; mappings of processes that opened it before, for reading, permanently show the
+  // original.
   if (type == OVERLAY) { return (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR; }
   for (size_t i = 0; i < PKS_COUNT_OF(local); i++) {
     if (local[i] == type) { return true; }
@@ -649,16 +647,16 @@ static bool posix_map_is_live(void *context, pks_vfs_file file) {
   return (status.st_uid == geteuid() || status.st_uid == 0) && is_local(file);
 }
 
-// The administrator can write anything, so what belongs to him is as private as what is this user's own. A sticky folder
-// lets only the owner of a file remove or rename it; that is enough above a folder of this user's, but not for one
-// whose files are to be safe.
+// The administrator can write anything, so the administrator's files are as private as this user's own. A sticky folder lets only
+// the owner of a file remove or rename it; that is enough above a folder of this user's, but not for a folder whose own files must
+// be safe.
 static pks_vfs_privacy privacy_of(const struct stat *status, bool is_above) {
   if (status->st_uid != geteuid() && status->st_uid != 0) { return PKS_VFS_OTHER_OWNER; }
   bool is_sticky = is_above && (status->st_mode & S_ISVTX);
   return (status->st_mode & (S_IWGRP | S_IWOTH)) && !is_sticky ? PKS_VFS_WRITABLE_BY_OTHERS : PKS_VFS_PRIVATE;
 }
 
-/// The same of all folders above an open one, up to the root: where it lies, not by which links it was found.
+/// The same for all folders above an open one, up to the root: by its real location, not by the links on its path.
 static pks_vfs_privacy privacy_above(int folder, const struct stat *status) {
 #if defined(O_PATH)
   enum { MODE = O_PATH | O_DIRECTORY | O_CLOEXEC };
@@ -909,8 +907,8 @@ int pks__vfs_posix_count_forks(void *context, const uint32_t **out) {
   return counting_failure;
 }
 
-// Asks the kernel to give children zeros in place of the page. An emulated kernel that says yes to any advice did not
-// understand this one either.
+// Requests that the kernel gives children zeros instead of the page. An emulated kernel that accepts any advice did not understand
+// this one either.
 static bool wipe_in_children(void *page, size_t size) {
 #if defined(__linux__) && defined(MADV_WIPEONFORK)
   return madvise(page, size, -1) != 0 && madvise(page, size, MADV_WIPEONFORK) == 0;

@@ -156,7 +156,7 @@ static pks_status encode_file(pks__catalog_rebuild *draft, const pks_asset *asse
   uint8_t size[PKS__VARINT_MAX];
   pks_status status = cut_file(draft, asset, error);
   if (status) {
-    // What was collected is not an asset.
+    // The collected data does not form an asset.
     pks__rows_free(&draft->chunks);
     pks__rows_init(&draft->chunks, (pks__page_sink){.context = draft, .put = put_page}, sizeof(pks__catalog_chunk));
     return status;
@@ -167,7 +167,7 @@ static pks_status encode_file(pks__catalog_rebuild *draft, const pks_asset *asse
   return status;
 }
 
-/// Whether a catalog may have what the record says. Its content is read and cut, which decides about the rest.
+/// Whether a catalog may contain the record. Its content is read and chunked, which decides about the rest.
 static bool is_allowed(const pks__run_entry *entry, const char *path, size_t length) {
   bool is_link = entry->kind == PKS__RECORD_LINK;
   return entry->kind != PKS__RECORD_ABSENT && pks__path_is_valid(path, length)

@@ -1,8 +1,7 @@
-/// Catalogs made again, in scratch memory, of what is left of a version whose own catalog is damaged.
+/// Rebuilds catalogs, in scratch memory, from the rest of a version whose own catalog is damaged.
 ///
-/// A catalog is a pure function of what it contains: a draft of all of a version has the very id of its catalog. What is
-/// known comes in order of paths: entries of the pages that can still be read, and assets that the index leads to, which
-/// are read and cut again.
+/// A catalog is a pure function of its contents: a complete draft of a version has exactly the id of its catalog. The parts come in
+/// order of paths: entries of the pages that can still be read, and assets in the index, which are read and chunked again.
 #ifndef PKS_REPAIR_CATALOG_REBUILD_H
 #define PKS_REPAIR_CATALOG_REBUILD_H
 
@@ -18,15 +17,15 @@ typedef struct pks__catalog_rebuild {
   pks__scratch pages;            ///< which pages
   pks__hash_map by_id;           ///< id -> index in `pages`
   pks__tree_writer entries;
-  pks__rows chunks;     ///< of the asset under way
-  pks__scratch value;   ///< likewise
+  pks__rows chunks;     ///< chunks of the current asset
+  pks__scratch value;   ///< value of the current asset
   pks__scratch window;  ///< bytes of it that are not cut yet
   pks__chunker chunker;
   pks__catalog_info info;
-  bool has_failed;  ///< to keep a page: no fault of what is drafted
+  bool has_failed;  ///< keeping a page failed: not a fault of the drafted data
 } pks__catalog_rebuild;
 
-/// `average` is that of the chunker. The draft must not move until it is closed.
+/// `average` is the chunker's average. The draft must not move until it is closed.
 void pks__catalog_rebuild_open(
   pks__catalog_rebuild *draft, pks_sha256 *sha256, pks_sha256_many *sha256_many, pks__scratch_folder *home,
   uint32_t average
@@ -38,8 +37,8 @@ pks_status pks__catalog_rebuild_put_entry(
   pks__catalog_rebuild *draft, const pks__catalog_entry *entry, pks_error *error
 );
 
-/// Adds what a record leads to. CORRUPT and the like when the asset cannot be read, or breaks a rule of
-/// catalogs: then nothing was added. With `has_failed` set, an error is the draft's own.
+/// Adds the asset of a record. If the asset cannot be read, or violates a rule of catalogs, returns CORRUPT or a similar error, and
+/// nothing is added. If `has_failed` is set, an error is the draft's own.
 pks_status pks__catalog_rebuild_put_record(
   pks__catalog_rebuild *draft, pks_snapshot *snapshot, const pks__hit *hit, const char *path, size_t length,
   pks_error *error

@@ -7,7 +7,7 @@
 
 void pks__chunk_recovery_free(pks__chunk_recovery *salvage) { pks__scratch_free(&salvage->bytes); }
 
-/// Whether the bytes at hand are what they should be.
+/// Whether the current bytes match their id.
 static bool fits(const pks__chunk_recovery *salvage, const pks__id *id, const pks__scratch *bytes) {
   pks__id found;
   if (bytes->length == 0) { return false; }
@@ -22,7 +22,7 @@ static pks_status pass_damage(pks_status status, const pks_error *found, pks_err
   return status;
 }
 
-/// The same for what was found whole when it was surveyed: that it cannot be read now is a failure.
+/// Like the above, for data that the survey found intact: an error of reading it now is a failure.
 static pks_status pass_rot(pks_status status, const pks_error *found, pks_error *error) {
   if (status != PKS_IO_ERROR) { return pass_damage(status, found, error); }
   if (error) { *error = *found; }
@@ -59,7 +59,7 @@ static pks_status read_indexed(pks__chunk_recovery *salvage, const pks__chunk_wa
   return pass_damage(status, &damage, error);
 }
 
-/// Goes through the copies that a snapshot has until one is whole. `out` is empty when there is none.
+/// Tries a snapshot's copies until one is intact. `out` is empty if none is.
 static pks_status read_any_copy(
   const pks__chunk_recovery *salvage, pks_snapshot *snapshot, const pks__id *id, pks__segment_kind kind,
   pks__scratch *out, pks_error *error
@@ -88,7 +88,7 @@ static const char intact_origin[] = "intact parts of damaged segments";
 static const char index_origin[] = "the index as it was";
 static const char cache_origin[] = "the cache folder";
 
-/// Reads the chunk wherever the index that was knows it, in files of purgeable packs above all: no survey looks at these.
+/// Reads the chunk from any place in the old index, above all from files of purgeable packs, which no survey examines.
 static pks_status read_cached(pks__chunk_recovery *salvage, const pks__chunk_want *want, pks_error *error) {
   salvage->bytes.length = 0;
   if (!salvage->index) { return PKS_OK; }
@@ -130,8 +130,8 @@ pks_status pks__chunk_recovery_has(
   return status;
 }
 
-/// Whether the asset was damaged at this chunk, or lay whole in a file that is damaged elsewhere. Of what the index does
-/// not tell the place, what lies in an intact part is taken for whole. Uses `salvage->bytes`.
+/// Whether the asset was damaged at this chunk, or was intact in a file that is damaged elsewhere. If the index does not contain
+/// the place, data in an intact part counts as intact. Uses `salvage->bytes`.
 static pks_status was_damaged(
   pks__chunk_recovery *salvage, const pks__chunk_want *want, const char *origin, bool *damaged, pks_error *error
 ) {

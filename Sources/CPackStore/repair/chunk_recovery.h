@@ -1,13 +1,12 @@
-/// Where bytes come from that a damaged store has in no whole segment: chunks of assets, and pages of catalogs and
-/// layouts.
+/// Sources of data that a damaged store has in no intact segment: chunks of assets, and pages of catalogs and layouts.
 ///
-/// Asked in this order, and believed only when the SHA-256 fits:
-///   1. intact frames of segments that are not whole (`segment_scan.h`)
-///   2. the index as it was: a segment whose table is damaged may still be read by way of records, which name paths
-///   3. the same by id, wherever it knows a copy: in the cache folder, where the data of purgeable packs lies
-///   4. other stores, which the caller names, and the base: by id, wherever they have it
+/// They are tried in this order, and used only if the SHA-256 matches:
+///   1. intact frames of damaged segments (`segment_scan.h`)
+///   2. the old index: a segment with a damaged table may still be read by way of records, which contain paths
+///   3. the old index by id, for any known copy: in the cache folder, with the data of purgeable packs
+///   4. other stores, which the caller lists, and the base: by id, at any place
 ///
-/// Each is an *origin*: more kinds can be added behind the same two questions.
+/// Each is an *origin*: more kinds can be added with the same two functions.
 #ifndef PKS_REPAIR_CHUNK_RECOVERY_H
 #define PKS_REPAIR_CHUNK_RECOVERY_H
 
@@ -25,23 +24,23 @@ typedef struct pks__donor {
 
 typedef struct pks__chunk_recovery {
   pks_sha256 *sha256;
-  pks_snapshot *base;  ///< of the segments that are whole, and of what was stored since
+  pks_snapshot *base;  ///< snapshot of the intact segments, and of data stored since
   pks__segment_scan *survey;
-  pks_snapshot *index;  ///< of what was; NULL: it cannot be opened
+  pks_snapshot *index;  ///< snapshot of the old index; NULL: it cannot be opened
   const pks__donor *donors;
   uint32_t donor_count;
   uint32_t rank;  ///< pack under way, in `index`; PKS_ANY_PACK: its paths mean something else there, or nothing
   const pks__catalog_rebuild *draft;  ///< has pages, too; NULL: none
-  /// Told of the origin of each chunk that is fetched: text for people, static or a donor's path. `damaged`: the asset
-  /// was, at this chunk; otherwise it lay whole in a file that is damaged elsewhere.
+  /// Called with the origin of each fetched chunk: text for users, static or a donor's path. `damaged`: the asset was damaged at
+  /// this chunk; otherwise it was intact in a file that is damaged elsewhere.
   void (*healed)(void *context, const char *path, size_t path_length, const char *origin, bool damaged);
   void *context;
-  pks__scratch bytes;  ///< of the chunk under way
+  pks__scratch bytes;  ///< bytes of the current chunk
 } pks__chunk_recovery;
 
-void pks__chunk_recovery_free(pks__chunk_recovery *salvage);  ///< what it made itself
+void pks__chunk_recovery_free(pks__chunk_recovery *salvage);  ///< frees what it allocated itself
 
-/// As `pks__version_request` wants them; the context is the salvage.
+/// As in `pks__version_request`; the context is the salvage.
 pks_status pks__chunk_recovery_has(
   pks__chunk_recovery *salvage, const pks__chunk_want *want, bool *has, pks_error *error
 );

@@ -28,14 +28,14 @@ static bool show_survey(void *context, uint64_t done, uint64_t total) {
   return !request->progress || request->progress(request->context, PKS_REPAIR_SURVEY, done, total);
 }
 
-/// Frames that are gone from the cache folder are no damage: they are fetched again, and the store knows which they are. A file
-/// that is gone as a whole has no offset.
+/// Frames missing from the cache folder are not damage: they are fetched again, and the store can detect them. A file that is
+/// missing as a whole has no offset.
 static bool is_purged(const pks_fault *fault) { return fault->status == PKS_PURGED && fault->offset != PKS_NO_OFFSET; }
 
 static void pass_fault(void *context, const pks_fault *fault) {
   pks__repair *repair = context;
   if (is_purged(fault)) {
-    // A fault that hurts several assets is told for each.
+    // A fault that damages several assets is reported for each.
     repair->purged_count += fault->number > repair->purged_last;
     if (fault->number > repair->purged_last) { repair->purged_last = fault->number; }
     return;
@@ -43,7 +43,7 @@ static void pass_fault(void *context, const pks_fault *fault) {
   if (repair->request->fault) { repair->request->fault(repair->request->context, fault); }
 }
 
-/// Whether a failure to open or to verify says that the store is damaged, and not that it cannot be repaired.
+/// Whether an error of opening or verifying means that the store is damaged, rather than that it cannot be repaired.
 static bool is_damage(const pks_error *found) {
   return pks__error_is_damage(found) && !pks__is_other_format(found->status);
 }
@@ -73,8 +73,7 @@ static pks_status check_store(pks__repair *repair, const char *path, pks_error *
 
 // MARK: - The control file alone
 
-/// A lost slot that hides nothing of which a trace is left becomes what the intact one is, which must be durable for
-/// that.
+/// Replaces a lost slot that hides no commit with a remaining trace by the intact slot, which must be durable for that.
 static pks_status settle_lost_slot(pks__repair *repair, bool *settled, pks_error *error) {
   pks__control *control = &repair->control;
   bool behind = true;
@@ -91,8 +90,7 @@ static pks_status settle_lost_slot(pks__repair *repair, bool *settled, pks_error
   return PKS_OK;
 }
 
-/// Writes the damaged copies of control slots again, if nothing else is damaged and both slots are known; `*done` says
-/// so.
+/// Rewrites the damaged copies of control slots, if nothing else is damaged and both slots are known; `*done` is set then.
 static pks_status mend_control(pks__repair *repair, bool *done, pks_error *error) {
   pks_store *store = repair->store;
   *done = false;
@@ -118,7 +116,7 @@ static pks_status open_stores(pks__repair *repair, const char *path, pks_error *
   return status ? status : pks__store_open_parts(&repair->old, path, &options, error);
 }
 
-/// Opens the stores that may have what is missing: the base, and those that the caller names.
+/// Opens the stores that may have missing data: the base, and the caller's donors.
 static pks_status open_donors(pks__repair *repair, pks_error *error) {
   const pks_repair_request *request = repair->request;
   const char *base = repair->options.base;
@@ -157,7 +155,7 @@ static pks_status open_transaction(pks__repair *repair, pks_error *error) {
 static pks_status open_base(pks__repair *repair, pks_error *error) {
   pks__staging *staging = &repair->txn->staging;
   const pks_vfs *vfs = repair->store->vfs;
-  // What lies elsewhere counts as stored there in a copy of a site alone.
+  // Only in a copy of a site does data stored elsewhere count as stored there.
   bool is_copy = repair->request->versions != NULL;
   pks__generation generation = {.next_pack_number = repair->plan.next_pack_number, .is_site = is_copy};
   pks__run_name name = {0};
@@ -220,7 +218,7 @@ static pks_status open_salvage(pks__repair *repair, pks_error *error) {
 
 // MARK: - The new generation
 
-/// What the plan says of a pack beyond its versions.
+/// Sets the properties of a pack other than its versions from the plan.
 static void complete_pack(const pks__pack_state *planned, pks__pack_state *pack) {
   pack->priority = planned->priority;
   pack->purgeable = planned->purgeable;
@@ -234,13 +232,13 @@ static void complete_pack(const pks__pack_state *planned, pks__pack_state *pack)
   }
 }
 
-/// Whether the pack shows something: its current version, or what is left of it.
+/// Whether the pack has a current version: its own, or the rest of it.
 static bool shows_current(const pks__pack_state *planned, const pks__pack_state *pack) {
   uint64_t number = pack->versions[0].number;
   return number == planned->versions[0].number || number > planned->highest_version;
 }
 
-/// Makes the generation of what was staged. Packs of which only history is left are kept as removed ones.
+/// Builds the generation of the staged versions. Packs with only a history are kept as removed ones.
 static pks_status make_generation(pks__repair *repair, pks__generation *out, pks_error *error) {
   const pks__generation *plan = &repair->plan;
   pks_status status = pks__generation_copy(&pks__txn_snapshot(repair->txn)->generation, out, error);
@@ -284,7 +282,7 @@ static pks_status commit(pks__repair *repair, pks_error *error) {
   return status;
 }
 
-/// A site is repaired by its publisher. Where no generation says whether this is one, its first folder does.
+/// A site is repaired by its publisher. If no generation shows whether this is a site, its first folder does.
 static pks_status check_may_repair(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->old->vfs;
   const pks_repair_request *request = repair->request;

@@ -13,7 +13,7 @@
 
 // MARK: - Control file
 
-/// A slot that does not count still says which generation there was.
+/// An invalid slot still contains its generation's number.
 pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   pks_store *store = repair->store;
   const pks_vfs *vfs = store->vfs;
@@ -32,7 +32,7 @@ pks_status pks__repair_read_control(pks__repair *repair, pks_error *error) {
   return PKS_OK;
 }
 
-/// Which store it is says a slot, or the generation; where neither does, it is another store from now on.
+/// Determines the store's id from a slot, or from the generation; if neither contains it, the store gets a new id.
 static pks_status complete_slot(pks__repair *repair, pks_error *error) {
   const pks_vfs *vfs = repair->store->vfs;
   bool known = repair->slot.generation > 0, has_plan = repair->plan.number > 0;
@@ -47,7 +47,7 @@ static pks_status complete_slot(pks__repair *repair, pks_error *error) {
 
 // MARK: - Generations
 
-/// Tries a generation; `*read` says whether it is the plan now.
+/// Tries a generation; `*read` is whether it is the plan now.
 static pks_status try_generation(pks__repair *repair, uint64_t number, bool *read, pks_error *error) {
   pks_error found;
   pks_status status = pks__store_read_generation(repair->old, number, NULL, &repair->plan, &found);
@@ -63,7 +63,7 @@ static bool plan_counts(const pks__repair *repair) {
   return plan->durable || memcmp(plan->boot_id, repair->store->boot_id, sizeof plan->boot_id) == 0;
 }
 
-/// Whether the plan's generation is of this store, as far as the control file says which that is.
+/// Whether the plan's generation belongs to this store, as far as the control file shows.
 static bool plan_is_ours(const pks__repair *repair) {
   const pks__control *control = &repair->control;
   bool known = control->known[0] || control->known[1];
@@ -75,7 +75,7 @@ static void drop_plan(pks__repair *repair) {
   repair->plan = (pks__generation){0};
 }
 
-/// Tries what a lost slot may have named: a successor of the intact one, though its runs be damaged.
+/// Tries generations of a lost slot: successors of the intact one, even with damaged runs.
 static pks_status try_hidden(pks__repair *repair, const pks__generation_list *files, bool *read, pks_error *error) {
   uint64_t intact = repair->slot.generation;
   pks_status status = PKS_OK;
@@ -119,8 +119,8 @@ static pks_status try_files(pks__repair *repair, const pks__generation_list *fil
   return status;
 }
 
-/// Reads the newest generation that can be read: one that a lost slot may have named, those of the slots that count, of
-/// the others, of all that have a file.
+/// Reads the newest readable generation: one that a lost slot may have contained, those of the valid slots, of the other slots, or
+/// of any file.
 static pks_status read_plan(pks__repair *repair, const pks__generation_list *files, pks_error *error) {
   bool read = false;
   pks_status status = repair->control.may_hide ? try_hidden(repair, files, &read, error) : PKS_OK;
@@ -157,13 +157,13 @@ pks_status pks__repair_is_behind(pks__repair *repair, uint64_t number, bool *beh
   return status;
 }
 
-/// Whether there was a later generation than the plan's, as far as anything says.
+/// Whether there was a later generation than the plan's, according to any remaining trace.
 static bool is_stale(const pks__repair *repair, const pks__generation_list *files) {
   const pks__control_slot *slots = repair->control.slots;
   uint64_t plan = repair->plan.number;
   if (plan == 0) { return true; }
   bool has_slot = slots[0].generation > 0 || slots[1].generation > 0;
-  // Beside a control file, a later file of the index is that of a commit that did not end.
+  // If a control file exists, a later file of the index belongs to an unfinished commit.
   return has_slot ? repair->slot.generation > plan : pks__generation_list_below(files, UINT64_MAX) > plan;
 }
 
@@ -183,7 +183,7 @@ static pks_status run_opens(pks__repair *repair, const pks__run_ref *ref, bool *
   return status;
 }
 
-/// Opens what can be opened of the plan's index.
+/// Opens the readable parts of the plan's index.
 static pks_status open_index(pks__repair *repair, pks_error *error) {
   pks__generation generation;
   pks_status status = pks__generation_copy(&repair->plan, &generation, error);
@@ -225,8 +225,8 @@ pks_status pks__repair_find_plan(pks__repair *repair, pks_error *error) {
 
 // MARK: - Guessing
 
-/// Puts a version among those of a pack, the highest number first. Layouts that are no longer needed may lie about, as
-/// many as there are segments: what is above the limit takes no time.
+/// Inserts a version into a pack's list, the highest number first. There may be as many old layouts as segments: versions beyond
+/// the limit take no time.
 static pks_status insert_version(pks__pack_state *pack, const pks__version *version, pks_error *error) {
   enum { KEEP = PKS__VERSIONS_MAX };
   uint32_t at = 0, kept = pack->version_count < KEEP ? pack->version_count : KEEP - 1;
@@ -243,13 +243,13 @@ static pks_status insert_version(pks__pack_state *pack, const pks__version *vers
   return PKS_OK;
 }
 
-/// Whether a version of the number is known, or one that came later when the plan was made.
+/// Whether a version with the number is known, or a later one existed when the plan was made.
 static bool is_known(const pks__repair *repair, const pks__pack_state *pack, uint64_t number) {
   if (repair->plan.number > 0 && number <= pack->highest_version) { return true; }
   return pks__pack_find_version(pack, number) != UINT32_MAX;
 }
 
-/// Adds a pack that only a layout names. The layout does not say where the pack comes from; those of a site are its own.
+/// Adds a pack that only a layout contains. The layout does not contain the pack's origin; packs of a site are its own.
 static pks_status add_unknown_pack(pks__repair *repair, const char *name, uint32_t *index, pks_error *error) {
   pks__generation *plan = &repair->plan;
   bool is_site = plan->is_site || repair->request->publication;
@@ -294,8 +294,8 @@ static pks_status note_layout(pks__repair *repair, const pks__id *id, pks_error 
   return insert_version(&plan->packs[index], &version, error);
 }
 
-/// Drops versions that were found beyond those that the plan's generation lists, as long as the first of them is not
-/// whole: what is left of a commit that may never have been one must not take the place of a version that is there.
+/// Drops found versions that the plan's generation does not list, while the first of them is incomplete: the rest of a commit that
+/// may never have finished must not replace an existing version.
 static pks_status drop_partial_versions(pks__repair *repair, pks__pack_state *pack, pks_error *error) {
   pks_status status = PKS_OK;
   bool whole = false;
@@ -403,8 +403,8 @@ void pks__repair_find_average(pks__repair *repair) {
 
 // MARK: - The new generation's number
 
-/// How far the new number goes to be one that no reader holds. A number that is held costs room, as a generation that is
-/// read is not collected; so that a reader who holds all of them costs no more, either.
+/// The number of tries to find a new generation number that no reader retains. A retained number costs space, because a generation
+/// being read is not collected; so a reader who retains all of them costs no more, either.
 enum { FREE_NUMBERS_TRIED = 64 };
 
 static pks_status raise_above_pinned(pks__repair *repair, uint64_t *number, pks_error *error) {

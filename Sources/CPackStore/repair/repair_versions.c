@@ -92,8 +92,8 @@ static bool is_empty(const pks__ingest *ingest) {
   return ingest->info.file_count + ingest->info.link_count + ingest->info.folder_count == 0;
 }
 
-/// Stages a version from a catalog. With `lossy`, what is nowhere is left out, and the version gets a number of its own
-/// if that made a difference. `*staged` is false when nothing at all is left of it.
+/// Stages a version from a catalog. With `lossy`, missing data is left out, and the version gets a number of its own if that made a
+/// difference. `*staged` is false if nothing is left of it.
 static pks_status stage_version(
   pks__repair *repair, const pks__pack_state *pack, const pks__version *version, const pks__id *catalog, bool lossy,
   bool *staged, pks_error *error
@@ -135,7 +135,7 @@ static pks_status stage_version(
 
 // MARK: - Drafts
 
-/// The catalog and the index of a version side by side, as far as either can be read.
+/// The catalog and the index of a version in parallel, as far as each can be read.
 typedef struct draft_walk {
   pks__repair *repair;
   pks__catalog_rebuild draft;
@@ -193,7 +193,7 @@ static pks_status open_entries(
   return next_entry(walk, error);
 }
 
-/// Whether the index tells of this very version. Without all of its runs it would tell of what is no longer so.
+/// Whether the index describes exactly this version. Without all of its runs it would contain outdated records.
 static bool is_indexed(const pks__repair *repair) {
   if (!repair->index || !repair->index_is_whole || repair->salvage.rank == PKS_ANY_PACK) { return false; }
   return repair->index->generation.packs[repair->salvage.rank].versions[0].number == repair->version;
@@ -212,7 +212,7 @@ static pks_status open_records(draft_walk *walk, pks_error *error) {
   return status;
 }
 
-/// Whether the chunks of an entry are known: their list may lie in pages of its own.
+/// Whether the chunks of an entry are known: their list may be in pages of its own.
 static pks_status has_chunks(pks__repair *repair, const pks__catalog_entry *entry, bool *known, pks_error *error) {
   pks__chunk_cursor chunks;
   pks_status status = PKS_OK;
@@ -229,7 +229,7 @@ static pks_status has_chunks(pks__repair *repair, const pks__catalog_entry *entr
   return PKS_OK;
 }
 
-/// Drafts what the index says of the path in the merge.
+/// Drafts the record of the path in the merged index.
 static pks_status put_record(draft_walk *walk, pks_error *error) {
   const pks__run_merge *merge = &walk->merge;
   pks_error found;
@@ -290,7 +290,7 @@ static pks_status make_draft(draft_walk *walk, const pks__version *version, pks_
   return pks__catalog_rebuild_finish(&walk->draft, catalog, error);
 }
 
-/// Stages a version of which the catalog cannot be read whole.
+/// Stages a version whose catalog cannot be read completely.
 static pks_status stage_draft(
   pks__repair *repair, const pks__pack_state *pack, const pks__version *version, bool *staged, pks_error *error
 ) {
@@ -313,7 +313,7 @@ static pks_status is_readable(pks__repair *repair, const pks__id *catalog, bool 
 
 // MARK: - Versions
 
-/// Says which version is under way.
+/// Reports the current version.
 static void begin_version(
   pks__repair *repair, const pks__pack_state *pack, const pks__version *version, bool is_current
 ) {

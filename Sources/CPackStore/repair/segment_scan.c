@@ -12,12 +12,12 @@ enum { PROGRESS_BYTES = 4 * 1024 * 1024 };
 
 typedef struct listing {
   pks__segment_scan *survey;
-  bool is_remote;  ///< what is listed are tables
+  bool is_remote;  ///< the listed files are tables
   pks_status status;
   pks_error *error;
 } listing;
 
-/// Keeps segments in order of their ids, whatever the order of the listing.
+/// Inserts a segment in order of ids, regardless of the order of the listing.
 static pks_status insert_segment(pks__segment_scan *survey, const pks__scanned_segment *row, pks_error *error) {
   uint64_t low = 0, high = PKS__SCRATCH_COUNT(&survey->segments, pks__scanned_segment), count = high;
   pks_status status = pks__scratch_append(&survey->segments, row, sizeof *row, error);
@@ -110,7 +110,7 @@ static pks_status note_frame(
   return status;
 }
 
-/// Keeps the chunks of a segment that is not whole; those of one that is are found by the run.
+/// Keeps the chunks of a damaged segment; those of an intact one are found by the run.
 static pks_status keep_chunks(pks__segment_scan *survey, const pks__scanned_segment *row, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&survey->chunks, pks__intact_chunk);
   pks_status status = PKS_OK;
@@ -171,7 +171,7 @@ static pks_status open_segments(pks__segment_scan *survey, pks_error *error) {
 
 // MARK: - Dictionaries
 
-/// Damage of a copy means that there is none; any other failure is one.
+/// A damaged copy counts as missing; any other error is a failure.
 static pks_status pass_damage(pks_status status, const pks_error *found, pks_error *error) {
   if (!status || pks__error_is_damage(found)) { return PKS_OK; }
   if (error) { *error = *found; }

@@ -1,9 +1,8 @@
-/// A survey of a damaged store: what lies in its segments, by themselves, and is whole.
+/// A survey of a damaged store: finds intact data in its segments, without the index.
 ///
-/// Segments that are whole in every byte can go on being used as they are. Of the others the *intact chunks* are known:
-/// those of frames that are whole though their segment is not. Whatever lies in a segment whose table cannot be read is
-/// not found here. Layout roots are noted on the way: they say which versions of which packs there are when no index
-/// does.
+/// Segments with every byte intact are used unchanged. For the others, the *intact chunks* are known: those of intact frames in
+/// damaged segments. Data in a segment with an unreadable table is not found here. Layout roots are recorded too: they show the
+/// versions of packs if no index does.
 #ifndef PKS_REPAIR_SEGMENT_SCAN_H
 #define PKS_REPAIR_SEGMENT_SCAN_H
 
@@ -16,7 +15,7 @@ typedef struct pks__scanned_segment {
   pks__segment_id id;
   pks__segment *segment;  ///< open; NULL: it could not be opened
   bool is_whole;
-  bool is_remote;  ///< it lies elsewhere: the store has the table alone
+  bool is_remote;  ///< it is stored elsewhere: the store has only the table
 } pks__scanned_segment;
 
 /// A chunk of a frame that is whole.
@@ -31,9 +30,9 @@ typedef struct pks__segment_scan {
   pks__scratch segments;       ///< pks__scanned_segment, in order of ids
   pks__scratch chunks;         ///< pks__intact_chunk, of segments that are not whole
   pks__hash_map by_id;         ///< id -> index in `chunks`
-  pks__scratch layouts;        ///< pks__id: layout roots that are whole, wherever they lie
+  pks__scratch layouts;        ///< pks__id: intact layout roots, at any place
   uint64_t whole_count;        ///< segments
-  bool has_tables;             ///< set before it is opened: those count, too, of which `tables/` has the table alone
+  bool has_tables;             ///< set before opening: segments with only a table in `tables/` count too
   pks__frame_readers readers;  ///< apart from the store's: dictionaries that are damaged are found in other segments
   pks__frame_reader *reader;
   // While it is made.
@@ -59,7 +58,7 @@ pks_status pks__segment_scan_write_run(
 
 /// An intact chunk of a segment that is not whole.
 bool pks__segment_scan_has(const pks__segment_scan *survey, const pks__id *id);
-/// Its bytes, appended to `out`; `*found` is false when there is none.
+/// Appends its bytes to `out`; `*found` is false if it does not exist.
 pks_status pks__segment_scan_read(
   pks__segment_scan *survey, const pks__id *id, pks__scratch *out, bool *found, pks_error *error
 );

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 struct pks__loaded_dictionary {
-  pks__id key;  ///< its id, or what names segment and number
+  pks__id key;  ///< its id, or an id of segment and number
   pks__decoding_dictionary *tables;
   size_t size;
   uint32_t users;
@@ -30,7 +30,7 @@ static void destroy(pks__loaded_dictionary *dictionary) {
   pks__free(dictionary);
 }
 
-/// Forgets what lies in a place. The mutex is held.
+/// Frees a place. The mutex must be held.
 static void forget(pks__loaded_dictionary **place) {
   atomic_fetch_sub(&remembered_bytes, (*place)->size);
   destroy(*place);
@@ -59,7 +59,7 @@ static pks__loaded_dictionary *find(pks__dictionaries *dictionaries, const pks__
   return NULL;
 }
 
-/// The place whose dictionary is not in use and was used longest ago; NULL when there is none. The mutex is held.
+/// Returns the place of the unused dictionary that was used longest ago; NULL if none. The mutex must be held.
 static pks__loaded_dictionary **find_idle(pks__dictionaries *dictionaries) {
   pks__loaded_dictionary **oldest = NULL;
   for (size_t i = 0; i < PKS_COUNT_OF(dictionaries->remembered); i++) {
@@ -194,7 +194,7 @@ pks_status pks__stored_dictionary_check(
   return status;
 }
 
-/// Whether bytes are what a dictionary is named by; unknown without SHA-256.
+/// Whether bytes match a dictionary's id; unknown without SHA-256.
 static bool has_id(const pks__dictionaries *dictionaries, const uint8_t *bytes, uint32_t length, const pks__id *id) {
   pks__id digest;
   if (!dictionaries->sha256) { return true; }

@@ -33,7 +33,7 @@ static pks__cached_frame *find(pks__frame_cache *cache, const pks__frame_source 
   return NULL;
 }
 
-/// What a frame is remembered by after it was forgotten. Two that share a key cost a place at worst; 0 is none.
+/// Returns the key of a forgotten frame. Two frames with one key cost a place at worst; 0 is not a key.
 static uint64_t key_of(const pks__segment_id *segment, uint64_t offset) {
   uint64_t key;
   memcpy(&key, segment->bytes, sizeof key);

@@ -1,18 +1,18 @@
-/// Frames in decoded form that several threads read at a time: neighbours in what they do want the same ones.
+/// A cache of decoded frames for several threads, whose neighbouring reads often need the same frames.
 ///
-/// Of a few frames the ones used last are remembered. No thread waits for another's decoding: two who want a frame at
-/// once decode it twice.
+/// The last used frames are remembered. No thread waits for another's decoding: two threads that need a frame at the same time
+/// decode it twice.
 ///
-/// How many is few adapts itself: a cache begins with its least number of places, and gets one more, up to its most, whenever a
-/// frame is wanted again soon after it was forgotten. So reads at random places of a large store take little memory, and reading
-/// assets in order, whose changed chunks share frames with those of many others, decodes each frame once.
+/// The number of places is adaptive: a cache begins with its minimum, and gets one more, up to its maximum, whenever a frame is
+/// needed again soon after it was forgotten. So random reads of a large store use little memory, and reading assets in order, whose
+/// changed chunks share frames with those of many others, decodes each frame once.
 #ifndef PKS_SEGMENT_FRAME_CACHE_H
 #define PKS_SEGMENT_FRAME_CACHE_H
 
 #include "platform/threads.h"
 #include "segment/frames.h"
 
-enum { PKS__FORGOTTEN_FRAMES = 128 };  ///< of which a cache knows that it had them
+enum { PKS__FORGOTTEN_FRAMES = 128 };  ///< the number of forgotten frames that a cache remembers
 
 typedef struct pks__cached_frame {
   uint8_t *bytes;

@@ -78,7 +78,7 @@ pks__tabled_dictionary pks__frame_table_dictionary(const pks__frame_table *table
   };
 }
 
-/// Whether a dictionary may be so, and lies in the file.
+/// Whether a dictionary's row is valid, and inside the file.
 static bool dictionary_fits(const pks__tabled_dictionary *dictionary, uint64_t file_length) {
   pks__frame_ref ref = {
     .offset = dictionary->offset,
@@ -90,8 +90,7 @@ static bool dictionary_fits(const pks__tabled_dictionary *dictionary, uint64_t f
     && pks__range_fits(dictionary->offset, dictionary->stored_length, file_length);
 }
 
-/// Whether a frame may be so, and lies between where the one before ended and the end of the file. `*end` is where it
-/// ends.
+/// Whether a frame's row is valid, and between the end of the previous one and the end of the file. `*end` is its end.
 static bool frame_fits(const pks__tabled_frame *frame, uint64_t file_length, uint32_t dictionary_count, uint64_t *end) {
   bool lengths = frame->stored_length > 0 && frame->raw_length <= PKS__FRAME_RAW_MAX
     && frame->stored_length <= frame->raw_length
@@ -180,14 +179,14 @@ enum { BATCH_BYTES = 1024 * 1024 };
 typedef struct writer {
   pks__segment *segment;
   pks__hash_batch batch;
-  row rows[PKS__HASH_BATCH_MAX];  ///< of the frames in `batch`
+  row rows[PKS__HASH_BATCH_MAX];  ///< rows of the frames in `batch`
   uint32_t row_count;
   size_t used;  ///< bytes of `stored`
   bool (*write)(void *context, const void *bytes, size_t byte_count);
   void *context;
   uint8_t *stored;
   size_t capacity;
-  uint64_t end;  ///< of the frame before
+  uint64_t end;  ///< end of the previous frame
 } writer;
 
 static pks_status put(writer *writer, const void *bytes, size_t byte_count, pks_error *error) {

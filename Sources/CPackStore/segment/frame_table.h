@@ -1,8 +1,8 @@
-/// Frame tables: what a client that does not have a segment must know to fetch frames of it.
+/// Frame tables: the information that a client without a segment needs to fetch frames of it.
 ///
-/// A site has one for each of its segments, named by a signed manifest with its SHA-256. It says where each frame lies,
-/// how long it is, stored and raw, and what the SHA-256 of its stored bytes is, so that a frame is known to be the
-/// right one before it is decoded. Of metadata segments it also says which page each frame holds.
+/// A site has one for each of its segments; a signed manifest contains its SHA-256. It contains each frame's place, its stored and
+/// raw length, and the SHA-256 of its stored bytes, so that a frame is verified before it is decoded. For metadata segments it also
+/// contains the page in each frame.
 ///
 ///      0  8 bytes  "PKSFRAM0"
 ///      8  le32     version 0
@@ -13,7 +13,7 @@
 ///     44  le32     D: number of dictionaries
 ///     48  F rows of 48 bytes: le64 place (as in `pks__frame_row`), le32 stored length, le32 raw length, id SHA-256 of
 ///         the stored bytes
-///         of a metadata segment then F ids: of the one page that each frame holds
+///         of a metadata segment then F ids: of the single page in each frame
 ///         of a data segment then D rows of 80 bytes: as above, and id SHA-256 of the raw bytes
 #ifndef PKS_SEGMENT_FRAME_TABLE_H
 #define PKS_SEGMENT_FRAME_TABLE_H
@@ -31,10 +31,10 @@ enum {
 typedef struct pks__frame_table {
   pks__segment_kind kind;
   pks__segment_id segment;
-  uint64_t file_length;  ///< of the segment
+  uint64_t file_length;  ///< length of the segment
   uint32_t frame_count;
   const uint8_t *rows;
-  const uint8_t *pages;  ///< of a metadata segment: ids; else NULL
+  const uint8_t *pages;  ///< for a metadata segment: ids; otherwise NULL
   uint32_t dictionary_count;
   const uint8_t *dictionaries;
 } pks__frame_table;
@@ -64,11 +64,11 @@ pks_status pks__frame_table_read(
   const void *bytes, size_t byte_count, const char *name, pks__frame_table *out, pks_error *error
 );
 
-/// The same for bytes that were checked by it before.
+/// Parses bytes that were checked before.
 void pks__frame_table_view(const void *bytes, size_t byte_count, pks__frame_table *out);
 
 pks__tabled_frame pks__frame_table_at(const pks__frame_table *table, uint32_t index);  ///< `index` < frame_count
-pks__tabled_dictionary pks__frame_table_dictionary(const pks__frame_table *table, uint32_t number);  ///< likewise
+pks__tabled_dictionary pks__frame_table_dictionary(const pks__frame_table *table, uint32_t number);  ///< as above
 /// The page that a frame of a metadata segment holds.
 const pks__id *pks__frame_table_page(const pks__frame_table *table, uint32_t index);
 

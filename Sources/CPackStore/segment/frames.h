@@ -1,8 +1,8 @@
 /// Reading frames: fetch, check, decode. The one path by which stored bytes become asset bytes.
 ///
-/// A frame reader holds the decoder and the buffers of one thread, and remembers the few frames it decoded last: small
-/// assets that share a frame, short reads that follow each other, and assets whose chunks lie now here, now there, decode
-/// each frame once. A store keeps readers and lends them out without a lock; after warm-up reading allocates nothing.
+/// A frame reader has the decoder and the buffers of one thread, and remembers the few frames it decoded last: small assets that
+/// share a frame, consecutive short reads, and assets with chunks in alternating frames decode each frame once. A store keeps
+/// readers and provides them without a lock; after warm-up reading allocates nothing.
 #ifndef PKS_SEGMENT_FRAMES_H
 #define PKS_SEGMENT_FRAMES_H
 
@@ -29,7 +29,7 @@ enum {
 
 typedef struct pks__frame_reader {
   pks__decoder *decoder;
-  pks__dictionaries *dictionaries;  ///< those of all readers
+  pks__dictionaries *dictionaries;  ///< shared by all readers
   uint8_t *stored;
   size_t stored_capacity;
   pks__decoded_frame decoded[PKS__DECODED_FRAMES];
@@ -39,7 +39,7 @@ typedef struct pks__frame_reader {
 /// The idle frame readers of a store, and the dictionaries that they share. More threads than this at once make their own readers
 /// and free them again. It stays where it is while it is open.
 typedef struct pks__frame_readers {
-  _Atomic(pks__frame_reader *) idle[32];  ///< NULL where none lies
+  _Atomic(pks__frame_reader *) idle[32];  ///< NULL for an empty place
   pks__dictionaries dictionaries;
 } pks__frame_readers;
 

@@ -1,18 +1,17 @@
 /// Segments: immutable files of frames with a table at the end (layout in `format.h`).
 ///
-/// A `pks__segment` is an open segment, shared by readers on any number of threads. Frames are read with `pread` and
-/// checked before any caller sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store
-/// walk asks for it.
+/// A `pks__segment` is an open segment, shared by readers on any number of threads. Frames are read with `pread` and checked before
+/// any caller sees them; the table (chunk ids, frame rows) is mapped only when a writer or a whole-store walk needs it.
 ///
 /// The table's columns are believed page by page, after `pks__table_check`, and every row that is used is checked
 /// against the file's limits.
 ///
-/// A *purgeable* segment's table lies apart, among the durable files, and its file in a cache folder, where it may vanish or be
-/// cut short at any moment. So the file is never mapped, and what cannot be read of it, or has a wrong sum, is PURGED: gone and
-/// to be fetched again, no damage.
+/// A *purgeable* segment's table is stored separately, among the durable files, and its file is in a cache folder, where it may be
+/// deleted or truncated at any moment. So the file is never mapped, and data in it that is unreadable, or has a wrong checksum, is
+/// PURGED: missing and to be fetched again, not damage.
 ///
-/// Frames may be encoded with *dictionaries*, of which the segment has copies of its own. They are neither frames nor chunks:
-/// what decodes frames takes them from `segment/dictionaries.h`, and what copies frames copies them along.
+/// Frames may be encoded with *dictionaries*, of which the segment has its own copies. They are neither frames nor chunks: code
+/// that decodes frames gets them from `segment/dictionaries.h`, and code that copies frames copies them too.
 #ifndef PKS_SEGMENT_H
 #define PKS_SEGMENT_H
 
@@ -27,11 +26,11 @@
 typedef struct pks__segment {
   // What reading a raw frame needs comes first, in one cache line.
   const pks_vfs *vfs;
-  uint64_t file_length;     ///< of a purgeable segment what its table says
+  uint64_t file_length;     ///< for a purgeable segment the length in its table
   _Atomic(uint8_t *) data;  ///< the whole file mapped, for borrowed raw assets and the mapped mode
-  pks_vfs_file file;        ///< of a purgeable segment PKS_VFS_NO_FILE when it was not there
+  pks_vfs_file file;        ///< for a purgeable segment PKS_VFS_NO_FILE if it was missing
   bool is_purgeable;
-  bool is_base;         ///< it lies in the store beneath
+  bool is_base;         ///< it is in the base
   bool is_read_mapped;  ///< raw frames that were checked are copied from the mapping (`pks_options.mapped_mode`)
   pks__segment_id id;
   char name[64];  ///< path in the store, for messages
@@ -55,13 +54,13 @@ typedef struct pks__segment {
   bool all_bad;             ///< so many that all count as bad
 } pks__segment;
 
-/// Opens `path` (under `folder`), which holds the segment `id`. PURGED when there is no such file.
+/// Opens `path` (under `folder`), the file of the segment `id`. PURGED if it does not exist.
 pks_status pks__segment_open(
   pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, const pks__segment_id *id,
   pks_error *error
 );
-/// Opens a purgeable segment: its table at `path` under `folder`, and its file `data`, which is taken over, whatever is returned;
-/// PKS_VFS_NO_FILE: it is not there. PURGED when there is no such table.
+/// Opens a purgeable segment: its table at `path` under `folder`, and its file `data`, whose ownership is taken even on an error;
+/// PKS_VFS_NO_FILE: it is missing. PURGED if the table does not exist.
 pks_status pks__segment_open_purgeable(
   pks__segment **out, const pks_vfs *vfs, pks_vfs_file folder, const char *path, pks_vfs_file data,
   const pks__segment_id *id, pks_error *error
@@ -71,7 +70,7 @@ void pks__segment_close(pks__segment *segment);  ///< NULL is fine
 /// Maps the table unless that was done before. The columns' places are checked; their rows are not.
 pks_status pks__segment_need_table(pks__segment *segment, pks_error *error);
 
-/// A frame as its row says, checked against the file.
+/// A frame according to its row, checked against the file.
 typedef struct pks__frame {
   pks__frame_ref ref;
   uint32_t first_chunk;
@@ -81,13 +80,13 @@ typedef struct pks__frame {
 /// Frame `index` < frame_count. Needs the table.
 pks_status pks__segment_frame(pks__segment *segment, uint32_t index, pks__frame *out, pks_error *error);
 
-/// A dictionary as its row says, checked against the file. Its codec is raw or plain zstd.
+/// A dictionary according to its row, checked against the file. Its codec is raw or plain zstd.
 typedef struct pks__segment_dictionary {
   pks__frame_ref ref;
   pks__id id;  ///< SHA-256 of its bytes
 } pks__segment_dictionary;
 
-/// The dictionary that frames of codec PKS__CODEC_DICTIONARY + `number` need; CORRUPT when there is none. Needs the table.
+/// Returns the dictionary for frames of codec PKS__CODEC_DICTIONARY + `number`; CORRUPT if it does not exist. Needs the table.
 pks_status pks__segment_dictionary_at(
   pks__segment *segment, uint32_t number, pks__segment_dictionary *out, pks_error *error
 );
@@ -103,8 +102,8 @@ static inline uint64_t pks__frame_stored_until(const pks__frame *frame, uint32_t
   return (uint64_t)frame->ref.stored_length * raw_end / frame->ref.raw_length;
 }
 
-/// Where chunk `row` < chunk_count lies: its frame, and [begin, end) within the frame's raw bytes. Needs the table.
-/// O(log frames).
+/// The place of chunk `row` < chunk_count: its frame, and [begin, end) within the frame's raw bytes. Needs the table. O(log
+/// frames).
 typedef struct pks__chunk_place {
   uint32_t frame;
   uint32_t begin;
@@ -115,8 +114,8 @@ pks_status pks__segment_chunk(pks__segment *segment, uint32_t row, pks__chunk_pl
 /// The id of chunk `row` < chunk_count, on loan until the segment closes. Needs the table.
 pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks__id **out, pks_error *error);
 
-/// Asks how much of a purgeable segment's file is there by now: it may have been cut where it is. What came back counts once the
-/// segment is opened again.
+/// Measures the current length of a purgeable segment's file, which may have been truncated. Restored data counts once the segment
+/// is opened again.
 void pks__segment_measure(pks__segment *segment);
 
 /// Whether the bytes of a frame, and of the dictionary that it needs, were there when that was asked last, and not found damaged in

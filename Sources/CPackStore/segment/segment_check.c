@@ -26,14 +26,14 @@ bool pks__error_is_damage(const pks_error *error) {
     case PKS_NEWER_FORMAT:
     case PKS_OTHER_DRAFT:
     case PKS_NOT_A_STORE: return true;
-    // A file that may not be read, or is no file, was put there and can be undone: nothing is lost yet.
+    // A file that cannot be read, or is not a regular file, may be corrected: nothing is lost yet.
     case PKS_IO_ERROR:
       return error->system_error == EIO || error->system_error == EBADMSG || error->system_error == ENOENT;
     default: return false;
   }
 }
 
-/// Tells a failure that is damage; any other is returned.
+/// Reports a failure that is damage; any other is returned.
 static pks_status settle(
   pks__segment_checker *inspector, pks_status status, const pks_error *found, const pks__frame *frame, pks_error *error
 ) {
@@ -100,7 +100,7 @@ static uint64_t first_nonzero(const uint8_t *bytes, uint64_t length) {
 static pks_status check_zeros(
   pks__segment_checker *inspector, const pks__segment *segment, uint64_t begin, uint64_t end, pks_error *error
 ) {
-  // What may vanish without harm is looked at where it says something: in frames.
+  // Purgeable data is checked only through its frames.
   if (segment->is_purgeable) { return PKS_OK; }
   uint8_t bytes[PKS__PAGE];
   for (uint64_t at = begin; at < end; at += sizeof bytes) {
@@ -172,7 +172,7 @@ static bool chunks_match(
   return pks__hash_check_end(&check);
 }
 
-/// Decodes a frame whose stored bytes were checked, unless it lies raw. NULL: told.
+/// Decodes a frame whose stored bytes were checked, unless it is raw. NULL: reported.
 static pks_status decode_frame(
   pks__segment_checker *inspector, pks__segment *segment, const pks__frame *frame, const uint8_t **raw, pks_error *error
 ) {
@@ -194,7 +194,7 @@ static pks_status decode_frame(
   return PKS_OK;
 }
 
-/// Whether a frame needs a dictionary of which the only copy is damaged.
+/// Whether a frame needs a dictionary whose only copy is damaged.
 static bool is_lost(const pks__segment_checker *inspector, const pks__frame *frame) {
   uint32_t codec = frame->ref.codec;
   if (!pks__codec_has_dictionary(codec) || inspector->dictionaries.find_other) { return false; }
@@ -278,9 +278,9 @@ static pks_status check_dictionaries(pks__segment_checker *inspector, pks__segme
 /// How far a walk over frames, and the dictionaries between them, is.
 typedef struct frame_walk {
   uint64_t next;        ///< end of the frame or dictionary before
-  uint32_t next_chunk;  ///< after those of the frame before
+  uint32_t next_chunk;  ///< chunk after those of the previous frame
   uint32_t next_dictionary;
-  bool is_broken;  ///< a row before could not be read: what lies between is not known
+  bool is_broken;  ///< an earlier row could not be read: the gap is unknown
 } frame_walk;
 
 /// Passes the dictionaries that begin before `end`.
@@ -289,7 +289,7 @@ static pks_status pass_dictionaries(
 ) {
   for (; walk->next_dictionary < segment->dictionary_count; walk->next_dictionary++) {
     pks__segment_dictionary dictionary;
-    // Where a row makes no sense, that was told before.
+    // An invalid row was reported before.
     if (pks__segment_dictionary_at(segment, walk->next_dictionary, &dictionary, NULL)) {
       walk->is_broken = true;
       continue;
@@ -308,7 +308,7 @@ static pks_status pass_dictionaries(
   return PKS_OK;
 }
 
-/// Goes through frame `index`. `*ends` says that the rest of the table means nothing.
+/// Processes frame `index`. `*ends`: the rest of the table is meaningless.
 static pks_status pass_frame(
   pks__segment_checker *inspector, pks__segment *segment, uint32_t index, frame_walk *walk, bool *ends, pks_error *error
 ) {

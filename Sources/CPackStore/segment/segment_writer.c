@@ -59,7 +59,7 @@ static bool comes_next(const pks__segment_writer *writer, uint64_t begin, uint32
     && pks__range_fits(begin, length, writer->old_length);
 }
 
-/// Goes behind stored bytes that are there. What lies before them has no sum of its own.
+/// Skips existing stored bytes. The bytes before them have no checksum of their own.
 static pks_status pass_over(pks__segment_writer *writer, uint64_t begin, uint32_t length, pks_error *error) {
   static const uint8_t zeros[PKS__PAGE];
   pks_status status = pks__file_writer_append(&writer->file, zeros, (size_t)(begin - writer->file.length), error);
@@ -200,7 +200,7 @@ static pks_status build_body(pks__segment_writer *writer, pks__scratch *body, pk
   return status;
 }
 
-/// Zeros over what an earlier process left behind the frames, so that the file ends where the table does.
+/// Zeroes leftovers of an earlier process after the frames, so that the file ends where the table does.
 static pks_status clear_rest(pks__segment_writer *writer, pks_error *error) {
   static const uint8_t zeros[4096];
   pks_status status = PKS_OK;

@@ -18,7 +18,7 @@ typedef struct pks__segment_writer {
   pks__scratch ids;           ///< pks__id
   pks__scratch ends;          ///< le32
   pks__scratch dictionaries;  ///< pks__dictionary_row
-  uint64_t old_length;        ///< of the file when it was taken up again: what lies beyond the frames is not ours
+  uint64_t old_length;        ///< length of the resumed file: bytes after the frames are not this writer's
 } pks__segment_writer;
 
 /// Creates the file `path` in the scratch folder's staging.
@@ -26,36 +26,35 @@ pks_status pks__segment_writer_open(
   pks__segment_writer *out, pks__scratch_folder *home, const char *path, pks__segment_kind kind, pks_error *error
 );
 
-/// Takes up a file that is open for reading and writing, be it empty or what an earlier process left of a segment, and
-/// takes it over. Frames that it has already are said by `pks__segment_writer_restore`; what lies behind them is written
-/// over, by zeros in the end.
+/// Resumes a file that is open for reading and writing, empty or left by an earlier process, and takes ownership of it.
+/// `pks__segment_writer_restore` registers its existing frames; bytes after them are overwritten, at last with zeros.
 pks_status pks__segment_writer_resume(
   pks__segment_writer *out, pks__scratch_folder *home, pks_vfs_file file, const char *path, pks__segment_kind kind,
   pks_error *error
 );
-/// Says that the frame of `row` lies in the file. False when it cannot come next.
+/// Registers the frame of `row` in the file. Returns false if it cannot come next.
 pks_status pks__segment_writer_restore(
   pks__segment_writer *writer, const pks__frame_row *row, const pks__id *ids, const pks_le32 *ends,
   uint32_t chunk_count, bool *fits, pks_error *error
 );
 
-/// Sees that the segment has a dictionary, and hands out its number there; `*added`: it was written now, and has the last row. It
-/// needs a place: there are fewer than PKS__DICTIONARIES_MAX, or it is there already.
+/// Ensures that the segment has a dictionary, and returns its number; `*added`: it was written now, and has the last row. It needs
+/// a place: fewer than PKS__DICTIONARIES_MAX dictionaries, or it already exists.
 pks_status pks__segment_writer_add_dictionary(
   pks__segment_writer *writer, const pks__stored_dictionary *dictionary, uint32_t *number, bool *added, pks_error *error
 );
-/// Whether a dictionary is there, and its number.
+/// Whether a dictionary exists, and its number.
 bool pks__segment_writer_find_dictionary(const pks__segment_writer *writer, const pks__id *id, uint32_t *number);
 uint32_t pks__segment_writer_dictionary_count(const pks__segment_writer *writer);
 const pks__dictionary_row *pks__segment_writer_dictionary_row(const pks__segment_writer *writer, uint32_t number);
-/// Says that the dictionary of `row` lies in the file. False when it cannot come next.
+/// Registers the dictionary of `row` in the file. Returns false if it cannot come next.
 pks_status pks__segment_writer_restore_dictionary(
   pks__segment_writer *writer, const pks__dictionary_row *row, bool *fits, pks_error *error
 );
 
-/// Appends one frame of `chunk_count` chunks: their ids, and where each ends in the raw bytes. `alignment` (a power of
-/// two) is that of the frame's file offset. `stored` NULL leaves a hole, which no reader takes
-/// for the frame. `*index` is the frame's number, `*row` what was recorded.
+/// Appends one frame of `chunk_count` chunks: their ids, and their ends in the raw bytes. `alignment` (a power of two) applies to
+/// the frame's file offset. `stored` NULL leaves a hole, which no reader mistakes for the frame. `*index` is the frame's number,
+/// `*row` its recorded row.
 pks_status pks__segment_writer_append(
   pks__segment_writer *writer, const void *stored, uint32_t stored_length, uint32_t codec, uint64_t alignment,
   const pks__id *ids, const uint32_t *ends, uint32_t chunk_count, pks__frame_row *row, pks_error *error
@@ -64,8 +63,8 @@ pks_status pks__segment_writer_append(
 uint32_t pks__segment_writer_frame_count(const pks__segment_writer *writer);
 uint32_t pks__segment_writer_chunk_count(const pks__segment_writer *writer);
 
-/// Writes the table, and hands out the id and the file's length. The file is flushed, not synced: `*file` goes to the
-/// caller, who syncs and closes it. The writer is closed whatever it returns.
+/// Writes the table, and returns the id and the file's length. The file is flushed, not synced: the caller receives `*file`, syncs
+/// and closes it. The writer is closed even on an error.
 pks_status pks__segment_writer_seal(
   pks__segment_writer *writer, pks_sha256 *sha256, pks__segment_id *id, uint64_t *file_length, pks_vfs_file *file,
   pks_error *error
