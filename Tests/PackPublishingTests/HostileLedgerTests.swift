@@ -392,6 +392,43 @@ import Testing
     #expect(throws: PackStoreError.self) { _ = try ledger.makeReady(id(1), [:], dropped: Set(keys)) }
   }
 
+  /// Adds loose objects that no publisher stored to the ledger.
+  ///
+  /// - Returns: a site whose ledger has no room for a claim with them.
+  private func fillLedger(_ count: UInt32 = 200, from time: Ledger.Time) throws -> BucketSite {
+    var ledger = try bucket.ledger, byteCount = Ledger.fixedByteCount
+    for index in 0..<count {
+      let key = ObjectKey.blob(Digest256(hashing: withUnsafeBytes(of: index) { Array($0) }))
+      ledger.loose[key] = time
+      byteCount += key.path.utf8.count + Ledger.lineByteCount
+    }
+    try write(ledger)
+    var site = site()
+    site.claimByteCountLimit = byteCount
+    return site
+  }
+
+  /// Once each publication with changes failed, and only a publication without changes freed the ledger.
+  @Test func fullLedgerIsFreedByTheNextPublication() async throws {
+    try await publish("1")
+    bucket.advance(10_000)
+    let site = try fillLedger(from: 0)
+    try await publish("2", to: site)
+    #expect(try bucket.ledger.loose.count < 20)
+    try await expectWhole()
+  }
+
+  /// Objects that may not be deleted yet make no room: the error states the time.
+  @Test func fullLedgerStatesWhenItIsFreed() async throws {
+    try await publish("1")
+    let site = try fillLedger(from: bucket.time + 600)
+    let error = await #expect(throws: PackStoreError.self) { try await publish("2", to: site) }
+    #expect(error?.code == .invalidArgument && error?.specificRemedy?.hasPrefix("publish again in ") == true)
+    bucket.advance(10_000)
+    try await publish("2", to: site)
+    try await expectWhole()
+  }
+
   @Test(arguments: ["empty", "truncated", "no image", "missing", "ready"])
   func lostLedgerMakesNoNewSite(kind: String) async throws {
     try await publish("1")

@@ -34,7 +34,10 @@ public struct BucketSite: SiteHost {
   private static let overtakenLimit = 100
   private static let parallelCount = 16
 
-  /// The number of parallel uploads; 1: one request of any kind at a time.
+  /// The most bytes of a ledger after a claim.
+  var claimByteCountLimit = Ledger.claimByteCountLimit
+
+  /// Uploads at a time; 1: one request of any kind.
   var parallelCount = Self.parallelCount
 
   private var fetchCount: Int { parallelCount == 1 ? 1 : Self.connectionCount }
@@ -79,7 +82,8 @@ public struct BucketSite: SiteHost {
   private func job() -> BucketJob {
     BucketJob(
       storage: storage, ledgerFile: LedgerFile(storage: storage, retry: retry, clock: clock), times: times,
-      id: .random(), parallelCount: parallelCount, checkpoint: checkpoint)
+      id: .random(), parallelCount: parallelCount,
+      claimByteCountLimit: claimByteCountLimit, checkpoint: checkpoint)
   }
 
   private func openWorkFolder() throws -> WorkFolder {

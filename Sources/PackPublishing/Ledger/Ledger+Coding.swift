@@ -6,8 +6,8 @@ extension Ledger {
   /// the private prefix can write a ledger.
   package static let byteCountLimit = 16 << 20
 
-  /// The number of bytes that claims leave for the following deletions.
-  private static let reservedByteCount = 1 << 20
+  /// The most bytes of a ledger after a claim: the rest is for the deletions that follow.
+  package static let claimByteCountLimit = byteCountLimit - (1 << 20)
   private static let title = "packstore ledger \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
 
   /// - Throws: `invalidArgument` if it is too large.
@@ -41,17 +41,19 @@ extension Ledger {
     return error
   }
 
-  /// The maximum size of a line, without its key.
-  private static let lineByteCount = 24, deletionByteCount = 64
+  /// The most bytes of a line with a key, without the key.
+  static let lineByteCount = 24, deletionByteCount = 64
 
-  /// The maximum size of all lines without a key.
-  private static let fixedByteCount = (64 << 10) + 2 * ImageCopy.byteCountLimit
+  /// The most bytes of all lines without a key.
+  static let fixedByteCount = (64 << 10) + 2 * ImageCopy.byteCountLimit
 
   /// Checks that the ledger can still be written when its jobs are finished: a ready job cannot be withdrawn.
   ///
-  /// - Parameter dropped: objects that become loose.
+  /// - Parameters:
+  ///   - dropped: objects that become loose.
+  ///   - limit: bytes of the ledger.
   /// - Throws: `invalidArgument`.
-  func requireRoom(for dropped: Set<ObjectKey> = []) throws {
+  func requireRoom(for dropped: Set<ObjectKey> = [], limit: Int) throws {
     var byteCount = Self.fixedByteCount
     func add(_ keys: some Sequence<ObjectKey>, _ lineByteCount: Int = Self.lineByteCount) {
       for key in keys { byteCount = byteCount.addingClamped(key.path.utf8.count + lineByteCount) }
@@ -60,7 +62,7 @@ extension Ledger {
     add(deletions.keys, Self.deletionByteCount)
     add(dropped)
     for job in jobs.values { add(job.claims) }
-    guard byteCount <= Self.byteCountLimit - Self.reservedByteCount else { throw Self.tooLong() }
+    guard byteCount <= limit else { throw Self.tooLong() }
   }
 
   /// Decodes external bytes.

@@ -105,8 +105,11 @@ package struct Ledger: Hashable, Sendable {
 
   /// Adds a job with claims on all objects it needs.
   ///
+  /// - Parameter limit: bytes of the ledger with the claims.
   /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the claims.
-  package mutating func claim(_ id: ID128, _ job: Job, now: Time) throws {
+  package mutating func claim(
+    _ id: ID128, _ job: Job, now: Time, limit: Int = Self.claimByteCountLimit
+  ) throws {
     guard jobs[id] == nil else { return }
     guard committed?.image == job.base, readyJob == nil else { throw Refusal.otherImage }
     guard jobs.count < Self.jobLimit else { throw Refusal.tooManyJobs }
@@ -120,7 +123,7 @@ package struct Ledger: Hashable, Sendable {
     }
     jobs[id] = job
     committed?.copy = nil
-    try requireRoom()
+    try requireRoom(limit: limit)
   }
 
   /// - Throws: ``Refusal``.
@@ -135,10 +138,12 @@ package struct Ledger: Hashable, Sendable {
   ///   - claimed: the job as its publisher claimed it; `nil`: not compared. A job that was changed since cannot become ready,
   ///     because its files may have been deleted.
   ///   - dropped: the objects of the committed image that the job's image does not need.
-  /// - Returns: false if the job was already ready, and has been completed since.
+  ///   - limit: bytes of the ledger with the dropped objects.
+  /// - Returns: false when that was so, and it was completed meanwhile.
   /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the dropped objects.
   package mutating func makeReady(
-    _ id: ID128, _ intents: [SiteChannel: Intent], claimed: Job? = nil, dropped: Set<ObjectKey> = []
+    _ id: ID128, _ intents: [SiteChannel: Intent], claimed: Job? = nil, dropped: Set<ObjectKey> = [],
+    limit: Int = Self.claimByteCountLimit
   ) throws -> Bool {
     guard !finished.contains(id) else { return false }
     guard let job = jobs[id] else { throw Refusal.freed }
@@ -150,7 +155,7 @@ package struct Ledger: Hashable, Sendable {
     guard !job.isReady else { return true }
     guard committed?.image == job.base, readyJob == nil else { throw Refusal.otherImage }
     jobs[id]?.intents = intents
-    try requireRoom(for: dropped)
+    try requireRoom(for: dropped, limit: limit)
     return true
   }
 
@@ -202,6 +207,13 @@ package struct Ledger: Hashable, Sendable {
   /// The objects that a job may delete now: loose objects, and objects that another job did not finish deleting.
   package func dueDeletions(now: Time) -> [ObjectKey] {
     loose.filter { $0.value < now }.map(\.key) + deletions.filter { $0.value.closes < now }.map(\.key)
+  }
+
+  /// When objects that may not be deleted yet become due, and how many are due at that time; `nil` if all are due. The count is of the
+  /// objects that are due when the last of them is: publishers drop objects in batches, and one object would not make room.
+  package func nextDeletion(after now: Time) -> (time: Time, count: Int)? {
+    let times = loose.values.filter { $0 >= now } + deletions.values.map(\.closes).filter { $0 >= now }
+    return times.max().map { ($0, times.count) }
   }
 
   /// Assigns ``dueDeletions(now:)`` to a job, ``deletionLimit`` at most.

@@ -10,8 +10,8 @@ struct BucketJob: Sendable {
   let id: ID128
   let parallelCount: Int
 
-  /// The serials below this one are revoked by the delegation of the key that publishes.
-  var revokedBelow: UInt64 = 0
+  /// The most bytes of a ledger after a claim.
+  var claimByteCountLimit = Ledger.claimByteCountLimit
 
   /// Called before each step, with its name: for tests that end a job there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
@@ -189,19 +189,44 @@ struct BucketJob: Sendable {
       // another job writes roots before then, this job cannot become ready.
       let served = try await servedRoots(next.image.roots.keys)
       try await requireKnown(served, next, base)
-      let job = try await claim(next, base)
+      let job = try await withRoom(base) { try await claim(next, base) }
       await lease.set(job.leaseEnd)
       let intents = intents(next, served)
       let byteCount = try await upload(next, base, body, lease, progress)
       try checkpoint("ready")
       let dropped = (base.image?.keys ?? []).subtracting(next.keys)
-      let (ledger, isOurs) = try await makeReady(intents, claimed: job, dropped: dropped)
+      let (ledger, isOurs) = try await withRoom(base) {
+        try await makeReady(intents, claimed: job, dropped: dropped)
+      }
       if isOurs { try await completeOwn(of: ledger, base, (next, body)) }
       return byteCount
     } catch {
       try await giveUp(error, base)
       throw error
     }
+  }
+
+  /// Makes a change of the ledger. If the ledger has no room for it, deletes loose objects and makes the change again: the deletion
+  /// at the end of a job comes too late, because a job that fails does not reach it.
+  private func withRoom<Result>(_ base: Base, _ change: () async throws -> Result) async throws -> Result {
+    while true {
+      do {
+        return try await change()
+      } catch let error as PackStoreError where error.detail == .limit {
+        guard let image = base.image else { throw error }
+        guard try await deleteLoose(after: image) > 0 else { throw try await withTime(error) }
+      }
+    }
+  }
+
+  /// Adds to the error of a full ledger when the next objects may be deleted.
+  private func withTime(_ error: PackStoreError) async throws -> PackStoreError {
+    let ledger = try await ledgerFile.read().ledger, now = try await storage.now()
+    guard let next = ledger.nextDeletion(after: now) else { return error }
+    var error = error
+    error.specificRemedy =
+      "publish again in \(next.time - now + 1) seconds, when \(next.count) unused objects can be deleted; or publish fewer packs at a time"
+    return error
   }
 
   private func intents(
@@ -220,11 +245,11 @@ struct BucketJob: Sendable {
       leaseEnd: 0, base: base.image?.digest,
       proposal: .init(image: next.digest, byteCount: UInt64(next.bytes.count)),
       claims: next.keys.subtracting(base.image?.keys ?? []))
-    let id = id, times = times
+    let id = id, times = times, limit = claimByteCountLimit
     let ledger = try await ledgerFile.change { ledger, now in
       var job = job
       job.leaseEnd = now + times.lease
-      try ledger.claim(id, job, now: now)
+      try ledger.claim(id, job, now: now, limit: limit)
     }
     guard let claimed = ledger.jobs[id], claimed.isSame(as: job) else { throw Ledger.Refusal.freed }
     return claimed
@@ -240,10 +265,10 @@ struct BucketJob: Sendable {
   private func makeReady(
     _ intents: [SiteChannel: Ledger.Intent], claimed: Ledger.Job, dropped: Set<ObjectKey>
   ) async throws -> (Ledger, isOurs: Bool) {
-    let id = id
+    let id = id, limit = claimByteCountLimit
     var isOurs = false
     let ledger = try await ledgerFile.change { ledger, _ in
-      isOurs = try ledger.makeReady(id, intents, claimed: claimed, dropped: dropped)
+      isOurs = try ledger.makeReady(id, intents, claimed: claimed, dropped: dropped, limit: limit)
     }
     return (ledger, isOurs)
   }
