@@ -41,7 +41,10 @@ extension Manifest {
     /// Whether to create everything, and keep nothing.
     public var isDryRun = false
 
-    /// Whether to determine the length of a delta from the previous version, which takes as long as building it.
+    /// Like `Store.InstallOptions.rowLimit`.
+    public var rowLimit: Int?
+
+    /// Finds out how long a delta from the previous version would be, which takes as long as making it.
     public var estimatesDelta = false
 
     /// The number of threads; `nil`: one for each processor. The result does not depend on it.

@@ -182,6 +182,7 @@ struct Packaging {
     installOptions.setNote(options.note ?? manifest.note, isPublished: options.publishesNotes)
     installOptions.level = level
     installOptions.layout = layout
+    installOptions.rowLimit = options.rowLimit
     var transaction = try makeTransaction(of: store)
     let result = try transaction.install(evaluation, options: installOptions) {
       [progress, pack = manifest.assetPackID] in

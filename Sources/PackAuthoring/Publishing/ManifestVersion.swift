@@ -36,6 +36,7 @@ struct ManifestVersion: PublicationSource {
       publication.options.note ?? manifest.note, isPublished: publication.options.publishesNotes)
     options.level = publication.options.level ?? manifest.level ?? Site.PublishOptions.standardLevel
     if let layout = publication.options.layout { options.layout = layout }
+    options.rowLimit = publication.options.rowLimit
     self.options = options
     for wanted in wanted ?? [] {
       guard wanted.pack == pack else { throw PackStoreError.noPack(wanted.pack, among: [pack], of: "the manifest") }

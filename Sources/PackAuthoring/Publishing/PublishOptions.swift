@@ -25,6 +25,9 @@ extension Site {
 
     var encodingLevel: Int32 { level ?? Self.standardLevel }
 
+    /// Like `Store.InstallOptions.rowLimit`, for a manifest's version.
+    public var rowLimit: Int?
+
     /// The number of offered versions of a pack that stay on the site, including the current one. The version before the current
     /// one of each channel is among them, unless this is 1. The same number of the latest builds that wait to be offered stays as
     /// well.

@@ -10,6 +10,9 @@ struct BucketJob: Sendable {
   let id: ID128
   let parallelCount: Int
 
+  /// The serials below this one are revoked by the delegation of the key that publishes.
+  var revokedBelow: UInt64 = 0
+
   /// The most bytes of a ledger after a claim.
   var claimByteCountLimit = Ledger.claimByteCountLimit
 

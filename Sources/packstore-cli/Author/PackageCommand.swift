@@ -67,6 +67,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var product: ProductOption
 
   @OptionGroup var encoding: ManifestEncodingOptions
+  @OptionGroup var rows: RowOptions
 
   @Option(help: .threadCount)
   var threads: Int?
@@ -143,6 +144,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.isDryRun = dryRun
     options.estimatesDelta = estimateDelta
     options.threadCount = threads
+    options.rowLimit = rows.maxRows
     return options
   }
 

@@ -36,6 +36,7 @@ struct Agent: AsyncParsableCommand {
   var waitEssential = false
 
   @OptionGroup var extensions: ExtensionOptions
+  @OptionGroup var rows: RowOptions
 
   @OptionGroup var report: ReportOptions
 
@@ -69,6 +70,7 @@ struct Agent: AsyncParsableCommand {
     options.limits.dailyTime = .seconds(extensions.extensionTime)
     options.limits.byteCount = extensions.extensionMemory
     options.tell = log.tell
+    options.manager.pullOptions.rowLimit = rows.maxRows
     options.manager.onFirstContact = { site, key in
       warn("the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on")
     }

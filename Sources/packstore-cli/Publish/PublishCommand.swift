@@ -76,6 +76,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var product: ProductOption
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var encoding: ManifestEncodingOptions
+  @OptionGroup var rows: RowOptions
 
   @Option(
     help: .init(
@@ -377,6 +378,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.label = encoding.label
     options.note = encoding.note
     options.publishesNotes = encoding.publishNotes
+    options.rowLimit = rows.maxRows
     options.collectionPercent = gc
     options.prunes = prune
     if let maxRemoved { options.prunedPercentLimit = maxRemoved }

@@ -31,6 +31,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var keep = 2
 
   @OptionGroup var collection: CollectionOptions
+  @OptionGroup var rows: RowOptions
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup(title: "Network limits") var network: NetworkOptions
   @OptionGroup var wait: WaitOption
@@ -103,6 +104,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.channel = site.channel
     options.unnamedPacks = .installed
     options.byteRateLimit = limitRate
+    options.rowLimit = rows.maxRows
     options.limits = network.limits
     options.environment = network.environment
     options.waitsForWriters = !wait.noWait
