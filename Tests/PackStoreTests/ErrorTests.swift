@@ -155,6 +155,15 @@ import Testing
     #expect { try naming(store.path) { throw error } } throws: { "\($0)" == expected }
   }
 
+  /// The cache folder may be on another disk than the store.
+  @Test func fullDiskOfACacheFolder() throws {
+    let folder = TemporaryFolder(), store = try folder.store("Packs")
+    let error = PackStoreError(.noSpace, "cannot write", about: .cacheFolder("/tmp"), systemError: .noSpace)
+    #expect { try naming(store.path) { throw error } } throws: {
+      "\($0)" == "cache folder '/tmp': no room on its disk: No space left on device; make room there"
+    }
+  }
+
   @Test func anotherWriter() {
     var error = PackStoreError(.busy, "another writer holds the lock")
     error.holder = 4711

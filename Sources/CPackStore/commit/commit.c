@@ -186,10 +186,11 @@ static pks_status move_purgeable(
   char from[2 * PKS__INDEX_NAME], to[PKS__INDEX_NAME];
   (void)snprintf(from, sizeof from, "%s/%s", staged->folder, name);
   (void)snprintf(to, sizeof to, PKS__SEGMENTS_FOLDER "/%s", name);
+  const char *cache = commit->txn->staging.cache_folder;
   int failure = pks__vfs_rename(vfs, commit->txn->staging.cache, from, to);
   // Purged already, while it was staged: the table lists the missing data.
   if (failure && failure != ENOENT) {
-    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, to, "cannot rename");
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, cache, "cannot rename");
   }
   return move_table(commit, current, &staged->segment->id, error);
 }
@@ -205,9 +206,8 @@ static pks_status sync_purgeable(commit *commit, pks_error *error) {
     pks__vfs_close(vfs, folder);
   }
   if (failure && failure != ENOENT) {
-    return pks__fail_system_about(
-      error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, PKS__SEGMENTS_FOLDER, "cannot sync"
-    );
+    const char *name = commit->txn->staging.cache_folder;
+    return pks__fail_system_about(error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, name, "cannot sync");
   }
   return PKS_OK;
 }

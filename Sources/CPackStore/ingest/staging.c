@@ -143,6 +143,7 @@ void pks__staging_close(pks__staging *staging) {
     remove_folder(vfs, staging->cache, staging->path);
     pks__vfs_close(vfs, staging->cache);
   }
+  pks__free(staging->cache_folder);
   if (staging->lock != PKS_VFS_NO_FILE) {
     // Unlocked explicitly, because a forked child may have this opening of the file too.
     pks__unlock_staging(vfs, staging->lock, staging->id);
@@ -158,6 +159,7 @@ void pks__staging_leave(const pks__staging *staging) {
   pks__vfs_close(vfs, staging->lock);
   pks__vfs_close(vfs, staging->readers);
   if (staging->cache != PKS_VFS_NO_FILE) { pks__vfs_close(vfs, staging->cache); }
+  pks__free(staging->cache_folder);
 }
 
 // MARK: - The cache folder
@@ -197,15 +199,22 @@ pks_status pks__staging_need_cache(pks__staging *staging, const char *folder, pk
   pks_status status = need_tables(staging, error);
   if (!status) { status = pks__cache_folder_open(staging->store, folder, true, &root, error); }
   if (status) { return status; }
+  char *copy = pks__copy_text(folder);
+  if (!copy) {
+    pks__vfs_close(vfs, root);
+    return pks__fail_memory(error);
+  }
   pks__staging_sweep_cache(staging, root);
   int failure = pks__vfs_make_folder(vfs, root, staging->path);
   if (failure && failure != EEXIST) {
     pks__vfs_close(vfs, root);
+    pks__free(copy);
     return pks__fail_system_about(
       error, failure, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, folder, "cannot create a folder"
     );
   }
   staging->cache = root;
+  staging->cache_folder = copy;
   return PKS_OK;
 }
 
@@ -235,6 +244,16 @@ static pks_status copy_bytes(
   return status;
 }
 
+/// Names the cache folder in the error of a write to it: its disk is full, which may be another one than the store's.
+static pks_status name_cache(const pks__staging *staging, pks_status status, pks_error *error) {
+  if (status != PKS_NO_SPACE || !error) { return status; }
+  uint64_t needed = error->needed;
+  const char *folder = staging->cache_folder, *text = error->text;
+  pks__fail_system_about(error, error->system_error, PKS_DETAIL_NONE, PKS_SUBJECT_CACHE_FOLDER, folder, text);
+  error->needed = needed;
+  return status;
+}
+
 pks_status pks__staging_place_in_cache(
   pks__staging *staging, const char *folder, const pks__segment_id *id, bool keeps, bool sync, pks__segment **out,
   pks_error *error
@@ -250,7 +269,10 @@ pks_status pks__staging_place_in_cache(
   pks_status status = pks__segment_open(&whole, vfs, store->root, from, id, error);
   if (status) { return status; }
   status = pks__segment_need_table(whole, error);
-  if (!status) { status = copy_bytes(staging, whole->file, 0, whole->file_length, staging->cache, data, sync, error); }
+  if (!status) {
+    status = copy_bytes(staging, whole->file, 0, whole->file_length, staging->cache, data, sync, error);
+    status = name_cache(staging, status, error);
+  }
   if (!status) {
     uint64_t body = whole->table.body_offset;
     status = copy_bytes(staging, whole->file, body, whole->file_length, store->root, table, sync, error);

@@ -22,6 +22,7 @@ typedef struct pks__staging {
   pks__scratch_folder scratch;
   pks__pool *syncs;
   pks_vfs_file cache;   ///< the store's own folder in the cache folder; PKS_VFS_NO_FILE until it is needed
+  char *cache_folder;   ///< the path of the cache folder, for errors; NULL until `cache` is open
   bool leaves_garbage;  ///< `segments/` may hold files that nothing names; the folder stays as a note of it
   bool is_for_site;     ///< data segments are as long as may be: each is a file that clients fetch from
 } pks__staging;

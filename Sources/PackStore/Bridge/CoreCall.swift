@@ -38,19 +38,25 @@ func naming<Result>(_ store: FilePath, _ body: () throws -> Result) throws -> Re
 }
 
 extension PackStoreError {
-  /// Adds the path of a store to an error about it, and for a full disk the store itself.
+  /// Adds the path of a store to an error about it, and for a full disk the folder on it: the store, or the cache folder that the
+  /// core names, which may be on another disk.
   func naming(_ store: FilePath) -> PackStoreError {
     var error = self
     if subject == .store(nil) { error.subject = .store(store.string) }
     switch code {
     case .busy: error.subject = .store(store.string)
     case .noSpace:
+      var full = store
+      if case .cacheFolder(let folder) = subject {
+        full = FilePath(folder)
+      } else {
+        error.subject = .store(store.string)
+      }
       error.reason = "no room on its disk"
-      error.subject = .store(store.string)
       let room = neededByteCount.map { " for \(formatBytes(Int(clamping: $0)))" } ?? ""
       error.specificRemedy = "make room\(room) there"
-      if let free = freeByteCountWithoutFiles(store) {
-        error.reason = "the disk of the store can hold no more files (df -i), though \(formatBytes(free)) are free"
+      if let free = freeByteCountWithoutFiles(full) {
+        error.reason = "the disk can hold no more files (df -i), though \(formatBytes(free)) are free"
         error.systemError = nil
         error.specificRemedy = "remove files there"
       }

@@ -309,6 +309,25 @@ extension Core {
       #expect(try disk.cacheSegments == files && store.snapshot().generation == generation)
     }
 
+    /// The cache folder may be on another disk: the error names it, and not the staged file.
+    @Test func fullCacheFolderIsNamed() throws {
+      let disk = Self.disk(), store = try Store(disk, create: true)
+      var names: Set<String> = []
+      for call in 0..<400 {
+        sim_fail(disk.raw, SIM_CALL_MUTATING, nil, UInt64(call), ENOSPC, false)
+        let failure = try? thrown {
+          try store.commit {
+            try $0.chooseCache("/cache")
+            try $0.add("p", "/one") { $0.placement = PKS_PLACE_PURGEABLE }
+          }
+        }
+        sim_fail(disk.raw, SIM_CALL_MUTATING, nil, .max, ENOSPC, false)
+        guard let failure else { break }
+        if failure.status == PKS_NO_SPACE, failure.subject == PKS_SUBJECT_CACHE_FOLDER { names.insert(failure.file) }
+      }
+      #expect(names == ["/cache"])
+    }
+
     /// Decoded copies have a budget of their own: they go for no room of purgeable packs, and do not count as such.
     @Test func decodedCopiesMakeNoRoom() throws {
       let disk = Self.disk()
