@@ -46,7 +46,22 @@ PKS_MUST_CHECK pks_status pks_snapshot_measure_download(
   uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t version, pks_error *PKS_NULLABLE error
 );
 
-/// Builds change lists to one version of a pack. One thread at a time; close it before its snapshot.
+/// Measures the frames that a device with the version `from` of a pack fetches by ranges for the version `to`: their stored bytes,
+/// with the dictionaries that they need, as a `pks_delivery` requests them. The manifest, frame tables and pages are not included.
+/// Both versions are kept; `pack` may be a removed one. O(chunks). Errors: NOT_FOUND (no such pack or version), PURGED, CORRUPT,
+/// IO_ERROR, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_snapshot_measure_update(
+  uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to,
+  pks_error *PKS_NULLABLE error
+);
+
+/// Measures the same for versions as they would be kept after the commit of a transaction. Errors: as for
+/// `pks_snapshot_measure_update`.
+PKS_MUST_CHECK pks_status pks_txn_measure_update(
+  uint64_t *bytes, const pks_txn *txn, const char *pack, uint64_t from, uint64_t to, pks_error *PKS_NULLABLE error
+);
+
+/// Makes change lists that lead to one version of a pack. One thread at a time; the snapshot outlives it.
 typedef struct pks_change_lister pks_change_lister;
 
 /// Reads the kept version `to` of a pack, which may be a removed pack. Temporary files are kept in the store's `tmp/` until the

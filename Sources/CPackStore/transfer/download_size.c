@@ -1,4 +1,5 @@
-/// Computes the download size of a version for an empty store, without the manifest and the frame tables.
+/// Measures the download of a version for an empty store, without the manifest and the frame tables, and the frames that a device
+/// with another version fetches. The chunks of that version are met first, so that they count as chunks of earlier assets.
 ///
 /// It equals the requests of a `pks_delivery` into an empty store. A chunk may be in several frames: map assets are stored as a
 /// whole even if the store has their content elsewhere. A client fetches it from the place of the first asset, in the order of
@@ -7,6 +8,7 @@
 /// Marks of data segments: for rows, that the chunk was seen before, on one fixed copy of it; for frames, that the client fetches
 /// it. Dictionaries of these frames are fetched once each. Memory: two bits per chunk of the version's segments.
 #include "catalog/catalog.h"
+#include "commit/transaction.h"
 #include "store/chunk_lookup.h"
 #include "transfer/delivery_needs.h"
 #include "transfer/download_pages.h"
@@ -192,6 +194,13 @@ static pks_status measure(download *download, pks_error *error) {
   return fetch_tree(download, &download->version.layout.map, PKS__ROLE_LAYOUT, error);
 }
 
+static void free_download(download *download) {
+  pks__site_version_close(&download->version);
+  pks__download_pages_free(&download->pages);
+  pks__segment_marks_free(&download->marks);
+  pks__scratch_free(&download->dictionaries);
+}
+
 pks_status pks_snapshot_measure_download(
   uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t version, pks_error *error
 ) {
@@ -202,10 +211,86 @@ pks_status pks_snapshot_measure_download(
   pks__download_pages_init(&download.pages, download.snapshot, &download.marks);
   status = pks__site_version_open(&download.version, download.snapshot, pack, version, error);
   if (!status) { status = measure(&download, error); }
-  pks__site_version_close(&download.version);
-  pks__download_pages_free(&download.pages);
-  pks__segment_marks_free(&download.marks);
-  pks__scratch_free(&download.dictionaries);
   if (!status) { *bytes = download.frame_bytes + download.pages.bytes; }
+  free_download(&download);
   return status;
+}
+
+// MARK: - Updates
+
+/// Marks the chunks of an asset that the device has.
+static pks_status mark_asset(download *download, const pks__catalog_entry *entry, pks_error *error) {
+  pks__chunk_cursor chunks;
+  pks__chunk_cursor_init(&chunks, pks__snapshot_pages(download->snapshot), entry);
+  pks__catalog_chunk chunk;
+  bool more, first;
+  pks_status status = pks__chunk_cursor_next(&chunks, &chunk, &more, error);
+  while (!status && more) {
+    status = is_first(download, &chunk.id, &first, error);
+    if (!status) { status = pks__chunk_cursor_next(&chunks, &chunk, &more, error); }
+  }
+  pks__chunk_cursor_free(&chunks);
+  return status;
+}
+
+/// Marks the chunks of the version that the device has.
+static pks_status mark_version(download *download, const pks__id *catalog, pks_error *error) {
+  pks__catalog_info info;
+  pks__tree map;
+  pks__page_source source = pks__snapshot_pages(download->snapshot);
+  pks_status status = pks__catalog_read_root(source, catalog, &info, &map, error);
+  if (status) { return status; }
+  pks__tree_cursor entries;
+  pks__tree_cursor_init(&entries, source, PKS__TREE_MAP, 0, &map);
+  bool more;
+  status = pks__tree_cursor_next(&entries, &more, error);
+  while (!status && more) {
+    pks__catalog_entry entry;
+    status = pks__catalog_entry_read(&entries, &entry, error);
+    if (!status && entry.kind == PKS__RECORD_FILE) { status = mark_asset(download, &entry, error); }
+    if (!status) { status = pks__tree_cursor_next(&entries, &more, error); }
+  }
+  pks__tree_cursor_free(&entries);
+  return status;
+}
+
+static pks_status measure_update(
+  uint64_t *bytes, pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to, pks_error *error
+) {
+  download download = {.snapshot = snapshot};
+  pks__site_version before = {0};
+  pks__catalog_info info;
+  pks__tree catalog;
+  pks__segment_marks_init(&download.marks, snapshot->store);
+  pks__download_pages_init(&download.pages, snapshot, &download.marks);
+  pks_status status = pks__site_version_open(&before, snapshot, pack, from, error);
+  if (!status) { status = pks__site_version_open(&download.version, snapshot, pack, to, error); }
+  if (!status) { status = mark_version(&download, &before.version->catalog, error); }
+  const pks__version *version = download.version.version;
+  pks__page_source source = pks__snapshot_pages(snapshot);
+  if (!status) { status = pks__catalog_read_root(source, &version->catalog, &info, &catalog, error); }
+  if (!status) { status = count_frames(&download, &catalog, error); }
+  if (!status) { *bytes = download.frame_bytes; }
+  pks__site_version_close(&before);
+  free_download(&download);
+  return status;
+}
+
+pks_status pks_snapshot_measure_update(
+  uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to, pks_error *error
+) {
+  pks_status status = pks__store_check_process(snapshot->store, error);
+  return status ? status : measure_update(bytes, pks__snapshot_mutable(snapshot), pack, from, to, error);
+}
+
+pks_status pks_txn_measure_update(
+  uint64_t *bytes, const pks_txn *txn, const char *pack, uint64_t from, uint64_t to, pks_error *error
+) {
+  const pks_snapshot *snapshot = pks__txn_snapshot(txn);
+  uint32_t index = pks__generation_find_pack(&snapshot->generation, pack);
+  pks_status status = pks__store_check_process(txn->store, error);
+  if (!status && index == UINT32_MAX) {
+    status = pks__fail_about(error, PKS_NOT_FOUND, PKS_DETAIL_NO_PACK, PKS_SUBJECT_PACK, pack, "not in the store");
+  }
+  return status ? status : measure_update(bytes, pks__snapshot_mutable(snapshot), index, from, to, error);
 }

@@ -39,13 +39,13 @@ extension Inspection {
     let found = try findsDuplicates ? scan.findDuplicates(in: snapshot, pack: pack) : []
     duplicateByteCount = found.map { $0.byteCount.multipliedClamped(by: $0.paths.count - 1) }.clampedSum()
     duplicates = Array(found.prefix(Self.duplicateLimit))
-    if let from { change = try Change(from: from, in: snapshot, usage, makesDelta: makesDelta) }
+    if let from { change = try Change(from: from, in: snapshot, makesDelta: makesDelta) }
   }
 }
 
 extension Inspection.Change {
   fileprivate init(
-    from: PackVersion, in snapshot: Snapshot, _ usage: Store.Statistics.Usage, makesDelta: Bool
+    from: PackVersion, in snapshot: Snapshot, makesDelta: Bool
   ) throws {
     guard let to = snapshot.pack(from.pack)?.version else {
       throw PackStoreError(
@@ -58,8 +58,7 @@ extension Inspection.Change {
       rows.sorted { ($1.weight, $0.path) < ($0.weight, $1.path) }.prefix(Self.rowLimit))
     self.from = from
     self.to = to
-    let ratio = usage.uniqueByteCount > 0 ? Double(usage.storedByteCount) / Double(usage.uniqueByteCount) : 1
-    rangeByteCount = Int(min(Double(totals.newByteCount) * ratio, 1e18))
+    rangeByteCount = try snapshot.updateByteCount(from: from, to: to)
     deltaByteCount =
       makesDelta
       ? try snapshot.buildDelta(

@@ -53,6 +53,19 @@ extension Snapshot {
     return byteCount
   }
 
+  /// Computes the bytes of the frames that a device with one kept version fetches by ranges for another one. Manifest, frame tables
+  /// and pages are not included.
+  ///
+  /// - Throws: `notFound`, `corrupt`, `purged`, `ioError`, `outOfMemory`.
+  package func updateByteCount(from old: PackVersion, to new: PackVersion) throws -> Int {
+    let scope = try scope(new.pack)
+    var byteCount: UInt64 = 0
+    try check { error in
+      pks_snapshot_measure_update(&byteCount, pointer, scope, old.number, new.number, error)
+    }
+    return Int(clamping: byteCount)
+  }
+
   /// Passes the frame table of a segment to `write` in pieces. The whole segment is read and verified.
   ///
   /// - Parameter write: called for each piece; if it throws, no further pieces follow.

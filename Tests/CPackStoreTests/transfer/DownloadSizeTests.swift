@@ -11,6 +11,15 @@ extension Snapshot {
   }
 }
 
+extension Snapshot {
+  /// The frames that a device with one version fetches for another one.
+  func updateSize(of pack: UInt32, from: UInt64, to: UInt64) throws -> UInt64 {
+    var bytes: UInt64 = 0
+    try attempt { pks_snapshot_measure_update(&bytes, raw, pack, from, to, $0) }
+    return bytes
+  }
+}
+
 extension Core {
   /// A publisher says what clients will fetch: each test lets one do so, and compares.
   @Suite struct DownloadSizeTests {
@@ -28,6 +37,22 @@ extension Core {
             size == pull.totals.bytes_total + pull.totals.metadata_bytes - tables,
             "\(comment.map { "\($0): " } ?? "")\(name)@\(number), frames \(pull.totals.bytes_total)")
         }
+        try checkUpdates(disk, snapshot, UInt32(index), comment)
+      }
+    }
+
+    /// Pulls every version of a pack into a store that has the version before.
+    private static func checkUpdates(
+      _ disk: Disk, _ snapshot: Snapshot, _ index: UInt32, _ comment: Comment?
+    ) throws {
+      let name = String(cString: snapshot.packs[Int(index)].name), numbers = snapshot.versions(of: name).sorted()
+      for (from, to) in zip(numbers, numbers.dropFirst()) {
+        let device = try DeliveryTests.empty()
+        _ = try Store(device).pull(Site(disk, pack: name, version: from))
+        let pull = try #require(try Store(device).pull(Site(disk, pack: name, version: to)))
+        #expect(
+          try snapshot.updateSize(of: index, from: from, to: to) == pull.totals.bytes_total,
+          "\(comment.map { "\($0): " } ?? "")\(name)@\(from) to \(to)")
       }
     }
 
