@@ -179,6 +179,10 @@ import Testing
     let site = "https://localhost:\(server.port)/site"
     let stranger = try playground.packstore("pull", "store", site)
     #expect(stranger.status == 3 && stranger.errors.lowercased().contains("certificate"), "\(stranger.errors)")
+    // The server answers 400 to a request without TLS, or closes the connection.
+    let plain = try playground.packstore("pull", "store", site.replacing("https:", with: "http:"))
+    #expect(
+      plain.status == 3 && plain.errors.contains("the server requires TLS") && plain.errors.contains("use 'https://"))
     let known = try playground.shell("SSL_CERT_FILE=tls.pem packstore pull store \(site) --json")
     #expect(known.status == 0, "\(known.errors)")
     try expectWhole()

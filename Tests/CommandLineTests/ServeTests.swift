@@ -98,6 +98,11 @@ import Testing
       #expect(unknown.status == 60, "an authority that is not trusted")
       #expect(try playground.boundedShell("curl -sS --tls-max 1.1 -k \(server.url)/ -o body").status != 0)
       #expect(try playground.boundedShell("curl -sS http://localhost:\(server.port)/ -o body").status != 0)
+      let plain = try playground.packstore("pull", "client", "http://localhost:\(server.port)/")
+      #expect(plain.status == 3 && plain.errors.contains("use 'https://localhost:\(server.port)'"), "\(plain.errors)")
+      // The site is not at the root.
+      let top = try playground.packstore("pull", "client", "\(server.url)/", "--ca", server.authority)
+      #expect(top.status == 3 && top.errors.contains("use '\(server.url)/site'"), "\(top.errors)")
       _ = try playground.boundedShell(
         "head -c 100000 /dev/urandom | openssl s_client -connect 127.0.0.1:\(server.port) -no_ign_eof")
       _ = try playground.boundedShell(

@@ -193,6 +193,12 @@
       return group
     }
 
+    /// The network thread, for a probe of a server; `nil` if a proxy leads to the server.
+    func probeGroup(for url: SiteURL) -> MultiThreadedEventLoopGroup? {
+      guard (try? proxies.proxy(for: url)) == .some(nil) else { return nil }
+      return state.withLock { Self.group(&$0) }
+    }
+
     // MARK: - Addresses
 
     /// Whether a server that answered is in a private network or on this machine.

@@ -11,6 +11,16 @@
     package func readWhole(
       _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
     ) async throws -> WholeFile? {
+      do {
+        return try await readWholeAgain(path, upTo: limit, unless: known, counting: tally)
+      } catch let error as DeliveryError {
+        throw await explained(error)
+      }
+    }
+
+    private func readWholeAgain(
+      _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
+    ) async throws -> WholeFile? {
       var policy = options.retry
       // No server seems to be there: fail soon.
       if knowledge.withLock({ $0.hasRanges == nil }) { policy.attemptLimit = min(policy.attemptLimit, 3) }
@@ -116,11 +126,20 @@
         source.knowledge.withLock { if !$0.refusesRanges { $0.hasRanges = true } }
         try await receive(response, skipping: answer.skippedCount, expecting: UInt64(answer.given.count))
       case .notFound, .gone:
-        throw DeliveryError(noRoot: path, at: source.location)
+        throw noRoot(response)
       case .rangeNotSatisfiable where !bytes.isEmpty:
         throw source.bad(path, "shorter than the server reported before")
       default: throw source.refusal(response, path)
       }
+    }
+
+    /// The development server has its sites below its root, where users look first.
+    private func noRoot(_ response: HTTPClientResponse) -> DeliveryError {
+      var error = DeliveryError(noRoot: path, at: source.location)
+      if response.header("Server") == "packstore", let url = try? SiteURL(source.location), url.target.isEmpty {
+        error.specificRemedy = "the server is 'packstore serve': use '\(withoutSecrets(source.location))/site'"
+      }
+      return error
     }
 
     private mutating func rangeAnswer(_ response: HTTPClientResponse) throws -> RangeAnswer {
