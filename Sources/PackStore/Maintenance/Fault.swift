@@ -14,6 +14,10 @@ extension Store {
     /// Whether data in the cache folder is damaged, rather than missing: ``code`` is `purged` in both cases.
     public let isCachedDamage: Bool
 
+    /// Whether data of a purgeable pack is gone from the cache folder, which is not damage. A file that is gone as a whole has no
+    /// ``offset``.
+    public var isPurgedData: Bool { code == .purged && offset != nil && !isCachedDamage }
+
     /// The fault, in a few English words that follow the name of the file.
     public let reason: String
 

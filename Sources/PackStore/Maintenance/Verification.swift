@@ -28,7 +28,10 @@ extension Store {
     /// Faults, each counted once.
     public let faultCount: Int
 
-    /// Damaged assets of kept versions, each counted once for each version.
+    /// The faults that are data of purgeable packs that is gone: ``Store/Fault/isPurgedData``.
+    public let purgedFaultCount: Int
+
+    /// Assets of kept versions that faults hurt: those that ``faults`` names, each counted once for each version.
     public let hurtAssetCount: Int
 
     /// The faults, with location and damaged asset: one element for each damaged asset, at most the first 1,000.
@@ -43,11 +46,12 @@ extension Store {
 
     public var isSound: Bool { faultCount == 0 }
 
-    init(_ totals: pks_verify_totals, faults: [Fault]) {
+    init(_ totals: pks_verify_totals, faults: [Fault], purgedFaultCount: Int) {
       fileCount = Int(clamping: totals.files_checked)
       frameCount = Int(clamping: totals.frames_checked)
       chunkCount = Int(clamping: totals.chunks_checked)
       byteCount = Int(clamping: totals.bytes_checked)
+      self.purgedFaultCount = purgedFaultCount
       faultCount = Int(clamping: totals.fault_count)
       hurtAssetCount = Int(clamping: totals.asset_count)
       damagedCopyCount = Int(clamping: totals.damaged_copy_count)
@@ -77,7 +81,7 @@ extension Snapshot {
         pks_snapshot_verify(pointer, deep, VerifyObserver.onFault, VerifyObserver.onProgress, $0, &totals, error)
       }
     }
-    return Store.VerifyResult(totals, faults: observer.faults)
+    return Store.VerifyResult(totals, faults: observer.faults, purgedFaultCount: observer.purgedFaultCount)
   }
 }
 
@@ -87,10 +91,18 @@ private struct VerifyObserver {
 
   let progress: ((Store.VerifyProgress) -> Void)?
   var faults: [Store.Fault] = []
+  var purgedFaultCount = 0
+  var lastNumber: Int?
+
+  /// A fault is reported once for each asset that it hurts.
+  private mutating func take(_ fault: Store.Fault) {
+    if faults.count < Self.faultLimit { faults.append(fault) }
+    if fault.isPurgedData, fault.number != lastNumber { purgedFaultCount += 1 }
+    lastNumber = fault.number
+  }
 
   static let onFault: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<pks_fault>) -> Void = { context, fault in
-    let observer = context!.assumingMemoryBound(to: VerifyObserver.self)
-    if observer.pointee.faults.count < faultLimit { observer.pointee.faults.append(Store.Fault(fault.pointee)) }
+    context!.assumingMemoryBound(to: VerifyObserver.self).pointee.take(Store.Fault(fault.pointee))
   }
 
   static let onProgress: @convention(c) (UnsafeMutableRawPointer?, UInt64, UInt64) -> Bool = { context, done, total in

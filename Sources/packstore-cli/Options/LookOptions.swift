@@ -45,9 +45,9 @@ struct LookArgument: ParsableArguments {
 
 /// A place where versions of packs are.
 ///
-/// - A store, or the folder of a site on this machine, is opened as it is.
-/// - Of a site at a URL, of one that was copied without its store, and of an archive, what says of what versions are made is taken
-///   into a temporary store; frames are not fetched.
+/// - A store is opened as it is.
+/// - For a site in a folder or at a URL, and for an archive, the metadata of its versions is copied into a temporary store; frames are
+///   not fetched.
 /// - Of a site in object storage, the same is done by ``BucketSite``.
 struct LookedAt {
   let name: String
@@ -60,6 +60,9 @@ struct LookedAt {
 
   /// The other places that the command reads from.
   var others: [String] = []
+
+  /// Whether the command reads assets. The folder of a site is then read as the publisher's store.
+  var needsContent = false
 
   /// The options of object storage are for another place.
   var isBesideBucket = false
@@ -109,15 +112,16 @@ struct LookedAt {
     guard !name.contains("://") else { return .site }
     let path = FilePath(name)
     guard pathExists(path) else { return .store }  // which says that there is none
-    guard !isFolder(path) else { return try isSiteAlone(path) ? .site : .store }
+    guard !isFolder(path) else { return try isSite(path) ? .site : .store }
     guard try isPackArchive(path) else { throw wrongKind(path) }
     return .site
   }
 
-  /// A copy of what clients need of a site, and of nothing else.
-  private func isSiteAlone(_ path: FilePath) throws -> Bool {
+  /// Whether a folder is read as clients read it: the publisher's store in it also has versions that no channel offers.
+  private func isSite(_ path: FilePath) throws -> Bool {
     let names = try namesInFolder(path)
-    return names.contains(SitePath.root(.live).description) && !names.contains("CONTROL")
+    guard names.contains(SitePath.root(.live).description) else { return false }
+    return !names.contains("CONTROL") || !needsContent || options.trust != nil || options.channel != nil
   }
 
   private func refuseStorageOptions() throws {

@@ -61,15 +61,17 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     if let html { _ = try outputFile(html, force: force) }  // before there is any work
-    guard try !delta || source.place(look).hasContent else {
+    var place = source.place(look)
+    place.needsContent = true
+    guard try !delta || place.hasContent else {
       throw Failure(
         .invalidArgument,
         "'\(escaped(source.store))': not a store, but a delta needs the content of both versions",
         remedy: "leave out --delta, or pull the versions into a store")
     }
     let scope = from == nil ? SitePreview.Scope.first : .all
-    let hasContent = try source.place(look).hasContent
-    try await source.place(look).read(scope, of: pack.map { [$0] }, report) {
+    let hasContent = try place.hasContent
+    try await place.read(scope, of: pack.map { [$0] }, report) {
       try show($0.makeSnapshot(), hasContent: hasContent)
     }
   }

@@ -82,7 +82,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
         var cells = [String(describing: version)]
         if hasLabels { cells.append(entry.label?.text ?? "") }
         cells.append(Self.state(of: version, isFirst: index == 0, of: pack))
-        cells += [String(version.catalog.description.prefix(12)), formatDate(version.committedAt)]
+        cells += [String(version.catalog.description.prefix(12)), formatKnownDate(version.committedAt) ?? "unknown"]
         cells.append(formatCount([version.fileCount, version.linkCount, version.folderCount].clampedSum()))
         cells.append(formatBytes(version.byteCount))
         if hasSources { cells += sourceCells(entry) }
@@ -146,7 +146,9 @@ private struct PackReport: Encodable {
     /// Left out where nothing is noted.
     let note: String?
     let notePublished: Bool?
-    let catalog, committedAt: String
+    let catalog: String
+    /// Left out if the archive of the version has no date.
+    let committedAt: String?
     /// Of a version that was not made here, as far as that is known.
     let installedAt, from, channel, key: String?
     let files, links, folders, bytes: Int
@@ -168,7 +170,7 @@ private struct PackReport: Encodable {
       return Version(
         version: version.number, current: version == pack.version && !pack.isRemoved, pinned: version.isPinned,
         label: entry.label?.text, note: entry.note?.text, notePublished: entry.note.map { _ in entry.isNotePublished },
-        catalog: version.catalog.description, committedAt: formatDate(version.committedAt),
+        catalog: version.catalog.description, committedAt: formatKnownDate(version.committedAt),
         installedAt: entry.source == nil ? nil : entry.installedAt.map(formatDate), from: entry.source?.location,
         channel: entry.source?.channel?.name, key: entry.source?.key?.description,
         files: version.fileCount, links: version.linkCount, folders: version.folderCount, bytes: version.byteCount)

@@ -131,7 +131,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       }
       try output.flush()  // what is lost comes last, where it is seen
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
-      if report.isTalkative { try output.lines(text(result) + (site.map(text) ?? [])) }
+      if report.isTalkative { try output.lines(text(result, site, gaps.healed, left) + (site.map(text) ?? [])) }
     }
     try output.flush()
     if !result.isWhole { throw failure(result) }
@@ -249,8 +249,16 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     result.healings.map { escaped("healed: \($0.pack)@\($0.version) \($0.asset), from \($0.origin)") }
   }
 
-  private func text(_ result: Store.RepairResult) -> [String] {
-    if result.wasWhole { return ["the store is whole: nothing to repair"] }
+  private func text(
+    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ healed: [Healing.Gap], _ left: [Healing.Gap]
+  ) -> [String] {
+    if result.wasWhole {
+      if let site {
+        return [site.damagedFiles.isEmpty ? "the site is whole: nothing to repair" : "the site's store is whole"]
+      }
+      guard healed.isEmpty, left.isEmpty else { return ["the store has no other damage"] }
+      return ["the store is whole: nothing to repair"]
+    }
     var lines: [String] = []
     if result.isRebuilt {
       lines.append("the index was lost: priorities, dates, pins and which versions are current are guessed")
@@ -265,18 +273,25 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private func summary(_ result: Store.RepairResult) -> String {
-    let kept = "\(formatCount(result.packCount, "pack")) in \(formatCount(result.versionCount, "version"))"
-    let healed = "\(formatCount(result.healedAssetCount, "asset")) healed"
-    return "\(dryRun ? "would keep" : "kept") \(kept): \(healed), \(losses(result)) lost"
+    let would = dryRun ? "would " : ""
+    var parts = [
+      "\(dryRun ? "would keep" : "kept") \(formatCount(result.packCount, "pack")) in \(formatCount(result.versionCount, "version"))"
+    ]
+    // Assets of older versions are listed, and not counted.
+    let healedCount = max(result.healedAssetCount, result.healings.count)
+    if healedCount > 0 { parts.append("\(would)heal\(dryRun ? "" : "ed") \(formatCount(healedCount, "asset"))") }
+    parts.append(result.isWhole ? "nothing lost" : "\(dryRun ? "would lose" : "lost") \(losses(result))")
+    return parts.joined(separator: "; ")
   }
 
-  /// `2 assets, 1 older version`, or `nothing`.
+  /// `2 assets, 1 older version`, of a repair that loses anything.
   private func losses(_ result: Store.RepairResult) -> String {
     var lost: [String] = []
     if result.lostAssetCount > 0 { lost.append(formatCount(result.lostAssetCount, "asset")) }
     if result.lostVersionCount > 0 { lost.append(formatCount(result.lostVersionCount, "older version")) }
     if result.lostPackCount > 0 { lost.append(formatCount(result.lostPackCount, "pack")) }
-    return lost.isEmpty ? "nothing" : lost.joined(separator: ", ")
+    return lost.isEmpty
+      ? "attributes of \(formatCount(max(result.losses.count, 1), "version"))" : lost.joined(separator: ", ")
   }
 }
 

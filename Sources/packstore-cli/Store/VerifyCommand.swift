@@ -33,8 +33,8 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
 
     bar.finish()
-    for fault in result.faults where !fault.isPurged { complain(escaped(fault.description)) }
-    for victim in Set(result.faults.filter(\.isPurged).map(Victim.init)).sorted() {
+    for fault in result.faults where !fault.isPurgedData { complain(escaped(fault.description)) }
+    for victim in Set(result.faults.filter(\.isPurgedData).map(Victim.init)).sorted() {
       complain(escaped("\(victim): purged"))
     }
     let output = Output()
@@ -44,7 +44,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.line(summary(result))
     }
     try output.flush()
-    let isOfCache = result.faults.allSatisfy { $0.isPurged || $0.isCachedDamage }
+    let isOfCache = result.faults.allSatisfy { $0.isPurgedData || $0.isCachedDamage }
     if !result.isSound, isOfCache {
       let isDamaged = result.faults.contains(where: \.isCachedDamage)
       throw Failure(
@@ -71,13 +71,29 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
+  /// Purged data is not damage, and is counted apart.
   private func summary(_ result: Store.VerifyResult) -> String {
-    let hurt = "\(formatCount(result.faultCount, "fault")) that \(result.faultCount == 1 ? "hurts" : "hurt")"
-    let assets = result.hurtAssetCount == 0 ? "no single asset" : formatCount(result.hurtAssetCount, "asset")
-    let faults = result.isSound ? "no faults" : "\(hurt) \(assets)"
+    let purged =
+      result.purgedFaultCount == 0 ? "" : ", data of \(formatCount(purgedAssetCount(result), "asset")) purged"
     let chunks = deep ? ", \(formatCount(result.chunkCount, "chunk"))" : ""
-    return "\(faults) in \(formatCount(result.fileCount, "file")), \(formatCount(result.frameCount, "frame"))\(chunks):"
-      + " \(formatBytes(result.byteCount)) checked"
+    return
+      "\(damage(result)) in \(formatCount(result.fileCount, "file")), \(formatCount(result.frameCount, "frame"))\(chunks):"
+      + " \(formatBytes(result.byteCount)) checked\(purged)"
+  }
+
+  private func damage(_ result: Store.VerifyResult) -> String {
+    let count = result.faultCount - result.purgedFaultCount
+    guard count > 0 else { return "no faults" }
+    let assets =
+      result.purgedFaultCount == 0
+      ? result.hurtAssetCount : Set(result.faults.filter { !$0.isPurgedData && $0.asset != nil }.map(Victim.init)).count
+    return "\(formatCount(count, "fault")) that \(count == 1 ? "hurts" : "hurt")"
+      + " \(assets == 0 ? "no single asset" : formatCount(assets, "asset"))"
+  }
+
+  /// The assets that the listed faults of purged data hurt.
+  private func purgedAssetCount(_ result: Store.VerifyResult) -> Int {
+    Set(result.faults.filter(\.isPurgedData).map(Victim.init)).count
   }
 }
 
@@ -91,11 +107,6 @@ private struct Victim: Hashable, Comparable, CustomStringConvertible {
   }
 
   static func < (left: Self, right: Self) -> Bool { left.description < right.description }
-}
-
-extension Store.Fault {
-  /// Frames that are gone from the cache folder; a file that is gone as a whole has no offset.
-  fileprivate var isPurged: Bool { code == .purged && offset != nil && !isCachedDamage }
 }
 
 /// The commands that restore missing or damaged data of purgeable packs.

@@ -45,6 +45,9 @@ private func oneDecimal(_ value: Double) -> String {
 /// `2025-11-21T10:46:00Z`.
 func formatDate(_ date: Date) -> String { date.formatted(.iso8601) }
 
+/// `nil` for 1970-01-01: archives that were made without a date have that one.
+func formatKnownDate(_ date: Date) -> String? { date.timeIntervalSince1970 == 0 ? nil : formatDate(date) }
+
 func formatDate(nanoseconds: Int64) -> String { formatDate(Date(timeIntervalSince1970: Double(nanoseconds) / 1e9)) }
 
 // MARK: - Names
