@@ -1,15 +1,18 @@
 import ArgumentParser
 
-#if Hosting
-  import PackHosting
-#endif
-
 @main
 struct Program: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "packstore-host", abstract: "Host asset packs for several teams, with the API of App Store Connect.")
+  #if Hosting
+    static let configuration = CommandConfiguration(
+      commandName: "packstore-host", abstract: "Host asset packs for several teams, with the API of App Store Connect.",
+      subcommands: [
+        AppCommand.self, DelegationCommand.self, KeyCommand.self, TokenCommand.self, ReconcileCommand.self,
+        DoctorCommand.self, WorkerCommand.self,
+      ])
+  #else
+    static let configuration = CommandConfiguration(
+      commandName: "packstore-host", abstract: "Host asset packs for several teams, with the API of App Store Connect.")
 
-  #if !Hosting
     func run() throws {
       throw ValidationError("packstore-host: built without the trait Hosting; build with '--traits default,Hosting'")
     }

@@ -33,39 +33,28 @@
   final class TestHost: Sendable {
     let folder: FilePath
     let time = TestTime()
-    let context: HostContext
+    let service: HostService
     let team, otherTeam: Identifier<TeamRecord>
     let app, otherApp: AppID
-    let signer = PartURLSigner(secret: [UInt8](repeating: 7, count: 32))
+    var context: HostContext { service.context }
+    var signer: PartURLSigner { service.signer }
 
-    init() throws {
+    init() async throws {
       let url = FileManager.default.temporaryDirectory.appending(path: "packstore-host-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(
-        at: url.appending(path: "uploads"), withIntermediateDirectories: true)
       folder = FilePath(url.path(percentEncoded: false))
-      let random = TestRandom()
-      let database = try HostDatabase.open(at: folder.appending("host.sqlite").string)
-      context = HostContext(
-        database: database, folder: folder, clock: time, random: random, origin: "https://packs.example.com")
-      (team, otherTeam) = (Identifier(random), Identifier(random))
-      (app, otherApp) = (AppID(random), AppID(random))
-      let (now, app, otherApp, team, otherTeam) = (time.now, app, otherApp, team, otherTeam)
-      try database.write { database in
-        for (team, app) in [(team, app), (otherTeam, otherApp)] {
-          try TeamRecord(id: team, name: "Team", createdDate: now).insert(database)
-          try Self.appRecord(app, team, now).insert(database)
-        }
-      }
+      service = try HostService(at: folder, origin: "https://packs.example.com", clock: time, random: TestRandom())
+      let accounts = AccountCommands(service.context), apps = AppCommands(service.context)
+      team = try await accounts.team("Team").id
+      otherTeam = try await accounts.team("Others").id
+      app = try await apps.create(
+        .init(name: "City", bundleID: "com.example.city", sku: "CITY"), by: AccountCommands.operatorOf(team)
+      ).id
+      otherApp = try await apps.create(
+        .init(name: "Other", bundleID: "com.example.other", sku: "OTHER"), by: AccountCommands.operatorOf(otherTeam)
+      ).id
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder.string) }
-
-    private static func appRecord(_ id: AppID, _ team: Identifier<TeamRecord>, _ now: Timestamp) -> AppRecord {
-      AppRecord(
-        id: id, teamID: team, name: "City", bundleID: "com.example.\(id)", sku: "CITY", primaryLocale: "en",
-        internalChannel: "internal-\(id)", externalChannel: "external-\(id)", storeApprovals: 0, externalApprovals: 0,
-        byteLimit: Assumptions.bytesPerApp, packLimit: Assumptions.packsPerApp, createdDate: now)
-    }
 
     func principal(
       _ id: String = "ci", kind: Principal.Kind = .ciToken, role: Role = .developer,

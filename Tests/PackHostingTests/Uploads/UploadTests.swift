@@ -1,13 +1,14 @@
 #if Hosting
   import Foundation
   import GRDB
+  import SystemPackage
   import Testing
 
   @testable import PackHosting
 
   struct UploadTests {
     @Test func datesOfVersionsRiseWithTheirNumbers() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let first = try await host.version(), second = try await host.version()
       #expect([first.number, second.number] == [1, 2])
       #expect(second.createdDate == first.createdDate.adding(seconds: 1))
@@ -16,13 +17,13 @@
 
     @Test(arguments: ["", "a--b", "-a", "a-", "a_b", "a.b", "ä", String(repeating: "a", count: 65)])
     func invalidIdentifiersAreRefused(_ name: String) async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let error = await apiError { try await host.packs.create(name, app: host.app, by: host.developer) }
       #expect(error == "409 ENTITY_ERROR.ATTRIBUTE.INVALID")
     }
 
     @Test func usedIdentifiersAndForeignAppsAreRefused() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       _ = try await host.packs.create("City", app: host.app, by: host.developer)
       #expect(
         await apiError { try await host.packs.create("City", app: host.app, by: host.developer) }
@@ -36,7 +37,7 @@
     }
 
     @Test func commitClosesTheReservation() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version(), bytes = [UInt8](repeating: 3, count: 1000)
       let file = try await host.uploads.reserve(
         .asset, fileName: "city.pack", byteCount: 1000, version: version.id, by: host.developer)
@@ -64,7 +65,7 @@
     }
 
     @Test func partsArriveInAnyOrderAndTwice() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       let file = try await host.uploads.reserve(
         .asset, fileName: "a", byteCount: Assumptions.partByteCount + 5, version: version.id, by: host.developer)
@@ -80,7 +81,7 @@
     }
 
     @Test func wrongLengthsAreRefused() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       let file = try await host.uploads.reserve(
         .asset, fileName: "a", byteCount: 4, version: version.id, by: host.developer)
@@ -96,7 +97,7 @@
     }
 
     @Test func changedURLsAreRefused() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       let file = try await host.uploads.reserve(
         .asset, fileName: "a", byteCount: Assumptions.partByteCount + 4, version: version.id, by: host.developer)
@@ -114,7 +115,7 @@
     }
 
     @Test func expiredReservationsGiveTheirSpaceBack() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let app = host.app
       try await host.context.database.write {
         try $0.execute(sql: "UPDATE app SET byteLimit = 1000 WHERE id = ?", arguments: [app])
@@ -138,7 +139,7 @@
     }
 
     @Test func manifestIsCheckedAtOnceAndMayComeLast() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       _ = try await host.upload([1, 2, 3], to: version)
       let manifest = try await host.upload(Array(#"{"assetPackID": "City"}"#.utf8), as: .manifest, to: version)
@@ -150,7 +151,7 @@
 
     @Test(arguments: [#"{"assetPackID": "Other"}"#, "{}", "[", "null", "\u{0}"])
     func wrongManifestFailsItsFileOnly(_ text: String) async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       let manifest = try await host.upload(Array(text.utf8), as: .manifest, to: version)
       #expect(manifest.state == .failed)
@@ -159,7 +160,7 @@
     }
 
     @Test func manifestWithWrongChecksumFails() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let bytes = Array(#"{"assetPackID": "City"}"#.utf8)
       let wrong = UploadChecksums(fileMD5: String(repeating: "0", count: 32))
       let manifest = try await host.upload(bytes, as: .manifest, to: try await host.version(), checksums: wrong)
@@ -171,7 +172,7 @@
     }
 
     @Test func objectsOfAnotherTeamAreUnknown() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       let file = try await host.uploads.reserve(
         .asset, fileName: "a", byteCount: 4, version: version.id, by: host.developer)
@@ -195,7 +196,7 @@
     }
 
     @Test func cleaningUpRemovesUnfinishedPuts() async throws {
-      let host = try TestHost()
+      let host = try await TestHost()
       let version = try await host.version()
       let file = try await host.uploads.reserve(
         .asset, fileName: "a", byteCount: 4, version: version.id, by: host.developer)

@@ -1,0 +1,222 @@
+#if Hosting
+  import Foundation
+  import GRDB
+  import PackAuthoring
+  import PackStore
+
+  /// The commands of `packstore-host` on the host's machine, for its operator.
+  package struct Administration: Sendable {
+    private let service: HostService
+
+    /// - Throws: errors of the folder and the database.
+    package init(folder: String) throws {
+      // Links are made by the server only.
+      service = try HostService(at: FilePath(folder), origin: "")
+    }
+
+    private var context: HostContext { service.context }
+
+    // MARK: - Apps
+
+    package struct App: Encodable, Sendable {
+      package let id, bundleID, name, team: String
+      package let internalChannel, externalChannel, site: String
+      package let publishes: Bool
+
+      /// Channels that the host does not write, with the reasons.
+      package let alarms: [String]
+    }
+
+    package func createApp(
+      name: String, bundleID: String, sku: String?, team: String, storeApprovals: Int, externalApprovals: Int
+    ) async throws -> App {
+      let team = try await AccountCommands(context).team(team)
+      let input = AppInput(
+        name: name, bundleID: bundleID, sku: sku ?? bundleID, storeApprovals: storeApprovals,
+        externalApprovals: externalApprovals)
+      let app = try await AppCommands(context).create(input, by: AccountCommands.operatorOf(team.id))
+      return try await context.database.read { try summary(of: app, in: $0) }
+    }
+
+    package func apps() async throws -> [App] {
+      try await context.database.read { database in
+        try AppRecord.order(Column("createdDate")).fetchAll(database).map { try summary(of: $0, in: database) }
+      }
+    }
+
+    private func summary(of app: AppRecord, in database: Database) throws -> App {
+      let delegation = try DelegationRecord.fetchOne(database, key: ["appID": app.id])
+      let team = try TeamRecord.fetchOne(database, key: ["id": app.teamID])
+      return App(
+        id: app.id.rawValue, bundleID: app.bundleID, name: app.name, team: team?.name ?? "",
+        internalChannel: app.internalChannel, externalChannel: app.externalChannel,
+        site: AppFolder(app.id, in: context.folder).site.string, publishes: delegation?.rootKey != nil,
+        alarms: try String.fetchAll(
+          database, sql: "SELECT name || ': ' || alarm FROM channel WHERE appID = ? AND alarm IS NOT NULL",
+          arguments: [app.id]))
+    }
+
+    // MARK: - Delegations
+
+    /// Returns the request for the delegation of an app's release key, as JSON.
+    package func delegationRequest(app: String) async throws -> String {
+      let (record, principal) = try await find(app)
+      let request = try await AppCommands(context).delegationRequest(of: record.id, by: principal)
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      return String(decoding: try encoder.encode(request), as: UTF8.self) + "\n"
+    }
+
+    /// Accepts the answer to an app's request.
+    ///
+    /// - Returns: the root key that devices trust, as text.
+    package func importDelegation(app: String, answer: String) async throws -> String {
+      let (record, principal) = try await find(app)
+      return try await AppCommands(context).importDelegation(answer, app: record.id, by: principal).rootKey ?? ""
+    }
+
+    /// Answers a request with a root key. It runs where the root key is, and needs no host.
+    package static func answer(request: String, rootKey: String, days: Int?) throws -> String {
+      let decoded: SiteKey.DelegationRequest
+      do { decoded = try JSONDecoder().decode(SiteKey.DelegationRequest.self, from: Data(request.utf8)) } catch {
+        throw PackStoreError(.corrupt, "not a delegation request; create one with 'packstore-host delegation request'")
+      }
+      return try SiteKey.answer(decoded, by: FilePath(rootKey), validity: days.map { .seconds(Int64($0) * 86_400) })
+    }
+
+    /// Finds an app by id or bundle id.
+    private func find(_ app: String) async throws -> (AppRecord, Principal) {
+      let found = try await context.database.read { database in
+        try AppRecord.fetchOne(database, sql: "SELECT * FROM app WHERE id = ? OR bundleID = ?", arguments: [app, app])
+      }
+      guard let found else { throw APIError.notFound("apps", app) }
+      return (found, AccountCommands.operatorOf(found.teamID))
+    }
+
+    // MARK: - Keys and tokens
+
+    package struct Key: Encodable, Sendable {
+      package let id, issuer, file: String
+    }
+
+    /// Creates a key, and writes its private half to a new file that only its owner can read.
+    ///
+    /// - Parameter email: the owner of an individual key; `nil` for a team key.
+    package func createKey(
+      name: String, roles: [String], email: String?, team: String, file: String
+    ) async throws -> Key {
+      let roles = try Self.roles(roles), team = try await AccountCommands(context).team(team)
+      guard !pathExists(FilePath(file)) else {
+        throw PackStoreError(.exists, "exists already", about: .file(file), detail: .fileExists)
+      }
+      let key = try await AccountCommands(context).createKey(name, roles: roles, email: email, team: team.id)
+      let output = try NewFile(FilePlace(FilePath(file)), isSecret: true)
+      try output.write(Array(key.privateKey.utf8))
+      try output.sync()
+      return Key(id: key.id, issuer: key.issuer, file: file)
+    }
+
+    package struct Token: Encodable, Sendable {
+      package let id, token: String
+    }
+
+    /// Creates a token for build jobs. Its text is returned once.
+    ///
+    /// - Parameter days: `nil` for no end.
+    package func createToken(
+      name: String, roles: [String], app: String?, team: String, days: Int?
+    ) async throws -> Token {
+      let roles = try Self.roles(roles)
+      let record = if let app { try await find(app).0 } else { nil as AppRecord? }
+      let owner = if let record { record.teamID } else { try await AccountCommands(context).team(team).id }
+      let text = BuildToken.generate(context.random)
+      guard let hash = BuildToken.hash(text) else { throw APIError.internalFault }
+      let token = TokenRecord(
+        id: .init(context.random), teamID: owner, name: name, hash: hash, roles: roles, appID: record?.id,
+        createdDate: context.now, expirationDate: days.map { context.now.adding(seconds: Int64($0) * 86_400) },
+        revokedDate: nil)
+      try await context.database.write { try token.insert($0) }
+      return Token(id: token.id.rawValue, token: text)
+    }
+
+    /// Revokes a key or a token.
+    ///
+    /// - Returns: whether a valid one had this id.
+    package func revoke(_ id: String) async throws -> Bool { try await AccountCommands(context).revoke(id) }
+
+    private static func roles(_ names: [String]) throws -> [Role] {
+      try names.map { name in
+        guard let role = Role(rawValue: name.uppercased().replacing("-", with: "_")) else {
+          throw APIError.attributeType("roles", valid: Role.allCases.map(\.rawValue))
+        }
+        return role
+      }
+    }
+
+    // MARK: - Roots
+
+    package enum Decision: Sendable { case adopt, overrule }
+
+    /// Ends the alarms of an app's channels. The service must not run.
+    package func reconcile(app: String, _ decision: Decision?) async throws -> App {
+      let lock = try service.folder.lock()
+      defer { withExtendedLifetime(lock) {} }
+      let (record, _) = try await find(app)
+      guard let publisher = try await service.publisher(of: record.id) else {
+        throw APIError.entityState("app '\(app)': has no delegation; import one first")
+      }
+      switch decision {
+      case .adopt: try await publisher.adopt()
+      case .overrule: try await publisher.overrule()
+      case nil: try await publisher.reconcile()
+      }
+      return try await context.database.read { try summary(of: record, in: $0) }
+    }
+
+    // MARK: - State
+
+    package struct Finding: Encodable, Sendable {
+      package let name, state: String
+
+      /// Whether the operator must act.
+      package let isFault: Bool
+    }
+
+    /// Reports the state of the host: alarms, stuck jobs, and the protection of workers on this machine.
+    package func findings() async throws -> [Finding] {
+      let (alarms, jobs, waiting) = try await context.database.read { database in
+        (
+          try String.fetchAll(
+            database, sql: "SELECT appID || ' ' || name || ': ' || alarm FROM channel WHERE alarm IS NOT NULL"),
+          try String.fetchAll(
+            database, sql: "SELECT versionID || ': ' || coalesce(cause, '') FROM job WHERE state = ?",
+            arguments: [JobRecord.State.stuck]),
+          try Int.fetchOne(
+            database, sql: "SELECT count(*) FROM job WHERE state = ?", arguments: [JobRecord.State.waiting]) ?? 0
+        )
+      }
+      let sandbox = ProcessWorker.findSandbox()
+      return [
+        Finding(
+          name: "worker namespaces",
+          state: sandbox.isEmpty ? "not available: run on a kernel with user namespaces" : "user, network, ipc, uts",
+          isFault: false),
+        Finding(name: "worker limits", state: "processor time, memory, file size, open files", isFault: false),
+        Finding(name: "waiting jobs", state: "\(waiting)", isFault: false),
+      ] + jobs.map { Finding(name: "stuck job", state: $0, isFault: true) }
+        + alarms.map { Finding(name: "root", state: $0, isFault: true) }
+    }
+
+    /// Lets stuck jobs run again.
+    ///
+    /// - Returns: their number.
+    package func retryJobs() async throws -> Int {
+      try await context.database.write { database in
+        try database.execute(
+          sql: "UPDATE job SET state = ?, faults = 0 WHERE state = ?",
+          arguments: [JobRecord.State.waiting, JobRecord.State.stuck])
+        return database.changesCount
+      }
+    }
+  }
+#endif

@@ -1,0 +1,71 @@
+#if Hosting
+  import ArgumentParser
+  import PackHosting
+
+  struct AppCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "app", abstract: "Create and list apps.", subcommands: [Create.self, List.self])
+
+    struct Create: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        abstract: "Create an app with a site, a store and a release key of its own.",
+        discussion: """
+          The app publishes nothing until the owner of its root key has delegated to its release key:
+
+            packstore-host delegation request APP --data DIR > request.json
+            packstore-host delegation answer request.json root.key > answer
+            packstore-host delegation import APP answer --data DIR
+          """)
+
+      @Argument(help: "Bundle id, such as com.example.city.")
+      var bundleID: String
+
+      @Option(help: "Name for people (default: the bundle id).")
+      var name: String?
+
+      @Option(help: "SKU (default: the bundle id).")
+      var sku: String?
+
+      @Option(help: "Team; created if it does not exist.")
+      var team = "Default"
+
+      @Option(help: "People who must approve a submission for the store: 0, 1 or 2.")
+      var approvals = 0
+
+      @Option(help: "People who must approve a version for external testers: 0 or 1.")
+      var betaApprovals = 0
+
+      @OptionGroup var data: DataOption
+      @OptionGroup var output: JSONOption
+
+      func run() async throws {
+        let app = try await data.administration().createApp(
+          name: name ?? bundleID, bundleID: bundleID, sku: sku, team: team, storeApprovals: approvals,
+          externalApprovals: betaApprovals)
+        try output.write(app, app.lines)
+      }
+    }
+
+    struct List: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(abstract: "List apps with their channels and sites.")
+
+      @OptionGroup var data: DataOption
+      @OptionGroup var output: JSONOption
+
+      func run() async throws {
+        let apps = try await data.administration().apps()
+        try output.write(apps, apps.isEmpty ? ["no apps"] : apps.flatMap(\.lines))
+      }
+    }
+  }
+
+  extension Administration.App {
+    var lines: [String] {
+      [
+        "\(bundleID)", "  id        \(id)", "  team      \(team)", "  site      \(site)",
+        "  internal  \(internalChannel)", "  external  \(externalChannel)",
+        "  state     \(publishes ? "publishes" : "waits for a delegation")",
+      ] + alarms.map { "  alarm     \($0)" }
+    }
+  }
+#endif
