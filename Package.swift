@@ -343,7 +343,7 @@ let package = Package(
     .testTarget(
       name: "PackHostingTests",
       dependencies: [
-        "PackHosting", "packstore-host", "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
+        "PackHosting", "packstore-host", "PackServer", "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + hosting,
       swiftSettings: swiftSettings

@@ -58,7 +58,7 @@
     /// Returns the refusal of an operation that a known type of resource does not offer.
     private func refusal(_ method: String, _ parts: [String]) -> APIError? {
       let place = Self.idPlace(parts)
-      guard parts.count == place || parts.count == place + 1, place >= 1, parts.count >= place else { return nil }
+      guard parts.count == place || parts.count == place + 1, !parts.contains("") else { return nil }
       let prefix = "/" + parts.prefix(place).joined(separator: "/")
       let offered = routes.filter { $0.path == prefix || $0.path == prefix + "/{id}" }
       guard !offered.isEmpty else { return nil }
