@@ -6,7 +6,8 @@ struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "packstore-host", abstract: "Host asset packs for several teams, with the API of App Store Connect.",
       subcommands: [
-        AppCommand.self, DelegationCommand.self, KeyCommand.self, TokenCommand.self, ReconcileCommand.self,
+        ServeCommand.self, AppCommand.self, DelegationCommand.self, KeyCommand.self, TokenCommand.self,
+        ReconcileCommand.self,
         DoctorCommand.self, WorkerCommand.self,
       ])
   #else

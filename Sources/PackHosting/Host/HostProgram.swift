@@ -1,0 +1,77 @@
+#if Hosting
+  import Foundation
+  import Logging
+  import PackServer
+  import PackStore
+
+  /// Runs the service.
+  package struct HostProgram: Sendable {
+    package struct Options: Sendable {
+      package var data: String
+      package var host = "127.0.0.1"
+      package var port = 8080
+
+      /// Names that requests may have in `Host`, besides addresses.
+      package var names = ["localhost"]
+
+      /// The public base URL without a final slash; `nil` for the listening address.
+      package var publicURL: String?
+      package var isBehindProxy = false
+      package var servesSites = true
+      package var permitsPrivateAddresses = false
+
+      /// The program that is started as a worker.
+      package var program: String
+
+      package init(data: String, program: String) {
+        self.data = data
+        self.program = program
+      }
+    }
+
+    private let options: Options
+    private let logger: Logger
+
+    package init(_ options: Options) {
+      self.options = options
+      logger = Logger(label: "packstore-host")
+    }
+
+    /// Serves and works until the surrounding task is cancelled.
+    ///
+    /// - Parameter onReady: called with the port once requests are accepted.
+    /// - Throws: `busy` if another process works with the data folder; errors of listening, of the folder and of the database.
+    package func run(onReady: @escaping @Sendable (Int) -> Void) async throws {
+      let origin = options.publicURL ?? "http://\(options.host):\(options.port)"
+      let service = try HostService(at: FilePath(options.data), origin: origin)
+      let lock = try service.folder.lock()
+      defer { withExtendedLifetime(lock) {} }
+      let queue = DeliveryQueue(
+        service.context,
+        transport: NetworkTransport(permitsPrivateAddresses: options.permitsPrivateAddresses),
+        permitsPrivateAddresses: options.permitsPrivateAddresses)
+      let loop = WorkLoop(
+        service, worker: ProcessWorker(executable: FilePath(options.program)), deliveries: queue, logger: logger)
+      try await loop.start()
+      let server = server(of: service)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await loop.run() }
+        group.addTask { try await server.run(onReady: onReady) }
+        // The end of either ends the other.
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    }
+
+    private func server(of service: HostService) -> HostServer {
+      var api = HostAPI(context: service.context, signer: service.signer)
+      api.permitsPrivateAddresses = options.permitsPrivateAddresses
+      var server = ServerOptions()
+      (server.host, server.port, server.names) = (options.host, options.port, options.names)
+      (server.publicURL, server.isBehindProxy, server.servesSites) = (
+        options.publicURL, options.isBehindProxy, options.servesSites
+      )
+      return HostServer(api: api, options: server)
+    }
+  }
+#endif
