@@ -7,7 +7,7 @@
   /// Bounds of the server, with requests that no library would send.
   @Suite struct HostServerTests {
     private func run(_ options: ServerOptions = .init(), _ body: (TestServer) async throws -> Void) async throws {
-      let host = try TestHost(), key = TestKey()
+      let host = try await TestHost(), key = TestKey()
       try await key.register(in: host)
       try await TestServer.run(host, key, options, body)
     }

@@ -104,7 +104,7 @@
     }
 
     private func run(role: Role = .admin, _ body: (Session) async throws -> Void) async throws {
-      let host = try TestHost(), key = TestKey()
+      let host = try await TestHost(), key = TestKey()
       try await key.register(in: host, role: role)
       try await TestServer.run(host, key) { try await body(try await Session($0)) }
     }
@@ -292,7 +292,7 @@
         #expect(try await count("\(versions)?filter[version]=01") == 0)
         #expect(try await count("\(versions)?filter[internalBetaRelease.state]=READY_FOR_TESTING") == 0)
         #expect(try await count("\(versions)?filter[platforms]=IOS,MAC_OS") == 0)
-        #expect(try await count("/v1/apps?filter[bundleId]=com.example.\(host.app)") == 1)
+        #expect(try await count("/v1/apps?filter[bundleId]=com.example.city") == 1)
         #expect(try await count("/v1/apps?filter[bundleId]=%27%20OR%201=1") == 0)
       }
     }

@@ -12,8 +12,8 @@
     private let key = TestKey()
     private let now: Int64
 
-    init() throws {
-      host = try TestHost()
+    init() async throws {
+      host = try await TestHost()
       now = host.time.now.seconds
     }
 
