@@ -11,7 +11,7 @@ RAW := $(BUILD)/bench
 # How tests are built: as a release, with the core optimized and Swift not. It compiles as fast as a debug build, and does not define
 # DEBUG, with which ArgumentParser and swift-system check themselves at each step: more than half of the processor time of the suites.
 # Tests are found by the index, which releases have only when asked.
-TESTED := -c release --scratch-path $(BUILD)/tests --enable-index-store -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
+TESTED := -c release --traits default,Serving,Hosting --scratch-path $(BUILD)/tests --enable-index-store -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
 PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev libsqlite3-dev pkg-config clang-format nginx-light openssl python3 python3-venv
@@ -40,17 +40,17 @@ setup:  ## Install the system packages that are missing.
 	@Scripts/setup $(PACKAGES)
 
 build: setup  ## Build everything for tests.
-	$(SWIFT) build --build-tests $(TESTED) $(SERVING)
+	$(SWIFT) build --build-tests $(TESTED)
 
 suite:  ## Run what FILTER names of the tests: FILTER=ReadTests, FILTER='^PackStoreTests\.'.
 	@[ -n '$(value FILTER)' ] || { echo "make suite needs the name of a suite or test: FILTER=ReadTests; 'make test' runs all" >&2; exit 2; }
 	@$(MAKE) build
 	@# Those of the core are in a process of their own, as in Scripts/run-tests.
 	for others in '^(?!CPackStoreTests\.)' '^CPackStoreTests\.'; do SWIFT_BACKTRACE=enable=no \
-	  $(SWIFT) test --skip-build $(TESTED) $(SERVING) --filter '$(value FILTER)' --skip "$$others" || exit 1; done
+	  $(SWIFT) test --skip-build $(TESTED) --filter '$(value FILTER)' --skip "$$others" || exit 1; done
 
 check: setup  ## Build and test one part, and check formatting: AREA=PackDelivery; without AREA, what changed since BASE.
-	@TESTED='$(TESTED) $(SERVING)' CAMPAIGNS='$(CAMPAIGNS)' BASE='$(BASE)' Scripts/check $(BUILD) $(AREA)
+	@TESTED='$(TESTED)' CAMPAIGNS='$(CAMPAIGNS)' BASE='$(BASE)' Scripts/check $(BUILD) $(AREA)
 
 release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release $(SERVING) --product packstore
@@ -195,7 +195,7 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 	@echo "SEED=$(SEED) SCALE=$(SCALE) MINUTES=$(MINUTES)"
 	$(BUILD)/tests/release/packstore-torture kills --seed $(SEED) --recoveries $(SCALE)
 	$(BUILD)/tests/release/packstore-torture storm --seed $(SEED) --seconds $$(($(MINUTES) * 60))
-	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build $(TESTED) $(SERVING) --filter 'Campaign|SpaceModelTests'
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=$(SCALE) $(SWIFT) test --skip-build $(TESTED) --filter 'Campaign|SpaceModelTests'
 
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
@@ -204,8 +204,8 @@ storage-campaign: build  ## Publish to a stand-in for S3 with faults and kills: 
 	@Tests/Storage/setup $(BUILD)/storage
 	$(eval SEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' '))
 	@echo "SEED=$(SEED) KILLS=$(or $(KILLS),300)"
-	PACKSTORE_SEED=$(SEED) PACKSTORE_KILLS=$(or $(KILLS),300) $(SWIFT) test --skip-build $(TESTED) $(SERVING) --filter BucketTests
-	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=20 $(SWIFT) test --skip-build $(TESTED) $(SERVING) --filter ProtocolCampaign
+	PACKSTORE_SEED=$(SEED) PACKSTORE_KILLS=$(or $(KILLS),300) $(SWIFT) test --skip-build $(TESTED) --filter BucketTests
+	PACKSTORE_SEED=$(SEED) PACKSTORE_SCALE=20 $(SWIFT) test --skip-build $(TESTED) --filter ProtocolCampaign
 
 model: setup  ## Check the protocol of object storage with spin, and that it needs each of its rules: within 30 minutes.
 	@Scripts/setup --optional spin
@@ -218,7 +218,7 @@ docs: build  ## Build the documentation of the products with DocC, and compile t
 	Scripts/build-docs $(BUILD)
 
 golden: build  ## Write the golden files again after a change of the format.
-	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build $(TESTED) $(SERVING) --filter Golden
+	PACKSTORE_REGENERATE_GOLDEN=1 $(SWIFT) test --skip-build $(TESTED) --filter Golden
 
 clean:  ## Remove what was built.
 	$(SWIFT) package clean
