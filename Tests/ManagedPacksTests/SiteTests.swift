@@ -2,6 +2,7 @@ import Foundation
 import PackAuthoring
 import PackFormats
 import PackStore
+import Synchronization
 import Testing
 
 @testable import ManagedPacks
@@ -13,7 +14,7 @@ import Testing
   struct Publisher: Sendable {
     let folder: TestFolder
     let name: String
-    let key = SiteKey()
+    var key = SiteKey()
 
     var site: FilePath { folder.path.appending("site-\(name)") }
 
@@ -202,6 +203,26 @@ import Testing
       if isKept { try transaction.unpin("Two") }
     }
     #expect(try await manager.checkForUpdates() == ([], isKept ? ["Two"] : []))
+  }
+
+  /// Two sites of one group had the same root key and product: their packs replaced each other, without a warning.
+  @Test(arguments: ["same", "copy", "other"]) func sharedKeyIsReported(key: String) async throws {
+    let first = Publisher(folder: folder, name: "a")
+    try await first.publish(["One": ["a.txt": "one"]])
+    let second =
+      key == "other" ? Publisher(folder: folder, name: "b") : Publisher(folder: folder, name: "b", key: first.key)
+    if key == "copy" {
+      try FileManager.default.copyItem(atPath: first.site.string, toPath: second.site.string)
+    } else {
+      try await second.publish(["Two": ["b.txt": "two"]])
+    }
+    let reports = Mutex<[[String]]>([])
+    let manager = try manager(
+      [.init(first.site.string), .init(second.site.string)],
+      changing: { $0.onSharedKey = { site, other, _ in reports.withLock { $0.append([site, other]) } } })
+    for _ in 0..<2 { _ = try await manager.allAssetPacks }
+    _ = try await manager.checkForUpdates()
+    #expect(reports.withLock { $0 } == (key == "same" ? [[first.site.string, second.site.string]] : []))
   }
 
   /// X9: packs of several publishers in one app, each followed at its own site; numbers of one mean nothing to the other.

@@ -318,6 +318,45 @@ import PackFormats
 
     // MARK: - Keys
 
+    /// Two sites of one root key and product are one publisher's site to a device: a pull names the other one, unless it is a copy.
+    @Test(arguments: ["same", "copy", "product", "key"]) func anotherSiteOfTheKeyIsReported(kind: String) async throws {
+      try await install("P", 1)
+      try await publish()
+      _ = try await pull()
+      if kind == "copy" {
+        try copy("site", to: "other")
+      } else {
+        var options = options
+        if kind == "product" { options.product = try Store.Product("other") }
+        try await Site(at: FilePath("\(path)/other")).publish(
+          [.init("P")], from: origin, signedBy: kind == "key" ? SiteKey() : key, options: options)
+      }
+      var options = site.options
+      options.adopts = true
+      let result = try await device.pull(from: "\(path)/other", packs: ["P"], options: options)
+      #expect(result.siteOfSameKey == (kind == "same" ? FilePath("\(path)/site").string : nil))
+    }
+
+    /// An update follows the mirror with the newer root. A root of the later delegation is newer than a root that a thief signed.
+    @Test func theMirrorOfTheLaterKeyIsFollowed() async throws {
+      func delegated(_ serial: UInt64, revoked: UInt64 = 0) throws -> SiteKey {
+        try SiteKey().delegated(
+          by: key, serial: serial, revokedBelow: revoked, madeAt: 0, endsAt: nil, product: .standard, channels: [])
+      }
+      let thief = try delegated(7)
+      try await install("P", 1)
+      try await publish(by: thief)
+      try copy("site", to: "mirror")
+      let file = URL(fileURLWithPath: "\(path)/mirror/root")
+      var root = try SignedSiteRoot(decoding: Array(Data(contentsOf: file)), file: "root").root
+      root.sequence = .max - 9
+      try Data(root.encode(signedBy: thief)).write(to: file)
+      try await device.pull(from: "\(path)/mirror", options: site.options)
+      try await Site(at: FilePath("\(path)/site")).refresh(signedBy: delegated(8, revoked: 8))
+      _ = try await pull()
+      #expect(try device.followedSites().map(\.location) == [FilePath("\(path)/site").string])
+    }
+
     /// A renewed key voids nothing. After a revocation, versions that the thief signed bind no device.
     @Test(arguments: [false, true]) func onlyRevocationVoids(isRevoked: Bool) async throws {
       func delegated(_ serial: UInt64) throws -> SiteKey {

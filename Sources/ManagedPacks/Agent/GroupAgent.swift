@@ -489,6 +489,9 @@ package actor GroupAgent {
     var managerOptions = options.manager
     managerOptions.override = .fixed(override.active)
     managerOptions.registersApp = false
+    managerOptions.onSharedKey = { [tell = options.tell] site, other, origin in
+      tell(AgentNotice(.sharedKey, app: id, AssetPackManager.sharedKeyText(site, other, origin)))
+    }
     managerOptions.followsJournal = true
     // No user waits, so low memory use is preferred to the highest speed.
     managerOptions.pullOptions.fetchLimits = Self.fetchLimits

@@ -20,6 +20,8 @@ package struct AgentNotice: Sendable {
     case handedOver = "handed_over"
     /// An app that was installed or updated can start: its essential packs were downloaded, have failed, or are not waited for.
     case launchable
+    /// One root key signs two sites for the same product that are not copies of each other.
+    case sharedKey = "shared_key"
     /// An override of the group's base became active or has ended.
     case override
     /// An error. The agent continues.

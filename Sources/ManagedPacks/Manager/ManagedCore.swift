@@ -28,6 +28,8 @@ final class ManagedCore: Sendable {
   private let chosenLanguage: Mutex<LanguageTag??> = Mutex(nil)
   /// The last catalog, for calls that contact no site.
   private let lastCatalog: Mutex<PackCatalog?> = Mutex(nil)
+  /// The sites that were reported for a shared key.
+  private let sharedKeys: Mutex<Set<String>> = Mutex([])
 
   /// - Parameter override: the base used in place of the configuration's sites. With an override, `store` and `sites` of the
   ///   options are ignored.
@@ -169,6 +171,7 @@ final class ManagedCore: Sendable {
       for await (number, answer) in group { answers[number] = answer }
     }
     try Task.checkCancellation()
+    reportSharedKeys(answers)
     let local = try packs.current()
     let catalog = try PackCatalog(answers.compactMap { $0 }) { id in local.packs[id.name]?.pack.origin }
     lastCatalog.withLock { $0 = catalog }
@@ -185,6 +188,21 @@ final class ManagedCore: Sendable {
       try JournalFile(in: folder.under(nil), observer: watch?.observer).register(configuration)
     }
     isRegistered.store(true, ordering: .relaxed)
+  }
+
+  /// Reports each pair of sites that are one publisher's for this device, and are not copies of each other.
+  private func reportSharedKeys(_ answers: [Result<SiteListing, any Error>?]) {
+    let listings = zip(sites, answers).compactMap { site, answer in
+      (try? answer?.get()).map { (location: site.location, listing: $0) }
+    }
+    for (index, (location, listing)) in listings.enumerated() where listing.origin.key != nil && !listing.siteID.isEmpty
+    {
+      let other = listings[..<index].first {
+        $0.listing.origin == listing.origin && !$0.listing.siteID.isEmpty && $0.listing.siteID != listing.siteID
+      }
+      guard let other, sharedKeys.withLock({ $0.insert(location).inserted }) else { continue }
+      options.onSharedKey(other.location, location, listing.origin)
+    }
   }
 
   private static func ask(_ site: any PackSite) async -> Result<SiteListing, any Error> {

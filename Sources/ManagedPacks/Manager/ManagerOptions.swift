@@ -15,9 +15,15 @@ extension AssetPackManager {
           + "publisher says, and name it as PackStoreTrustedKey")
     }
 
+    /// Called once for two sites of the configuration that one root key signs for the same product although they are not copies of each
+    /// other: packs of the same name replace each other. The default prints a warning on standard error.
+    public var onSharedKey: @Sendable (_ site: String, _ other: String, _ origin: Store.Origin) -> Void = {
+      warn("\(AssetPackManager.sharedKeyText($0, $1, $2))")
+    }
+
     /// The settings of every pull. The configuration determines channel, key and version of the app; ``rules`` determines the rate
     /// limit. A token or password in `authorization` is used only if all sites of the configuration are on one server, and never
-    /// for an override. The agent uses none.
+    /// for an override. The agent uses the answers of the app's extension alone.
     public var pullOptions = Store.PullOptions()
 
     /// The budget for decoded copies of large assets, in bytes; 0 disables the cache.

@@ -115,7 +115,7 @@ extension PlayNote {
     case .failed: kind = .failed
     case .launchable: kind = .launchable
     case .override: kind = .override
-    case .problem: kind = .problem
+    case .sharedKey, .problem: kind = .problem
     }
     self.init(kind, notice.text)
     app = notice.app

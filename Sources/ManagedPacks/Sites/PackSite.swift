@@ -19,6 +19,8 @@ package struct SiteListing: Hashable, Sendable {
   package var origin: Store.Origin
   package var channel: SiteChannel?
   package var root: RootNumber
+  /// The id of the site, which its copies share; empty if unknown.
+  package var siteID = ""
   /// Whether the site is an outdated mirror, whose listing must not be used.
   package var isStale = false
   package var primaryLanguage: LanguageTag?

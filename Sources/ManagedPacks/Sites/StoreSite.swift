@@ -100,6 +100,7 @@ extension StoreSite {
 extension SiteListing {
   fileprivate init(_ offers: Store.SiteOffers) {
     self.init(origin: offers.origin, channel: offers.channel, root: offers.rootNumber)
+    siteID = offers.siteID
     isStale = offers.isStale
     primaryLanguage = offers.primaryLanguage
     packs = offers.packs.map { pack in

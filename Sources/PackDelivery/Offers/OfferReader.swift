@@ -50,6 +50,7 @@ final class OfferReader {
     result.channel = source.isArchive ? nil : channel
     result.primaryLanguage = root.primaryLanguage
     result.rootNumber = RootNumber(signed)
+    result.siteID = "\(root.site)"
     result.madeAt = Date(timeIntervalSince1970: Double(root.madeAt) / 1e9)
     result.expiresAt = root.expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1e9) }
     return signed

@@ -32,7 +32,10 @@ extension Store {
     /// Whether the root is older than one already seen at this place: the mirror is out of date, and its offers are not valid.
     public internal(set) var isStale = false
 
-    /// The number of that root.
+    /// The id of the site, which its copies share.
+    package internal(set) var siteID = ""
+
+    /// Of the root that says so.
     package internal(set) var rootNumber = RootNumber()
 
     /// Bytes received from the network.

@@ -34,7 +34,11 @@ extension Store {
     /// Whether the root is older than one already seen at this place: the mirror is out of date, and nothing was changed.
     public internal(set) var isStale = false
 
-    /// The number of the root.
+    /// The location of another site that the store follows, if the same root key signs it for the same product although it is not a
+    /// copy of this one; `nil` if none is known. Packs of the same name replace each other then.
+    public internal(set) var siteOfSameKey: String?
+
+    /// Of the root that was followed.
     package internal(set) var rootNumber = RootNumber()
 
     /// Bytes received from the network in total, including roots and manifests.

@@ -173,6 +173,9 @@ final class Puller {
     let chosen = try choose(root)
     if result.isStale { return try leaveAlone(chosen) }
     try recognizeUnsigned(root)
+    if !source.isArchive {
+      result.siteOfSameKey = try SharedKey(store: store.path).otherSite(than: root, at: source.location)
+    }
     let origin = Store.Origin(of: root)
     result.origin = origin
     let isNamed = packs != nil || source.isArchive

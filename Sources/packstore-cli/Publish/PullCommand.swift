@@ -164,6 +164,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func say(_ result: Store.PullResult, _ duration: Duration) throws {
     if !report.quiet {
       for text in result.warnings { warn(text) }
+      result.warnOfSharedKey(site: site)
       if result.packs.isEmpty { warn("the site has no packs: nothing was pulled") }
       if result.isFirstContact, let key = result.key {
         let trusted = dryRun ? "would be trusted by a pull" : "is trusted from now on"

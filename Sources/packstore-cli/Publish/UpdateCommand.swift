@@ -117,6 +117,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func say(_ updates: [SiteUpdate], isFollowing: Bool, unfollowed: [PackID]) throws {
     if !report.quiet {
       for text in updates.flatMap(\.warnings) { warn(text) }
+      for update in updates { update.result.warnOfSharedKey(site: update.site.location) }
       if !unfollowed.isEmpty {
         warn("no signed site is known for \(listed(unfollowed.map(\.name))): 'packstore pull' names one")
       }

@@ -13,7 +13,10 @@ final class AgentLog: Sendable {
   var tell: @Sendable (AgentNotice) -> Void { { self.print($0) } }
 
   private func print(_ notice: AgentNotice) {
-    if notice.kind == .problem { return warn(escaped(notice.app.map { "\($0): \(notice.text)" } ?? notice.text)) }
+    if [.problem, .sharedKey].contains(notice.kind) {
+      let code = notice.kind == .sharedKey ? WarningCode.sharedKey : nil
+      return warn(escaped(notice.app.map { "\($0): \(notice.text)" } ?? notice.text), code: code)
+    }
     guard !report.quiet else { return }
     error.withLock { error in
       guard error == nil else { return }

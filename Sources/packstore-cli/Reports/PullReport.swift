@@ -76,6 +76,16 @@ extension Store.PullResult {
 }
 
 extension Store.PullResult {
+  /// Warns if another site that the store follows has the same root key and product, and is not a copy of this one.
+  func warnOfSharedKey(site: String) {
+    guard let other = siteOfSameKey else { return }
+    let product = origin.product.map { " for the product '\($0)'" } ?? ""
+    warn(
+      "'\(escaped(withoutSecrets(site)))' and '\(escaped(withoutSecrets(other)))' are not copies of each other, but one root key signs"
+        + " both\(product): packs of the same name replace each other; ask the publisher to use different products",
+      code: .sharedKey)
+  }
+
   /// The failure to report after the other packs were updated; `nil` if no pack was skipped because of its publisher.
   ///
   /// - Parameters:

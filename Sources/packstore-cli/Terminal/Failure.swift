@@ -169,7 +169,14 @@ struct SubjectReport: Encodable {
 /// What `--json` prints for a warning.
 struct WarningReport: Encodable {
   let level = "warning"
+  let code: WarningCode?
   let message: String
+}
+
+/// A kind of warning that programs may act on.
+enum WarningCode: String, Encodable {
+  /// One root key signs two sites for the same product that are not copies of each other.
+  case sharedKey = "shared_key"
 }
 
 // MARK: - What commands are about

@@ -33,15 +33,15 @@ func writeToStandardError(_ text: String) {
 }
 
 /// `packstore: warning: ...`, which the log has, too.
-func warn(_ sentence: String) {
+func warn(_ sentence: String, code: WarningCode? = nil) {
   BuildLog.current?.write("warning: \(sentence)")
-  warnOnly(sentence)
+  warnOnly(sentence, code: code)
 }
 
 /// A warning that is not for the log.
-func warnOnly(_ sentence: String) {
+func warnOnly(_ sentence: String, code: WarningCode? = nil) {
   let sentence = hidingSecrets(in: sentence)
-  guard !isJSONWanted else { return writeObject(WarningReport(message: sentence)) }
+  guard !isJSONWanted else { return writeObject(WarningReport(code: code, message: sentence)) }
   writeToStandardError("packstore: warning: \(sentence)\n")
 }
 
