@@ -100,6 +100,83 @@
       ] { #expect(serverOfSite(site) == server) }
     }
 
+    /// The answers of an extension: a server's challenge leads to a question, an answer is repeated until it is refused, and neither the
+    /// question nor the answer concerns the server of a redirection.
+    @Test func extensionsAnswerChallenges() async throws {
+      let valid = Mutex("Basic YW5uOmE="), questions = Mutex<[FileChallenge]>([])
+      let reply = Mutex(FileChallengeReply.credential(user: "ann", password: "a"))
+      let authorization = SiteAuthorization(answeringBy: { challenge in
+        questions.withLock { $0.append(challenge) }
+        return reply.withLock { $0 }
+      })
+      let scheme = Mutex("Basic realm=\"packs\"")
+      let fault: FaultServer.Fault = { request, answer in
+        guard request.header("Authorization") != valid.withLock({ $0 }) else { return }
+        answer = FaultServer.Reply(status: 401)
+        answer.set("WWW-Authenticate", scheme.withLock { $0 })
+      }
+      func read() async throws {
+        try await withSource(options: withAuthorization(authorization), fault: fault) { source, server in
+          let before = questions.withLock { $0.count }
+          _ = try await source.readWhole("root", upTo: 10)
+          let asked = questions.withLock { $0.dropFirst(before) }
+          #expect(asked.allSatisfy { $0.scheme == "http" && $0.host == "127.0.0.1" && $0.port == server.port })
+          #expect(asked.allSatisfy { $0.realm == "packs" })
+        }
+      }
+      func isDenied() async -> Bool {
+        do { try await read() } catch { return true }
+        return false
+      }
+      try await read()
+      #expect(questions.withLock { $0.map(\.failureCount) } == [0])
+      // An answer is for one server; each test server has another port.
+      try await withSource(options: withAuthorization(authorization), fault: fault) { source, _ in
+        for _ in 0..<2 {
+          _ = try await source.readWhole("root", upTo: 10)
+          source.restart(ignoringValidators: false)
+        }
+      }
+      #expect(questions.withLock { $0.count } == 2)
+      for refusal in [
+        FileChallengeReply.none, .cancel, .credential(user: "a:b", password: ""), .credential(user: "x", password: ""),
+      ] {
+        reply.withLock { $0 = refusal }
+        #expect(await isDenied(), "\(refusal)")
+      }
+      let before = questions.withLock { $0.count }
+      scheme.withLock { $0 = "Bearer realm=\"packs\"" }
+      #expect(await isDenied() && questions.withLock { $0.count } == before, "no name and password are requested")
+    }
+
+    /// A server that a redirection leads to may ask as well: the extension is not asked for it, and its answer is not sent there.
+    @Test func extensionsAnswerNoRedirection() async throws {
+      let other = try await FaultServer(["root": [1, 2, 3]], time: time) { _, answer in
+        answer = FaultServer.Reply(status: 401)
+        answer.set("WWW-Authenticate", "Basic realm=\"packs\"")
+      }
+      let place = "http://127.0.0.1:\(other.port)/site/", questions = Mutex<[FileChallenge]>([])
+      let authorization = SiteAuthorization(answeringBy: { challenge in
+        questions.withLock { $0.append(challenge) }
+        return .credential(user: "ann", password: "a")
+      })
+      let fault: FaultServer.Fault = { request, answer in
+        guard request.header("Authorization") == "Basic YW5uOmE=" else {
+          answer = FaultServer.Reply(status: 401)
+          answer.set("WWW-Authenticate", "Basic realm=\"packs\"")
+          return
+        }
+        answer = FaultServer.Reply(status: 302)
+        answer.set("Location", place + request.path.dropFirst("site/".count))
+      }
+      try await withSource(options: withAuthorization(authorization), fault: fault) { source, server in
+        await #expect(throws: DeliveryError.self) { try await source.readWhole("root", upTo: 10) }
+        #expect(questions.withLock { $0.map(\.port) } == [server.port])
+      }
+      #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0.header("Authorization") == nil })
+      await other.close()
+    }
+
     /// The provider is called after a refusal, once for several requests, and again when a token has expired.
     @Test func authorizationsAreRequestedAndRenewed() async throws {
       let valid = Mutex("1"), questions = Mutex<[SiteAuthorization.Challenge]>([])

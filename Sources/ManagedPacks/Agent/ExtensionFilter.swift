@@ -25,7 +25,32 @@ struct ExtensionFilter: Sendable {
     }
   }
 
+  /// Asks the extension for a name and a password for a site's server. If the extension fails, the server's refusal counts.
+  func reply(to challenge: FileChallenge) async -> FileChallengeReply {
+    let request = DownloaderRequest.challenge(DownloadRecord(ofSite: challenge), challenge)
+    do {
+      let message = try await running([DownloaderProtocol.argument]) { run in
+        defer { run.child.kill() }
+        return try run.exchange(try MessageFrames.frame(request.encode(), limit: DownloaderProtocol.byteCountLimit))
+      }
+      guard case .challenge(let reply)? = try? DownloaderReply(decoding: message) else {
+        throw ExtensionFailure.nonsense
+      }
+      return reply
+    } catch {
+      tell(AgentNotice(.extension, app: app, "the extension did not answer the server '\(challenge.host)': \(error)"))
+      return .none
+    }
+  }
+
   private func ask(_ event: BAContentRequest, _ packs: [AssetPack]) async throws -> Set<String> {
+    try await running([FilterProtocol.argument, event.word]) { run in try run.wanted(of: packs) }
+  }
+
+  /// Starts the program within the app's budget, and returns the result of `body`.
+  private func running<Result: Sendable>(
+    _ arguments: [String], _ body: @escaping @Sendable (inout ExtensionRun) throws -> Result
+  ) async throws -> Result {
     let program = try OwnedFile(program, isProgram: true).path
     let begin = now()
     let budget = ExtensionBudget(app: app, journal: journal, limits: limits, wallClock: wallClock)
@@ -35,9 +60,8 @@ struct ExtensionFilter: Sendable {
     guard time > .zero else { throw ExtensionFailure.noTimeLeft }
     return try await BlockingExecutor.run {
       var run = try ExtensionRun(
-        program, [FilterProtocol.argument, event.word], environment: environment, limits: limits, time: time,
-        now: now)
-      return try run.wanted(of: packs)
+        program, arguments, environment: environment, limits: limits, time: time, now: now)
+      return try body(&run)
     }
   }
 }

@@ -503,6 +503,7 @@ package actor GroupAgent {
         environment: options.manager.environment, wallClock: options.wallClock,
         now: options.extensionClock, tell: options.tell)
       managerOptions.filter = { event, packs in await filter.wanted(event, packs) }
+      managerOptions.pullOptions.authorization = SiteAuthorization(answeringBy: { await filter.reply(to: $0) })
     }
     let manager = try AssetPackManager(configuration: configuration, options: managerOptions)
     let core = try manager.core, updates = manager.hub.subscribe(to: nil)

@@ -22,6 +22,9 @@ extension ManagedDownloaderExtension {
     if arguments.count == 2, arguments.first == FilterProtocol.argument, event != nil {
       return FilterService(shouldDownload: Self().shouldDownload).run() ? 0 : 1
     }
+    if arguments.elementsEqual([DownloaderProtocol.argument]) {
+      return await DownloaderService(Self()) { nil }.run() ? 0 : 1
+    }
     guard arguments.count <= 1, event != nil || arguments.isEmpty else {
       warn("'\(arguments.joined(separator: " "))' is no event: name install, update, periodic or language, or none")
       return 2

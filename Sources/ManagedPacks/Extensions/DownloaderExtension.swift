@@ -17,7 +17,8 @@ public protocol BADownloaderExtension: Sendable {
     for request: BAContentRequest, manifestURL: URL, extensionInfo: BAAppExtensionInfo
   ) -> Set<BADownload>
 
-  /// Answers a server's request for a name and a password, for the manifest or for a download.
+  /// Answers a server's request for a name and a password (`Basic`), for the manifest, a download or the site of asset packs. The answer
+  /// goes to the server that requested it, and to no server that it redirects to. For a site, `download` is not a ``BAURLDownload``.
   func backgroundDownload(
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
@@ -68,9 +69,15 @@ extension ManagedDownloaderExtension {
 }
 
 extension AssetPackManager.Options {
-  /// Creates options with the filter of an extension.
+  /// Creates options with the filter of an extension, and with its answers to servers that request a name and a password.
   public init(_ downloader: some ManagedDownloaderExtension) {
     self.init()
     shouldDownload = { downloader.shouldDownload($0) }
+    pullOptions.authorization = SiteAuthorization(answeringBy: { challenge in
+      let download = BADownload.make(DownloadRecord(ofSite: challenge))
+      let (disposition, credential) = await downloader.backgroundDownload(
+        download, didReceive: challenge.authentication)
+      return FileChallengeReply(disposition, credential)
+    })
   }
 }

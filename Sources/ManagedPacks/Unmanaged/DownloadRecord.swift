@@ -80,6 +80,13 @@ package struct DownloadRecord: Hashable, Codable, Sendable {
     }
   }
 
+  /// The download that an extension receives for a challenge of a site's server, which is not one of its own downloads.
+  package init(ofSite challenge: FileChallenge) {
+    let address = "\(challenge.scheme)://\(challenge.host):\(challenge.port)"
+    self.init(name: address, url: address, group: "")
+    kind = .manifest
+  }
+
   package init(id: String = UUID().uuidString, name: String, url: String, group: String) {
     self.id = id
     self.name = name
