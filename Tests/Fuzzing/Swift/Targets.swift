@@ -101,6 +101,9 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 }
 
 @Sendable private func decodeRoot(_ bytes: [UInt8]) {
+  if let previous = try? SignedSiteRoot(convertingPreviousDraft: bytes, file: "root") {
+    precondition(previous.authority?.delegation.revokedBelow == 0 && previous.root.packs.allSatisfy(\.deltas.isEmpty))
+  }
   guard let signed = try? SignedSiteRoot(decoding: bytes, file: "root") else { return }
   for pack in signed.root.packs {
     precondition(!pack.offers.isEmpty)
@@ -155,6 +158,10 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
 
 @Sendable private func decodeKey(_ bytes: [UInt8]) {
   if let key = SiteKey(fileText: text(bytes)) { precondition(key.fileText.utf8.elementsEqual(bytes)) }
+  let file = SiteKey.normalizedFileText(text(bytes))
+  precondition(!SiteKey.fault(inFileText: file).isEmpty)
+  if let root = SiteKey.previousRoot(fileText: file) { precondition(root.rotations.last?.new == root.key.publicKey) }
+  _ = SiteKey.previousRelease(fileText: file)
   if let key = SitePublicKey(text(bytes)) { precondition(key.description == text(bytes)) }
 }
 
@@ -545,7 +552,10 @@ private let seeds: [String: [[UInt8]]] = {
     "json": jsons.map { Array($0.utf8) }, "attributes": attributes.map { Array($0.utf8) },
     "response": fields.map { Array($0.utf8) }, "url": urls.map { Array($0.utf8) },
     "netrc": netrcs.map { Array($0.utf8) },
-    "root": [rootBytes, try! root.encode(signedBy: release), try! root.encode(signedBy: nil)],
+    "root": [
+      rootBytes, Array(rootBytes[..<8]) + [0, 0, 9, 0] + Array(rootBytes[12...]), try! root.encode(signedBy: release),
+      try! root.encode(signedBy: nil),
+    ],
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
