@@ -76,6 +76,7 @@ let package = Package(
     .library(name: "CPackStore", targets: ["CPackStore"]),
     .library(name: "PackStore", targets: ["PackStore"]),
     .library(name: "PackFormats", targets: ["PackFormats"]),
+    .library(name: "PackArchives", targets: ["PackArchives"]),
     .library(name: "PackAuthoring", targets: ["PackAuthoring"]),
     .library(name: "PackDelivery", targets: ["PackDelivery"]),
     .library(name: "PackPublishing", targets: ["PackPublishing"]),
@@ -148,17 +149,25 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
-    // Decoders of other programs' archives. Only the publisher's side needs them, and zlib.
+    // Decoders of other programs' archives, with zlib. A package that embeds PackStore alone does not build them.
     .target(
       name: "CPackArchives",
       dependencies: ["CZlib", "CZstd"],
       exclude: ["README.md"],
       cSettings: cSettings
     ),
+    // Readers of these archives, for publishers and for clients of download manifests.
+    .target(
+      name: "PackArchives",
+      dependencies: ["PackStore", "CPackArchives", .product(name: "SystemPackage", package: "swift-system")],
+      exclude: ["README.md"],
+      swiftSettings: swiftSettings
+    ),
     .target(
       name: "PackAuthoring",
       dependencies: [
-        "PackStore", "PackFormats", "CPackArchives", .product(name: "SystemPackage", package: "swift-system"),
+        "PackStore", "PackFormats", "PackArchives", "CPackArchives",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
@@ -221,7 +230,8 @@ let package = Package(
     .target(
       name: "ManagedPacks",
       dependencies: [
-        "PackStore", "PackFormats", "PackDelivery", .product(name: "SystemPackage", package: "swift-system"),
+        "PackStore", "PackFormats", "PackArchives", "PackDelivery",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       exclude: ["README.md"],
       swiftSettings: swiftSettings
@@ -237,7 +247,7 @@ let package = Package(
     .executableTarget(
       name: "packstore-cli",
       dependencies: [
-        "PackStore", "PackFormats", "PackAuthoring", "PackDelivery", "PackPublishing", "ManagedPacks",
+        "PackStore", "PackFormats", "PackArchives", "PackAuthoring", "PackDelivery", "PackPublishing", "ManagedPacks",
         .target(name: "PackServing", condition: .when(traits: ["Serving"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
@@ -299,7 +309,8 @@ let package = Package(
     .testTarget(
       name: "PackAuthoringTests",
       dependencies: [
-        "PackAuthoring", "PackFormats", "PackStore", .product(name: "SystemPackage", package: "swift-system"),
+        "PackAuthoring", "PackArchives", "PackFormats", "PackStore",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: swiftSettings
     ),

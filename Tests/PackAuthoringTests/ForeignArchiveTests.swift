@@ -2,6 +2,7 @@ import Foundation
 import PackStore
 import Testing
 
+@testable import PackArchives
 @testable import PackAuthoring
 
 /// Archives that `Tests/Reader/foreign_archives.py` made, once for all tests here.

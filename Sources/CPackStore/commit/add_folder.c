@@ -10,6 +10,12 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
       error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "the folder's path is empty"
     );
   }
+  if (!status && request->by && request->version == 0) {
+    status = pks__fail_about(
+      error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack,
+      "the publisher's version is missing"
+    );
+  }
   if (!status && (request->entries != NULL) != (request->entry_count > 0)) {
     status = pks__fail_about(
       error, PKS_INVALID_ARGUMENT, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, request->pack, "no entry is selected"
@@ -21,9 +27,12 @@ static pks_status check_request(const pks_add_request *request, pks_error *error
 pks_status pks_txn_add_folder(pks_add_result *result, pks_txn *txn, const pks_add_request *request, pks_error *error) {
   pks_status status = pks__store_check_process(txn->store, error);
   if (!status) { status = check_request(request, error); }
-  pks_provenance by = {.adopt = request->adopt};
+  pks_provenance by = request->by ? *request->by : (pks_provenance){0};
+  by.adopt = request->adopt;
   bool adopts = false;
-  if (!status) { status = pks__txn_check_provenance(txn, &by, request->pack, 0, &adopts, error); }
+  if (!status) {
+    status = pks__txn_check_provenance(txn, &by, request->pack, request->by ? request->version : 0, &adopts, error);
+  }
   if (!status) { status = pks__txn_check_number(txn, request, adopts, error); }
   if (status) { return status; }
   pks_add_result discarded;

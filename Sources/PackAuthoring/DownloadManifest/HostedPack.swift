@@ -1,3 +1,4 @@
+import PackArchives
 import PackFormats
 public import PackStore
 

@@ -1,4 +1,5 @@
 import CPackArchives
+import PackArchives
 public import PackStore
 
 /// Writes an Apple Archive: equal entries give equal bytes, on any machine, for any user and at any time.

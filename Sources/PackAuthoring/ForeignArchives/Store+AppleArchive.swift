@@ -1,3 +1,4 @@
+import PackArchives
 public import PackStore
 
 extension Store {

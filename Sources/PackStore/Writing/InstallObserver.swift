@@ -101,11 +101,14 @@ func withRequest<Result>(
               request.attribute_byte_count = attributes.count
               request.changed_attributes = changed.baseAddress.map(UnsafeRawPointer.init)
               request.changed_attribute_byte_count = changed.count
-              guard let entries else { return body(&request) }
-              return withEntries(entries) { entries in
-                request.entries = entries.baseAddress
-                request.entry_count = UInt32(clamping: entries.count)
-                return body(&request)
+              return withProvenance(options.provenance) { provenance in
+                request.by = provenance
+                guard let entries else { return body(&request) }
+                return withEntries(entries) { entries in
+                  request.entries = entries.baseAddress
+                  request.entry_count = UInt32(clamping: entries.count)
+                  return body(&request)
+                }
               }
             }
           }
@@ -206,4 +209,11 @@ func withCStrings<Result>(
     }
     return pointers.withUnsafeBufferPointer(body)
   }
+}
+
+private func withProvenance<Result>(
+  _ provenance: Provenance?, _ body: (UnsafePointer<pks_provenance>?) -> Result
+) -> Result {
+  guard var core = provenance?.core else { return body(nil) }
+  return withUnsafePointer(to: &core, body)
 }

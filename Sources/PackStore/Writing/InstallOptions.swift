@@ -36,6 +36,10 @@ extension Store {
     /// Whether to take over a pack of another origin. This deletes its history, and its versions are numbered from 1 again.
     public var adopts = false
 
+    /// The origin of the version and the file that lists it, for a folder that was unpacked from a publisher's archive; requires
+    /// ``version``. `nil`: the pack is local.
+    package var provenance: Provenance?
+
     /// The ``Store/CompressionLevel``. From 1 to 22, higher levels are smaller and slower to install; -1 to -7 are larger and
     /// faster to read. `nil`: 3, 4 with the sequential layout, and 6 with the compact layout.
     public var level: Int32?

@@ -1,6 +1,6 @@
 /// Archives that come from a pipe, or go into one: `-` in the place of a file's name.
 
-import PackAuthoring
+import PackArchives
 import PackFormats
 import PackStore
 

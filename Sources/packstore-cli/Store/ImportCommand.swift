@@ -1,5 +1,6 @@
 public import ArgumentParser
-public import PackAuthoring
+public import PackArchives
+import PackAuthoring
 import PackDelivery
 import PackFormats
 import PackStore

@@ -1,11 +1,13 @@
 import PackStore
 
 /// The errors about one archive.
-struct ArchiveFaults: Sendable {
-  /// The archive's path, as the user gave it.
+package struct ArchiveFaults: Sendable {
+  /// The archive's path, as it was given.
   let file: String
 
-  /// Returns the error for bytes that no program writes: the archive was truncated or changed.
+  package init(file: String) { self.file = file }
+
+  /// Bytes that no program writes: the archive was cut short, or changed on its way.
   func damaged(_ reason: String) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
     error.specificRemedy = "fetch or make the archive again"

@@ -18,10 +18,10 @@ public struct AssetPackManifest: Hashable, Sendable {
   private static let ownKey = "packstore"
   private static let ownAttributeKeys: Set = ["appVersions", "label", "map", "note", "placement", "priority"]
 
-  static let name = "Manifest.json"
+  package static let name = "Manifest.json"
 
   /// The folder with the pack's files.
-  static let contents = "Contents"
+  package static let contents = "Contents"
 
   static let byteLimit = 1 << 20
 
@@ -42,8 +42,8 @@ public struct AssetPackManifest: Hashable, Sendable {
     otherKeys = members.map(\.name).filter { $0 != "assetPackID" && !names.contains($0) }.sorted()
   }
 
-  /// Encodes the manifest of a pack to be written as an asset pack: JSON with all attributes.
-  static func bytes(of pack: PackID, _ attributes: Attributes) -> [UInt8] {
+  /// The manifest of a pack that is written as an asset pack: JSON with all that attributes say.
+  package static func bytes(of pack: PackID, _ attributes: Attributes) -> [UInt8] {
     let members = JSONReader.read(attributes.canonicalBytes).root?.object ?? []
     func json(_ member: JSONMember) -> (name: String, value: [UInt8]) {
       if let userInfo = attributes.userInfo, member.name == "userInfo" { return (member.name, userInfo.bytes) }
