@@ -44,7 +44,7 @@ public struct ManagedConfiguration: Hashable, Sendable {
 
   /// A site of packs.
   public struct Site: Hashable, Sendable {
-    /// An `http:`, `https:` or `file:` URL, or the path of a folder or archive.
+    /// An `http:`, `https:` or `file:` URL, or the path of a folder or archive: a site, or a download manifest.
     public var location: String
 
     /// The channel to follow; `nil` for the channel last followed, or `live`.
@@ -53,7 +53,8 @@ public struct ManagedConfiguration: Hashable, Sendable {
     /// The key that must have signed the site; if `nil`, the first contact pins the site's key.
     public var trustedKey: SitePublicKey?
 
-    /// Whether to accept an unsigned site, from a folder or archive only.
+    /// Whether to accept an unsigned site from a folder or archive, and unsigned archives that a download manifest lists. With a
+    /// ``trustedKey``, archives of a download manifest must be signed.
     public var allowsUnsigned: Bool
 
     public init(

@@ -7,6 +7,16 @@ public enum ManagedBackgroundAssetsError: Error, Hashable, Sendable {
   case fileNotFound(at: FilePath)
 }
 
+/// The codes of errors in ``BAManagedErrorDomain``.
+public enum BAManagedErrorCode: Int, CaseIterable, Sendable {
+  /// ``ManagedBackgroundAssetsError/assetPackNotFound(withID:)``.
+  case assetPackNotFound = 0
+  /// ``ManagedBackgroundAssetsError/fileNotFound(at:)``.
+  case fileNotFound = 1
+  /// ``AssetPackManager/LocalAvailabilityError``.
+  case localAvailabilityFailure = 2
+}
+
 /// The `NSError` domain of the errors of managed packs.
 public let BAManagedErrorDomain = "BAManagedErrorDomain"
 
@@ -24,8 +34,8 @@ extension ManagedBackgroundAssetsError: CustomNSError {
 
   public var errorCode: Int {
     switch self {
-    case .assetPackNotFound: 0
-    case .fileNotFound: 1
+    case .assetPackNotFound: BAManagedErrorCode.assetPackNotFound.rawValue
+    case .fileNotFound: BAManagedErrorCode.fileNotFound.rawValue
     }
   }
 

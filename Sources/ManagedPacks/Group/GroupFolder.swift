@@ -13,6 +13,7 @@
 /// |---|---|
 /// | `store/` | the store with the packs |
 /// | `cache/` | decoded copies of large assets |
+/// | `archives/` | partial downloads of archives that a download manifest lists: a folder for each pack |
 /// | `views/` | files of ``AssetPackManager/url(for:)``: a folder for each process |
 /// | `journal` | open requests and installed packs: ``Journal`` |
 /// | `journal.lock` | held while a process changes the journal |
@@ -30,6 +31,7 @@ package struct GroupFolder: Sendable {
   package var store: FilePath { home.appending("store") }
   package var cache: FilePath { home.appending("cache") }
   package var views: FilePath { home.appending("views") }
+  var archives: FilePath { home.appending("archives") }
   var overrides: FilePath { path.appending("overrides") }
 
   /// Returns the folder to use with an override; creates it if it is missing. With `nil`, returns the folder without an override.

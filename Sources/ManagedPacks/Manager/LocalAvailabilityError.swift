@@ -11,7 +11,7 @@ extension AssetPackManager {
 
 extension AssetPackManager.LocalAvailabilityError: CustomNSError {
   public static var errorDomain: String { BAManagedErrorDomain }
-  public var errorCode: Int { 2 }
+  public var errorCode: Int { BAManagedErrorCode.localAvailabilityFailure.rawValue }
   public var errorUserInfo: [String: Any] {
     [NSLocalizedDescriptionKey: description, BASuccessesErrorKey: successes, BAFailuresErrorKey: failures]
   }

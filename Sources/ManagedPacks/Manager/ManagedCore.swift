@@ -69,10 +69,14 @@ final class ManagedCore: Sendable {
     let ownSites = override == nil ? options.sites : nil
     let sites: [any PackSite] =
       ownSites
-      ?? configuration.sites.map {
-        StoreSite(
-          $0, of: store, app: configuration.app, template: template, onFirstContact: options.onFirstContact,
+      ?? configuration.sites.map { site in
+        let signed = StoreSite(
+          site, of: store, app: configuration.app, template: template, onFirstContact: options.onFirstContact,
           otherApps: { try journal.read().apps(besides: configuration.appID) })
+        let listed = DownloadManifestSite(
+          site, of: store, in: folder.archives, app: configuration.app, template: template,
+          transport: options.transport, onFirstContact: options.onFirstContact)
+        return LocatedSite(signed: signed, manifest: listed)
       }
     self.sites = sites
     let packs = LocalPacks(of: store)

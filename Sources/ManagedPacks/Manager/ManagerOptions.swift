@@ -57,6 +57,9 @@ extension AssetPackManager {
     /// Returns the identity of the peer of a socket.
     package var credentials = PeerCredentials.system
 
+    /// Fetches the files of download manifests; `nil` for the network.
+    package var transport: (any FileTransport)?
+
     /// Sites to use in place of the configuration's sites.
     package var sites: [any PackSite]?
 

@@ -26,8 +26,15 @@ public struct AssetPack: Identifiable, Hashable, Sendable {
   /// The index of the offering site in the configuration.
   let site: Int
 
+  /// The archive that a download manifest lists, if the app read the manifest itself.
+  let archiveURL: String?
+
+  /// The group for which the app read a download manifest; `nil` for packs of a manager.
+  let appGroupID: String?
+
   package init(
-    id: PackID, version: UInt64, downloadByteCount: Int, attributes: Attributes, origin: Store.Origin, site: Int = 0
+    id: PackID, version: UInt64, downloadByteCount: Int, attributes: Attributes, origin: Store.Origin, site: Int = 0,
+    archiveURL: String? = nil, appGroupID: String? = nil
   ) {
     self.id = id.name
     self.version = Int(clamping: version)
@@ -38,6 +45,8 @@ public struct AssetPack: Identifiable, Hashable, Sendable {
     downloadPolicy = attributes.downloadPolicy
     self.origin = origin
     self.site = site
+    self.archiveURL = archiveURL
+    self.appGroupID = appGroupID
   }
 }
 

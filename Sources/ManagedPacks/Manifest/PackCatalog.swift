@@ -29,15 +29,14 @@ struct PackCatalog: Sendable {
     for (site, listing) in listings.enumerated() {
       guard let listing else { continue }
       for entry in listing.packs {
-        let earlier = listed[entry.id.name]
-        guard earlier == nil || earlier != listing.origin && localOrigin(entry.id) == listing.origin else { continue }
-        listed[entry.id.name] = listing.origin
+        let earlier = listed[entry.id.name], origin = entry.origin ?? listing.origin
+        guard earlier == nil || earlier != origin && localOrigin(entry.id) == origin else { continue }
+        listed[entry.id.name] = origin
         disagreements[entry.id.name] = entry.disagreement
         byID[entry.id.name] = entry.offer.map { offer in
           AssetPack(
             id: entry.id, version: offer.version, downloadByteCount: offer.downloadByteCount,
-            attributes: offer.attributes,
-            origin: listing.origin, site: site)
+            attributes: offer.attributes, origin: origin, site: site)
         }
       }
     }
@@ -62,7 +61,7 @@ struct PackCatalog: Sendable {
   /// Returns the root that offers a pack.
   func source(of pack: AssetPack) -> Journal.Source? {
     guard listings.indices.contains(pack.site), let listing = listings[pack.site] else { return nil }
-    return Journal.Source(origin: listing.origin, channel: listing.channel, root: listing.root)
+    return Journal.Source(origin: pack.origin, channel: listing.channel, root: listing.root)
   }
 
   /// Returns the listings of a publisher's sites.

@@ -33,11 +33,16 @@ package struct SiteListing: Hashable, Sendable {
     package var offer: Offer?
     /// Set if the offer is missing only because of another app of the group.
     package var disagreement: AppDisagreement?
+    /// The publisher of the pack; `nil` if it is the origin of the listing.
+    package var origin: Store.Origin?
 
-    package init(id: PackID, offer: Offer?, disagreement: AppDisagreement? = nil) {
+    package init(
+      id: PackID, offer: Offer?, disagreement: AppDisagreement? = nil, origin: Store.Origin? = nil
+    ) {
       self.id = id
       self.offer = offer
       self.disagreement = disagreement
+      self.origin = origin
     }
   }
 

@@ -120,6 +120,15 @@ package func standardFileTransport(environment: [String: String]) -> any FileTra
   #endif
 }
 
+/// The transport of this build for a file that is fetched as a pull fetches its files: at the same pace, through the same network.
+package func fileTransport(_ options: Store.PullOptions) -> any FileTransport {
+  #if Delivery
+    return HTTPFileTransport(options.httpOptions(options.pace))
+  #else
+    return NoFileTransport()
+  #endif
+}
+
 #if !Delivery
   private struct NoFileTransport: FileTransport {
     func fetch(_ request: FileRequest, to sink: any FileSink) async throws {

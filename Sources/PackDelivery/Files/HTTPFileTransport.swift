@@ -27,7 +27,8 @@
       }
       do {
         try await watch.run { pulse in
-          var visit = FileVisit(request, to: sink, by: clients, options.limits.redirectLimit, Self.challengeLimit)
+          var visit = FileVisit(
+            request, to: sink, by: clients, options.pace, options.limits.redirectLimit, Self.challengeLimit)
           try await visit.receive(pulse)
         }
       } catch {
@@ -78,6 +79,7 @@
     private let request: FileRequest
     private let sink: any FileSink
     private let clients: HTTPClients
+    private let pace: Pace
     private let redirectLimit: Int
     private let challengeLimit: Int
     /// The offset requested now; 0 if the present bytes cannot be used.
@@ -86,12 +88,13 @@
     private var failureCount = 0
 
     init(
-      _ request: FileRequest, to sink: any FileSink, by clients: HTTPClients, _ redirectLimit: Int,
+      _ request: FileRequest, to sink: any FileSink, by clients: HTTPClients, _ pace: Pace, _ redirectLimit: Int,
       _ challengeLimit: Int
     ) {
       self.request = request
       self.sink = sink
       self.clients = clients
+      self.pace = pace
       self.redirectLimit = redirectLimit
       self.challengeLimit = challengeLimit
       offset = request.validator == nil ? 0 : max(request.offset, 0)
@@ -99,6 +102,7 @@
 
     mutating func receive(_ pulse: Pulse) async throws {
       while true {
+        try await pulse.hold { [pace] in try await pace.pass() }
         let (response, url) = try await ask(pulse)
         switch response.status {
         case .ok: return try await take(response, FileAnswer(headers: response.headers), url, pulse)
@@ -208,6 +212,7 @@
           missing = left - buffer.readableBytes
         }
         try ofSink { try buffer.withUnsafeReadableBytes { try sink.take($0) } }
+        try await pulse.hold { [pace] in try await pace.pay(buffer.readableBytes) }
       }
       try Task.checkCancellation()
       if missing ?? 0 > 0 { throw bad(url, "the connection ended early") }

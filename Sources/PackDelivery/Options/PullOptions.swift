@@ -62,6 +62,9 @@ extension Store {
 
     package var wantedVersion: WantedVersion?
 
+    /// The product of packs that no key has signed, in place of the product that an unsigned root names.
+    package var unsignedProduct: Product?
+
     /// Whether to fetch no frames: versions can be inspected, but not read. For temporary stores.
     package var leavesOutFrames = false
 

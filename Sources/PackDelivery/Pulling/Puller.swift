@@ -91,7 +91,7 @@ final class Puller {
   /// An unsigned site is not in the book of trusted places: its origin in the store shows that it was pulled from.
   private func recognizeUnsigned(_ root: SignedSiteRoot) throws {
     guard root.authority == nil, channel != followed, !changesChannel else { return }
-    let origin = Store.Origin(of: root)
+    let origin = Store.Origin(of: root, unsigned: options.unsignedProduct)
     changesChannel = try store.read { snapshot in snapshot.origins.contains(origin) }
     try requireAllPacks()
   }
@@ -147,7 +147,7 @@ final class Puller {
   /// nothing, and a pull that pinned a place may have been interrupted before it could report it.
   private func isUntried(_ root: SignedSiteRoot) throws -> Bool {
     guard root.authority != nil, options.trustedKey == nil else { return false }
-    let origin = Store.Origin(of: root)
+    let origin = Store.Origin(of: root, unsigned: options.unsignedProduct)
     return try !store.read { snapshot in snapshot.origins.contains(origin) }
   }
 
@@ -176,7 +176,7 @@ final class Puller {
     if !source.isArchive {
       result.siteOfSameKey = try SharedKey(store: store.path).otherSite(than: root, at: source.location)
     }
-    let origin = Store.Origin(of: root)
+    let origin = Store.Origin(of: root, unsigned: options.unsignedProduct)
     result.origin = origin
     let isNamed = packs != nil || source.isArchive
     provenance = Provenance(
@@ -244,7 +244,7 @@ final class Puller {
     case .all: return true
     case .installed: return false
     case .installedUnlessNone:
-      let origin = Store.Origin(of: root), snapshot = try store.makeSnapshot()
+      let origin = Store.Origin(of: root, unsigned: options.unsignedProduct), snapshot = try store.makeSnapshot()
       return source.isArchive || !(snapshot.packs + snapshot.removedPacks).contains { $0.origin == origin }
     }
   }

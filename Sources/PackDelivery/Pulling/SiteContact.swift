@@ -157,9 +157,11 @@ extension SiteSource {
 }
 
 extension Store.Origin {
-  /// The origin of a site's packs.
-  init(of root: SignedSiteRoot) {
-    self = root.authority?.origin ?? .unsigned(root.root.product)
+  /// The origin of the packs of a site.
+  ///
+  /// - Parameter product: the product of an unsigned site; `nil` for the product in its root.
+  init(of root: SignedSiteRoot, unsigned product: Store.Product? = nil) {
+    self = root.authority?.origin ?? .unsigned(product ?? root.root.product)
   }
 }
 

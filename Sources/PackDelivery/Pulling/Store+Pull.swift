@@ -88,12 +88,35 @@ private func makeSource(atPath path: String, _ pace: Pace) throws -> any SiteSou
   return isArchive ? try ArchiveSource(path, pace: pace) : FolderSource(path, pace: pace)
 }
 
-/// Creates the source for a URL or path.
+extension Store.PullOptions {
+  /// The pause and the rate limit of a pull.
+  var pace: Pace {
+    let ownLimit = byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: clock) }
+    return Pace(pause: pause, limit: sharedRateLimit ?? ownLimit)
+  }
+
+  #if Delivery
+    /// The options of the requests of a pull.
+    func httpOptions(_ pace: Pace) -> HTTPSource.Options {
+      var http = HTTPSource.Options()
+      http.stallLimit = stallLimit
+      http.limits = limits
+      http.retry.attemptLimit = max(attemptLimit, 1)
+      http.clock = clock
+      http.pace = pace
+      http.environment = environment ?? processEnvironment()
+      http.authority = authority
+      http.authorization = authorization
+      http.network = network
+      return http
+    }
+  #endif
+}
+
+/// The source that a URL or path means.
 package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
-  let ownLimit = options.byteRateLimit.map { RateLimit(bytesPerSecond: max($0, 1), clock: options.clock) }
-  let limit = options.sharedRateLimit ?? ownLimit
-  let pace = Pace(pause: options.pause, limit: limit)
+  let pace = options.pace
   guard let scheme = site.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.-]*:\/\//) else {
     return try makeSource(atPath: site, pace)
   }
@@ -101,17 +124,7 @@ package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> 
     return try makeSource(atPath: path(ofFileURL: site), pace)
   }
   #if Delivery
-    var http = HTTPSource.Options()
-    http.stallLimit = options.stallLimit
-    http.limits = options.limits
-    http.retry.attemptLimit = max(options.attemptLimit, 1)
-    http.clock = options.clock
-    http.pace = pace
-    http.environment = options.environment ?? processEnvironment()
-    http.authority = options.authority
-    http.authorization = options.authorization
-    http.network = options.network
-    return try HTTPSource(site, options: http)
+    return try HTTPSource(site, options: options.httpOptions(pace))
   #else
     let shown = withoutSecrets(site)
     throw DeliveryError(.noHTTP, "this program was built without HTTP", at: shown)

@@ -16,6 +16,10 @@ public final class BADownloadManager: Sendable {
   public static let shared = BADownloadManager(Result { try ManagedConfiguration.main() }, Options())
 
   private let result: Result<DownloadCore, any Error>
+  /// Whether the app has asset packs, so that a download of a pack installs it.
+  private let hasAssetPacks: Bool
+  /// The manager that downloads asset packs.
+  private let assetPacks: @Sendable () -> AssetPackManager
 
   public struct Options: Sendable {
     /// The limits for downloads on this machine and network.
@@ -29,6 +33,10 @@ public final class BADownloadManager: Sendable {
 
     /// Whether the process is an app's extension; `nil` to detect it.
     package var isExtension: Bool?
+
+    /// The manager for downloads of asset packs (``AssetPack/download()``) in an app with asset packs; `nil` for
+    /// ``AssetPackManager/shared``.
+    public var assetPackManager: AssetPackManager?
 
     package var transport: (any FileTransport)?
     package var clock = TransferClock.system
@@ -49,6 +57,8 @@ public final class BADownloadManager: Sendable {
 
   private init(_ configuration: Result<ManagedConfiguration, any Error>, _ options: Options) {
     result = configuration.flatMap { configuration in Result { try DownloadCore(configuration, options) } }
+    hasAssetPacks = (try? configuration.get())?.hasManagedAssetPacks ?? false
+    assetPacks = { [manager = options.assetPackManager] in manager ?? .shared }
   }
 
   var core: DownloadCore {
@@ -100,21 +110,39 @@ public final class BADownloadManager: Sendable {
 
   /// Schedules a download in the background. Returns after the request is stored durably.
   ///
-  /// - Throws: ``BAError``.
-  public func scheduleDownload(_ download: BADownload) throws { try core.schedule(download, isForeground: false) }
+  /// A download of an asset pack in an app with asset packs is requested from the ``AssetPackManager``, which reports its events
+  /// and installs the pack.
+  ///
+  /// - Throws: ``BAError``; for an asset pack, the errors of ``AssetPackManager``.
+  public func scheduleDownload(_ download: BADownload) throws { try schedule(download, isForeground: false) }
 
   /// Starts a download at once; a scheduled download continues with its downloaded data. Without a network, the download fails at
   /// once.
   ///
   /// - Throws: ``BAError``; `callFromExtensionNotAllowed` in an extension.
   public func startForegroundDownload(_ download: BADownload) throws {
-    try core.schedule(download, isForeground: true)
+    try schedule(download, isForeground: true)
+  }
+
+  private func schedule(_ download: BADownload, isForeground: Bool) throws {
+    if let download = assetPackDownload(download) {
+      return try download.schedule(by: assetPacks(), isForeground: isForeground)
+    }
+    try core.schedule(download, isForeground: isForeground)
+  }
+
+  /// Returns a download of an asset pack that is installed, not delivered as a file.
+  private func assetPackDownload(_ download: BADownload) -> AssetPackDownload? {
+    hasAssetPacks ? download as? AssetPackDownload : nil
   }
 
   /// Cancels a download without a callback. Cancelling it again has no effect.
   ///
   /// - Throws: ``BAError`` `downloadNotScheduled`, or `downloadDoesNotExist` if the download has already ended.
-  public func cancel(_ download: BADownload) throws { try core.cancel(download) }
+  public func cancel(_ download: BADownload) throws {
+    if let download = assetPackDownload(download) { return try download.cancel(by: assetPacks()) }
+    try core.cancel(download)
+  }
 
   /// Notifies the manager that a condition of ``DownloadRules`` may have changed, such as whether the network is metered. Waiting
   /// downloads of this process may then continue. The agent's downloads follow the agent's rules.
