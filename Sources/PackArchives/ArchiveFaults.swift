@@ -2,12 +2,12 @@ import PackStore
 
 /// The errors about one archive.
 package struct ArchiveFaults: Sendable {
-  /// The archive's path, as it was given.
+  /// The archive's path, as the user gave it.
   let file: String
 
   package init(file: String) { self.file = file }
 
-  /// Bytes that no program writes: the archive was cut short, or changed on its way.
+  /// Returns the error for bytes that no program writes: the archive was truncated or changed.
   func damaged(_ reason: String) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
     error.specificRemedy = "fetch or make the archive again"

@@ -42,7 +42,7 @@ public struct AssetPackManifest: Hashable, Sendable {
     otherKeys = members.map(\.name).filter { $0 != "assetPackID" && !names.contains($0) }.sorted()
   }
 
-  /// The manifest of a pack that is written as an asset pack: JSON with all that attributes say.
+  /// Encodes the manifest of a pack to be written as an asset pack: JSON with all attributes.
   package static func bytes(of pack: PackID, _ attributes: Attributes) -> [UInt8] {
     let members = JSONReader.read(attributes.canonicalBytes).root?.object ?? []
     func json(_ member: JSONMember) -> (name: String, value: [UInt8]) {

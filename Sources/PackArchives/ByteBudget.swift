@@ -1,6 +1,6 @@
 import PackStore
 
-/// How much an archive may unpack to: what keeps a small file from filling a disk.
+/// The maximum number of bytes an archive may unpack to, so that a small file cannot fill a disk.
 package struct ByteBudget {
   /// The remedy of an error with the detail `byteLimit`.
   package static let remedy = "allow more if you know where the archive comes from"

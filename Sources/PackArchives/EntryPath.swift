@@ -1,16 +1,16 @@
 import PackStore
 
-/// The path of an entry as the store has it: relative, with `/` between its parts, UTF-8.
+/// The path of an entry in the store's form: relative, `/`-separated, UTF-8.
 package struct EntryPath: Hashable {
-  /// The store's limits.
+  /// The store's limit, in bytes.
   package static let byteLimit = 4095
   static let partLimit = 255
   static let depthLimit = 2000
 
-  /// Without a slash at the end; empty for the folder that was archived.
+  /// The bytes, without a trailing slash; empty for the archived folder itself.
   package let bytes: [UInt8]
 
-  /// - Parameter raw: as it is in the archive: parts `.` and a slash at the end mean nothing.
+  /// - Parameter raw: the path in the archive: `.` parts and a trailing slash are ignored.
   package init(_ raw: [UInt8], _ faults: ArchiveFaults) throws {
     func refuse(_ finding: String) -> PackStoreError { faults.refused(raw, finding) }
     guard String(validating: raw, as: UTF8.self) != nil else { throw refuse("whose name is not UTF-8") }

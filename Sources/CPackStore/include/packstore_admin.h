@@ -192,7 +192,7 @@ typedef struct pks_verify_totals {
   uint64_t chunks_checked;      ///< by SHA-256; only with `deep`
   uint64_t bytes_checked;       ///< stored bytes read
   uint64_t fault_count;         ///< faults, each counted once
-  uint64_t asset_count;         ///< damaged assets of kept versions, each counted once per version
+  uint64_t asset_count;         ///< assets of kept versions with damage or purged data, each counted once per version
   uint64_t damaged_copy_count;  ///< faults that are damaged copies of a control slot
   bool may_hide_commit;         ///< as reported by `pks_store_check_control`
 } pks_verify_totals;

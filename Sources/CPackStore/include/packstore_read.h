@@ -82,7 +82,7 @@ typedef struct pks_options {
   bool mapped_mode;
 } pks_options;
 
-/// Whether a store reads in the mapped mode, or why it does not.
+/// Whether a store reads in the mapped mode, or why not.
 typedef enum pks_mapped_mode {
   PKS_MAPPED_OFF = 0,  ///< not requested (`pks_options.mapped_mode`)
   PKS_MAPPED_ON = 1,

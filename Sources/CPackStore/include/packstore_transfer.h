@@ -61,7 +61,7 @@ PKS_MUST_CHECK pks_status pks_txn_measure_update(
   uint64_t *bytes, const pks_txn *txn, const char *pack, uint64_t from, uint64_t to, pks_error *PKS_NULLABLE error
 );
 
-/// Makes change lists that lead to one version of a pack. One thread at a time; the snapshot outlives it.
+/// Builds change lists to one version of a pack. One thread at a time; close it before its snapshot.
 typedef struct pks_change_lister pks_change_lister;
 
 /// Reads the kept version `to` of a pack, which may be a removed pack. Temporary files are kept in the store's `tmp/` until the

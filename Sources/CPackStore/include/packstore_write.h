@@ -146,7 +146,7 @@ typedef struct pks_add_request {
   /// The placement that the version requests. It applies unless a user placed the pack (`pks_txn_set_placement`). The core does not
   /// read it from the attributes.
   pks_placement placement;
-  bool adopt;  ///< takes over a pack that is not local, as `pks_provenance.adopt`
+  bool adopt;  ///< take over a pack that is not local, like `pks_provenance.adopt`
   /// The origin of the version and the file that lists it, for a folder that was unpacked from a publisher's archive. Requires a
   /// `version`. NULL: the pack is local
   const pks_provenance *PKS_NULLABLE by;
@@ -228,12 +228,13 @@ typedef struct pks_add_result {
   uint64_t mapped_new_bytes;  ///< bytes of map assets stored by this call, whether or not their chunks are new
 } pks_add_result;
 
-/// Stages a folder, or what is selected of it, as the next version of a pack: chunk, hash, deduplicate, compress, write.
-/// Private memory stays bounded whatever the folder holds. The result is a function of what is added, the store and
-/// libzstd's version alone; `result` may be NULL. On an error the transaction stays as it was before the call. Errors:
-/// INVALID_ARGUMENT, NOT_FOUND (no such folder), OTHER_ORIGIN (the pack is not local, or not of the origin of `by`),
-/// DOWNGRADE and STALE (as `pks_provenance` describes), WRONG_KIND (the folder, or what is
-/// selected), REFUSED, SOURCE_CHANGED, TOO_MANY_ROWS, CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
+/// Stages a folder, or the selected entries, as the next version of a pack: chunks, hashes, deduplicates, compresses and writes the
+/// files. Private memory is bounded for any folder. The result depends only on the added files, the store and libzstd's version.
+/// `result` may be NULL. On an error the transaction stays as it was before the call.
+///
+/// Errors: INVALID_ARGUMENT, NOT_FOUND (the folder), OTHER_ORIGIN (the pack is not local, or not of the origin of `by`), DOWNGRADE
+/// and STALE (see `pks_provenance`), WRONG_KIND (the folder or a selected entry), REFUSED, SOURCE_CHANGED, TOO_MANY_ROWS,
+/// CANCELLED, EXISTS, HELD, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT.
 PKS_MUST_CHECK pks_status pks_txn_add_folder(
   pks_add_result *PKS_NULLABLE result, pks_txn *txn, const pks_add_request *request, pks_error *PKS_NULLABLE error
 );
@@ -287,11 +288,11 @@ typedef struct pks_copy_request {
 
 /// Stages a version of the source as the pack's current version here, with its date, content and origin, and with the version that
 /// the source last accepted from this origin. Its number is the source's, unless the request has another one: equal content under
-/// another number is another version. Chunks that this store already has are reused. The others are read from
-/// the source, checked by SHA-256, and encoded with the request's settings, on all threads. Map assets stay map assets. A version
-/// that is already kept here becomes current again, as with `pks_txn_rollback`, but without holding the pack. If it is already
-/// current, the result is `unchanged`; `result` may be NULL. Time is linear in the chunks of the version. On an error the
-/// transaction stays as it was before the call.
+/// another number is another version. Chunks that this store already has are reused. The others are read from the source, checked
+/// by SHA-256, and encoded with the request's settings, on all threads. Map assets stay map assets. A version that is already kept
+/// here becomes current again, as with `pks_txn_rollback`, but without holding the pack. If it is already current, the result is
+/// `unchanged`; `result` may be NULL. Time is linear in the chunks of the version. On an error the transaction stays as it was
+/// before the call.
 ///
 /// Errors: INVALID_ARGUMENT, OTHER_ORIGIN, DOWNGRADE, STALE, NOT_FOUND (no such pack or version in the source), EXISTS (a kept
 /// version has the number and other content), HELD, CANCELLED, NO_SPACE, IO_ERROR, OUT_OF_MEMORY, CORRUPT, PURGED (here or in the

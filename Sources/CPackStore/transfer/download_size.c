@@ -1,5 +1,6 @@
-/// Measures the download of a version for an empty store, without the manifest and the frame tables, and the frames that a device
-/// with another version fetches. The chunks of that version are met first, so that they count as chunks of earlier assets.
+/// Computes two sizes: the download of a version for an empty store, without the manifest and the frame tables; and the frames that
+/// a device with another version fetches. For the second, the chunks of that version are marked first, as if they belonged to
+/// earlier assets.
 ///
 /// It equals the requests of a `pks_delivery` into an empty store. A chunk may be in several frames: map assets are stored as a
 /// whole even if the store has their content elsewhere. A client fetches it from the place of the first asset, in the order of

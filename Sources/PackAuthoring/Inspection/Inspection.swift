@@ -87,7 +87,7 @@ public struct Inspection: Hashable, Sendable {
     /// The largest changes: at most ``rowLimit``, by the current or the previous size of the file.
     public let rows: [Snapshot.Difference]
 
-    /// The bytes that a device with `from` fetches by ranges, about: the frames with new chunks, without metadata.
+    /// The approximate download by ranges from version `from`, in bytes: the frames with new chunks, without metadata.
     public let rangeByteCount: Int
 
     /// The length of a delta between the two; `nil` if none was built.

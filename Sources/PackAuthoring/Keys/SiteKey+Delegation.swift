@@ -13,8 +13,8 @@ extension SiteKey {
     /// How long it may sign from now on; `nil`: without limit.
     public var validity: Duration?
 
-    /// Whether the root key revokes all its earlier delegations of the product, because a release key was stolen: then versions that
-    /// clients accepted under earlier delegations, and the numbers that the thief used, bind no client. Other products are unaffected.
+    /// Whether the root key revokes all its earlier delegations of the product, because a release key was stolen: versions that
+    /// clients accepted under them, and the numbers that the thief used, no longer set a lower bound. Other products are unaffected.
     public var revokesEarlier: Bool
 
     public init(
@@ -166,16 +166,16 @@ extension SiteKey {
   /// Creates a root key that succeeds another: both sign the succession. Clients that trust the old one accept delegations of the
   /// new one; release keys need new delegations by the new one.
   ///
-  /// The new root key may have followed the old one in the previous draft of the format: then both sign it again, and its file is
-  /// replaced.
+  /// If the new root key already succeeded the old one in the previous draft of the format, both sign the succession again, and the
+  /// new key's file is replaced.
   ///
   /// - Parameters:
-  ///   - old: the file of the root key until now, which stays as it is.
+  ///   - old: the file of the current root key, which is not changed.
   ///   - file: a new file for the new root key, or its file of the previous draft.
-  ///   - isDryRun: makes no key, and finds out whether one could be made.
-  /// - Returns: the new root key; nil after a dry run.
-  /// - Throws: `exists` when there is such a file; `invalidArgument` when the old one is a release key, or root keys followed
-  ///   each other too often; what reading and writing key files throw.
+  ///   - isDryRun: whether to check if a key could be created, without creating it.
+  /// - Returns: the new root key; `nil` after a dry run.
+  /// - Throws: `exists` if the file exists; `invalidArgument` if the old key is a release key, or the succession is too long; the
+  ///   errors of reading and writing key files.
   @discardableResult
   public static func rotate(_ old: FilePath, to file: FilePath, isDryRun: Bool = false) throws -> SitePublicKey? {
     let root = try SiteKey(contentsOf: old)

@@ -34,7 +34,7 @@ extension SiteKey {
     try answer(request, by: root, validity: validity, now: nanosecondsSince1970())
   }
 
-  /// - Parameter now: nanoseconds since 1970.
+  /// - Parameter now: the current time, in nanoseconds since 1970.
   static func answer(
     _ request: DelegationRequest, by rootFile: FilePath, validity: Duration?, now: Int64
   ) throws -> String {

@@ -108,7 +108,7 @@ extension SiteKey {
 
   /// Replaces an existing key file.
   ///
-  /// - Throws: `ioError`, `noSpace`: then the file is as it was.
+  /// - Throws: `ioError`, `noSpace`; the file is then unchanged.
   package func replace(_ file: FilePath) throws {
     try writeDraft(of: file) { try renameFile($0, to: FilePlace(file)) }
   }

@@ -44,7 +44,7 @@ extension Manifest {
     /// Like `Store.InstallOptions.rowLimit`.
     public var rowLimit: Int?
 
-    /// Finds out how long a delta from the previous version would be, which takes as long as making it.
+    /// Whether to determine the length of a delta from the previous version, which takes as long as building it.
     public var estimatesDelta = false
 
     /// The number of threads; `nil`: one for each processor. The result does not depend on it.

@@ -137,7 +137,7 @@ struct SiteChange {
       channel, signed, byteCount: folder.byteCount(of: .root(channel)) ?? 0,
       files: root?.files(in: folder, acceptsUnreadable: rebuildsRoot) ?? [:], key: isOwn ? key : nil)
     state.isOfPreviousDraft = isOfPreviousDraft
-    // What a damaged root offered is not known. Open and empty it would say that its packs are withdrawn.
+    // The offers of a damaged root are unknown. An open root without offers would withdraw its packs.
     if signed == nil, channel != .live { state.isClosed = true }
     return state
   }

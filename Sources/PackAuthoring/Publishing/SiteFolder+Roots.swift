@@ -78,7 +78,7 @@ extension SiteFolder {
     }
   }
 
-  /// Whether the root of a channel is of the previous draft, and is converted.
+  /// Whether the site is being converted and the channel's root is of the previous draft.
   func isOfPreviousDraft(_ channel: SiteChannel) throws -> Bool {
     guard isConverting else { return false }
     do {
@@ -86,7 +86,7 @@ extension SiteFolder {
     } catch let error as PackStoreError where error.code == .notFound { return false }
   }
 
-  /// Clients of the site must take what the key signs.
+  /// Requires that clients of the site accept signatures of the key.
   private func require(_ key: SiteKey, toFollow signed: SignedSiteRoot) throws {
     guard let before = signed.authority else { throw otherKey("not signed") }
     let next = try key.authority(for: signed.root.product)

@@ -7,7 +7,7 @@ extension Site {
     public let from: PackVersion
     public let to: PackVersion
 
-    /// By ranges, about, in bytes: the frames with new chunks, as a pull requests them, without metadata.
+    /// The approximate download by ranges, in bytes: the frames with new chunks, as a pull requests them, without metadata.
     public let rangeByteCount: Int
 
     /// The length of the site's delta for it, or of the shortest chain of deltas; `nil` if none exists yet.
@@ -17,8 +17,8 @@ extension Site {
     public let deltaCount: Int
 
     /// - Parameters:
-    ///   - rangeByteCount: the frames to fetch.
-    ///   - routes: the ways by deltas to the new version.
+    ///   - rangeByteCount: the bytes of the frames to fetch.
+    ///   - routes: the delta routes to the new version.
     init(
       from: PackVersion, to: PackVersion, rangeByteCount: Int, _ routes: DeltaRoutes
     ) {

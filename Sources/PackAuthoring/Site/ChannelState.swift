@@ -30,7 +30,7 @@ struct ChannelState {
   /// Whether the root is of the previous draft, which had no epochs.
   var isOfPreviousDraft = false
 
-  /// Whether the root's epochs are unknown or do not count: then all offers of the next one have a new epoch.
+  /// Whether the root's epochs are unknown or not valid. All offers of the next root then have a new epoch.
   var hasUnknownEpochs: Bool { isRevoked || isOfPreviousDraft }
 
   /// Whether the key signs under another delegation than the root's, which clients must learn.

@@ -10,7 +10,7 @@ struct SiteFolder: Sendable {
   /// deltas and unoffered versions are missing.
   var isServedCopy = false
 
-  /// Whether the site is converted: then roots of the previous draft are read as well.
+  /// Whether the site is being converted: roots of the previous draft are then read, too.
   var isConverting = false
 
   /// Files that exist where the site is served, and need not exist here.
@@ -22,7 +22,7 @@ struct SiteFolder: Sendable {
   /// Called with each signed root before it is written. All files that the root names are durable.
   var announcing: @Sendable (SiteChannel, [UInt8]) throws -> Void = { _, _ in }
 
-  /// Called before a file is opened for reading: for tests in which the system refuses that.
+  /// Called before a file is opened for reading; tests simulate a refusal.
   var opening: @Sendable (SitePath) throws -> Void = { _ in }
 
   init(path: FilePath) { self.path = path }

@@ -67,7 +67,7 @@ struct NetworkFate: Sendable {
   private var nextSegment = 0
 
   init(seed: UInt64, name: String, count: UInt64, _ shape: NetworkShape) {
-    // FNV-1a: Swift's own hashes differ from run to run.
+    // FNV-1a, because Swift's own hashes differ between runs.
     let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     random = SplitMix64(state: seed ^ hash ^ (count &* 0x9e37_79b9_7f4a_7c15))
     self.shape = shape

@@ -1,8 +1,8 @@
-/// Steele, Lea and Flood's generator.
+/// The random generator of Steele, Lea and Flood.
 struct SplitMix64: Sendable {
   var state: UInt64
 
-  /// From 0 up to 1.
+  /// Returns a number from 0 to below 1.
   mutating func next() -> Double {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state

@@ -35,7 +35,7 @@ extension Store {
     /// The id of the site, which its copies share.
     package internal(set) var siteID = ""
 
-    /// Of the root that says so.
+    /// The number of that root.
     package internal(set) var rootNumber = RootNumber()
 
     /// Bytes received from the network.

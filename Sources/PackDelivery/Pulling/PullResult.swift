@@ -38,7 +38,7 @@ extension Store {
     /// copy of this one; `nil` if none is known. Packs of the same name replace each other then.
     public internal(set) var siteOfSameKey: String?
 
-    /// Of the root that was followed.
+    /// The number of the root.
     package internal(set) var rootNumber = RootNumber()
 
     /// Bytes received from the network in total, including roots and manifests.

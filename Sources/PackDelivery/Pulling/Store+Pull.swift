@@ -113,7 +113,7 @@ extension Store.PullOptions {
   #endif
 }
 
-/// The source that a URL or path means.
+/// Creates the source for a URL or path.
 package func makeSource(_ site: String, _ options: Store.PullOptions) throws -> any SiteSource {
   guard !site.isEmpty else { throw DeliveryError(.invalidLocation, "the name of the site is empty") }
   let pace = options.pace

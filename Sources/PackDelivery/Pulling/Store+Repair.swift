@@ -24,7 +24,7 @@ extension Store {
   ///   - options: as for a pull. The channel, the trusted key, limits and the clock count.
   ///   - isDryRun: whether to return the result of the repair without changing the store.
   ///   - waitsForWriters: whether to wait for a process that is committing now, or to fail with `busy`.
-  ///   - progress: called on a thread of the store's.
+  ///   - progress: called on a thread of the store.
   /// - Throws: `DeliveryError` if a site cannot be read, `notAStore` or `corrupt` if a donor cannot; the other errors of a repair;
   ///   `CancellationError`. The store is as it was then.
   /// - Complexity: O(*n*) in stored bytes, twice if sites are given; and in the bytes that are fetched.

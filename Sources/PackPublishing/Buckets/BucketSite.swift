@@ -14,7 +14,7 @@ import Synchronization
 /// Changes are made to a copy of the site in a folder, with the same calls. Changed files are then uploaded, roots last, in one
 /// atomic step, which another publisher completes if this process dies.
 public struct BucketSite: SiteHost {
-  /// As errors name it.
+  /// The location in error messages.
   public var location: String { storage.location }
 
   let storage: any ObjectStorage
@@ -37,7 +37,7 @@ public struct BucketSite: SiteHost {
   /// The most bytes of a ledger after a claim.
   var claimByteCountLimit = Ledger.claimByteCountLimit
 
-  /// Uploads at a time; 1: one request of any kind.
+  /// The number of parallel uploads; 1: one request of any kind at a time.
   var parallelCount = Self.parallelCount
 
   private var fetchCount: Int { parallelCount == 1 ? 1 : Self.connectionCount }
@@ -68,7 +68,7 @@ public struct BucketSite: SiteHost {
       marks = ImageMarks.standard(environment)
     }
 
-    /// A site at `s3://bucket/prefix`, with the credentials that the environment of this process names.
+    /// Opens a site at `s3://bucket/prefix`, with the credentials in this process's environment.
     ///
     /// - Throws: `invalidLocation`; `denied` without credentials.
     public init(_ location: S3Location, options: Options = .init()) throws {

@@ -41,10 +41,10 @@ extension Ledger {
     return error
   }
 
-  /// The most bytes of a line with a key, without the key.
+  /// The maximum size of a line, without its key.
   static let lineByteCount = 24, deletionByteCount = 64
 
-  /// The most bytes of all lines without a key.
+  /// The maximum size of all lines without a key.
   static let fixedByteCount = (64 << 10) + 2 * ImageCopy.byteCountLimit
 
   /// Checks that the ledger can still be written when its jobs are finished: a ready job cannot be withdrawn.

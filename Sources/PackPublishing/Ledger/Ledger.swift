@@ -139,7 +139,7 @@ package struct Ledger: Hashable, Sendable {
   ///     because its files may have been deleted.
   ///   - dropped: the objects of the committed image that the job's image does not need.
   ///   - limit: bytes of the ledger with the dropped objects.
-  /// - Returns: false when that was so, and it was completed meanwhile.
+  /// - Returns: false if the job was already ready, and has been completed since.
   /// - Throws: ``Refusal``; `invalidArgument` if the ledger has no room for the dropped objects.
   package mutating func makeReady(
     _ id: ID128, _ intents: [SiteChannel: Intent], claimed: Job? = nil, dropped: Set<ObjectKey> = [],

@@ -2,8 +2,7 @@ public import PackFormats
 import PackStore
 
 /// The newest roots that a key signed, for each site and channel: a publication that continues from a served site refuses an older
-/// root. A stale cache, a lagging mirror or an attacker would otherwise show an older state, which the
-/// publication would sign again.
+/// root. Otherwise, an outdated cache or mirror, or an attacker, could show an older state, which the publication would sign again.
 ///
 /// As a file it is UTF-8 text in which every line ends with a line feed: `packstore marks 1`, then `root SITE CHANNEL SEQUENCE` for
 /// each root, in bytewise order of the lines. If the root's delegation revokes serials below V, the line ends with ` V`.

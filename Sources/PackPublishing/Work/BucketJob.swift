@@ -10,13 +10,13 @@ struct BucketJob: Sendable {
   let id: ID128
   let parallelCount: Int
 
-  /// The serials below this one are revoked by the delegation of the key that publishes.
+  /// The delegation of the publishing key revokes serials below this one.
   var revokedBelow: UInt64 = 0
 
   /// The most bytes of a ledger after a claim.
   var claimByteCountLimit = Ledger.claimByteCountLimit
 
-  /// Called before each step, with its name: for tests that end a job there.
+  /// Called before each step, with its name; tests stop a job there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
   /// Called for each ready job of the ledger that no publisher can have made ready, and that is discarded.

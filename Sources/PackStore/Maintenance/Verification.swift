@@ -31,7 +31,7 @@ extension Store {
     /// The faults that are data of purgeable packs that is gone: ``Store/Fault/isPurgedData``.
     public let purgedFaultCount: Int
 
-    /// Assets of kept versions that faults hurt: those that ``faults`` names, each counted once for each version.
+    /// Assets of kept versions with damage or purged data, each counted once for each version.
     public let hurtAssetCount: Int
 
     /// The faults, with location and damaged asset: one element for each damaged asset, at most the first 1,000.
