@@ -1,4 +1,4 @@
-/// Numbers in bytes, and the memory that a block decoder fills.
+/// Little-endian numbers, and the output buffer of the block decoders.
 #ifndef PKA_BYTES_H
 #define PKA_BYTES_H
 
@@ -17,14 +17,14 @@ static inline uint64_t pka__get64(const uint8_t *bytes) {
   return pka__get32(bytes) | (uint64_t)pka__get32(bytes + 4) << 32;
 }
 
-/// Memory that is filled from the front. Matches copy from what is there.
+/// A buffer that is filled from the front. Matches copy from the bytes already written.
 typedef struct pka__output {
   uint8_t *bytes;
   size_t length;
   size_t capacity;
 } pka__output;
 
-/// False when they do not fit.
+/// Returns false if the bytes do not fit.
 static inline bool pka__put_bytes(pka__output *out, const uint8_t *bytes, size_t count) {
   if (count > out->capacity - out->length) { return false; }
   if (count > 0) { memcpy(out->bytes + out->length, bytes, count); }
@@ -32,8 +32,8 @@ static inline bool pka__put_bytes(pka__output *out, const uint8_t *bytes, size_t
   return true;
 }
 
-/// Appends `count` bytes from `distance` bytes before the end on: what is appended may be a part of what is copied.
-/// False when they do not fit, or begin before the first byte.
+/// Appends `count` bytes that begin `distance` bytes before the end. The copied range may overlap the appended bytes.
+/// Returns false if they do not fit, or if the range begins before the first byte.
 static inline bool pka__put_match(pka__output *out, size_t distance, size_t count) {
   if (distance == 0 || distance > out->length || count > out->capacity - out->length) { return false; }
   uint8_t *to = out->bytes + out->length;

@@ -1,4 +1,4 @@
-// What zlib and libzstd do. The only file that includes their headers.
+// The codings of zlib and libzstd. Only this file includes their headers.
 
 #include <limits.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static pka_state inflate_step(
   switch (result) {
     case Z_STREAM_END: return PKA_END;
     case Z_OK:
-    case Z_BUF_ERROR: return PKA_MORE;  // nothing to take, or no room
+    case Z_BUF_ERROR: return PKA_MORE;  // no input left, or the output is full
     case Z_MEM_ERROR: return PKA_NO_MEMORY;
     default: return PKA_DAMAGED;
   }
@@ -108,7 +108,7 @@ pka_state pka_stream_decode(
 
 // MARK: Blocks
 
-/// Whether a zlib header is first: deflate itself would need padding that is not zero for these bits.
+/// Whether the data begins with a zlib header. A raw deflate block would need nonzero padding to look like one.
 static bool has_zlib_header(const uint8_t *source, size_t length) {
   return length >= 2 && (source[0] & 15) == 8 && source[0] >> 4 <= 7 && (source[0] << 8 | source[1]) % 31 == 0;
 }

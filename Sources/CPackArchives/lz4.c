@@ -1,14 +1,15 @@
-// LZ4 blocks, and the frames that Apple puts around them.
+// LZ4 blocks, and Apple's frames around them.
 //
-// A block is a sequence of literals and a match each; the last one has literals alone. A frame is "bv41", the block's raw
-// length, its length, and the block; or "bv4-", a length, and bytes as they are. "bv4$" ends the frames.
+// A block is a list of sequences. A sequence consists of literals and a match; the last one has literals only. A frame
+// is "bv41", the raw length of the block, its stored length, and the block; or "bv4-", a length, and uncompressed
+// bytes. "bv4$" ends the list of frames.
 
 #include <string.h>
 
 #include "bytes.h"
 #include "packarchives.h"
 
-/// A count that is continued in bytes of 255 and one below. False at the end of the block.
+/// Reads the rest of a count: bytes of 255, then a smaller byte. Returns false at the end of the block.
 static bool read_count(const uint8_t **next, const uint8_t *end, size_t *count) {
   if (*count < 15) { return true; }
   while (*next < end) {
@@ -19,7 +20,7 @@ static bool read_count(const uint8_t **next, const uint8_t *end, size_t *count) 
   return false;
 }
 
-/// Matches may refer to all that was there before the block.
+/// Decodes a block. Matches may refer to all earlier output, including the output of earlier blocks.
 static bool decode_block(const uint8_t *source, size_t length, pka__output *out) {
   const uint8_t *next = source, *end = source + length;
   while (next < end) {
@@ -35,10 +36,10 @@ static bool decode_block(const uint8_t *source, size_t length, pka__output *out)
     next += 2;
     if (!read_count(&next, end, &match) || !pka__put_match(out, distance, match + 4)) { return false; }
   }
-  return false;  // a block has one sequence at least, and its last one ends above
+  return false;  // A valid block has at least one sequence, and returns above after its last one.
 }
 
-/// Returns how many bytes of `source` the frame takes, or 0.
+/// Returns the number of bytes of `source` in the frame, or 0 if the frame is invalid.
 static size_t decode_frame(const uint8_t *source, size_t length, pka__output *out) {
   bool is_stored = source[3] == '-';
   size_t header = is_stored ? 8 : 12;
@@ -46,7 +47,7 @@ static size_t decode_frame(const uint8_t *source, size_t length, pka__output *ou
   size_t raw_length = pka__get32(source + 4), before = out->length;
   size_t stored_length = is_stored ? raw_length : pka__get32(source + 8);
   if (stored_length > length - header || raw_length > out->capacity - before) { return 0; }
-  // A frame cannot give more than it says, though there may be room.
+  // Limits the output to the length in the header, even if the buffer is larger.
   pka__output part = {.bytes = out->bytes, .length = before, .capacity = before + raw_length};
   bool ok = is_stored ? pka__put_bytes(&part, source + header, raw_length)
                       : decode_block(source + header, stored_length, &part);

@@ -1,10 +1,12 @@
-// LZFSE: blocks that are stored, of LZVN, or of matches whose numbers are coded by finite state entropy (FSE).
+// LZFSE. A block is stored, compressed by LZVN, or a block of matches, whose numbers are coded by finite state entropy
+// (FSE).
 //
-// A block of matches has a header, then the literals' stream, then that of the triplets (literal count, match length,
-// distance). Both streams are read backwards, from their last bit to their first. A decoder's state is an index into a
-// table that is made of the symbols' frequencies; each step gives a symbol and takes some bits for the next state.
+// A block of matches consists of a header, the stream of literals, and the stream of triplets (literal count, match
+// length, distance). Both streams are read backwards, from their last bit to their first. A decoder's state is an index
+// into a table, which is built from the frequencies of the symbols. Each step returns a symbol and consumes bits for
+// the next state.
 //
-// Docs/ForeignArchives.md describes the format as far as it is read here.
+// Docs/ForeignArchives.md describes the supported part of the format.
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,20 +33,20 @@ enum {
 
 // MARK: Tables
 
-/// What a state stands for: a symbol, or for triplets a range of numbers, and how the next state is found.
+/// One row of a decoding table: a symbol, or a range of numbers for triplets, and the rule for the next state.
 typedef struct state {
   uint32_t base;       ///< the symbol, or the smallest number
   uint16_t next;       ///< the smallest of the next states
-  uint8_t next_bits;   ///< bits that choose among them
+  uint8_t next_bits;   ///< bits that select one of them
   uint8_t value_bits;  ///< bits that are added to `base`
 } state;
 
-/// The symbols' numbers: `bits[i]` extra bits on top of the sum of the ranges before it.
+/// The ranges of the symbols: symbol `i` has `bits[i]` extra bits, and its range follows the range of symbol `i` - 1.
 static const uint8_t l_bits[L_SYMBOLS] = {[16] = 2, [17] = 3, [18] = 5, [19] = 8};
 static const uint8_t m_bits[M_SYMBOLS] = {[16] = 3, [17] = 5, [18] = 8, [19] = 11};
 
-/// Fills the states that the frequencies share out, in the order of the symbols. Returns how many these are, or 0 when
-/// they are more than `state_count`, a power of two. `bits` is NULL for symbols that stand for themselves.
+/// Fills one row per unit of frequency, in the order of the symbols. Returns the number of rows, or 0 if they exceed
+/// `state_count`, a power of two. `bits` is NULL if the symbols are values, not ranges.
 static size_t make_states(
   state *states, size_t state_count, const uint16_t *frequencies, size_t symbol_count, const uint8_t *bits
 ) {
@@ -74,21 +76,21 @@ static size_t make_states(
 
 // MARK: Bits
 
-/// Bits that are read from the last to the first.
+/// A bit stream that is read from its last bit to its first.
 typedef struct bits {
   const uint8_t *bytes;
   size_t byte_count;
-  size_t left;  ///< the bits that are not read yet
+  size_t left;  ///< number of unread bits
 } bits;
 
-/// Of the last byte the upper `-unused` bits, 0 to 7, are no part of the stream, and zero.
+/// Opens a stream. The highest `-unused` bits of the last byte, 0 to 7, are padding and must be zero.
 static bool open_bits(bits *bits, const uint8_t *bytes, size_t byte_count, int unused) {
   if (unused > 0 || unused < -7 || (unused < 0 && byte_count == 0)) { return false; }
   *bits = (struct bits){.bytes = bytes, .byte_count = byte_count, .left = byte_count * 8 - (size_t)-unused};
   return unused == 0 || bytes[byte_count - 1] >> (8 + unused) == 0;
 }
 
-/// The next `count` bits, at most 32, as a number. False at the end.
+/// Reads the next `count` bits, at most 32, as a number. Returns false at the end.
 static bool take_bits(bits *bits, unsigned count, uint32_t *out) {
   if (bits->left < count) { return false; }
   bits->left -= count;
@@ -103,7 +105,7 @@ static bool take_bits(bits *bits, unsigned count, uint32_t *out) {
   return true;
 }
 
-/// One step: the symbol or number that `index` stands for, and the next state's index.
+/// Performs one step: returns the symbol or number of row `index`, and sets `index` to the next state.
 static bool step(const state *states, size_t state_count, uint32_t *index, bits *bits, uint32_t *out) {
   if (*index >= state_count) { return false; }
   const state *now = &states[*index];
@@ -133,7 +135,7 @@ typedef struct lzfse {
   uint8_t literal_bytes[LITERALS_MAX];
 } lzfse;
 
-/// The code of the frequencies: the more of the lowest bits are ones, the longer. Returns its length.
+/// Decodes a frequency. The code is longer if more of its lowest bits are ones. Returns its length in bits.
 static unsigned decode_frequency(uint32_t bits, uint16_t *out) {
   static const struct {
     uint8_t skipped, count;
@@ -145,7 +147,8 @@ static unsigned decode_frequency(uint32_t bits, uint16_t *out) {
   return (unsigned)codes[ones].skipped + codes[ones].count;
 }
 
-/// The frequencies fill the rest of the header, but for less than a byte; none at all are zeros.
+/// Decodes the frequencies, which fill the rest of the header except for less than a byte. If no bytes follow, all are
+/// zero.
 static bool decode_frequencies(const uint8_t *bytes, size_t length, uint16_t *frequencies) {
   memset(frequencies, 0, ALL_SYMBOLS * sizeof *frequencies);
   if (length == 0) { return true; }
@@ -187,13 +190,13 @@ static size_t read_v2_header(header *header, const uint8_t *source, size_t lengt
   return ok ? header_length : 0;
 }
 
-/// A signed number of the older header, which has to be from -7 to 0.
+/// Reads a signed number of the older header, which must be from -7 to 0; returns 1 if it is not.
 static int read_unused(const uint8_t *bytes) {
   uint32_t negated = UINT32_C(0) - pka__get32(bytes);
   return negated <= 7 ? -(int)negated : 1;
 }
 
-/// The older header, with plain frequencies.
+/// Reads the older header, with uncompressed frequencies. Returns its length, or 0.
 static size_t read_v1_header(header *header, const uint8_t *source, size_t length) {
   if (length < V1_HEADER) { return 0; }
   header->raw_length = pka__get32(source + 4);
@@ -220,12 +223,12 @@ static bool make_tables(lzfse *s) {
   s->d_count = make_states(s->d, D_STATES, frequencies + L_SYMBOLS + M_SYMBOLS, D_SYMBOLS, s->d_bits);
   s->literal_count =
     make_states(s->literals, LITERAL_STATES, frequencies + ALL_SYMBOLS - LITERAL_SYMBOLS, LITERAL_SYMBOLS, NULL);
-  // Without literals or matches their states are never asked for.
+  // Without literals or matches, their tables are not used.
   bool has_matches = s->l_count > 0 && s->m_count > 0 && s->d_count > 0;
   return (s->header.literal_count == 0 || s->literal_count > 0) && (s->header.match_count == 0 || has_matches);
 }
 
-/// Four states take turns.
+/// Four states take turns, one literal each.
 static bool decode_literals(lzfse *s, const uint8_t *payload) {
   bits bits;
   if (!open_bits(&bits, payload, s->header.literal_bytes, s->header.literal_unused)) { return false; }
@@ -257,7 +260,7 @@ static bool decode_matches(lzfse *s, const uint8_t *payload, pka__output *out) {
   return true;
 }
 
-/// Returns how many bytes of `source` the block takes, or 0.
+/// Returns the number of bytes of `source` in the block, or 0 if the block is invalid.
 static size_t decode_block(lzfse *s, bool is_v2, const uint8_t *source, size_t length, pka__output *out) {
   header *header = &s->header;
   size_t header_length = is_v2 ? read_v2_header(header, source, length) : read_v1_header(header, source, length);
@@ -288,7 +291,7 @@ static size_t decode_lzvn(const uint8_t *source, size_t length, pka__output *out
   return ok ? 12 + payload : 0;
 }
 
-/// One block after the other, up to the end mark, which has to be the end of `source`.
+/// Decodes the blocks up to the end mark, which must be at the end of `source`.
 static bool decode_stream(lzfse *s, const uint8_t *source, size_t length, pka__output *out) {
   while (length >= 4) {
     size_t taken = 0;

@@ -1,14 +1,14 @@
-// LZVN: a sequence of operations, each with some literals, a match, or both. What a first byte stands for is decided by
-// its bits; the distance of an operation that has none is that of the one before.
+// LZVN: a list of operations. Each has literals, a match, or both. The bits of the first byte select the kind of
+// operation. An operation without a distance uses the distance of the operation before it.
 //
 //   LLMMMDDD + 1 byte     literals, match, distance below 1,536      DDD is not 110 or 111
-//   LLMMM110              literals, match, the distance before       LL is not 00
+//   LLMMM110              literals, match, previous distance         LL is not 00
 //   LLMMM111 + 2 bytes    literals, match, any distance
 //   101LLMMM + 2 bytes    literals, longer match, distance below 16,384
 //   1110LLLL              literals; 11100000 + 1 byte: 16 and more
 //   1111MMMM              match;    11110000 + 1 byte: 16 and more
 //   00000110 + 7 zeros    the end
-//   00001110, 00010110    nothing
+//   00001110, 00010110    no operation
 
 #include "lzvn.h"
 
@@ -20,7 +20,7 @@ typedef struct operation {
   bool is_end;
 } operation;
 
-/// The operations that begin with 1110 and 1111.
+/// Reads an operation that begins with 1110 or 1111.
 static bool read_run(const uint8_t *source, size_t length, operation *op) {
   size_t count = source[0] & 15;
   op->length = 1;
@@ -33,7 +33,7 @@ static bool read_run(const uint8_t *source, size_t length, operation *op) {
   return true;
 }
 
-/// The operation that begins here; its literals may lie beyond the end. False for what is none.
+/// Reads the operation at the start of `source`; its literals may exceed the end. Returns false if it is invalid.
 static bool read_operation(const uint8_t *source, size_t length, size_t distance, operation *op) {
   static const uint8_t end[8] = {6};
   uint8_t first = source[0];
