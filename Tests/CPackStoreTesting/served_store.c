@@ -7,10 +7,10 @@
 #include "include/ServedStore.h"
 #include "simulated_disk.h"
 
-/// One thing that was served, or one that was not.
+/// One result, or the absence of one.
 typedef struct line {
-  uint64_t what;     ///< a sum over its kind and path: equal for equal things
-  uint64_t content;  ///< a sum over all else
+  uint64_t what;     ///< hash of kind and path: equal for equal objects
+  uint64_t content;  ///< hash of everything else
   pks_status status;
   bool ends_section;
   char text[80];  ///< for messages
@@ -67,7 +67,7 @@ static uint64_t describe(const pks_asset *asset) {
   return mix_number(sum, asset->size);
 }
 
-/// The bytes of an asset, by whole reads, by short ones, on loan, and as contents.
+/// Reads an asset whole, in short ranges, by borrowing, and as contents.
 static pks_status read_all(const pks_asset *asset, uint64_t *sum, pks_error *error) {
   if (asset->kind == PKS_LINK) {
     pks_bytes target;
@@ -132,7 +132,7 @@ static void take_walk(
     if (kind == PKS_DESCENDANTS && pack == PKS_ANY_PACK) {
       add_path(served, entry.asset.path, entry.asset.path_length);
     }
-    // What is hidden in the merged namespace is read here, in its pack.
+    // An asset hidden in the merged namespace is read in the walk of its pack.
     if (pack != PKS_ANY_PACK) { line->status = read_all(&entry.asset, &line->content, &error); }
   }
   pks_cursor_close(cursor);
@@ -214,7 +214,7 @@ const char *sim_served_wrong(const sim_served *served) { return served->wrong; }
 
 // MARK: - Comparing
 
-/// Errors that speak of damage. Any other, such as NOT_FOUND, says something that is not so.
+/// Whether an error reports damage. Any other error, such as NOT_FOUND, would be a false statement about the store.
 static bool speaks_of_damage(pks_status status) {
   return status == PKS_CORRUPT || status == PKS_NEWER_FORMAT || status == PKS_OTHER_DRAFT || status == PKS_PURGED;
 }

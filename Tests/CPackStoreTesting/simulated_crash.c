@@ -1,30 +1,29 @@
-/// What a power cut may leave behind, and building it.
+/// Plans and builds the states that a power cut may leave.
 ///
-/// A *plan* lists all that is open between the durable state and the live one:
-/// - The log of a folder falls into *components*: operations that touch a common name depend on each other in log
-///   order, directly
-///   or through a rename that touches two names. A component may survive up to any *cut*: a set of its operations that
-///   contains,
-///   with each, the one before it on each of its names. Mostly a component is a chain, and its cuts are its prefixes.
-/// - A file may have any size of its log, and each written sector that begins below that size any of its versions.
+/// A *plan* lists all undecided changes between the durable state and the live one:
+/// - The log of a folder is divided into *components*. Operations on a common name depend on each other in log order,
+///   directly or through a rename, which has two names. A component may survive up to any *cut*: a set of its
+///   operations that contains, with each operation, the one before it on each of its names. Most components are chains,
+///   whose cuts are their prefixes.
+/// - A file may have any size in its log. Each written sector that begins below that size may have any of its versions.
+///
 /// An *outcome* fixes a choice for each (`survives` of the operations, `chosen` of the sectors, `size`); `build` makes
-/// a disk of it.
-/// States are numbered in a mixed radix, one digit for each component and file; digit 0 is the durable state, the
-/// highest all.
+/// a disk of it. States are numbered in a mixed radix, one digit for each component and file. With all digits 0 it is
+/// the durable state, with the highest digits everything survives.
 #include "simulated_disk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  CUTS_COUNTED = 4096,      ///< of a component that is no chain; with more, states are not numbered
-  OPERATIONS_COUNTED = 64,  ///< of a component that is no chain: bits of a mask
+  CUTS_COUNTED = 4096,      ///< of a component that is not a chain; if there are more, states are not numbered
+  OPERATIONS_COUNTED = 64,  ///< of a component that is not a chain: bits of a mask
 };
 static const uint64_t too_many = UINT64_MAX;
 static const uint32_t no_op = UINT32_MAX;
 
 typedef struct component {
-  uint32_t *ops;  ///< places in the folder's log, rising
+  uint32_t *ops;  ///< positions in the folder's log, ascending
   size_t op_count;
   uint64_t *cuts;  ///< masks over `ops`, from none to all; NULL for a chain
   size_t cut_count;
@@ -94,8 +93,8 @@ static uint32_t find_root(uint32_t *joined, uint32_t op) {
   return op;
 }
 
-/// Visits cuts with the operations from `place` on still open, leaving one out before taking it in. False when there
-/// are too many.
+/// Visits cuts with the operations from `place` on undecided, first without an operation, then with it. Returns false
+/// if there are too many.
 static bool list_cuts(component *part, const uint64_t *needed, size_t place, uint64_t mask, size_t *capacity) {
   if (place == part->op_count) {
     if (part->cut_count == CUTS_COUNTED) { return false; }

@@ -1,4 +1,4 @@
-/// The state of a simulated machine's disk: nodes, names, the logs of what is not synced yet, mappings.
+/// The state of a simulated machine's disk: nodes, names, logs of unsynced changes, mappings.
 #ifndef _GNU_SOURCE
   #define _GNU_SOURCE 1  // MAP_ANONYMOUS under -std=c11
 #endif
@@ -43,7 +43,7 @@ sim__id sim__node_new(sim_disk *disk, pks_vfs_kind kind) {
   return id;
 }
 
-/// Frees what the node itself holds; the counts of nodes that it names are the caller's business.
+/// Frees the contents of a node. The caller adjusts the counts of nodes that it refers to.
 static void node_free(sim__node *node) {
   sim__image_release(node->live);
   sim__image_release(node->durable);
@@ -358,7 +358,7 @@ int sim__resolve(sim_disk *disk, sim__id start, const char *path, bool follow_la
       if (++links > LINKS_FOLLOWED) { return ELOOP; }
       int total = snprintf(longer, sizeof longer, "%s/%s", sim__node_of(disk, child)->target->bytes, rest);
       if (total < 0 || total > SIM__PATH_MAX) { return ENAMETOOLONG; }
-      // A slash after the last part asks for a folder; do not ask for one where the path did not.
+      // A slash after the last part requires a folder; do not require one if the path had none.
       if (*rest == '\0') { longer[total - 1] = '\0'; }
       memcpy(text, longer, sizeof text);
       if (text[0] == '/') { folder = SIM__ROOT; }
@@ -385,8 +385,8 @@ static void area_protect(const sim__node *file, bool writable) {
   if (mprotect(file->area, file->area_bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) != 0) { abort(); }
 }
 
-/// Lets the mapping show the live bytes of a range, after these changed. Whole pages up to the end of the file are
-/// accessible, as in a real mapping; beyond it is a fault.
+/// Updates the pages of a mapping after the live bytes of a range changed. Pages up to the end of the file are
+/// accessible, as in a real mapping; access beyond them faults.
 static void area_show(sim__node *file, uint64_t offset, uint64_t byte_count) {
   if (file->area == NULL) { return; }
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -756,7 +756,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t byte_count) {
   return sim_next_random(&hash);
 }
 
-/// Pages are shared by very many disks, so each is summed once.
+/// Very many disks share pages, so each page is summed once.
 static uint64_t page_sum(sim__page *page) {
   uint64_t sum = atomic_load_explicit(&page->sum, memory_order_relaxed);
   if (sum == 0) {

@@ -1,4 +1,4 @@
-/// Inside of the simulated disk; what it is for, and its model, stand in `include/CPackStoreTesting.h`.
+/// Internals of the simulated disk. `include/CPackStoreTesting.h` explains its purpose and its model.
 ///
 ///     simulated_image.c   bytes of a file: pages shared between images, images shared between disks
 ///     simulated_disk.c    nodes, names, unsynced logs, mappings; clone; helpers for tests
@@ -7,17 +7,14 @@
 ///     simulated_faults.c  stop points, faults, trace
 ///
 /// Invariants
-/// 1. An image, page or text that is shared (references > 1) is never changed. Only counts of references are touched by
-/// several
-///    disks, so they are atomic.
+/// 1. A shared image, page or text (references > 1) is never changed. Several disks change only the reference counts,
+///    so these are atomic.
 /// 2. Without `lost`, the live image is the durable one with all `pieces` and the last of `sizes` applied; live names
-/// are the
-///    durable ones with all `ops` applied. `lost` is set by a failed sync: then some difference is in no log.
+///    are the durable ones with all `ops` applied. A failed sync sets `lost`: then some difference is not in any log.
 /// 3. A node lives while a name (live, durable or in a log) or a holder (handle, mapping) refers to it. Numbers of dead
-/// nodes are
-///    given again, lowest first, as file systems do.
-/// 4. A mapped file's `area` holds its live bytes; `sim__harvest` moves what was written there into the live image and
-/// its log.
+///    nodes are reused, lowest first, as file systems do.
+/// 4. The `area` of a mapped file contains its live bytes; `sim__harvest` copies writes there to the live image and its
+///    log.
 #ifndef SIM_SIMULATED_DISK_H
 #define SIM_SIMULATED_DISK_H
 
@@ -30,8 +27,8 @@
 static const size_t SIM__AREA_RESERVE = (size_t)1 << (sizeof(void *) > 4 ? 30 : 24);
 
 enum {
-  SIM__SECTOR = 512,  ///< what a disk writes whole or not at all
-  SIM__PAGE = 4096,   ///< what images share
+  SIM__SECTOR = 512,  ///< unit that a disk writes completely or not at all
+  SIM__PAGE = 4096,   ///< unit that images share
   SIM__NAME_MAX = 255,
   SIM__PATH_MAX = 4096,
 };
@@ -46,7 +43,7 @@ typedef struct sim__text {  ///< immutable
 
 typedef struct sim__page {
   _Atomic uint32_t references;
-  _Atomic uint64_t sum;  ///< of the bytes, for fingerprints; 0: not worked out
+  _Atomic uint64_t sum;  ///< of the bytes, for fingerprints; 0: not computed yet
   uint8_t bytes[SIM__PAGE];
 } sim__page;
 
@@ -93,7 +90,7 @@ typedef struct sim__piece {  ///< a sector as it was after one write
   uint8_t bytes[SIM__SECTOR];
 } sim__piece;
 
-typedef struct sim__entry {  ///< of a folder, sorted by name; at least one of the two is a node
+typedef struct sim__entry {  ///< an entry of a folder, sorted by name; at least one of the two is a node
   sim__text *name;
   sim__id live, durable;
 } sim__entry;
@@ -110,9 +107,9 @@ typedef struct sim__node {
   bool lost;
   uint32_t live_names, kept_names, holders;  ///< kept: by durable names and logs
   int64_t modified_ns;
-  // of a file
+  // file
   sim__image *live, *durable;
-  sim__image *stale;  ///< the durable one before the last `sync`
+  sim__image *stale;  ///< the durable image before the last `sync`
   sim__piece *pieces;
   size_t piece_count, piece_capacity;
   uint64_t *sizes;  ///< rising, the first above the durable size
@@ -120,13 +117,13 @@ typedef struct sim__node {
   uint8_t *area;        ///< NULL: not mapped
   uint64_t area_bytes;  ///< accessible of the area, whole pages
   uint32_t maps, writable_maps;
-  // of a folder
+  // folder
   sim__id parent;  ///< while it has a live name
   sim__entry *entries;
   size_t entry_count, entry_capacity;
   sim__name_op *ops;
   size_t op_count, op_capacity;
-  // of a link
+  // link
   sim__text *target;
 } sim__node;
 
@@ -150,7 +147,7 @@ typedef struct sim__map {
   sim__id node;
   size_t byte_count;
   bool writable;
-  uint8_t *copy;  ///< of a private mapping: its memory
+  uint8_t *copy;  ///< memory of a private mapping
 } sim__map;
 
 typedef struct sim__lock {
@@ -201,7 +198,7 @@ struct sim_disk {
   uint64_t calls[SIM_CALL_COUNT];
   uint64_t bytes_written, bytes_read;
 
-  sim__plan *plan;  ///< of the next power cut; NULL after a change
+  sim__plan *plan;  ///< plan of the next power cut; NULL after a change
 
   bool tracing;
   sim__builder trace;
@@ -257,7 +254,7 @@ sim__process *sim__process_new(sim_disk *disk, uint64_t id);
 
 // MARK: Fate of calls (simulated_faults.c)
 
-enum { SIM__CALL_NS = 1000 };  ///< what a call takes on the simulated clock
+enum { SIM__CALL_NS = 1000 };  ///< duration of a call on the simulated clock
 
 typedef struct sim__verdict {
   int error;
@@ -267,14 +264,14 @@ typedef struct sim__verdict {
   uint64_t seed;
 } sim__verdict;
 
-/// Every call of the seam passes here first, and does nothing but report when `error` or `lies` is set. A write and a
-/// `sync` that fail by injection have their effects nevertheless. `other_path` may be NULL.
+/// Every call of the seam passes here first. If `error` or `lies` is set, the call only returns that result. But a
+/// write or `sync` that fails by injection still has its effects. `other_path` may be NULL.
 sim__verdict sim__enter_from(
   const void *site, sim__process *process, sim_call call, bool mutating, const char *path, const char *other_path
 );
 /// The site is where the function that contains this was called: in the functions of the seam, the core's call.
 #define sim__enter(...) sim__enter_from(__builtin_return_address(0), __VA_ARGS__)
-/// Writes the call down, when tracing, and returns `error`.
+/// Adds the call to the trace, if tracing is on, and returns `error`.
 int sim__traced(sim__process *process, int error, const char *format, ...) SIM__PRINTF(3, 4);
 
 #endif

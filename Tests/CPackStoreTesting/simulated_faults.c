@@ -1,5 +1,4 @@
-/// What decides the fate of a call: the stop point, faults asked for, syncs that lie. And the trace, which writes each
-/// call down.
+/// Determines the result of each call by stop points, faults and ignored syncs. Also writes the trace.
 #include "simulated_disk.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/// Bytes of files. A clone or a crash state shares every page that it does not change, which is what makes 10^5 of them
-/// cheap.
+/// The bytes of files. A clone or a crash state shares every unchanged page, so 10^5 of them are cheap.
 #include "simulated_disk.h"
 
 #include <stdarg.h>
@@ -44,8 +43,8 @@ void sim__build(sim__builder *builder, const char *format, ...) {
   }
 }
 
-// A reference that one holds keeps the object alive, so taking another needs no order; the last release must see all
-// earlier uses.
+// The holder of a reference keeps the object alive, so adding a reference needs no ordering. The last release must see
+// all earlier uses.
 static void retain(_Atomic uint32_t *references) { atomic_fetch_add_explicit(references, 1, memory_order_relaxed); }
 static bool release(_Atomic uint32_t *references) {
   return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1;

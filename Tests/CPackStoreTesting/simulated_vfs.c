@@ -1,5 +1,5 @@
-/// The seam in front of the simulated disk: what a kernel and a process do. Each call first passes `sim__enter`, which
-/// may refuse it, and ends in `sim__traced`.
+/// The seam of the simulated disk: acts as kernel and process. Each call begins with `sim__enter`, which may refuse it,
+/// and ends with `sim__traced`.
 #include "simulated_disk.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static sim__handle *handle_of(sim__process *process, pks_vfs_file file) {
   return NULL;
 }
 
-/// NULL only for a killed process, whose calls fail anyway.
+/// Returns NULL only for a killed process, whose calls fail anyway.
 static sim__handle *require_handle(sim__process *process, pks_vfs_file file) {
   sim__handle *handle = handle_of(process, file);
   if (handle == NULL && !process->killed) { sim__misuse("a handle that is not open"); }
@@ -82,7 +82,7 @@ static int resolve_below(
   return sim__resolve(process->disk, folder->node, path, follow, out);
 }
 
-/// Whether `place.name` may be created: its folder was not removed meanwhile, and there is room for a name.
+/// Whether `place.name` may be created: its folder still exists, and the disk has space for a name.
 static int may_create(const sim_disk *disk, const sim__place *place) {
   const sim__node *parent = sim__node_of(disk, place->parent);
   if (place->parent != SIM__ROOT && parent->live_names == 0) { return ENOENT; }
@@ -319,7 +319,8 @@ static int do_list(void *context, pks_vfs_file folder, pks_vfs_visitor *visit, v
 
 // MARK: Bytes
 
-/// A place that a call may hit by mistake: a sector of any file, in `*file` and `*offset`. False when all are empty.
+/// Chooses a place that a call hits by mistake: a sector of any file, in `*file` and `*offset`. Returns false if all
+/// files are empty.
 static bool wrong_place(const sim_disk *disk, uint64_t *random, sim__id *file, uint64_t *offset) {
   uint64_t sectors = 0;
   for (int pass = 0; pass < 2; pass++) {
@@ -347,7 +348,7 @@ static void flip_bit(uint64_t *random, uint8_t *bytes, size_t byte_count) {
   if (byte_count > 0) { bytes[draw / 8 % byte_count] ^= (uint8_t)(1 << draw % 8); }
 }
 
-/// Makes what was read of a file into what a lie shows of it.
+/// Applies the effect of `sim_lie` to the bytes read from a file.
 static void distort(
   const sim_disk *disk, const sim__verdict *verdict, const sim__node *node, uint64_t offset, uint8_t *bytes, size_t *got
 ) {
@@ -388,7 +389,7 @@ static int do_read_at(void *context, pks_vfs_file file, uint64_t offset, void *o
   );
 }
 
-/// Up to where the file may grow.
+/// Returns the size up to which the file may grow.
 static uint64_t size_limit(const sim_disk *disk, const sim__node *file) {
   uint64_t used = sim_used_bytes(disk), limit = 0;
   uint64_t room = disk->capacity > used ? disk->capacity - used : 0;
@@ -396,7 +397,7 @@ static uint64_t size_limit(const sim_disk *disk, const sim__node *file) {
   return limit / SIM__SECTOR * SIM__SECTOR;
 }
 
-/// Writes as a lie says: see `sim_lie`.
+/// Performs a write with the effect of `sim_lie`.
 static void write_wrongly(
   sim_disk *disk, const sim__verdict *verdict, sim__node *node, uint64_t offset, const uint8_t *bytes, size_t byte_count
 ) {
@@ -532,7 +533,7 @@ static int do_rename(void *context, pks_vfs_file folder, const char *from, const
              *full_to = full_path(process, above, to, disk->other_path);
   int error = sim__enter(process, SIM_CALL_RENAME, true, full_from, full_to).error;
   if (error == 0) {
-    // As kernels do: both paths up to their last parts first, then whether the source is there.
+    // Like kernels: resolves both paths up to their last parts first, then checks that the source exists.
     sim__place source, target;
     error = resolve_below(process, above, from, false, &source);
     if (error == 0 || source.parent != SIM__NONE) {
@@ -593,7 +594,7 @@ static void map_copy(sim__process *process, uint8_t *copy, size_t byte_count) {
   disk->maps[disk->map_count++] = (sim__map){.owner = process, .byte_count = byte_count, .copy = copy};
 }
 
-/// A mapping that shows a lie is a copy.
+/// Makes a copy of the file with the effect of `sim_lie`, for a mapping.
 static uint8_t *map_wrongly(
   const sim_disk *disk, const sim__verdict *verdict, const sim__node *node, size_t byte_count
 ) {
@@ -634,7 +635,7 @@ static int do_map(void *context, pks_vfs_file file, size_t byte_count, bool writ
   return sim__traced(process, error, "map %s %zu%s", path_of(handle), byte_count, writable ? " writable" : "");
 }
 
-/// A private mapping is a copy: it sees what the file holds now.
+/// A private mapping is a copy of the file's current bytes.
 static int do_map_private(void *context, pks_vfs_file file, uint64_t offset, size_t byte_count, void **out) {
   sim__process *process = context;
   *out = NULL;
@@ -655,7 +656,7 @@ static int do_map_private(void *context, pks_vfs_file file, uint64_t offset, siz
   return sim__traced(process, error, "map_private %s %zu", path_of(handle), byte_count);
 }
 
-/// Closes a private mapping; false when there is none at the address.
+/// Closes a private mapping. Returns false if none is at the address.
 static bool unmap_private(sim_disk *disk, const void *address) {
   for (size_t i = 0; i < disk->map_count; i++) {
     if (!disk->maps[i].copy || disk->maps[i].copy != address) { continue; }
@@ -728,7 +729,7 @@ static void lock_add(sim_disk *disk, sim__lock lock) {
   disk->locks[disk->lock_count++] = lock;
 }
 
-/// Takes a range out of what a handle has locked.
+/// Removes a range from the locks of a handle.
 static void lock_carve(sim_disk *disk, pks_vfs_file file, uint64_t start, uint64_t end) {
   size_t count = disk->lock_count;
   for (size_t i = 0; i < count;) {
@@ -810,8 +811,8 @@ static int64_t do_now_ns(void *context) {
   return process->disk->clock_ns += SIM__CALL_NS;
 }
 
-/// Nothing happens on a simulated machine but what one thread does. Who looks again and again for longer than an hour waits
-/// for something that this thread would have to do.
+/// On a simulated machine, only the calling thread acts. A caller that polls for longer than an hour waits for an
+/// action that this thread would have to perform.
 static int do_sleep_ns(void *context, int64_t ns) {
   static const int64_t hour = (int64_t)3600 * 1000 * 1000 * 1000;
   sim__process *process = context;

@@ -11,7 +11,7 @@
 #include "store/segment_list.h"
 #include "store/segment_registry.h"
 
-/// Calls `each` for the versions meant.
+/// Calls `each` for the selected versions.
 static pks_status for_versions(
   pks_snapshot *snapshot, uint32_t pack, uint32_t version,
   pks_status (*each)(void *context, uint32_t pack, const pks__version *version, pks_error *error), void *context,
@@ -29,7 +29,7 @@ static pks_status for_versions(
   return status;
 }
 
-/// A row as it is visited.
+/// A row during a visit.
 static pks_status chunk_at(pks__segment *segment, uint32_t row, used_chunk *out, pks_error *error) {
   const pks__id *id;
   pks_status status = pks__segment_chunk_id(segment, row, &id, error);
@@ -40,7 +40,7 @@ static pks_status chunk_at(pks__segment *segment, uint32_t row, used_chunk *out,
   return PKS_OK;
 }
 
-// MARK: - As the core says
+// MARK: - Computed by the core
 
 typedef struct use_walk {
   pks__chunk_use use;
@@ -111,7 +111,7 @@ pks_status used_chunks(
   return status;
 }
 
-// MARK: - As the simplest of walks finds it
+// MARK: - Computed by the simplest walk
 
 typedef struct reach {
   pks_snapshot *snapshot;
@@ -145,7 +145,7 @@ static pks_status reach_page(reach *reach, const pks__id *id, pks_error *error) 
   return PKS_OK;
 }
 
-/// A source of pages that visits each page which it is asked for.
+/// A source of pages that visits each requested page.
 static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, pks_error *error) {
   reach *reach = context;
   pks__page_source pages = pks__snapshot_pages(reach->snapshot);
@@ -153,7 +153,7 @@ static pks_status get_page(void *context, const pks__id *id, pks__scratch *out, 
   return status ? status : reach_page(reach, id, error);
 }
 
-/// Visits the chunks that have bytes of [begin, end) of a segment's raw bytes, all frames in a row.
+/// Visits the chunks that overlap [begin, end) of the raw bytes of a segment, with all frames in sequence.
 static pks_status reach_bytes(reach *reach, pks__segment *segment, uint64_t begin, uint64_t end, pks_error *error) {
   uint64_t frame_begin = 0;
   for (uint32_t index = 0; index < segment->frame_count; index++) {
@@ -173,7 +173,7 @@ static pks_status reach_bytes(reach *reach, pks__segment *segment, uint64_t begi
   return PKS_OK;
 }
 
-/// Where a frame's bytes begin among the raw bytes of its segment.
+/// Returns the offset of a frame's bytes in the raw bytes of its segment.
 static pks_status raw_begin(pks__segment *segment, uint32_t index, uint64_t offset, uint64_t *out, pks_error *error) {
   *out = 0;
   for (uint32_t i = 0; i < segment->frame_count; i++) {

@@ -4,7 +4,7 @@
 
 #include "read/namespace.h"
 
-/// Where the merge stands, summed over its runs.
+/// Position of the merge, summed over its runs.
 static uint64_t place(const pks__run_merge *merge) {
   uint64_t sum = 0;
   for (uint32_t run = 0; run < merge->snapshot->run_count; run++) { sum += merge->places[run].offset; }

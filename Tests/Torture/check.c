@@ -47,7 +47,7 @@ bool check_packs(checker *checker, const pks_snapshot *snapshot, const store_sta
 
 // MARK: - Bytes
 
-/// What is being read, and what it must be.
+/// An asset being read, and its expected contents.
 typedef struct expected {
   const pks_asset *asset;
   uint32_t pack, number;
@@ -96,7 +96,7 @@ static bool read_contents(checker *checker, const expected *expected) {
   return same || fail(checker->failure, "contents of another length");
 }
 
-/// The descriptor is read after its asset's snapshot may be gone: it must not matter.
+/// Reads the descriptor possibly after the asset's snapshot is closed: the result must be the same.
 static bool read_file(checker *checker, const expected *expected) {
   pks_error error = {0};
   int file = -1;
@@ -147,7 +147,7 @@ static bool check_link(checker *checker, const expected *expected) {
   );
 }
 
-/// The asset is what `pack` has at this number.
+/// Checks that the asset is the asset of `pack` with this number.
 static bool check_found(
   checker *checker, const pks_asset *asset, const store_state *state, uint32_t pack, uint32_t number, reading reading
 ) {
@@ -185,7 +185,7 @@ bool check_asset(
 
 // MARK: - Listings
 
-/// Which asset the path of an entry is, of the pack that it comes from; false when it is none.
+/// Finds the asset of an entry's path in the entry's pack. Returns false if the path is unknown.
 static bool find_number(const store_state *state, const pks_entry *entry, uint32_t *pack, uint32_t *number) {
   for (*pack = 0; *pack < PACK_COUNT; ++*pack) {
     for (*number = 0; *number < content_count(*pack); ++*number) {

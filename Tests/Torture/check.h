@@ -1,21 +1,21 @@
-/// Comparing what a store shows with what it should show. Every function returns false after noting a failure.
+/// Compares a store's contents with the expected contents. Every function returns false after recording a failure.
 #ifndef TORTURE_CHECK_H
 #define TORTURE_CHECK_H
 
 #include "failure.h"
 #include "state.h"
 
-/// Memory and numbers of one thread that checks.
+/// Memory and counts of one checking thread.
 typedef struct checker {
   uint8_t *buffer;  ///< CONTENT_SIZE_MAX bytes
   uint64_t random;  ///< state of its own generator
   uint64_t reads;   ///< assets compared, whole or in part
-  uint64_t bytes;   ///< of them
-  uint64_t wrong;   ///< of them, not what they should be
+  uint64_t bytes;   ///< in these assets
+  uint64_t wrong;   ///< assets with unexpected bytes
   failure *failure;
 } checker;
 
-/// By which of the core's ways an asset is read.
+/// The ways in which the core reads an asset.
 typedef enum reading {
   READING_WHOLE,
   READING_RANGE,
@@ -25,29 +25,29 @@ typedef enum reading {
   READING_COUNT
 } reading;
 
-/// The packs, their order, priorities and kept versions.
+/// Checks the packs, their order, priorities and kept versions.
 bool check_packs(checker *checker, const pks_snapshot *snapshot, const store_state *state);
 
-/// One asset in the merged namespace: which pack it comes from, and its bytes.
+/// Checks one asset in the merged namespace: its pack and its bytes.
 bool check_asset(
   checker *checker, const pks_snapshot *snapshot, const store_state *state, uint32_t pack, uint32_t asset,
   reading reading
 );
 
-/// The listing holds what it must, and nothing else.
+/// Checks that the listing contains the expected entries, and nothing else.
 bool check_listing(checker *checker, const pks_snapshot *snapshot, const store_state *state);
 
-/// All of the above, every asset whole.
+/// Checks all of the above, and reads every asset completely.
 bool check_everything(checker *checker, const pks_snapshot *snapshot, const store_state *state);
 
-/// How thoroughly `check_structure` looks.
+/// Options of `check_structure`.
 enum {
-  CHECK_DEEP = 1,  ///< at every chunk
+  CHECK_DEEP = 1,  ///< checks every chunk
   CHECK_TORN_COPY =
-    2,  ///< a damaged copy of a control slot is what a kill within its write leaves, until the next commit
+    2,  ///< permits one damaged copy of a control slot: a kill during its write leaves it until the next commit
 };
 
-/// Every checksum and reference of the generation.
+/// Checks every checksum and reference of the generation.
 bool check_structure(checker *checker, const pks_snapshot *snapshot, uint32_t how);
 
 #endif

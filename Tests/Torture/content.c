@@ -42,7 +42,7 @@ bool content_is_there(uint32_t pack, uint32_t asset, uint64_t version) {
 }
 
 uint64_t content_revision(uint32_t pack, uint32_t asset, uint64_t version) {
-  // Shifted by pack, so that what changes together differs from pack to pack.
+  // Shifted by pack, so that different assets of each pack change together.
   uint64_t into = (version + pack + asset) % periods[asset];
   return into < version ? version - into : 0;
 }
@@ -67,7 +67,7 @@ uint64_t content_size(uint32_t pack, uint32_t asset, uint64_t revision) {
   return asset == 8 && draw % 2 ? 0 : draw % 2500;
 }
 
-/// Eight bytes: any, or of few different ones so that they compress.
+/// Returns eight bytes: random ones, or few distinct values so that they compress.
 static uint64_t word(uint64_t key, uint64_t index, bool noise) {
   uint64_t state = key + index * 0x9e3779b97f4a7c15;
   uint64_t any = next_random(&state);
@@ -145,7 +145,7 @@ bool content_write(const char *folder, uint32_t pack, uint64_t version, content_
     char path[4096], relative[CONTENT_PATH_SIZE];
     content_path(pack, asset, relative);
     (void)snprintf(path, sizeof path, "%s/%s", folder, relative);
-    // A new file rather than a shorter one: file systems write what is truncated at once.
+    // Creates a new file instead of truncating: file systems write truncated files immediately.
     if (held->revisions[asset] && unlink(path) != 0) { return false; }
     held->revisions[asset] = 0;
     bool good = !is_there || (make_folders_above(path, strlen(folder)) && write_asset(path, pack, asset, revision));

@@ -1,4 +1,4 @@
-/// What went wrong, as text. The first failure is the one that is kept.
+/// The text of a failure. Only the first failure is kept.
 #ifndef TORTURE_FAILURE_H
 #define TORTURE_FAILURE_H
 
@@ -6,13 +6,13 @@
 
 typedef struct failure {
   bool is_set;
-  bool is_missing_file;  ///< a file was not there that a process relied on
+  bool is_missing_file;  ///< a file that a process relied on was missing
   char text[1280];
 } failure;
 
-/// Notes a failure and returns false.
+/// Records a failure and returns false.
 bool fail(failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/// True when the call succeeded; notes what it says otherwise. `what` was being done.
+/// Whether the call succeeded; records its error otherwise. `what` names the attempted action.
 bool succeeded(failure *failure, const char *what, pks_status status, const pks_error *error);
 
 #endif

@@ -1,15 +1,15 @@
-/// Folders of the torture's own.
+/// Temporary folders.
 #ifndef TORTURE_FOLDER_H
 #define TORTURE_FOLDER_H
 
 #include <stdbool.h>
 
-/// A new empty folder inside `$TMPDIR`, or `/tmp`.
+/// Creates an empty folder in `$TMPDIR`, or in `/tmp`.
 bool folder_make_temporary(char out[4096]);
-/// Removes it with all that is in it. One that is not there is fine.
+/// Removes a folder with its contents. A missing folder is not an error.
 void folder_remove(const char *path);
-/// Makes `to` hold what `from` holds. Files are linked, but for CONTROL, LOCK and READERS, which alone are written to
-/// or locked: should any other be, the source is damaged too, and every check that follows says so.
+/// Copies a folder. Files are linked, except CONTROL, LOCK and READERS: only these are written in place or locked. If
+/// any other file were, the source would be damaged too, and every later check would fail.
 bool folder_clone(const char *from, const char *to);
 
 #endif

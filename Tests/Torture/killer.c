@@ -11,7 +11,7 @@ static void die(killer *killer) {
   for (;;) { (void)pause(); }
 }
 
-/// Counts a call. True when the process ends within it, which `part` decides on.
+/// Counts a call, and ends the process before it if so planned. Returns true if the process must end within this write.
 static bool count(killer *killer, bool is_long_write) {
   uint64_t call = atomic_fetch_add(&killer->calls, 1) + 1;
   if (killer->kinds && call < killer->kind_capacity) { killer->kinds[call] = is_long_write; }
@@ -105,7 +105,7 @@ static int counted_lock_held(void *context, pks_vfs_file file, uint64_t offset, 
 static int counted_random(void *context, void *out, size_t byte_count) { COUNTED(random(NULL, out, byte_count)); }
 
 void killer_arm(killer *killer) {
-  killer->vfs = *machine();  // what is left of it changes nothing that another process could see
+  killer->vfs = *machine();  // the rest of the call changes nothing that another process could see
   killer->vfs.context = killer;
   killer->vfs.open_root = counted_open_root;
   killer->vfs.open = counted_open;

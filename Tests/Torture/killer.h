@@ -1,7 +1,7 @@
-/// A seam that kills its process at a chosen call, as `kill -9` just then would.
+/// A seam that kills its process at a chosen call, like `kill -9` at that moment.
 ///
-/// In front of the machine's `pks_vfs`, it counts every call that reaches the kernel. A kill before call n + 1 is a kill
-/// after call n, so all moments are before some call, within a write, or after the last call.
+/// It wraps the machine's `pks_vfs` and counts every call that reaches the kernel. A kill before call n + 1 equals a
+/// kill after call n. So every moment is before a call, within a write, or after the last call.
 #ifndef TORTURE_KILLER_H
 #define TORTURE_KILLER_H
 
@@ -11,16 +11,17 @@
 
 typedef struct killer {
   _Atomic(uint64_t) calls;
-  uint64_t kill_at;  ///< before this call, the first being 1; 0: never
-  uint32_t part;  ///< of a write: 0 nothing, 1 its first byte, 2 half of it, 3 all but the last byte are written first
-  bool skips_syncs;  ///< counts them only: a kill loses nothing that was written, so they make no difference
-  _Atomic(uint32_t) *was_killed;  ///< set before it happens; may be NULL
-  uint8_t *kinds;  ///< of each call, where there is room: 1 for a write of two bytes and more; may be NULL
+  uint64_t kill_at;  ///< before this call, counted from 1; 0: never
+  uint32_t
+    part;  ///< bytes of a write that are written first: 0 none, 1 the first one, 2 half, 3 all except the last one
+  bool skips_syncs;               ///< only counts them: a kill loses no written data, so they make no difference
+  _Atomic(uint32_t) *was_killed;  ///< set before the kill; may be NULL
+  uint8_t *kinds;  ///< kind of each call, up to the capacity: 1 for a write of two or more bytes; may be NULL
   uint64_t kind_capacity;
   pks_vfs vfs;  ///< the seam; `killer_arm` fills it
 } killer;
 
-/// Makes `killer->vfs` ready. The killer stays where it is as long as that is used.
+/// Initializes `killer->vfs`. The killer must not move while that is in use.
 void killer_arm(killer *killer);
 
 #endif

@@ -18,10 +18,10 @@
 
 enum { STEP_MAX = 6, CALL_MAX = 1 << 16, WRITE_PARTS = 3 };
 
-/// What is done before, and what is killed.
+/// The preceding commits, and the commit to kill.
 typedef struct scenario {
   const char *name;
-  bool creates;  ///< the process makes the store
+  bool creates;  ///< the process creates the store
   uint32_t before_count, step_count;
   step before[STEP_MAX], steps[STEP_MAX];
 } scenario;
@@ -71,7 +71,7 @@ static const scenario scenarios[] = {
       DURABLE(1, 1, ADD(PACK_A, 4))}},
 };
 
-/// The commit after the kill. It drops nothing, so that it collects only what it sees was left.
+/// The commit after the kill. It drops nothing, so it collects only files that it finds unneeded.
 static const step recovery = DURABLE(3, 1, ADD(PACK_B, 1));
 
 static const scenario *find_scenario(const char *name) {
@@ -81,23 +81,23 @@ static const scenario *find_scenario(const char *name) {
   return NULL;
 }
 
-/// All states of a store, from the empty one on.
+/// All states of a store, beginning with the empty one.
 typedef struct history {
   uint32_t count;
   store_state states[2 * STEP_MAX + 2];
 } history;
 
-/// What is killed, from which store it begins, and what it may leave.
+/// The commit to kill, its initial store, and the permitted results.
 typedef struct target {
   const char *name, *base;
   bool create;
   const step *steps;
   uint32_t step_count;
-  uint32_t begin;  ///< the store's state, in the history
+  uint32_t begin;  ///< the store's state, as an index of the history
   history history;
 } target;
 
-/// Appends what steps make of the last state.
+/// Appends the states after each step.
 static void extend(history *history, const step *steps, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     store_state *next = &history->states[history->count];
@@ -114,11 +114,11 @@ static void set_history(target *target, const scenario *scenario) {
   extend(&target->history, scenario->steps, scenario->step_count);
 }
 
-// MARK: - What processes share
+// MARK: - Shared memory
 
 typedef struct shared {
   _Atomic(uint32_t) done;  ///< commits that the process saw succeed
-  uint64_t calls;          ///< that it made, if it got through
+  uint64_t calls;          ///< calls made by a process that completed
   failure failure;
   uint8_t kinds[CALL_MAX];
 } shared;
@@ -198,7 +198,7 @@ static bool act(
 
 // MARK: - Afterwards
 
-/// Which of the states the snapshot shows, between what was done and what was about to be.
+/// Finds the state that the snapshot shows, from the last completed commit to the commit in progress.
 static bool find_state(
   checker *checker, const pks_snapshot *snapshot, const store_state *states, uint32_t first, uint32_t last,
   uint32_t *found
@@ -214,7 +214,7 @@ static bool find_state(
   return fail(kept, "neither old nor new");
 }
 
-/// Looks at the store that a kill left, commits once more, and looks at what is there then.
+/// Checks the store after a kill, commits once more, and checks it again.
 static bool inspect(
   checker *checker, const char *store_path, const char *sources, bool create, const pks_vfs *vfs,
   const store_state *states, uint32_t first, uint32_t last, uint32_t *found
@@ -233,7 +233,7 @@ static bool inspect(
   snapshot = NULL;
   store_state after = good ? states[*found] : states[0];
   step next = recovery;
-  // Where the kill was in that commit, it may be there already: then it goes.
+  // If the kill was within this commit, the pack may exist already: then remove it.
   if (after.packs[PACK_B].is_there) { next.changes[0] = (change)REMOVE(PACK_B); }
   step_apply(&next, &after);
   good = good && needed_by_next(&before, store_path, failure) && step_run(&next, store, sources, true, failure)
@@ -265,7 +265,7 @@ static void run_child(campaign *campaign, const target *target, uint64_t kill_at
   _exit(good ? 0 : 1);
 }
 
-/// Runs the target's commits in a process; `*killed` says whether it was killed, as meant to.
+/// Runs the target's commits in a process. `*killed` reports whether it was killed as planned.
 static bool run_killed(campaign *campaign, const target *target, uint64_t kill_at, uint32_t part, bool *killed) {
   shared *shared = campaign->shared;
   folder_remove(campaign->store);
@@ -287,9 +287,9 @@ static bool run_killed(campaign *campaign, const target *target, uint64_t kill_a
   );
 }
 
-/// Which states may be there after a kill: the last that the process saw committed, and the one it was about.
+/// Returns the states permitted after a kill: the last commit that the process saw, and the commit in progress.
 ///
-/// The kernel does not end a write of one page in the middle, but another might: then the slot's other copy counts.
+/// This kernel does not interrupt a write of one page, but another might: then the slot's other copy is valid.
 static void find_range(const campaign *campaign, const target *target, uint32_t *first, uint32_t *last) {
   uint32_t done = atomic_load(&campaign->shared->done);
   *first = target->begin + done;
@@ -313,7 +313,7 @@ static void note_place(campaign *campaign, const target *target, uint64_t call, 
   );
 }
 
-/// Kills at one call, looks, and says whether the process got through instead.
+/// Kills at one call and checks the store. Reports whether the process completed instead.
 static bool kill_once(campaign *campaign, const target *target, uint64_t call, uint32_t part, bool *killed) {
   uint32_t found = 0;
   bool good = run_killed(campaign, target, call, part, killed) && inspect_killed(campaign, target, &found);
@@ -331,7 +331,7 @@ static bool kill_once(campaign *campaign, const target *target, uint64_t call, u
   return true;
 }
 
-/// Lets the process through once, which tells its calls, then kills at each.
+/// Lets the process complete once, which counts its calls, then kills it at each call.
 static bool kill_everywhere(campaign *campaign, const target *target, uint64_t *calls, uint64_t *kills) {
   bool killed;
   if (!kill_once(campaign, target, 0, 0, &killed)) { return false; }
@@ -355,14 +355,14 @@ static bool kill_everywhere(campaign *campaign, const target *target, uint64_t *
 
 // MARK: - Scenarios
 
-/// Kills the commit at one call, and then the commit that follows at each of its calls.
+/// Kills the commit at one call, then kills the following commit at each of its calls.
 static bool kill_recovery(campaign *campaign, const target *first, uint64_t call, uint64_t *kills) {
   bool killed;
   if (!run_killed(campaign, first, call, 0, &killed) || !killed) { return !campaign->failure->is_set; }
   folder_remove(campaign->again);
   if (rename(campaign->store, campaign->again) != 0) { return fail(campaign->failure, "cannot rename"); }
   uint32_t found;
-  // Looking changes the store, so another copy is looked at.
+  // The check changes the store, so it uses another copy.
   if (!folder_clone(campaign->again, campaign->store)) { return fail(campaign->failure, "cannot copy the store"); }
   bool good = inspect_killed(campaign, first, &found);
   target second = {
@@ -479,7 +479,7 @@ void kills_report_json(const kills_figures *figures, uint64_t seed, FILE *out) {
   (void)fprintf(out, "]}\n");
 }
 
-// MARK: - By hand
+// MARK: - Manual use
 
 bool kills_prepare(const char *name, const char *folder, failure *failure) {
   const scenario *scenario = find_scenario(name);

@@ -35,7 +35,7 @@ static bool has_name(const file_names *names, const char *name) {
   return false;
 }
 
-// MARK: - What is needed
+// MARK: - Needed files
 
 static void add_segment(file_names *names, const pks__segment_id *id) {
   char name[PKS__SEGMENT_NAME];
@@ -99,7 +99,7 @@ static bool needed(file_names *out, const char *path, bool with_spared, failure 
 bool needed_by_next(file_names *out, const char *store, failure *failure) { return needed(out, store, true, failure); }
 bool needed_now(file_names *out, const char *store, failure *failure) { return needed(out, store, false, failure); }
 
-// MARK: - What is there
+// MARK: - Existing files
 
 static bool check_folder(
   const char *store, const char *folder, const file_names *before, const file_names *now, failure *failure

@@ -12,12 +12,13 @@ typedef struct file_names {
 
 void file_names_free(file_names *names);
 
-/// What the coming commit must keep: the files of the current generation, and of the one whose slot it leaves alone.
+/// Lists the files that the next commit must keep: the files of the current generation, and of the generation in the
+/// other slot.
 bool needed_by_next(file_names *out, const char *store, failure *failure);
-/// The files of the current generation.
+/// Lists the files of the current generation.
 bool needed_now(file_names *out, const char *store, failure *failure);
 
-/// Sees that `index/` and `segments/` hold nothing but what one of two sets names, that `tmp/` is empty, and that no process
+/// Checks that `index/` and `segments/` contain only files of the two sets, that `tmp/` is empty, and that no process
 /// holds a lock.
 bool check_leftovers(const char *store, const file_names *before, const file_names *now, failure *failure);
 

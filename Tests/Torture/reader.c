@@ -1,5 +1,5 @@
-/// A process that reads: opens the newest snapshot, sees that it is what was planned, and reads assets of it in the ways
-/// its number calls for. Some have several threads, some hold snapshots while many generations come and go.
+/// A reading process: opens the newest snapshot, compares it with the plan, and reads assets in the ways selected by
+/// its number. Some processes have several threads; some keep snapshots open during many generations.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { HELD_MAX = 5, READS_PER_SNAPSHOT = 24, ROUNDS_PER_STORE = 300 };
 
-/// How readers differ.
+/// The habits of a reader.
 typedef struct habit {
   uint32_t threads;
   bool has_cache, holds, lists;
@@ -52,7 +52,7 @@ static bool is_over(const reader *reader) { return atomic_load(&reader->part->bo
 
 // MARK: - Snapshots
 
-/// Opens the newest generation into a place, closing what was there. It must be no older than what was committed before.
+/// Replaces a snapshot by one of the newest generation. It must not be older than the last commit that returned before.
 static bool open_newest(reader *reader, held_snapshot *held) {
   board *board = reader->part->board;
   pks_error error = {0};
@@ -85,7 +85,7 @@ static bool read_some(reader *reader, const held_snapshot *held) {
   return true;
 }
 
-/// Adds to a failure what tells a snapshot that lost its hold from one that was read wrongly.
+/// Adds to a failure whether the snapshot still had its hold.
 static void note_hold(reader *reader, const held_snapshot *held) {
   char path[4096];
   bool is_held = false;
@@ -114,7 +114,7 @@ static bool look_at(reader *reader, const held_snapshot *held) {
 
 static bool look_closely(reader *reader, const held_snapshot *held) {
   uint64_t committed = atomic_load(&reader->part->board->committed);
-  // What is opened may be ahead of what its commit has said by now.
+  // The opened generation may be newer than the last reported commit.
   if (committed > held->generation) { board_raise(&reader->part->figures->longest_age, committed - held->generation); }
   bool walks = reader->habit->lists && random_below(&reader->checker.random, 4) == 0;
   if (walks && !check_listing(&reader->checker, held->snapshot, &held->state)) { return false; }
@@ -123,7 +123,7 @@ static bool look_closely(reader *reader, const held_snapshot *held) {
   return read_some(reader, held);
 }
 
-/// One of those it holds is made new; another is looked at, however old it is.
+/// May replace one snapshot by a new one, then reads assets of any snapshot, however old it is.
 static bool round_of(reader *reader) {
   uint64_t *random = &reader->checker.random;
   uint32_t count = reader->habit->holds ? HELD_MAX : 1;
@@ -181,7 +181,7 @@ bool reader_run(const part *part) {
   uint64_t random = part->seed;
   bool good = true;
   while (good && !atomic_load(&part->board->is_over)) {
-    // A store with a cache needs SHA-256, and is one that could write.
+    // A store with a cache needs SHA-256, and is opened for writing.
     pks_options options = {
       .sha256 = habit->has_cache ? pkh_sha256 : NULL,
       .thread_count = habit->threads,

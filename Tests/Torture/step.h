@@ -1,4 +1,4 @@
-/// One commit: what it changes, how it is staged, and what the model says of it.
+/// One commit: its changes, its staging, and its effect on the model.
 #ifndef TORTURE_STEP_H
 #define TORTURE_STEP_H
 
@@ -21,15 +21,16 @@ typedef struct step {
   change changes[4];
 } step;
 
-/// What a store in `state` shows after the step.
+/// Applies the step to the model of a store.
 void step_apply(const step *step, store_state *state);
 
-/// Where the source folder of a version lies: `<sources>/<pack>`, with `version` above 0 `<sources>/<pack>@<version>`.
+/// Returns the source folder of a version: `<sources>/<pack>`, or `<sources>/<pack>@<version>` if `version` is above 0.
 void source_folder(const char *sources, uint32_t pack, uint64_t version, char out[4096]);
 
-/// Stages the step; the caller commits. NULL after noting a failure. `by_version`: each version has a source of its own.
+/// Stages the step; the caller commits. Returns NULL after recording a failure. `by_version`: each version has its own
+/// source folder.
 pks_txn *step_stage(const step *step, pks_store *store, const char *sources, bool by_version, failure *failure);
-/// Stages and commits.
+/// Stages and commits the step.
 bool step_run(const step *step, pks_store *store, const char *sources, bool by_version, failure *failure);
 
 #endif

@@ -22,7 +22,7 @@
 #include "leftovers.h"
 #include "step.h"
 
-/// Opened snapshots and swaps, at most, of all processes together.
+/// Maximum number of opened snapshots and swaps between two kills, by all processes together.
 enum { ROUNDS_BETWEEN_KILLS = 100 };
 
 typedef struct child {
@@ -38,7 +38,7 @@ typedef struct storm {
   child children[PROCESS_COUNT];
   uint64_t random;
   double begin;
-  int work[2];  ///< a pipe: a byte for each piece of work that a process of the storm did, and for each that ended
+  int work[2];  ///< a pipe: one byte per snapshot or swap, and one per process that ended
   char store[4096], cache[4096], sources[4096];
 } storm;
 
@@ -54,13 +54,14 @@ static const char *part_name(uint32_t number) { return number == WRITER ? "the w
 
 void part_note_work(int work) {
   ssize_t count = write(work, "", 1);
-  (void)count;  // the pipe is full: the storm has fallen behind, and needs no more
+  (void)count;  // The pipe is full: the storm has fallen behind, and needs no more bytes.
 }
 
 static bool start(storm *storm, uint32_t number) {
   process_figures *figures = &storm->board->processes[number];
   uint64_t seed = next_random(&storm->random), draw = next_random(&storm->random);
-  // Half of them choose the call before which they end. A reader makes few calls for each asset, a commit some hundred.
+  // Half of the processes choose the call before which they end. A reader makes few calls per asset, a commit some
+  // hundred.
   uint64_t kill_at = draw % 2 ? 1 + next_random(&storm->random) % (number == WRITER ? 80000 : 60000) : 0;
   part part = {
     .board = storm->board,
@@ -82,7 +83,7 @@ static bool start(storm *storm, uint32_t number) {
 #if defined(__linux__)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    // Else many readers would leave the writer little of the processors.
+    // Otherwise many readers would leave the writer little processor time.
     if (number != WRITER) { (void)setpriority(PRIO_PROCESS, 0, 10); }
     if (number == WRITER) { folder_remove(storm->sources); }
     bool is_ready =
@@ -93,7 +94,7 @@ static bool start(storm *storm, uint32_t number) {
   return true;
 }
 
-/// Accounts for a process that ended. False when it should not have ended so.
+/// Records the end of a process. Returns false if it should not have ended this way.
 static bool note_end(storm *storm, uint32_t number, int status) {
   process_figures *figures = &storm->board->processes[number];
   bool was_killed = storm->children[number].was_killed || atomic_load(&figures->killed_itself);
@@ -130,7 +131,7 @@ static bool goes_on(const storm *storm) {
 
 static int work_of_signals = -1;
 
-/// A process that ended counts as work, so that nothing is waited for that no process is left to do.
+/// The end of a process counts as work, so that the storm never waits for work that no process is left to do.
 static void note_signal(int number) {
   int saved = errno;
   (void)number;
@@ -151,7 +152,7 @@ static void unwatch_work(storm *storm) {
   for (int i = 0; i < 2; i++) { (void)close(storm->work[i]); }
 }
 
-/// Between two kills the processes do some work; what they did before does not count.
+/// Waits for some work between two kills; work done before does not count.
 static void let_them_work(storm *storm) {
   char bytes[512];
   while (read(storm->work[0], bytes, sizeof bytes) > 0) {}
@@ -173,7 +174,7 @@ static void kill_one(storm *storm) {
   (void)kill(victim->id, SIGKILL);
 }
 
-/// Starts processes that are missing, kills one, and begins again.
+/// Starts missing processes, kills one, and repeats.
 static bool rage(storm *storm) {
   bool good = true;
   while (good && goes_on(storm)) {
@@ -216,7 +217,7 @@ static bool set_up(storm *storm) {
   return true;
 }
 
-/// What the store shows, which may be a commit more than its writer saw succeed.
+/// Reads the state of the store. It may be one commit newer than the last commit its writer saw succeed.
 static bool look_at_end(storm *storm, pks_store *store, checker *checker, store_state *state) {
   pks_error error = {0};
   pks_snapshot *snapshot;
@@ -245,7 +246,7 @@ static bool commit_once(storm *storm, pks_store *store, store_state *state) {
     && step_run(&step, store, storm->sources, false, storm->failure);
 }
 
-/// After all processes have ended and one more commit, nothing is left of them.
+/// Checks, after all processes have ended and one more commit, that no unneeded files and locks are left.
 static bool clean_up(storm *storm) {
   pks_error error = {0};
   pks_store *store;

@@ -1,5 +1,5 @@
-/// A storm: one process swaps versions of packs as fast as it can, eight read, all of them are killed again and again,
-/// and every byte that is read is compared with what the snapshot's version must have.
+/// A storm: one process swaps versions of packs as fast as it can, and eight processes read. All are killed again and
+/// again. Every byte read is compared with the expected contents of the snapshot's version.
 #ifndef TORTURE_STORM_H
 #define TORTURE_STORM_H
 
@@ -9,46 +9,46 @@
 
 typedef struct storm_options {
   uint64_t seed;
-  double seconds;      ///< how long, unless `swaps` come first
-  uint64_t swaps;      ///< 0: as many as there is time for
-  const char *folder;  ///< where to work: empty
+  double seconds;      ///< duration, unless `swaps` is reached first
+  uint64_t swaps;      ///< 0: no limit except the time
+  const char *folder;  ///< empty working folder
 } storm_options;
 
 typedef struct storm_figures {
   double seconds;
   uint64_t swaps, durable_swaps, generations, snapshots, reads, bytes;
   uint64_t wrong, missing_files, signals;
-  uint64_t reader_kills, writer_kills;  ///< by another process, or before a call of its own choice
-  uint64_t longest_age;                 ///< commits that one snapshot outlived
-  uint64_t unplanned;                   ///< snapshots too old to be compared
+  uint64_t reader_kills, writer_kills;  ///< by another process, or before a randomly chosen call
+  uint64_t longest_age;                 ///< commits during the life of one snapshot
+  uint64_t unplanned;                   ///< snapshots too old to compare
   uint64_t leftovers;
 } storm_figures;
 
-/// Fills the figures in as far as it came. The failures name the process that found them.
+/// Runs a storm. Sets the figures even after a failure. A failure names the process that found it.
 bool storm_run(const storm_options *options, storm_figures *figures, failure *failure);
 void storm_report(const storm_figures *figures, FILE *out);
 void storm_report_json(const storm_figures *figures, uint64_t seed, FILE *out);
 
-/// What a process of the storm is given.
+/// The parameters of a process of the storm.
 typedef struct part {
   board *board;
   process_figures *figures;
   const char *store, *cache, *sources;
   uint32_t number;
-  uint64_t seed;     ///< everything random in this process
+  uint64_t seed;     ///< seed of all random numbers in this process
   uint64_t kill_at;  ///< the call before which it kills itself; 0: never
   int work;          ///< see `part_note_work`
 } part;
 
-/// Says that a snapshot was opened or a version swapped: a byte into the pipe that the storm waits at. Of many that it
-/// does not read in time some are lost. Safe in a handler of signals.
+/// Reports an opened snapshot or a swap: writes a byte to the pipe that the storm waits for. Bytes beyond the capacity
+/// of the pipe are lost. Safe in a signal handler.
 void part_note_work(int work);
 
-/// Both return whether all was well when the storm was over.
+/// Both return whether the part ended without a failure when the storm was over.
 bool reader_run(const part *part);
 bool writer_run(const part *part);
 
-/// Where the storm's files lie.
+/// Parameters of the storm's store.
 enum { STORM_CHUNK_AVERAGE = 1024, STORM_CACHE_BYTES = 4 << 20 };
 
 #endif

@@ -1,4 +1,4 @@
-/// The process that swaps: plans a generation, says so on the board, commits it.
+/// The swapping process: plans a generation, publishes the plan on the board, commits it.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "step.h"
 #include "storm.h"
 
-/// Few, for they wait for the disk while what is tried here happens between processes.
+/// Few, because they wait for the disk, and this test is about processes.
 enum { DURABLE_ONE_IN = 16 };
 
 typedef struct writer {
@@ -62,7 +62,7 @@ static step plan_step(writer *writer) {
   return step;
 }
 
-// MARK: - Doing it
+// MARK: - Committing
 
 static bool write_sources(writer *writer, const step *step) {
   for (uint32_t i = 0; i < step->change_count; i++) {
@@ -86,7 +86,7 @@ static bool read_generation(const writer *writer, uint64_t *out) {
   return true;
 }
 
-/// A durable commit may empty segments in a commit of its own, which shows the same: it is planned, too.
+/// A durable commit may empty segments in a second commit with the same contents, which is planned too.
 static bool commit(writer *writer, const step *step, pks_txn *txn) {
   process_figures *figures = writer->part->figures;
   store_state next = writer->state;
@@ -120,8 +120,8 @@ static bool swap_once(writer *writer) {
   return commit(writer, &step, txn);
 }
 
-/// Begins where the writer before ended: at the generation it saw committed, at the one it was about, or at one that emptied
-/// segments after that.
+/// Continues after the previous writer: at the last generation it saw committed, at the commit it had begun, or at a
+/// generation that emptied segments after it.
 static bool take_over(writer *writer) {
   uint64_t generation, known = atomic_load(&writer->part->board->committed);
   if (!read_generation(writer, &generation)) { return false; }

@@ -1,4 +1,4 @@
-/// Borrowing what an index that lies says of an asset: hits stand on structures that tests must not see whole.
+/// Borrows an asset through a false index record. Tests do not include the structures of a hit.
 #ifndef BORROWED_RECORD_H
 #define BORROWED_RECORD_H
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/// Bytes of all blocks that are not freed; 0 where the C library does not say.
+/// Bytes of all allocated blocks; 0 if the C library does not report it.
 uint64_t memory_in_use(void);
 
 #endif
