@@ -128,7 +128,7 @@ fuzz_file fuzz_table_file(
   return file;
 }
 
-/// Where the body lies, if the trailer makes sense.
+/// Finds the body, if the trailer is valid.
 static bool find_body(const uint8_t *file, size_t length, uint64_t *offset, uint64_t *body_length) {
   if (length < sizeof(pks__table_trailer)) { return false; }
   const uint8_t *trailer = file + length - sizeof(pks__table_trailer);
@@ -186,14 +186,14 @@ void fuzz_sum_generation(uint8_t *file, size_t length) {
 
 void fuzz_sum_control(uint8_t *file, size_t length) {
   for (size_t at = 0; at + PKS__CONTROL_COPY_SIZE <= length; at += PKS__CONTROL_COPY_SIZE) {
-    // A copy that is lost stays so: a sum would make it one.
+    // A lost copy stays lost: a checksum would make it valid.
     if (memcmp(file + at, "PKSCTRL0", 8) == 0) { store64(file + at + 504, pks__checksum(file + at, 504)); }
   }
 }
 
 // MARK: - Pages
 
-/// The next page at `*at`.
+/// Reads the next page at `*at`.
 static bool next_page(const fuzz_pages *pages, size_t *at, const uint8_t **key, const uint8_t **page, size_t *length) {
   if (pages->length - *at < 6) { return false; }
   *key = pages->bytes + *at;

@@ -1,4 +1,4 @@
-/// Writes the inputs that fuzzing begins with: stores that the packer made, cut up into what each target takes.
+/// Writes the initial inputs of fuzzing: files of stores that the core made, divided as each target expects.
 ///
 ///     seeds FOLDER
 #include "fuzzing.h"
@@ -9,7 +9,7 @@
 
 static const char *root;
 
-/// An input of a target, put together from parts.
+/// An input of a target, built from parts.
 typedef struct seed {
   uint8_t *bytes;
   size_t length;
@@ -27,7 +27,7 @@ static void append_number(seed *seed, uint64_t value, size_t byte_count) {
   append(seed, &stored, byte_count);
 }
 
-/// Writes and empties it.
+/// Writes the input to a file and empties it.
 static void put(seed *seed, const char *target) {
   static unsigned number;
   char path[4096];
@@ -54,7 +54,7 @@ static void cut_control(const uint8_t *bytes, size_t length) {
   }
 }
 
-/// The path key of the store that is cut: its generation comes before its runs.
+/// The path key of the store: its generation is read before its runs.
 static uint8_t path_key[PKS__PATH_KEY_SIZE];
 
 static void cut_generation(const uint8_t *bytes, size_t length) {
@@ -84,7 +84,7 @@ static uint64_t number_at(const uint8_t *bytes) {
   return pks__get64(stored);
 }
 
-/// A body without the zeros at its end.
+/// Removes the zeros at the end of a body.
 static size_t body_length(const uint8_t *body, uint64_t length) {
   while (length > 0 && body[length - 1] == 0) { length--; }
   return (size_t)length;
@@ -121,9 +121,9 @@ static void add_page(const pks__id *id, const uint8_t *page, size_t length) {
   append(&pages, page, length);
 }
 
-enum { INPUT_MAX = 12 * 1024 };  ///< short inputs are tried more often
+enum { INPUT_MAX = 12 * 1024 };  ///< libFuzzer tries short inputs more often
 
-/// The page `id` first, then others.
+/// Writes the page `id` first, then other pages.
 static void put_pages(const char *target, const pks__id *id, const uint8_t *front, size_t front_length) {
   seed seed = {0};
   append(&seed, front, front_length);
@@ -145,7 +145,7 @@ static void put_tree(const pks__id *id, const uint8_t *page) {
   put_pages("tree", id, front, sizeof front);
 }
 
-/// A dictionary with a frame that needs it.
+/// Writes a dictionary with a frame that needs it.
 static void put_dictionary(pks__segment *segment, const pks__frame *frame) {
   pks__stored_dictionary stored;
   pks__scratch bytes = {0};
@@ -168,7 +168,7 @@ static void put_dictionary(pks__segment *segment, const pks__frame *frame) {
   pks__scratch_free(&bytes);
 }
 
-/// Frames for the codec; pages of metadata segments to `pages`.
+/// Writes frames for the codec, and adds pages of metadata segments to `pages`.
 static void cut_frames(pks__segment *segment, pks__frame_reader *reader) {
   FUZZ_ASSERT(!pks__segment_need_table(segment, NULL));
   for (uint32_t i = 0; i < segment->frame_count; i++) {
@@ -308,7 +308,7 @@ static void put_chunks(void) {
   }
 }
 
-/// Messages that fill the lanes, with lengths around block boundaries, and one that is long.
+/// Writes messages that fill the lanes, with lengths around block boundaries, and one long message.
 static void put_messages(void) {
   uint64_t state = 6;
   for (unsigned count = 1; count <= 40; count += 13) {
@@ -338,7 +338,7 @@ static void put_cache_files(void) {
   }
 }
 
-/// Changes of stores: one of each sort, each in another of the first files, with and without sums and commits.
+/// Writes changes of stores: one of each kind, each in a different file, with and without checksums and commits.
 static void put_changes(void) {
   for (unsigned kind = 0; kind < FUZZ_STORE_KINDS; kind++) {
     for (unsigned flags = 0; flags < 4; flags++) {
@@ -365,7 +365,7 @@ static int append_delta(void *context, uint64_t offset, const void *bytes, size_
   return 0;
 }
 
-/// The parts of a delta from which the target puts it together again: its description may be changed there.
+/// Divides a delta into the parts from which the target rebuilds it, because the target may change its description.
 static void put_parts(const seed *delta, unsigned flags) {
   uint32_t length;
   pks__delta_header header;
@@ -430,7 +430,7 @@ static bool append_list(void *context, const void *bytes, size_t byte_count) {
   return true;
 }
 
-/// The parts of a list from which the target puts it together again.
+/// Divides a change list into the parts from which the target rebuilds it.
 static void put_list_parts(const seed *bytes, unsigned flags) {
   pks__change_list list;
   pks__scratch body = {0};
@@ -478,7 +478,7 @@ static void put_change_lists(void) {
 
 // MARK: - Deliveries
 
-/// Sites of each kind for stores of each kind, unchanged and with a change here and there.
+/// Writes sites of each kind for stores of each kind, unchanged and with single changes.
 static void put_deliveries(void) {
   for (unsigned which = 0; which < 16; which++) {
     for (unsigned page = 0; page < 4; page++) {

@@ -1,4 +1,4 @@
-/// Small stores, and all that can be done with one.
+/// Small stores, and a program that uses all their functions.
 #include "fuzzing.h"
 
 static uint64_t random_state;
@@ -21,7 +21,7 @@ static void put_text(sim_disk *disk, const char *path, size_t byte_count) {
 
 static void add(pks_store *store, const char *pack, const char *folder, int32_t priority, bool sequential, bool map) {
   static const char *const globs[] = {"*.map"};
-  // As the texts are, so that small ones are encoded with it.
+  // Similar to the texts, so that small texts are encoded with it.
   static const char dictionary[] = "word01 word17 word23 word42 word05 word31 word08 word49 word12 word26";
   pks_add_request request = {
     .pack = pack,
@@ -42,7 +42,7 @@ static void add(pks_store *store, const char *pack, const char *folder, int32_t 
   FUZZ_ASSERT(!pks_txn_commit(txn, &generation, NULL));
 }
 
-/// One pack of a few assets.
+/// A pack of a few assets.
 static void fill_plainly(sim_disk *disk, pks_store *store) {
   put_text(disk, "/s/hello.txt", 700);
   put_text(disk, "/s/levels/1/map.txt", 5000);
@@ -53,7 +53,7 @@ static void fill_plainly(sim_disk *disk, pks_store *store) {
   add(store, "Example", "/s", 0, false, false);
 }
 
-/// Packs that hide each other, a second version, a map asset, and a pack that is gone.
+/// Packs that hide each other, a second version, a map asset, and a removed pack.
 static void fill_richly(sim_disk *disk, pks_store *store) {
   fill_plainly(disk, store);
   put_text(disk, "/t/hello.txt", 300);
@@ -128,9 +128,9 @@ void fuzz_map_files(sim_disk *disk) {
 // MARK: - Use
 
 enum {
-  ENTRIES_MAX = 400,           ///< of one walk: hostile stores may claim any number
-  READ_MAX = 256 * 1024,       ///< of one asset
-  CONTENTS_MAX = 1024 * 1024,  ///< memory in proportion to what an asset says of its size is the caller's choice
+  ENTRIES_MAX = 400,           ///< per walk: hostile stores may claim any number
+  READ_MAX = 256 * 1024,       ///< per asset
+  CONTENTS_MAX = 1024 * 1024,  ///< the caller decides whether to allocate the size that an asset claims
   DIFFERENCES_MAX = 1000,
 };
 
@@ -194,14 +194,14 @@ typedef struct verify_counts {
   unsigned steps;
 } verify_counts;
 
-/// Each fault has a number, and may be told several times.
+/// Counts faults. Each fault has a number, and may be reported several times.
 static void count_fault(void *context, const pks_fault *fault) {
   verify_counts *seen = context;
   FUZZ_ASSERT(fault->text && fault->status && fault->number > 0);
   if (fault->number > seen->faults) { seen->faults = fault->number; }
 }
 
-/// Trees may lead to the same page again and again; a walk over all of it can be stopped.
+/// Trees may refer to the same page many times, so a walk can be cancelled.
 static bool goes_on(void *context, uint64_t done, uint64_t total) {
   (void)done, (void)total;
   return ++((verify_counts *)context)->steps < 20000;

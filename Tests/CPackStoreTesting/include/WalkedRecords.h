@@ -5,7 +5,7 @@
 #include "packstore.h"
 
 /// Searches for the first path that begins with `prefix`. Sets `*walked` to the number of record bytes that the search
-/// passed.
+/// passed after its first seek.
 pks_status walked_records(
   const pks_snapshot *snapshot, const char *prefix, bool *found, uint64_t *walked, pks_error *error
 );

@@ -1,10 +1,10 @@
-// The decoders of what comes from servers and files, fuzzed: one program, whose name says which.
+// Fuzz targets for the decoders of data from servers and files. One program; its name selects the target.
 import Foundation
 import NIOHTTP1
 import PackFormats
 import PackStore
 
-/// What every target does with its bytes. Whatever they are, nothing may trap.
+/// The function of each target. No input may trap.
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "netrc": decodeNetrc, "root": decodeRoot, "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
@@ -17,7 +17,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
 
 nonisolated(unsafe) private var target: ([UInt8]) -> Void = { _ in }
 
-/// Chooses the target; with `--seeds FOLDER` writes what each begins with, and ends.
+/// Selects the target. With `--seeds FOLDER`, writes the initial inputs of each target and exits.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
   _ count: UnsafeMutablePointer<CInt>,
@@ -119,7 +119,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(attributes.count < sheet.digests.count || (try! AttributeSheet(attributes).encode()) == bytes)
 }
 
-/// What a store remembers of a site. The digest at its end is put right: without that nothing would get past it.
+/// A remembered site in a store. The target corrects the digest at its end: otherwise no input would pass it.
 @Sendable private func decodeSite(_ bytes: [UInt8]) {
   let content = Array(bytes.dropLast(Digest256.byteCount))
   let file = content + Digest256(hashing: content).bytes
@@ -144,7 +144,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   }
 }
 
-/// A header whose sum is put right: without that nothing would get past it.
+/// A header with a corrected checksum: otherwise no input would pass it.
 @Sendable private func decodeTarHeader(_ bytes: [UInt8]) {
   guard bytes.count >= TarHeader.byteCount else { return }
   var header = Array(bytes.prefix(TarHeader.byteCount))
@@ -170,7 +170,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(TrustBook(text: book.text) == book)
 }
 
-/// A line of what a store knows of its versions.
+/// A line of a store's install log.
 @Sendable private func decodeInstallation(_ bytes: [UInt8]) {
   guard let installation = Installation(line: bytes) else { return }
   precondition(installation.line == bytes && !bytes.contains(10))
@@ -181,7 +181,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(record.text.utf8.elementsEqual(bytes) && DeviceID(hex: record.device.description) == record.device)
 }
 
-/// The lists that a site keeps for its publishers; for retired files, also the result of any clock.
+/// The lists that a site keeps for its publishers; for retired files, also with any clock.
 @Sendable private func decodeRetired(_ bytes: [UInt8]) {
   if let numbers = try? PublishedNumbers(decoding: bytes, file: "numbers") { precondition(numbers.encode() == bytes) }
   let history = OfferHistory(decoding: bytes)
@@ -198,7 +198,8 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   precondition(retired.isEmpty)
 }
 
-/// The first byte says whether comments are read. What was read says the same when it is written canonically.
+/// The first byte selects whether comments are permitted. Canonical output is stable: reading and writing it again changes
+/// nothing.
 @Sendable private func decodeJSON(_ bytes: [UInt8]) {
   let document = JSONReader.read(
     Array(bytes.dropFirst()), options: .init(allowsComments: bytes.first.map { $0 & 1 == 1 } ?? false))
@@ -226,7 +227,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   if let range = attributes.appVersions { precondition(try! AppVersionRange(range.description) == range) }
 }
 
-/// Another program's archive. The first byte says what kind is read: tar, tar in gzip, in zstd, zip, Apple's, in blocks.
+/// Another program's archive. The first byte selects the format: tar, tar in gzip or zstd, zip, Apple's, in blocks.
 @Sendable private func readForeign(_ bytes: [UInt8]) {
   let faults = ArchiveFaults(file: "archive")
   let content = Array(bytes.dropFirst())
@@ -281,7 +282,7 @@ private func walk(_ reader: any ContainerReader, limit: UInt64, _ faults: Archiv
   }
 }
 
-/// What comes of a script is a manifest without errors.
+/// A converted script is a manifest without errors.
 @Sendable private func decodeVDF(_ bytes: [UInt8]) {
   let conversion = DepotConversion(bytes)
   guard let manifest = conversion.manifest else { return precondition(!conversion.problems.isEmpty) }
@@ -289,7 +290,7 @@ private func walk(_ reader: any ContainerReader, limit: UInt64, _ faults: Archiv
   precondition(reading.selectors.count == conversion.selectorCount && !reading.problems.hasErrors)
 }
 
-/// A stream between app and agent, or agent and extension. The first byte says what listens, the second in what parts it comes.
+/// A stream between app and agent, or agent and extension. The first byte selects the receiver, the second the length of parts.
 @Sendable private func decodeAgentStream(_ bytes: [UInt8]) {
   let kind = (bytes.first ?? 0) % 4, step = Int(bytes.dropFirst().first ?? 0) + 1, stream = Array(bytes.dropFirst(2))
   var frames = MessageFrames(limit: kind < 2 ? MessageFrames.byteCountLimit : FilterProtocol.byteCountLimit)
@@ -307,7 +308,7 @@ private func walk(_ reader: any ContainerReader, limit: UInt64, _ faults: Archiv
   }
 }
 
-/// What was read says the same when it is written.
+/// A decoded message equals its encoded and decoded copy.
 private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
   switch kind {
   case 0:
@@ -315,7 +316,7 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
     precondition(try! AgentRequest(decoding: request.encode()) == request)
   case 1:
     guard let reply = try? AgentReply(decoding: message) else { return }
-    if case .failed = reply { return }  // it is shortened
+    if case .failed = reply { return }  // Its text is shortened.
     precondition(try! AgentReply(decoding: reply.encode()) == reply)
   case 2:
     guard let request = try? FilterRequest(decoding: message) else { return }
@@ -326,7 +327,7 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
   }
 }
 
-/// What was read says the same when it is written.
+/// A decoded journal equals its encoded and decoded copy.
 @Sendable private func decodeJournal(_ bytes: [UInt8]) {
   guard let journal = try? Journal(decoding: bytes) else { return }
   precondition(try! Journal(decoding: journal.encode()) == journal)
@@ -337,7 +338,7 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
   precondition(!configuration.sites.isEmpty && configuration.essentialByteCount ?? 0 >= 0)
 }
 
-/// Lines of tags: the first ones are those that are there, and the last is what a person reads.
+/// Lines of language tags: the first ones are available, and the last is the preferred one.
 @Sendable private func matchLanguages(_ bytes: [UInt8]) {
   let tags = text(bytes).split(separator: "\n").prefix(8).compactMap { try? LanguageTag(String($0)) }
   guard let wanted = tags.last else { return }
@@ -348,7 +349,7 @@ private func decodeAgentMessage(_ message: [UInt8], _ kind: UInt8) {
   if available.contains(wanted) { precondition(match != nil) }
 }
 
-/// A ledger says the same when it is written, also after what publishers do with it.
+/// A decoded ledger equals its encoded and decoded copy, also after the operations of publishers.
 @Sendable private func decodeLedger(_ bytes: [UInt8]) {
   guard let ledger = try? Ledger(decoding: bytes, file: "ledger") else { return }
   precondition(try! Ledger(decoding: ledger.encode(), file: "ledger") == ledger)
@@ -481,7 +482,7 @@ private let seeds: [String: [[UInt8]]] = {
   let packs: [AssetPack] = attributes.compactMap { try? Attributes(json: $0.utf8) }.map {
     AssetPack(id: "Game", version: 3, downloadByteCount: 9, attributes: $0, origin: .unknown)
   }
-  // Messages by what listens.
+  // Messages by receiver.
   let messages: [[[UInt8]]] = [
     requests.map { $0.encode() }, replies.map { $0.encode() }, packs.map { FilterRequest($0).encode() },
     [FilterReply("Game", isWanted: true).encode()],

@@ -1,10 +1,10 @@
-/// The block decoders of other programs' archives: whatever comes, exactly the memory that was lent is written.
+/// The block decoders of other programs' archives: for any input, exactly the given memory is written.
 ///
-/// Input: u8 decoder, le24 length that the content is said to have, the block.
+/// Input: u8 decoder, le24 claimed length of the content, the block.
 #include "../../../Sources/CPackArchives/include/packarchives.h"
 #include "../fuzzing.h"
 
-/// Encoding what came gives the same back.
+/// Checks that encoding and decoding returns the same bytes.
 static void encode(const uint8_t *block, size_t length) {
   uint8_t *encoded = malloc(length + 1), *decoded = malloc(length + 1);
   FUZZ_ASSERT(encoded && decoded);
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   FUZZ_ASSERT(content);
   bool ok = decoders[decoder](block, input.left, content, length);
   if (ok && length > 0) {
-    // All of it was written: reading it is no use of uninitialized memory, and the same comes again.
+    // All of it was written: the comparison reads no uninitialized memory, and decoding again returns the same bytes.
     uint8_t *again = malloc(length);
     FUZZ_ASSERT(again && decoders[decoder](block, input.left, again, length) && memcmp(again, content, length) == 0);
     free(again);

@@ -1,6 +1,7 @@
-/// Files of the cache and their sums: a file that does not agree is never lent, and goes.
+/// Files of the cache and their checksums: a file with a wrong checksum is never lent to a caller, and is deleted.
 ///
-/// Input: u8 whether sums are put right (1, 2); le16 length that is asked for; le16 length of the sums, the sums; the file.
+/// Input: u8 whether to correct checksums (1, 2); le16 requested length; le16 length of the checksums, the checksums;
+/// the file.
 #include "../fuzzing.h"
 
 static void hex_path(const pks__id *key, const uint8_t store_id[16], const char *suffix, char out[160]) {
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     FUZZ_ASSERT(size == input.left && sums_length == 24 + 8 * ((size + PKS__CACHE_BLOCK - 1) / PKS__CACHE_BLOCK));
     sim_vfs(disk)->close(sim_vfs(disk)->context, file);
   }
-  // One more that is made pushes nothing else aside and counts what is there.
+  // One more file evicts nothing, and counts the existing files.
   pks__asset_cache_entry entry;
   pks__id other = {{8}};
   if (pks__asset_cache_begin(cache, &other, 5, 0, &entry)) {

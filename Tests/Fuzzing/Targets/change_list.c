@@ -1,16 +1,16 @@
-/// Change lists, taken by a delivery into a small store. The delivery's root vouches for all of the list.
+/// Change lists, received by a delivery into a small store. The delivery's root authenticates the complete list.
 ///
-/// Input: u8 flags. With 1, a list follows, of which the catalogs are put right if there is 2. Otherwise one is put together:
-/// 20 bytes of counts (le32 files, links, folders, bytes of them all, new bytes), the id of the catalog to come, le16 length and
-/// bytes of the description, u8 number of new chunks, whose ids are made here, and the rest of the body. With 4 it begins with
-/// the older version, with 8 files are map assets there.
+/// Input: u8 flags. With 1, a list follows; with 2, its catalogs are corrected. Without 1, the target builds a list
+/// from 20 bytes of counts (le32 files, links, folders, bytes of them all, new bytes), the id of the new catalog, le16
+/// length and bytes of the description, u8 number of new chunks, whose ids the target computes, and the rest of the
+/// body. With 4, the list begins with the older version; with 8, its files are map assets.
 #include "transfer/change_list.h"
 #include "../fuzzing.h"
 
 enum { SEGMENTS = 8, CHUNKS_MAX = 255 };
 
 static sim_disk *disks[2];
-static pks__id catalogs[2][2];  // by disk: of the older version, and of the newer one
+static pks__id catalogs[2][2];  // by disk: catalogs of the older version and of the newer one
 
 static void read_catalogs(size_t which) {
   pks_store *store = fuzz_open_store(disks[which]);
@@ -34,7 +34,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments) {
   return 0;
 }
 
-// MARK: Putting a list together
+// MARK: Building a list
 
 static void make_list(fuzz_input *input, const pks__id *from, pks__scratch *out) {
   pks__id ids[CHUNKS_MAX];
@@ -60,9 +60,9 @@ static void make_list(fuzz_input *input, const pks__id *from, pks__scratch *out)
   pks__scratch_free(&body);
 }
 
-// MARK: Taking it
+// MARK: Receiving it
 
-/// What was committed is sound.
+/// Checks that the committed version is undamaged.
 static void check(pks_store *store) {
   pks_snapshot *snapshot;
   pks_verify_totals totals;
@@ -71,7 +71,7 @@ static void check(pks_store *store) {
   pks_snapshot_close(snapshot);
 }
 
-/// Gives the list; of anything else that is wanted there is nothing. Whether all is there.
+/// Gives the list to the delivery; no other data is available. Returns whether the delivery is complete.
 static bool fetch(pks_delivery *delivery, const pks__scratch *bytes) {
   pks_delivery_changes changes = {.length = (uint32_t)bytes->length};
   pks_want want;
@@ -83,7 +83,7 @@ static bool fetch(pks_delivery *delivery, const pks__scratch *bytes) {
   FUZZ_ASSERT(is_wanted);
   FUZZ_ASSERT(!pks_delivery_next(delivery, &want, &next, &error) && next == PKS_NEXT_WANT);
   FUZZ_ASSERT(want.length == bytes->length);
-  // It is authentic: what it says may be nonsense, and then pages are wanted.
+  // It is authentic. Its contents may be invalid: then the delivery requests pages.
   FUZZ_ASSERT(!pks_delivery_give(delivery, bytes->bytes, want.length, &is_final, &error));
   return !pks_delivery_next(delivery, &want, &next, &error) && next == PKS_NEXT_DONE;
 }

@@ -1,4 +1,4 @@
-/// Frames of zstd: what is no proper frame is refused, what was encoded comes back.
+/// Frames of zstd: invalid frames are refused, and encoded bytes decode to the same bytes.
 ///
 /// Input: le24 raw length; the frame.
 #include "../fuzzing.h"
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   static pks__decoder *decoder;
   if (!decoder) { decoder = pks__decoder_create(); }
   fuzz_input input = {bytes, byte_count};
-  // Long frames are tried too, but seldom: room for them takes time.
+  // Long frames are tried rarely, because their memory takes time to allocate.
   size_t length = (size_t)fuzz_take(&input, 3);
   if (length > 65536 && byte_count % 16 != 0) { length %= 65536; }
   uint8_t *encoded = fuzz_copy(input.next, input.left), *out = malloc(length > 0 ? length : 1);

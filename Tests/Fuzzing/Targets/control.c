@@ -1,7 +1,7 @@
-/// The control file: two slots of two copies, each of which may be right or wrong.
+/// The control file: two slots of two copies, each valid or damaged.
 ///
-/// Input: u8 which sums are put right (1, 2, 4, 8); u8 whether the file is short (1), and whether what is written is
-/// durable (2); the first 88 bytes of each copy, in their order in the file; le16 length of a short file.
+/// Input: u8 which checksums to correct (1, 2, 4, 8); u8 whether the file is short (1), and whether the written
+/// generation is durable (2); the first 88 bytes of each copy, in their order in the file; le16 length of a short file.
 #include "../fuzzing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     next.generation++;
     next.durable = flags & 2;
     if (file.length == sizeof whole && next.generation >> 62 == 0 && control.known[0] && control.known[1]) {
-      // Mended, it says the same; what is written counts, and what had to be left alone is still there.
+      // After repair, the contents are the same, the written slot is valid, and the protected slot still exists.
       pks__control after;
       bool gone;
       FUZZ_ASSERT(!pks__control_mend(&vfs, 3, &control, true, &error));

@@ -1,8 +1,8 @@
-/// Deliveries from a hostile site. All that it says is authentic: pages that were changed have the ids that make them so,
-/// up to the roots, and so do frame tables. What is accepted is a sound version.
+/// Deliveries from a hostile site. All its data is authentic: changed pages get new ids, up to the roots, and frame
+/// tables get new digests. An accepted version must be undamaged.
 ///
-/// Input: u8 which site (low two bits) and which store takes it (next two). Then changes: u8 what is changed (a page, or
-/// from 200 on a frame table), u8 how, le16 where, u8 value.
+/// Input: u8 site (low two bits) and receiving store (next two). Then changes: u8 object (a page, or a frame table from
+/// 200 on), u8 kind of change, le16 position, u8 value.
 #include "../fuzzing.h"
 
 enum { PAGES_MAX = 160, SEGMENTS_MAX = 12, CHANGES_MAX = 16, WANTS_MAX = 4000, FIRST_TABLE = 200 };
@@ -10,16 +10,16 @@ enum { PAGES_MAX = 160, SEGMENTS_MAX = 12, CHANGES_MAX = 16, WANTS_MAX = 4000, F
 typedef struct block {
   uint8_t *bytes;
   size_t length;
-  pks__id name;  // of a page: what others call it
+  pks__id name;  // of a page: its id in other pages
 } block;
 
 typedef struct site {
-  pks_site_segment segments[SEGMENTS_MAX];  // the last one is made for each input, and holds the pages
+  pks_site_segment segments[SEGMENTS_MAX];  // the last one is made for each input, and contains the pages
   block tables[SEGMENTS_MAX], files[SEGMENTS_MAX];
   uint32_t segment_count;
   block pages[PAGES_MAX];
   size_t page_count;
-  size_t catalog, layout;  // among the pages
+  size_t catalog, layout;  // index of the page
   uint64_t version;
   char pack[PKS__PACK_NAME_MAX + 1];
 } site;
@@ -39,7 +39,7 @@ static bool append_piece(void *context, const void *bytes, size_t byte_count) {
   return true;
 }
 
-// MARK: - Taking a site from a store
+// MARK: - Reading a site from a store
 
 static void add_page(site *site, const void *bytes, size_t length) {
   pks__id id;
@@ -145,7 +145,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments) {
   return 0;
 }
 
-// MARK: - Changing it
+// MARK: - Changes
 
 static void change(fuzz_input *input, block *block) {
   enum { SET, FLIP, ADD, CUT, GROW, INSERT, NUMBER, KINDS };
@@ -172,7 +172,7 @@ static void change(fuzz_input *input, block *block) {
   }
 }
 
-/// Calls a page by another name wherever it is named.
+/// Replaces a page's id in all references.
 static void rename_page(site *site, const pks__id *from, const pks__id *to) {
   for (size_t i = 0; i < site->page_count; i++) {
     block *page = &site->pages[i];
@@ -182,7 +182,7 @@ static void rename_page(site *site, const pks__id *from, const pks__id *to) {
   }
 }
 
-/// Gives each page the name that its bytes have.
+/// Gives each page the id that belongs to its bytes.
 static void rename_pages(site *site) {
   bool any = true;
   for (unsigned round = 0; any && round < 20; round++) {
@@ -204,7 +204,7 @@ static void append_number(block *block, uint64_t value, size_t byte_count) {
   append(block, &stored, byte_count);
 }
 
-/// The metadata segment: every page raw, in a frame of its own.
+/// Builds the metadata segment: every page uncompressed, in its own frame.
 static void build_metadata(site *site) {
   uint32_t index = site->segment_count++;
   block *file = &site->files[index], *table = &site->tables[index];
@@ -285,7 +285,7 @@ static site make_site(fuzz_input *input, const site *sound) {
   return site;
 }
 
-// MARK: - Taking it
+// MARK: - Receiving it
 
 static pks_status give(pks_delivery *delivery, const site *site, const pks_want *want, pks_error *error) {
   const block *from = want->is_table ? &site->tables[want->segment] : &site->files[want->segment];
@@ -318,7 +318,7 @@ static void see_fault(void *context, const pks_fault *fault) {
   (void)fprintf(stderr, "fault: %s in %s\n", fault->text, fault->file);
 }
 
-/// What was accepted is sound.
+/// Checks that the accepted version is undamaged.
 static void check_store(pks_store *store) {
   pks_snapshot *snapshot;
   pks_verify_totals totals;

@@ -1,11 +1,11 @@
 /// Deltas, applied to a small store: the header, the description, and groups with their pieces and covers.
 ///
-/// Input: u8 flags. With 1, a delta file follows, in which the digests of blocks are put right if there is 2. Otherwise a
-/// delta is put together: 16 bytes of a header's counts (le32 files, links, folders, bytes of them all), the id of the
-/// catalog to come, le16 length and bytes of the description, then groups, each le32 raw length, le16 length and bytes of
-/// its stored form. With 4 it is applied to the older version, with 8 files are map assets there. With 16 it comes by a
-/// delivery, whose root vouches for all of it. With 32 it is the last of a chain: the one before leads from the older version to
-/// the newer, and is right.
+/// Input: u8 flags. With 1, a delta file follows; with 2, the digests of its blocks are corrected. Without 1, the
+/// target builds a delta from 16 bytes of a header's counts (le32 files, links, folders, bytes of them all), the id of
+/// the new catalog, le16 length and bytes of the description, then groups, each le32 raw length, le16 length and bytes
+/// of its stored form. With 4, it is applied to the older version; with 8, its files are map assets. With 16, a
+/// delivery receives it, and its root authenticates the complete file. With 32, it is the last delta of a chain: the
+/// one before leads from the older version to the newer and is valid.
 #include "../fuzzing.h"
 
 enum { GROUPS_MAX = 64 };
@@ -26,7 +26,7 @@ static int keep(void *context, uint64_t offset, const void *bytes, size_t byte_c
   return 0;
 }
 
-/// What deltas of the store begin with: the older or the newer version of the pack. One that does is kept in `file`.
+/// Describes a valid delta of the store, from the older or the newer version of the pack. `file` keeps its bytes.
 static pks_delta_info describe(sim_disk *disk, uint64_t from, uint64_t to, fuzz_file *file) {
   pks_store *store = fuzz_open_store(disk);
   pks_snapshot *snapshot;
@@ -48,7 +48,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments) {
   return 0;
 }
 
-// MARK: Putting a delta together
+// MARK: Building a delta
 
 static size_t append(fuzz_file *file, const void *bytes, size_t byte_count) {
   file->bytes = realloc(file->bytes, file->length + byte_count + 1);
@@ -93,7 +93,7 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
   for (size_t i = 0; i < count; i++) { append(out, stored[i], pks__get32(blocks[i].stored_length)); }
 }
 
-/// Puts right the digests of blocks that are where the header has them.
+/// Corrects the digests of blocks at their places in the header.
 static void put_digests_right(fuzz_file *file) {
   pks_error error;
   uint32_t length;
@@ -123,13 +123,13 @@ static int read_file(void *context, uint64_t offset, void *out, size_t byte_coun
   return 0;
 }
 
-/// Chunks that are kept may be kept again and again; applying a delta can be stopped.
+/// A delta may keep chunks many times, so applying it can be cancelled.
 static bool goes_on(void *context, const pks_progress *progress) {
   (void)progress;
   return ++*(unsigned *)context < 64;
 }
 
-/// What was committed is sound.
+/// Checks that the committed version is undamaged.
 static void check(pks_store *store) {
   pks_snapshot *snapshot;
   pks_verify_totals totals;
@@ -166,7 +166,7 @@ static void apply(sim_disk *disk, fuzz_file *file, bool is_chain) {
   pks_store_close(store);
 }
 
-/// The version that a root would say the delta leads to, and the delta: as its header has them, where there is one.
+/// Returns the target version and the delta as a root would describe them, according to the header if there is one.
 static void describe_delivery(
   const fuzz_file *file, pks__delta_header *header, pks_delivery_request *version, pks_delivery_delta *delta
 ) {
@@ -185,7 +185,7 @@ static void describe_delivery(
   memcpy(version->catalog, header->to_catalog.bytes, sizeof version->catalog);
 }
 
-/// Gives what is wanted as long as there is something and it is taken. Whether all came.
+/// Gives the requested data as long as the delivery accepts it. Returns whether the delivery is complete.
 static bool fetch(pks_delivery *delivery, const fuzz_file *const files[]) {
   pks_want want;
   pks_next next;
@@ -200,7 +200,7 @@ static bool fetch(pks_delivery *delivery, const fuzz_file *const files[]) {
   return false;
 }
 
-/// The delta before the last one, as a root would name it.
+/// The delta before the last one, as a root would describe it.
 static pks_delivery_delta name_step(void) {
   pks_delivery_delta delta = {.header_length = from_older.header_length, .length = from_older.length};
   memcpy(delta.header_digest, from_older.header_digest, sizeof delta.header_digest);

@@ -1,5 +1,5 @@
-/// Dictionaries: hostile ones are refused or decode what they may, within the memory that is theirs; with those that are accepted,
-/// what was encoded comes back.
+/// Dictionaries: hostile ones are refused, or decode frames within their memory. With accepted ones, encoded bytes
+/// decode to the same bytes.
 ///
 /// Input: le16 length of the dictionary; le24 raw length; dictionary; frame.
 #include "../fuzzing.h"
@@ -16,7 +16,7 @@ static void check_round_trip(
   size_t capacity = pks__encode_capacity(raw_length);
   uint8_t *encoded = malloc(capacity + 1), *decoded = malloc(raw_length + 1);
   FUZZ_ASSERT(encoder && decoder && encoded && decoded);
-  // Tables for decoding may be good where those for encoding are not.
+  // The decoding tables may be valid even if the encoding tables are not.
   if (encoding) {
     size_t stored = pks__encode_with(encoder, encoding, raw, raw_length, encoded, capacity);
     FUZZ_ASSERT(stored != SIZE_MAX && stored <= raw_length);

@@ -1,4 +1,4 @@
-/// Frame tables. What is accepted obeys the rules for frames and dictionaries.
+/// Frame tables. Accepted tables obey the rules for frames and dictionaries.
 ///
 /// Input: the table.
 #include "../fuzzing.h"

@@ -1,6 +1,6 @@
-/// Generations. What is accepted is written again alike.
+/// Generations. Accepted ones are written again with the same bytes.
 ///
-/// Input: u8 whether the sum is put right; the file.
+/// Input: u8 whether to correct the checksum; the file.
 #include "../fuzzing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
   if (!pks_glob_fault(pattern)) {
     bool matches = pks_glob_matches(pattern, (const char *)path, input.left);
     bool is_plain = !strpbrk(pattern, "*?[]\\/");
-    // A pattern without anything special means the last part of a path.
+    // A pattern without special characters matches the last part of a path.
     if (is_plain && pks__path_is_valid((const char *)path, input.left)) {
       size_t own = strlen(pattern), from = input.left < own ? 0 : input.left - own;
       bool ends = input.left >= own && memcmp(path + from, pattern, own) == 0 && (from == 0 || path[from - 1] == '/');

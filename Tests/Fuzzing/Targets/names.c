@@ -1,7 +1,7 @@
-/// Rules for paths and names, against a second version of them; numbers in names; varints; the hash of a path.
+/// Rules for paths and names, compared with a second implementation; numbers in names; varints; the hash of a path.
 #include "../fuzzing.h"
 
-/// UTF-8 by decoding it, where the core goes by ranges of bytes.
+/// Checks UTF-8 by decoding it; the core compares ranges of bytes.
 static bool is_utf8(const uint8_t *text, size_t length) {
   for (size_t at = 0; at < length;) {
     uint32_t lead = text[at], value, count;
@@ -59,7 +59,7 @@ static void check_numbers(const uint8_t *bytes, size_t byte_count) {
   }
 }
 
-/// Whatever its length, a path is read to its end and no further, and hashed alike wherever it lies.
+/// A path of any length is read to its end and no further, and its hash does not depend on its address.
 static void check_hash(const uint8_t *bytes, size_t byte_count) {
   static const uint8_t path_key[PKS__PATH_KEY_SIZE] = {1};
   pks__path_hasher hasher;

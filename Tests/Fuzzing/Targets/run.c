@@ -1,6 +1,6 @@
 /// Runs: records, buckets, order, frames, pieces and chunks.
 ///
-/// Input: le16 of the chunk that is looked for; 32 bytes of the store's path key; the table's body.
+/// Input: le16 index of the chunk to find; 32 bytes of the store's path key; the table's body.
 #include "../fuzzing.h"
 
 enum { ROWS_MAX = 200 };
@@ -23,7 +23,7 @@ static void walk_pieces(pks__run *run, const pks__run_entry *entry, uint64_t fro
   if (!status && !more) { FUZZ_ASSERT(offset == entry->size); }
 }
 
-/// What leads to a record by its path, and from a record to frames.
+/// Finds a record by its path, and the frames of a record.
 static void use_record(pks__run *run, const pks__path_hasher *hasher, const pks__run_entry *entry) {
   char path[70000 * 2];
   size_t length = entry->folder_length;

@@ -1,6 +1,6 @@
-/// Segments: rows, chunks, and the frames and dictionaries they speak of.
+/// Segments: rows, chunks, and the frames and dictionaries that they refer to.
 ///
-/// Input: u8 whether the frames' sums are put right; le16 length of the frames, with the header; frames; table body.
+/// Input: u8 whether to correct the frames' checksums; le16 length of the frames, with the header; frames; table body.
 #include "../fuzzing.h"
 
 enum { ROWS_MAX = 300 };

@@ -1,9 +1,10 @@
-/// A whole store whose files were changed: opened, listed, read, measured, compared, verified, written to.
+/// A store with changed files: opened, listed, read, measured, compared, verified, written to.
 ///
-/// Input: u8 which store (low bits), whether sums are put right all the way up to the control file (64), whether a commit
-/// follows (128). Then changes: u8 file, u8 what, le24 where, u8 how much, and for what needs it a value.
+/// Input: u8 store (low bits), whether to correct checksums up to the control file (64), whether to commit (128). Then
+/// changes: u8 file, u8 kind, le24 position, u8 length, and a value for the kinds that need one.
 ///
-/// With PACKSTORE_DUMP=FOLDER in the environment, the changed store is written there before it is used, for other readers.
+/// With PACKSTORE_DUMP=FOLDER in the environment, the target writes the changed store there before using it, for other
+/// readers.
 #include "../fuzzing.h"
 
 #include <sys/stat.h>
@@ -58,7 +59,7 @@ static void change(fuzz_input *input, changed_file *file, const changed_file *ot
   enum { SET, FLIP, ADD, ZERO, COPY, CUT, GROW, REPLACE, SET_NUMBER, KINDS };
   uint64_t what = fuzz_take(input, 1) % KINDS, where = fuzz_take(input, 3), much = fuzz_take(input, 1);
   file->changed = true;
-  // What counts in a table begins with its last pages; both ends of a file are near zero.
+  // The important part of a table begins with its last pages; both ends of a file are near zero.
   size_t at = file->length == 0 ? 0
     : where & 0x800000          ? (file->length - 1) - where % file->length
                                 : where % file->length;
@@ -95,7 +96,7 @@ static void change(fuzz_input *input, changed_file *file, const changed_file *ot
 
 static bool is_in(const changed_file *file, const char *text) { return strstr(file->path, text) != NULL; }
 
-/// Puts right what covers what: frames, tables, then the generation that names runs, then the control file.
+/// Corrects checksums in order of dependency: frames, tables, the generation that lists runs, then the control file.
 static void put_sums_right(sim_disk *disk, changed_file *files, size_t count) {
   changed_file *control = NULL;
   for (size_t i = 0; i < count; i++) {
@@ -110,7 +111,7 @@ static void put_sums_right(sim_disk *disk, changed_file *files, size_t count) {
     changed_file *generation = &files[i];
     if (!is_in(generation, ".generation")) { continue; }
     need(disk, generation);
-    // Runs follow at 32, as many as the number at 28 says: name, length, sum, then le32 numbers of packs.
+    // Runs follow at 32; byte 28 is their number. Each has name, length, checksum, then le32 numbers of packs.
     uint32_t runs = generation->length >= 32 ? generation->bytes[28] : 0;
     for (size_t at = 32; runs > 0 && at + 28 <= generation->length; runs--) {
       uint64_t name = 0;

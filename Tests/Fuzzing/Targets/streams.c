@@ -1,6 +1,6 @@
 /// The stream decoders of other programs' archives, with buffers of any size.
 ///
-/// Input: u8 coding, u8 how much is given at a time, u8 how much is taken, the stream.
+/// Input: u8 coding, u8 input bytes per call, u8 output bytes per call, the stream.
 #include "../../../Sources/CPackArchives/include/packarchives.h"
 #include "../fuzzing.h"
 

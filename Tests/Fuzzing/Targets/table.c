@@ -1,6 +1,6 @@
-/// Tables: trailer, sums and pages, of either kind.
+/// Tables: trailer, checksums and pages, of either kind.
 ///
-/// Input: u8 whether sums are put right (1), which kind is asked for (2); le16, le16 a range; the file.
+/// Input: u8 whether to correct checksums (1), requested kind (2); le16, le16 a range; the file.
 #include "../fuzzing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {

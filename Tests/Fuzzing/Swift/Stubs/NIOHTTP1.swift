@@ -1,4 +1,4 @@
-// Stands in for swift-nio's header fields where decoders are fuzzed.
+// Replaces swift-nio's header fields when decoders are fuzzed.
 public struct HTTPHeaders {
   private let fields: [(String, String)]
 

@@ -1,27 +1,27 @@
-// Stands in for the store, to whose name values belong, where decoders are fuzzed.
+// Replaces the store, which contains nested value types, when decoders are fuzzed.
 public enum Store {
   public enum InstallOptions {
     public enum Layout: String, CaseIterable, Sendable { case random, sequential, compact }
   }
 }
 
-/// Stands in for the patterns of the core, which the target `glob` fuzzes.
+/// Replaces the patterns of the core, which the target `glob` fuzzes.
 package struct PathPattern: Hashable, Sendable {
   package let text: String
 
   package init(_ text: String) throws { self.text = text }
 }
 
-/// Stands in for the place of a file, where none is opened.
+/// Replaces the place of a file: no file is opened here.
 package struct FilePlace: Sendable {}
 
-/// Stands in for a file that is read, of which the bytes are given.
+/// Replaces a file with the given bytes.
 package final class InputFile {
   private let content: [UInt8]
 
   package init(_ content: [UInt8]) { self.content = content }
 
-  /// Nothing here opens a file.
+  /// No file is opened here.
   package convenience init(_ path: FilePath) throws { self.init([UInt8]()) }
 
   package func contents(limit: Int) throws -> [UInt8] { content }

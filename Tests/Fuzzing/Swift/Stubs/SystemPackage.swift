@@ -1,4 +1,4 @@
-// Stands in for swift-system where decoders are fuzzed.
+// Replaces swift-system when decoders are fuzzed.
 public struct Errno: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   public let rawValue: Int32
 
