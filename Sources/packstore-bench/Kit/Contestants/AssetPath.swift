@@ -1,7 +1,7 @@
-/// The path of an asset or folder, relative to the data set's folder, spelled in every form that an interface may want,
-/// so that no contestant pays for a conversion that another is spared.
+/// The path of an asset or folder, relative to the data set's folder, in every form that an interface may require, so
+/// that no contestant pays for a conversion.
 struct AssetPath {
-  /// UTF-8, NUL-terminated. Valid as long as the list that the path comes from.
+  /// UTF-8, NUL-terminated. Valid as long as the list that contains the path.
   let utf8: UnsafePointer<CChar>
 
   /// Bytes of UTF-8 without the NUL.
@@ -10,8 +10,8 @@ struct AssetPath {
   let string: String
 }
 
-/// Paths in the order in which they are asked for, their bytes back to back in memory in that order: the caller has
-/// the path at hand, so reading it should not cost a cache miss. Never changes, so that any thread may use it.
+/// Paths in the order of their use, with their bytes in memory in that order: a caller has the path at hand, so reading
+/// it should not cost a cache miss. Immutable, so any thread may use it.
 final class AssetPaths: RandomAccessCollection, @unchecked Sendable {
   let startIndex = 0
   let endIndex: Int
@@ -23,7 +23,7 @@ final class AssetPaths: RandomAccessCollection, @unchecked Sendable {
     bytes = .allocate(capacity: Swift.max(strings.reduce(0) { $0 + $1.utf8.count + 1 }, 1))
     var next = bytes.baseAddress!
     paths = strings.map { string in
-      // A copy, so that the string's own bytes lie in this order as well.
+      // A copy, so that the bytes of the strings have this order too.
       let path = AssetPath(
         utf8: next, utf8Count: string.utf8.count, string: String(decoding: string.utf8, as: UTF8.self))
       for byte in string.utf8 {

@@ -1,35 +1,35 @@
 /// A contestant's form of a data set, opened for reading by one thread at a time.
 ///
-/// A reader implements what its contestant's ``Abilities`` promise; the others throw. Paths live as long as the data
-/// set, so they may be kept; see ``AssetPath``.
+/// A reader implements the calls in its contestant's ``Abilities``; the other calls throw. Paths live as long as the
+/// data set, so a reader may keep them; see ``AssetPath``.
 protocol AssetReader: AnyObject {
   /// Reads a whole asset to the beginning of `memory`, which has room for it.
   ///
   /// - Returns: the asset's length.
   func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int
 
-  /// Reads the bytes of an asset from `offset` on, as many as `memory` has room for. The asset has them all.
+  /// Reads the bytes of an asset from `offset` on, as many as fit in `memory`. The asset has enough bytes.
   func read(_ path: AssetPath, at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws
 
-  /// Lends a whole asset without a copy: mapped memory, whose pages may be touched for the first time by `body`.
-  /// Throws ``Unavailable`` for an asset that cannot be lent, because it is compressed for instance.
+  /// Borrows a complete asset without a copy: mapped memory, whose pages `body` may be the first to touch. Throws
+  /// ``Unavailable`` if an asset cannot be borrowed, for example because it is compressed.
   func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
 
-  /// Lends a whole asset in memory that the contestant provides, by whatever its users would call for that.
+  /// Provides a complete asset in memory of the contestant, by the call that its users would choose.
   func withContents(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
 
-  /// Finds each of the assets and its length, and reads nothing. One call is timed as a whole, since a look-up may take
-  /// less time than asking for the time does.
+  /// Finds each asset and its length, without reading. One call is timed as a whole, because a look-up may take less
+  /// time than reading the clock.
   ///
   /// - Returns: the sum of the lengths.
   func lookUp(_ paths: AssetPaths) throws -> Int
 
-  /// Lists what lies directly in a folder: names, kinds and lengths of files.
+  /// Lists the direct entries of a folder: names, kinds and lengths of files.
   ///
   /// - Returns: the number of entries.
   func list(_ folder: AssetPath) throws -> Int
 
-  /// Reads every asset whole, in the order that suits the contestant best, each to the beginning of `memory`.
+  /// Reads every asset completely, in the contestant's best order, each to the beginning of `memory`.
   ///
   /// - Returns: the sum of the lengths.
   func scan(into memory: UnsafeMutableRawBufferPointer) throws -> Int
@@ -37,7 +37,7 @@ protocol AssetReader: AnyObject {
   /// Writes every asset to a file below the empty folder `target`, not synced.
   func extract(to target: String) throws
 
-  /// Gives everything back. Nothing is called afterwards.
+  /// Releases all resources. The reader is not used afterwards.
   func close()
 }
 

@@ -1,50 +1,50 @@
-/// A way of storing assets that takes part in the benchmark: a store, a database, a file system image, an archive.
+/// A way of storing assets: a store, a database, a file system image, an archive.
 ///
-/// To add one, write a type for it that conforms to `Contestant`, and a class for its reader that conforms to
-/// ``AssetReader``, in the package `Benchmarks`, so that PackStore never depends on its peers; and name it in `Peers.all`
+/// To add one, write a type that conforms to `Contestant`, and a class for its reader that conforms to ``AssetReader``.
+/// Put both in the package `Benchmarks`, so that PackStore never depends on its peers, and add the type to `Peers.all`
 /// there. ``PlainFiles`` is the shortest example.
 ///
-/// What keeps the comparison honest:
+/// Rules that keep the comparison honest:
 ///
-/// - Nothing may be remembered between calls but what the contestant's own users would keep: an open store, a handle, a
-///   transaction. Each read begins at a path. Where an asset lies may not be kept by path outside of the store.
-/// - The kit times from outside, and hands out paths that are spelled already. A call costs every contestant the same.
-/// - Bytes that are read are compared with the source once per workload, outside of the timing.
+/// - Between calls, a reader may only keep what the contestant's own users would keep: an open store, a handle, a
+///   transaction. Each read begins with a path. The location of an asset must not be cached by path outside the store.
+/// - The kit measures time outside the calls, and passes prepared paths. A call costs every contestant the same.
+/// - Once per workload, the kit compares all read bytes with the source, outside the measured time.
 protocol Contestant: Sendable {
-  /// As it appears in reports: `LMDB`, `squashfs, zstd 128 KiB`. Unique among those that take part.
+  /// Its name in reports: `LMDB`, `squashfs, zstd 128 KiB`. Unique among the participants.
   var name: String { get }
 
-  /// How it is set up, in one line without paths: version, level, block size, how it is mounted,
-  /// whether it compresses, checks and syncs: a reader of the comparison must know what was not done.
+  /// Its settings, in one line without paths: version, level, block size, mount options, and whether it compresses,
+  /// checks and syncs. Readers of the report need to know which work was not done.
   var note: String { get }
 
-  /// Why it cannot take part on this machine (`mksquashfs is not installed`), or nil. It is then left out, and the
-  /// report says why. What turns out later may be thrown as ``Unavailable`` instead, by any call.
+  /// The reason why it cannot take part on this machine (`mksquashfs is not installed`), or `nil`. The report shows the
+  /// reason. Any call may throw ``Unavailable`` if the reason is found later.
   var unavailability: String? { get }
 
-  /// What its reader can be asked. Workloads leave out who lacks what they need.
+  /// The calls that its reader supports. Workloads skip contestants without the required calls.
   var abilities: Abilities { get }
 
-  /// Contestants with the same form share what the first of them prepares: two interfaces to one store, for instance.
-  /// By default its name. Nil: the data set's own folder is the form, and `prepare` is for the ingest workload alone.
+  /// Contestants with the same form share the prepared data, for example two interfaces to one store. The default is
+  /// the name. `nil`: the form is the data set's own folder, and only the ingest workload calls `prepare`.
   var form: String? { get }
 
-  /// Makes its form of a data set inside the empty folder `workspace`. This is what the ingest workload times: until it
-  /// returns, and until the file system has synced as well.
+  /// Creates its form of a data set in the empty folder `workspace`. The ingest workload measures the time until it
+  /// returns and the file system has synced.
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws
 
-  /// Opens what `prepare` made. Called any number of times, also before earlier readers are closed, and from several
-  /// threads, each of which uses its own reader.
+  /// Opens the result of `prepare`. It may be called any number of times, before earlier readers are closed, and from
+  /// several threads, each with its own reader.
   ///
-  /// - Parameter threadCount: how many threads the reader may use for one large read.
+  /// - Parameter threadCount: number of threads that the reader may use for one large read.
   func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader
 
-  /// Makes the system forget the assets that it keeps decoded, while what is stored stays in the page cache: called
-  /// before what a report calls a first read. For those whose decoding is the kernel's, who would be timed as plain
-  /// files from the second read on.
+  /// Makes the system drop decoded assets, while the stored data stays in the page cache: called before reads that a
+  /// report calls first reads. For contestants whose data the kernel decodes: otherwise their second read would be as
+  /// fast as plain files.
   func forgetDecoded(_ dataSet: DataSet, in workspace: String) throws
 
-  /// Releases what holds on to the workspace, a mount for instance, before the kit removes the folder.
+  /// Releases resources in the workspace, such as a mount, before the kit removes the folder.
   func release(_ workspace: String)
 }
 
@@ -56,13 +56,13 @@ extension Contestant {
   func release(_ workspace: String) {}
 }
 
-/// What a contestant's reader can be asked.
+/// The calls that a contestant's reader supports.
 struct Abilities: OptionSet, Sendable {
   let rawValue: UInt32
 
   init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// ``AssetReader/read(_:into:)`` of small assets, where what it is set up for makes no difference to large ones.
+  /// ``AssetReader/read(_:into:)`` of small assets, if its settings make no difference to large ones.
   static let readSmall = Self(rawValue: 1 << 11)
   /// ``AssetReader/read(_:into:)``
   static let read: Self = [Self(rawValue: 1 << 0), .readSmall]
@@ -80,11 +80,11 @@ struct Abilities: OptionSet, Sendable {
   static let scan = Self(rawValue: 1 << 6)
   /// ``AssetReader/extract(to:)``
   static let extract = Self(rawValue: 1 << 7)
-  /// Its `prepare` does the work that storing takes, so that timing it means something.
+  /// Its `prepare` does the work of storing, so that its time is meaningful.
   static let ingest = Self(rawValue: 1 << 8)
-  /// Opening parses, maps or locks something of its own, so that timing it means something.
+  /// Opening parses, maps or locks its own data, so that its time is meaningful.
   static let open = Self(rawValue: 1 << 9)
-  /// It is a ``SwappingContestant``, and what it swaps through is no other contestant's.
+  /// It is a ``SwappingContestant``, and no other contestant uses its interface for swaps.
   static let swap = Self(rawValue: 1 << 10)
 
   static let all: Self = [

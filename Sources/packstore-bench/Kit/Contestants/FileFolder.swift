@@ -1,8 +1,8 @@
 import Foundation
 
-/// A folder held open, so that paths of assets can be used as they are, relative to it.
+/// An open folder, to which the paths of assets are relative.
 ///
-/// Any number of threads may use one, but `makeParents` is for one thread at a time.
+/// Several threads may use one, but only one thread at a time may call `makeParents`.
 final class FileFolder: @unchecked Sendable {
   let descriptor: CInt
   private var madeFolders: Set<Substring> = []
@@ -20,7 +20,7 @@ final class FileFolder: @unchecked Sendable {
     return file
   }
 
-  /// Makes the folders above a path.
+  /// Creates the folders above a path.
   func makeParents(of path: String) throws {
     for slash in path.indices where path[slash] == "/" {
       let folder = path[..<slash]
@@ -49,14 +49,14 @@ final class FileFolder: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with what lies directly in a folder: the name's position in memory, and its status.
+  /// Calls `body` with each direct entry of a folder: the address of its name, and its status.
   func forEachEntry(in path: AssetPath, _ body: (UnsafePointer<CChar>, stat) throws -> Void) throws {
     let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
     let folder = path.utf8Count == 0 ? openat(descriptor, ".", flags) : openat(descriptor, path.utf8, flags)
     guard folder >= 0, let stream = fdopendir(folder) else { throw SystemError("open", path.string) }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      // Never as a value: an entry is as long as its name, whatever its type declares.
+      // Never copied as a value: an entry is as long as its name, whatever its type declares.
       guard let field = UnsafePointer(entry).pointer(to: \.d_name) else { continue }
       let name = UnsafeRawPointer(field).assumingMemoryBound(to: CChar.self)
       if name[0] == dot, name[1] == 0 || (name[1] == dot && name[2] == 0) { continue }
@@ -68,7 +68,7 @@ final class FileFolder: @unchecked Sendable {
 }
 
 extension FileFolder {
-  /// How many names there are in a folder, with nothing asked about any of them.
+  /// Returns the number of names in a folder, without reading their status.
   func nameCount(in path: AssetPath) throws -> Int {
     let folder = openat(descriptor, path.utf8, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0, let stream = fdopendir(folder) else { throw SystemError("open", path.string) }
@@ -81,7 +81,7 @@ extension FileFolder {
 
 private let dot = CChar(bitPattern: UInt8(ascii: "."))
 
-/// A plain file in memory, unmapped when it goes.
+/// A mapped plain file, unmapped when the object is deallocated.
 final class MappedFile {
   private let bytes: UnsafeRawBufferPointer
 
@@ -117,7 +117,7 @@ struct SystemError: Error, CustomStringConvertible {
   init(_ call: String, _ path: String) { description = "\(call) '\(path)': \(String(cString: strerror(errno)))" }
 }
 
-/// The result of a system call, unless it is -1.
+/// Returns the result of a system call; throws if it is -1.
 func checked(_ result: Int, _ call: String, _ path: AssetPath) throws -> Int {
   guard result >= 0 else { throw SystemError(call, path.string) }
   return result

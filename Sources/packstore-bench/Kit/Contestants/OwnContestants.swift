@@ -1,4 +1,4 @@
-/// Who takes part in what `packstore-bench` measures.
+/// The contestants of `packstore-bench` itself.
 enum OwnContestants {
   static let all: [any Contestant] = [
     PackStoreContestant.swift, PackStoreContestant.c, PackStoreContestant.fast, PackStoreContestant.shared,

@@ -9,7 +9,7 @@ extension PackStoreContestant: SwappingContestant {
   }
 }
 
-/// One version of a pack for another.
+/// Replaces one version of a pack by another.
 final class PackStoreSwapper: AssetSwapper {
   let store: Store
   private let folder: String

@@ -4,12 +4,12 @@ import PackStore
 
 /// The store this benchmark is for.
 struct PackStoreContestant: Contestant {
-  /// Through which of its interfaces it is read.
+  /// The interface that reads it.
   enum Interface: Sendable { case swift, c }
 
-  /// The API that Swift programs embed.
+  /// The API for Swift programs.
   static let swift = Self(name: "PackStore", interface: .swift, layout: .random)
-  /// The core without the Swift around it.
+  /// The C core alone.
   static let c = Self(name: "PackStore, C", interface: .c, layout: .random)
   /// A level below 0: more space, and less time to read.
   static let fast = Self(name: "PackStore, level -1", interface: .swift, layout: .random, level: -1)
@@ -22,9 +22,9 @@ struct PackStoreContestant: Contestant {
   let name: String
   let interface: Interface
   let layout: Store.InstallOptions.Layout
-  /// Nil: as the layout has it.
+  /// `nil`: the default of the layout.
   var level: Int32?
-  /// Nil: likewise.
+  /// `nil`: the default of the layout.
   var sharedFrameByteCount: Int?
 
   private var levelInUse: Int32 { level ?? (layout == .random ? 3 : 4) }
@@ -68,7 +68,7 @@ struct PackStoreContestant: Contestant {
   static func store(in workspace: String) -> String { workspace + "/store" }
 }
 
-/// How the benchmark opens a store for reading: with room to materialise all of it.
+/// Options for opening a store to read, with cache space for all its assets.
 extension Store.Options {
   fileprivate static func forReading(_ store: String, threadCount: Int) -> Self {
     var options = Self.readOnly
@@ -86,7 +86,7 @@ private final class PackStoreReader: AssetReader {
     snapshot = try Store(at: FilePath(path), options: .forReading(path, threadCount: threadCount)).makeSnapshot()
   }
 
-  /// What an object keeps lends no assets, a parameter does.
+  /// An object's stored snapshot cannot lend assets, but a parameter can.
   @inline(__always)
   private func reading<Result>(_ body: (Snapshot) throws -> Result) rethrows -> Result { try body(snapshot) }
 
@@ -223,7 +223,7 @@ private final class CoreReader: AssetReader {
   }
 }
 
-/// What a call of the core opens.
+/// The objects that a program opens in the core.
 @inline(__always)
 private func opened(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> pks_status) throws -> OpaquePointer {
   var pointer: OpaquePointer?
@@ -232,8 +232,8 @@ private func opened(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> pks_status
   return pointer
 }
 
-/// Throws what the core reports. The error's kilobyte is neither cleared nor copied unless there is an error: a C
-/// program would not pay for that either.
+/// Throws the core's error. The error's kilobyte is not cleared, and is copied only after an error: a C program would
+/// not pay for that either.
 @inline(__always)
 private func check(_ call: (UnsafeMutablePointer<pks_error>?) -> pks_status) throws {
   let status = call(nil)

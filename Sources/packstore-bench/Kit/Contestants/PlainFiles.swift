@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files in folders, as the file system keeps them: what an app has that uses no store at all.
+/// Files in folders, as used by an app without a store.
 struct PlainFiles: Contestant {
   let name = "plain files"
   let note = "one file per asset; open, read, close; borrowed by mapping; neither compressed nor checksummed"

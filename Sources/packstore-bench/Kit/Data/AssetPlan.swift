@@ -1,15 +1,15 @@
-/// An asset that is to be made: where, how long, of what.
+/// An asset to generate: path, length, content.
 struct AssetPlan: Equatable {
   let path: String
   let byteCount: Int
   let content: Content
 }
 
-/// What kind of data to make when no folder is given.
+/// The kind of data to generate if the user gives no folder.
 enum DataKind: String, CaseIterable, Codable {
   case compressible, incompressible, mixed, game
 
-  /// Its contents, each with as many bytes.
+  /// Its contents, with equal shares of bytes.
   var contents: [Content] {
     switch self {
     case .compressible: [.compressible]
@@ -19,9 +19,9 @@ enum DataKind: String, CaseIterable, Codable {
   }
 }
 
-/// Sets of assets that a workload may want. Each is a function of its arguments alone.
+/// Sets of assets for workloads. Each is a pure function of its arguments.
 enum AssetPlans {
-  /// Large assets of 4 to 64 MiB; where there is little data, of 1 to 16 MiB, so that there are several.
+  /// Large assets of 4 to 64 MiB, or of 1 to 16 MiB if there is little data, so that there are several.
   static func large(_ kind: DataKind, byteCount: Int) -> [AssetPlan] {
     let unit = byteCount < 100_000_000 ? 1 << 18 : 1 << 20
     return kind.contents.flatMap { content in
@@ -57,7 +57,7 @@ enum AssetPlans {
     }
   }
 
-  /// A tree as a game's: a few archives of levels, textures, music, films, and thousands of settings and scripts.
+  /// A tree like a game's: a few archives of levels, textures, music, films, and thousands of settings and scripts.
   static func game(byteCount: Int, seed: UInt64) -> [AssetPlan] {
     var generator = SeededGenerator(seed: seed)
     func share(_ percent: Int) -> Int { byteCount / 100 * percent }
@@ -69,7 +69,7 @@ enum AssetPlans {
       var left = total
       var lengths: [Int] = []
       while left > 0 {
-        // Of two draws the smaller: there are more short files than long ones.
+        // The smaller of two random numbers: short files are more frequent than long ones.
         let length = min(Int.random(in: range, using: &generator), Int.random(in: range, using: &generator))
         lengths.append(min(length, left))
         left -= lengths.last!
@@ -87,7 +87,7 @@ enum AssetPlans {
     return plans
   }
 
-  /// Assets that are looked up and listed, never read: a folder per thousand, paths of about forty bytes.
+  /// Assets that are found and listed, but never read: one folder per thousand, paths of about forty bytes.
   static func names(_ count: Int) -> [AssetPlan] {
     (0..<count).map { index in
       let path =
@@ -107,8 +107,8 @@ enum AssetPlans {
 
   static func folderName(_ count: Int) -> String { "folder-of-\(count)" }
 
-  /// Pieces of the lengths given, in turns, that add up to `total`; what is left at the end is a piece if it is at least
-  /// `least` bytes, or else joins the piece before it.
+  /// Divides `total` into pieces of the given lengths, in turns. The rest is a piece if it has at least `least` bytes,
+  /// and is otherwise added to the piece before it.
   private static func cut(_ total: Int, into lengths: [Int], atLeast least: Int) -> [Int] {
     var pieces: [Int] = []
     var left = total
@@ -124,7 +124,7 @@ enum AssetPlans {
     return pieces
   }
 
-  /// Squeezed towards the short end so that the mean is near 10 KB.
+  /// Skewed towards short lengths, so that the mean is near 10 KB.
   private static func smallLength(_ generator: inout SeededGenerator) -> Int {
     let uniform = Double.random(in: 0..<1, using: &generator)
     return 200 + Int(uniform * uniform * uniform * uniform * 49_000)

@@ -1,7 +1,7 @@
 import CXXHash
 import Foundation
 
-/// What every participant's bytes are compared with: XXH3 of each asset of the source.
+/// The expected checksums of all participants: XXH3 of each asset of the source.
 final class Checksums {
   private let sums: [UInt64]
 
@@ -20,7 +20,7 @@ final class Checksums {
   static func sum(_ bytes: UnsafeRawBufferPointer) -> UInt64 { XXH3_64bits(bytes.baseAddress, bytes.count) }
 }
 
-/// A participant delivered something else than the source.
+/// A participant returned bytes that differ from the source.
 struct WrongBytes: Error, CustomStringConvertible {
   let path: String
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Tells files that compression pays for from others, by the rule by which the core stores frames raw.
+/// Separates compressible files from others, by the core's rule for storing frames raw.
 enum Compressibility {
-  /// Those of the assets whose content is compressible, or is not.
+  /// Returns the assets whose content is compressible, or the others.
   static func assets(_ assets: [DataSet.Asset], of folder: String, with content: Content) throws -> [DataSet.Asset] {
     let encoder = try ZstdEncoder()
     let paths = AssetPaths(assets.map(\.path))
@@ -13,7 +13,7 @@ enum Compressibility {
     }.map(\.0)
   }
 
-  /// Whether any stretch of a frame's length compresses: an asset that lies raw in one piece has none.
+  /// Whether any part of a frame's length compresses: an asset that is stored raw in one piece has no such part.
   private static func compresses(_ bytes: UnsafeRawBufferPointer, with encoder: ZstdEncoder) throws -> Bool {
     let frameLength = 128 << 10
     let room = Buffer(byteCount: ZstdEncoder.capacity(for: frameLength))

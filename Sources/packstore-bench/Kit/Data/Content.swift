@@ -1,8 +1,8 @@
-/// Bytes of an asset, made from a seed: the same on every machine.
+/// Bytes of an asset, generated from a seed: the same on every machine.
 enum Content: String, Codable, CaseIterable {
   /// About 2.3 to 1 at zstd's level 3, as the levels and meshes of a game.
   case compressible
-  /// What has been compressed already: pictures, music, films.
+  /// Already compressed data: pictures, music, films.
   case incompressible
   /// Words and numbers, about 4 to 1: settings, scripts.
   case text
@@ -30,8 +30,8 @@ enum Content: String, Codable, CaseIterable {
     }
   }
 
-  /// Puts bytes together as compressors take them apart: runs of new bytes from a skewed alphabet, then copies of what
-  /// stands up to 48 KiB before, short ones mostly.
+  /// Generates bytes in the way compressors divide them: new bytes from a skewed alphabet, then copies from up to 48
+  /// KiB before, most of them short.
   private func fillCompressible(_ memory: UnsafeMutableRawBufferPointer, _ generator: inout SeededGenerator) {
     let reach: UInt64 = 48 << 10
     var offset = 0
@@ -40,7 +40,7 @@ enum Content: String, Codable, CaseIterable {
       let runEnd = min(offset + 2 + Int(dice & 15), memory.count)
       var bits = generator.next()
       while offset < runEnd {
-        // Of two draws the smaller: low values come more often, as in any real table of numbers.
+        // The smaller of two random numbers: low values are more frequent, as in real tables of numbers.
         memory[offset] = UInt8(truncatingIfNeeded: min(bits & 0xFF, bits >> 8 & 0xFF))
         bits = (bits >> 5) &* 0x9E37_79B9_7F4A_7C15
         offset += 1

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A folder of assets to measure with. Reports show its name, never where it lies.
+/// A folder of assets to measure with. Reports show its name, never its path.
 final class DataSet: Sendable {
   let name: String
 
-  /// Where the assets lie as plain files.
+  /// The folder of the plain files.
   let folder: String
 
-  /// Every regular file below the folder, in bytewise order of paths. There are no links in a data set.
+  /// Every regular file below the folder, in bytewise order of paths. A data set has no links.
   let assets: [Asset]
 
   /// Their paths, in the same order.

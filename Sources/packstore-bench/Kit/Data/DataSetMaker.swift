@@ -1,8 +1,8 @@
 import Foundation
 
-/// Makes data sets as folders of files.
+/// Generates data sets as folders of files.
 enum DataSetMaker {
-  /// Writes the assets planned to the empty folder `folder`. Each asset's bytes depend on the seed and its path alone.
+  /// Writes the planned assets to the empty folder `folder`. An asset's bytes depend only on the seed and its path.
   static func make(_ name: String, _ plans: [AssetPlan], seed: UInt64, at folder: String) throws -> DataSet {
     let dataSet = try emptyFiles(name, plans, at: folder)
     let seeds = Dictionary(uniqueKeysWithValues: plans.map { ($0.path, ($0.content, Self.seed(seed, $0.path))) })
@@ -18,7 +18,7 @@ enum DataSetMaker {
     return dataSet
   }
 
-  /// Files that have a length and no blocks on disk, for workloads that never read them.
+  /// Creates files with a length but no blocks on disk, for workloads that never read them.
   static func makeHollow(_ name: String, _ plans: [AssetPlan], at folder: String) throws -> DataSet {
     let dataSet = try emptyFiles(name, plans, at: folder)
     let root = try FileFolder(folder)
@@ -50,7 +50,7 @@ enum DataSetMaker {
   }
 }
 
-/// The first error of work that is spread over threads.
+/// The first error in work on several threads.
 final class Failure: @unchecked Sendable {
   private let lock = NSLock()
   private var error: (any Error)?
@@ -65,7 +65,7 @@ final class Failure: @unchecked Sendable {
 }
 
 extension FileFolder {
-  /// Makes a file whose bytes `fill` provides.
+  /// Creates a file with the bytes that `fill` returns.
   fileprivate func write(_ path: AssetPath, _ byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
     let memory = FreshMemory(byteCount: byteCount)
     fill(memory.bytes)

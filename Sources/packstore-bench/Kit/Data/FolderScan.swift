@@ -1,9 +1,9 @@
 import Foundation
 
-/// The data set that a folder of the user's is, or a part of it.
+/// A data set from the user's folder, or a part of it.
 enum FolderScan {
-  /// The regular files below a folder, links left out, up to `byteLimit` bytes in bytewise order of paths, and of them
-  /// those with a suitable length.
+  /// Returns the regular files below a folder, without links, up to `byteLimit` bytes in bytewise order of paths. Of
+  /// these, only files with a suitable length are returned.
   static func assets(
     below folder: String, byteLimit: Int, suitable: (Int) -> Bool
   ) throws -> [DataSet.Asset] {
@@ -41,8 +41,8 @@ enum FolderScan {
     for folder in folders { try walk(root, folder, body) }
   }
 
-  /// Gathers these assets of a folder in another, empty one: as further names of the same files where both lie on one
-  /// file system, else as copies.
+  /// Collects these assets of a folder in an empty one: as hard links if both are on one file system, otherwise as
+  /// copies.
   static func gather(
     _ name: String, _ assets: [DataSet.Asset], of folder: String, at target: String
   ) throws -> DataSet {

@@ -1,10 +1,10 @@
-/// Ranges of equal length at random places of a data set, each byte of which is as likely as any other.
+/// Ranges of equal length at random places of a data set. Each byte is equally likely.
 struct RandomRanges {
   struct Place {
     let asset: Int
     let path: AssetPath
     let offset: Int
-    /// Where the range begins in the data set, all assets taken one after another.
+    /// Offset of the range in the data set, with all assets in sequence.
     let position: Int
   }
 
@@ -25,8 +25,8 @@ struct RandomRanges {
     }
   }
 
-  /// One range in the first half of every `stretch` bytes of each asset, in random order: so far apart that no contestant finds
-  /// one decoded because its neighbour was read.
+  /// Returns one range in the first half of every `stretch` bytes of each asset, in random order. They are so far apart
+  /// that no contestant has decoded a range with its neighbour.
   init(_ dataSet: DataSet, length: Int, oneIn stretch: Int, seed: UInt64) {
     precondition(length <= stretch / 2)
     var generator = SeededGenerator(seed: seed)

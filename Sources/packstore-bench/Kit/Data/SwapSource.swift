@@ -19,7 +19,7 @@ final class SwapSource {
     generator = SeededGenerator(seed: seed)
   }
 
-  /// Gives one of the assets new bytes.
+  /// Replaces the bytes of one asset.
   func change() throws -> AssetPath {
     let index = Int.random(in: dataSet.assets.indices, using: &generator)
     let new = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<dataSet.assets[index].byteCount])

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// What compressing alone costs: libzstd at level 3 on pieces of a frame's length, from memory to memory, with nothing
-/// cut, hashed, compared or written.
+/// The cost of compression alone: libzstd at level 3 on pieces of a frame's length, from memory to memory. Nothing is
+/// chunked, hashed, compared or written.
 final class EncodeLimit: Sendable {
   private let pieces: [Piece]
   private let threadCount: Int

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What the machine does with the source as plain files that are open already: copying, reading and mapping them.
+/// The machine's speed with the source as open plain files: copying, reading and mapping them.
 final class FileLimit: @unchecked Sendable {  // nothing of it changes
   private let dataSet: DataSet
   private let folder: FileFolder
@@ -17,7 +17,7 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
 
   deinit { for file in files { close(file) } }
 
-  /// Copies memory to memory, as much as the assets hold. Nothing that delivers a copy can be faster.
+  /// Copies memory to memory, as many bytes as the assets have. No call that returns a copy can be faster.
   func copy(from source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Int {
     for asset in dataSet.assets {
       memcpy(target.baseAddress!, source.baseAddress!, asset.byteCount)
@@ -25,7 +25,7 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
     return dataSet.byteCount
   }
 
-  /// Reads every file to the beginning of the memory that `memory` hands out.
+  /// Reads every file to the beginning of the memory that `memory` returns.
   func readAll(into memory: (Int) -> UnsafeMutableRawBufferPointer) throws -> Int {
     for (index, asset) in dataSet.assets.enumerated() {
       let target = UnsafeMutableRawBufferPointer(rebasing: memory(asset.byteCount)[..<asset.byteCount])
@@ -34,7 +34,7 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
     return dataSet.byteCount
   }
 
-  /// The same by several threads that share each file, a megabyte at a time.
+  /// Reads every file by several threads, which share each file, a megabyte at a time.
   func readAll(threadCount: Int, into memory: (Int) -> UnsafeMutableRawBufferPointer) throws -> Int {
     guard threadCount > 1 else { return try readAll(into: memory) }
     for (index, asset) in dataSet.assets.enumerated() {
@@ -67,6 +67,6 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
     return dataSet.byteCount
   }
 
-  /// All files mapped, for as long as the result is kept. What is mapped no cache can be emptied of.
+  /// Maps all files for as long as the result is kept. The page cache of mapped files cannot be emptied.
   func map() throws -> [MappedFile] { try dataSet.paths.map { try MappedFile($0, in: folder) } }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Replaces one small file so that it survives a loss of power, and nothing else: the least that a swap can cost.
+/// Replaces one small file so that it survives a loss of power, and does nothing more: the minimum cost of a swap.
 final class FileSwap {
   private let folder: FileFolder
   private let names = AssetPaths(["new", "current"])

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What libzstd alone makes of the very frames that a store holds, laid ready in memory: no store that decodes them can
-/// be faster, unless they have a dictionary, behind which a store may decode them: here it lies apart. It neither reads files nor
-/// checks sums.
+/// The speed of libzstd alone on the same frames that a store contains, prepared in memory. It neither reads files nor
+/// verifies checksums. A store that decodes these frames cannot be faster, except with dictionaries: a store may decode
+/// a frame directly behind its dictionary, but here the dictionary is separate.
 final class FrameLimit: Sendable {
   let frames: StoreFrames
   private let encoded: EncodedFrames
@@ -13,7 +13,8 @@ final class FrameLimit: Sendable {
     encoded = try EncodedFrames(frames)
   }
 
-  /// Where each frame's raw bytes go: one after another, from its beginning again where the memory ends.
+  /// The target of each frame's raw bytes: one frame after another, and from the beginning again at the end of the
+  /// memory.
   private func places(in room: Int) -> [Int] {
     var next = 0
     return frames.frames.map { frame in
@@ -24,8 +25,8 @@ final class FrameLimit: Sendable {
     }
   }
 
-  /// Decodes every frame, with a context for each thread, and returns the raw bytes. Memory of the length of the longest
-  /// asset is what reading takes; longer memory is filled from front to back.
+  /// Decodes every frame, with one context per thread, and returns the number of raw bytes. With memory of the longest
+  /// asset's length it acts like reading; longer memory is filled from front to back.
   func decodeAll(into memory: UnsafeMutableRawBufferPointer, with decoders: FrameDecoders) throws -> Int {
     let places = places(in: memory.count)
     let next = Atomic(0)

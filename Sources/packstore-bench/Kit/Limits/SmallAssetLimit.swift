@@ -1,6 +1,6 @@
 import Foundation
 
-/// Small assets back to back in one plain file that is open: what reading one costs without any store around it.
+/// Small assets in sequence in one open plain file: the cost of reading one without a store.
 final class PackedFile {
   private let file: FileHandle
   private let path = AssetPaths(["packed file"])
@@ -48,7 +48,8 @@ final class PackedFile {
   }
 }
 
-/// Small assets in the very frames that a store holds: `pread` of the frame, libzstd, and a copy of the asset's part.
+/// Small assets in the same frames that a store contains: `pread` of the frame, libzstd, and a copy of the asset's
+/// part.
 final class StoredFrameLimit {
   private let frames: StoreFrames
   private let files: [FileHandle]
@@ -56,7 +57,7 @@ final class StoredFrameLimit {
   private let decoder = ZstdDecoder()
   private let stored: Buffer
   private let raw: Buffer
-  /// Where each asset begins in the raw bytes of all frames.
+  /// Offset of each asset in the raw bytes of all frames.
   private let positions: [Int]
   private let lengths: [Int]
 
@@ -70,8 +71,8 @@ final class StoredFrameLimit {
     positions = try Self.positions(of: dataSet, in: limit)
   }
 
-  /// An asset lies where a chunk begins, and its bytes follow. One of which parts lie elsewhere, as it has them in common with
-  /// others, is read where its beginning is: as many bytes.
+  /// An asset begins at a chunk, and its bytes follow. If it shares parts with other assets, so that these are
+  /// elsewhere, the same number of bytes is read from its beginning.
   private static func positions(of dataSet: DataSet, in limit: FrameLimit) throws -> [Int] {
     let all = Buffer(byteCount: max(limit.frames.rawByteCount, 1))
     _ = try limit.decodeAll(into: all.bytes, with: FrameDecoders(threadCount: 1))
@@ -115,7 +116,7 @@ final class StoredFrameLimit {
   private func decoded(_ frame: StoreFrames.Frame) throws -> UnsafeMutableRawBufferPointer {
     let target = UnsafeMutableRawBufferPointer(rebasing: stored.bytes[..<frame.storedLength])
     try readFully(files[frame.file].fileDescriptor, at: frame.offset, into: target, path[0])
-    // Raw ones are used where they were read to: a copy would be no limit.
+    // Raw frames are used in place: a copy would not be a limit.
     if frame.isRaw { return target }
     let out = UnsafeMutableRawBufferPointer(rebasing: raw.bytes[..<frame.rawLength])
     try frame.decode(UnsafeRawBufferPointer(target), into: out, with: decoder)

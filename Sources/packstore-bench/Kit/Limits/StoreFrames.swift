@@ -1,6 +1,6 @@
 import Foundation
 
-/// The frames of a store's assets as they lie in its segments, in order: what libzstd is given to decode beside the store.
+/// The frames of a store's assets as stored in its segments, in order: libzstd's input for comparison with the store.
 struct StoreFrames {
   struct Frame {
     let file: Int
@@ -9,12 +9,12 @@ struct StoreFrames {
     let rawLength: Int
     let isRaw: Bool
     let dictionary: ZstdDictionary?
-    /// Where its chunks begin in the raw bytes of all frames.
+    /// Offset of its chunks in the raw bytes of all frames.
     let chunkBegins: [Int]
-    /// Raw bytes of all frames before.
+    /// Raw bytes of all earlier frames.
     let rawOffset: Int
 
-    /// Makes raw bytes of what is stored of the frame.
+    /// Decodes the stored bytes of the frame.
     func decode(
       _ stored: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, with decoder: ZstdDecoder
     ) throws {
@@ -69,7 +69,7 @@ struct StoreFrames {
     return raw
   }
 
-  /// The frame that holds the raw byte `offset`, counted over all frames.
+  /// Returns the frame that contains raw byte `offset` of all frames.
   func index(holding offset: Int) -> Int {
     var (low, high) = (0, frames.count - 1)
     while low < high {

@@ -1,11 +1,11 @@
 import CZstd
 import Foundation
 
-/// libzstd said no.
+/// An error of libzstd.
 struct ZstdError: Error, CustomStringConvertible {
   let description: String
 
-  /// The result of a libzstd function, unless it is an error code.
+  /// Returns the result of a libzstd function; throws if it is an error code.
   static func check(_ result: Int) throws -> Int {
     guard ZSTD_isError(result) == 0 else {
       throw ZstdError(description: "zstd: \(String(cString: ZSTD_getErrorName(result)))")
@@ -30,7 +30,7 @@ final class ZstdEncoder {
     _ = try ZstdError.check(ZSTD_CCtx_setParameter(context, parameter, value))
   }
 
-  /// Encodes `raw` to the beginning of `out` and returns the length, or nil when the frame is better stored raw.
+  /// Encodes `raw` to the beginning of `out` and returns the length, or `nil` if the frame is better stored raw.
   func encode(_ raw: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) throws -> Int? {
     let length = try ZstdError.check(ZSTD_compress2(context, out.baseAddress, out.count, raw.baseAddress, raw.count))
     return raw.count - length >= (raw.count + 15) / 16 ? length : nil
@@ -55,7 +55,7 @@ final class ZstdDecoder {
   }
 }
 
-/// A dictionary as decoding takes it, by any number of threads.
+/// A decoding dictionary, for use by any number of threads.
 final class ZstdDictionary: @unchecked Sendable {
   fileprivate let tables: OpaquePointer
 

@@ -1,4 +1,4 @@
-/// Memory of a fixed length whose pages are there before anything is measured.
+/// Memory of a fixed length whose pages are allocated before anything is measured.
 final class Buffer {
   let bytes: UnsafeMutableRawBufferPointer
 

@@ -1,20 +1,20 @@
-/// One question, answered by several participants who took turns.
+/// One measurement of several participants, which took turns.
 struct Comparison: Codable {
   let title: String
-  /// What is measured and how, for the reader of the report.
+  /// The measured quantity and the method, for readers of the report.
   let explanation: String
   let quantity: Quantity
-  /// For the same question asked at several sizes: which series this belongs to, and the size.
+  /// If the same is measured at several sizes: the series, and the size.
   var point: Point?
   var entries: [Entry] = []
-  /// Who was left out, and why.
+  /// Participants that were left out, with reasons.
   var absences: [Absence] = []
-  /// The entry that the others are compared with: what the machine allows.
+  /// The reference entry: the limit of the machine.
   var limit: String?
 
   struct Point: Codable, Equatable {
     let series: String
-    /// What is counted along the axis, as `assets`.
+    /// The unit of the axis, such as `assets`.
     let axis: String
     let size: Int
   }
@@ -29,7 +29,7 @@ struct Comparison: Codable {
     let name: String
     let isLimit: Bool
     var samples: [Sample]
-    /// Of single operations in all repetitions together.
+    /// Latencies of single operations in all repetitions together.
     var latencies: Latencies?
 
     init(_ name: String, isLimit: Bool, _ samples: [Sample]) {

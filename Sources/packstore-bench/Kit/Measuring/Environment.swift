@@ -2,7 +2,7 @@ import CXXHash
 import CZstd
 import Foundation
 
-/// The machine and the libraries that figures were measured with. Holds no names of hosts or users, and no paths.
+/// The machine and the libraries of the run. Contains no host names, user names or paths.
 struct Environment: Codable {
   let processor: String
   let processorCount: Int
@@ -10,7 +10,7 @@ struct Environment: Codable {
   let system: String
   let zstdVersion: String
   let date: String
-  /// Processes that wanted a processor, averaged over the last minute: above 0.3 or so when the run began, others were at work.
+  /// The load average of the last minute. Above about 0.3 at the start of the run, other processes were busy.
   let loadAtStart: Double
   let kernel: String?
   let xxhashVersion: String?
@@ -28,7 +28,7 @@ struct Environment: Codable {
     var load = [0.0]
     loadAtStart = getloadavg(&load, 1) == 1 ? load[0] : .nan
     let release = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
-    // What follows the numbers may name who built it.
+    // The text after the numbers may name the builder.
     kernel = String(release.prefix { $0.isNumber || $0 == "." })
     let xxhash = XXH_versionNumber()
     xxhashVersion = "\(xxhash / 10_000).\(xxhash / 100 % 100).\(xxhash % 100)"
@@ -42,7 +42,7 @@ struct Environment: Codable {
       + "\(date); load average at the start \(decimals(loadAtStart, 1))."
   }
 
-  /// The compiler does not tell its version, it only answers questions.
+  /// The compiler does not export its version; it only evaluates conditions.
   private static var compiler: String {
     #if compiler(>=6.4)
       "6.4 or later"
@@ -53,9 +53,9 @@ struct Environment: Codable {
     #endif
   }
 
-  /// The commit of the checkout that this program was built in, if it still lies there.
+  /// The commit of the checkout in which this program was built, if the checkout still exists.
   private static func commit() -> String? {
-    // Outside a build folder it would be another repository's.
+    // Outside a build folder it would be the commit of another repository.
     guard let program = Bundle.main.executableURL?.resolvingSymlinksInPath(),
       program.pathComponents.contains(".build")
     else { return nil }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Kinds of file systems.
 enum FileSystem {
-  /// The name of the one that a folder lies on: `ext4`.
+  /// Returns the kind of a folder's file system, such as `ext4`.
   static func name(of folder: String) -> String {
     guard let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8) else { return "unknown" }
     let folder = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
@@ -13,7 +13,7 @@ enum FileSystem {
       guard point == "/" || folder == point || folder.hasPrefix(point + "/") else { return nil }
       return (point, fields[2])
     }
-    // Of mounts at one point, the last one is on top.
+    // If several mounts are at one point, the last one is on top.
     let longest = candidates.map(\.point.count).max()
     return candidates.last { $0.point.count == longest }.map { String($0.kind) } ?? "unknown"
   }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Takes what earlier work gave back to `malloc`, so that what is allocated next shows as new pages instead of
-/// disappearing in the holes. Gives it back when it goes.
+/// Allocates the memory that earlier work returned to `malloc`, so that later allocations use new pages and become
+/// visible. Frees it when the object is deallocated.
 final class FilledHeap {
   private var blocks: [UnsafeMutableRawPointer] = []
 

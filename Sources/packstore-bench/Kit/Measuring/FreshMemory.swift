@@ -1,7 +1,6 @@
 import Foundation
 
-/// Memory that no page has been touched of yet: the first writer pays for the page faults. Given back when it
-/// goes.
+/// Memory whose pages are untouched: the first writer pays for the page faults. Freed when the object is deallocated.
 final class FreshMemory {
   let bytes: UnsafeMutableRawBufferPointer
 

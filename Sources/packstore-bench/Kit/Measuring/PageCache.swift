@@ -8,9 +8,9 @@ enum PageCache {
     case advice = "sync, then POSIX_FADV_DONTNEED on each file: pages alone, names and inodes stay"
   }
 
-  /// Empties the cache of what lies below these folders, as thoroughly as this process may.
+  /// Empties the cache of all files below these folders, as thoroughly as this process may.
   ///
-  /// - Throws: ``Unavailable`` when pages are still there afterwards, as on a file system in memory.
+  /// - Throws: ``Unavailable`` if pages are still cached afterwards, as on a file system in memory.
   static func drop(_ folders: [String]) throws -> Method {
     sync()
     let method = dropEverything() ? Method.dropCaches : .advice
@@ -22,13 +22,13 @@ enum PageCache {
     return method
   }
 
-  /// Takes what lies below these folders out of the cache, as far as that goes, to leave it to what is measured.
+  /// Removes the files below these folders from the cache if possible, to leave it to the measured files.
   static func forget(_ folders: [String]) {
     sync()
     folders.flatMap(files).forEach(drop)
   }
 
-  /// So many files are looked at to see whether it worked.
+  /// Number of files that are checked afterwards.
   private static let sampleCount = 64
 
   private static func dropEverything() -> Bool {

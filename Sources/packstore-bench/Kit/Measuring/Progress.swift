@@ -1,7 +1,7 @@
 import Foundation
 
-/// Says on the standard error what is being measured.
+/// Reports on the standard error the current measurement.
 func note(_ text: String) {
-  // The reader may have stopped: that ends the run by its signal, not by a trap here.
+  // If the reader has stopped, its signal ends the run, not a trap here.
   try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
 }

@@ -1,12 +1,12 @@
-/// What a comparison compares.
+/// The quantity of a comparison.
 enum Quantity: String, Codable {
   /// Bytes per second.
   case throughput
   /// Seconds per operation.
   case timePerOperation
-  /// Seconds of the whole.
+  /// Seconds of the complete run.
   case duration
-  /// Bytes that are held: memory, or files.
+  /// Bytes in use: memory, or files.
   case held
 
   func value(of sample: Sample) -> Double {

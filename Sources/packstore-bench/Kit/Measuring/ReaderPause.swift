@@ -2,7 +2,7 @@ import Foundation
 import PackStore
 import Synchronization
 
-/// What a thread does again and again while its rounds are timed.
+/// The repeated action of a thread whose rounds are timed.
 enum ReaderWork {
   /// Opens the newest snapshot and reads an asset.
   case store
@@ -12,7 +12,7 @@ enum ReaderWork {
   var title: String { self == .store ? "reader" : "thread without a store" }
 }
 
-/// Times each round of a reader, while another thread swaps or none does.
+/// Times each round of a reader, with or without swaps by another thread.
 struct ReaderPause {
   private let swapper: PackStoreSwapper
   private let source: SwapSource
@@ -54,7 +54,7 @@ struct ReaderPause {
     let paths = source.dataSet.paths
     let memory = Buffer(byteCount: source.dataSet.longest)
     let other = Buffer(byteCount: source.dataSet.longest)
-    // Room for all of them: growing would be a pause of its own.
+    // Reserves memory for all of them: growth would itself be a pause.
     var nanoseconds: [UInt32] = []
     nanoseconds.reserveCapacity(4 << 20)
     let end = monotonicNanoseconds() + UInt64(seconds * 1e9)
@@ -73,7 +73,7 @@ struct ReaderPause {
   }
 }
 
-/// Used by one thread at a time, as the code that carries it there sees to.
+/// Used by one thread at a time, which the calling code ensures.
 private struct Carried<Value>: @unchecked Sendable {
   let value: Value
 }

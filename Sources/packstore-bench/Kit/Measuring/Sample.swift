@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// What one run of one participant took.
+/// The result of one run of one participant.
 struct Sample: Codable {
-  /// On the clock.
+  /// Seconds on the clock.
   var seconds: Double
   /// Processor time of all threads of this process.
   var cpuSeconds: Double
   var byteCount: Int
   var operationCount: Int
-  /// What is left behind and measured in bytes instead of time: memory that is held, or files that were written.
+  /// Bytes, if bytes are measured instead of time: memory in use, or written files.
   var heldByteCount: Int?
-  /// Of each operation, where they were timed one by one. Summed up by ``Entry`` and not kept.
+  /// The time of each operation, if they were timed individually. ``Entry`` summarizes them and does not keep them.
   var nanoseconds: [UInt32] = []
 
   enum CodingKeys: CodingKey { case seconds, cpuSeconds, byteCount, operationCount, heldByteCount }
@@ -24,13 +24,13 @@ struct Sample: Codable {
     self.nanoseconds = nanoseconds
   }
 
-  /// Runs `body`, which returns the bytes it dealt with, and times it.
+  /// Runs `body`, which returns the number of processed bytes, and times it.
   static func of(operationCount: Int = 1, _ body: () throws -> Int) rethrows -> Sample {
     let (byteCount, timing) = try Timing.ofProcess(body)
     return Sample(timing, byteCount: byteCount, operationCount: operationCount)
   }
 
-  /// Runs `body` with each of the operations and times every single one.
+  /// Runs `body` with each operation and times each one.
   static func each<Operation>(
     _ operations: [Operation], byteCount: Int = 0, body: (Operation) throws -> Void
   ) rethrows -> Sample {
@@ -47,9 +47,9 @@ struct Sample: Codable {
     return Sample(timing, byteCount: byteCount, operationCount: operations.count, nanoseconds: nanoseconds)
   }
 
-  /// Runs `body` with each of the tasks on a thread of its own, all at once.
+  /// Runs `body` with each task on its own thread, all concurrently.
   ///
-  /// - Returns: the operations of all of them; the time per operation is as one thread sees it.
+  /// - Returns: the operations of all tasks; the time per operation is the time in one thread.
   static func sideBySide<Task: Sendable>(
     _ tasks: [Task], byteCount: Int, _ body: @Sendable (Task) throws -> Sample
   ) throws -> Sample {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The table of a segment file, read at the offsets that section 7 of the format gives.
+/// The table of a segment file, read at the offsets in section 7 of the format.
 struct SegmentTable {
   struct Frame {
     let offset: Int
     let storedLength: Int
     let rawLength: Int
     let isRaw: Bool
-    /// The number in this segment of the dictionary that it is decoded with.
+    /// The number of its dictionary in this segment.
     var dictionary: Int?
-    /// Where the frame's chunks end in its raw bytes.
+    /// Ends of the frame's chunks in its raw bytes.
     var chunkEnds: [Int] = []
   }
 
@@ -19,7 +19,7 @@ struct SegmentTable {
   let frameCount: Int
   let chunkCount: Int
   let dictionaryCount: Int
-  /// Where the frames end and the table begins.
+  /// Offset of the end of the frames, where the table begins.
   let framesEnd: Int
   private let file: Data
   private let rows: Int
@@ -63,7 +63,7 @@ struct SegmentTable {
       rawLength: file.number(UInt32.self, at: row + 12), isRaw: codec(at: row) == 0)
   }
 
-  /// What is stored of a frame or dictionary.
+  /// Returns the stored bytes of a frame or dictionary.
   func bytes(of frame: Frame) -> Data { file.dropFirst(frame.offset).prefix(frame.storedLength) }
 
   private func codec(at row: Int) -> Int { file.number(UInt8.self, at: row + 7) }

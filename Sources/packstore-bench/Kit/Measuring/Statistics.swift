@@ -1,8 +1,8 @@
-/// What a few measurements of one thing say. Never the best alone: a median, and how far the middle half of them spreads.
+/// Summary of a few measurements of one quantity: the median and the interquartile range, never only the best.
 struct Statistics: Equatable {
   private let sorted: [Double]
 
-  /// - Precondition: there is at least one value.
+  /// - Precondition: `values` is not empty.
   init(_ values: [Double]) {
     precondition(!values.isEmpty)
     sorted = values.sorted()
@@ -12,7 +12,7 @@ struct Statistics: Equatable {
 
   var interquartileRange: Double { quantile(0.75) - quantile(0.25) }
 
-  /// The value below which `share` of the values lie, interpolated linearly between neighbours.
+  /// Returns the value below which `share` of the values are, interpolated linearly between neighbours.
   func quantile(_ share: Double) -> Double {
     let position = share * Double(sorted.count - 1)
     let below = Int(position.rounded(.down))
@@ -33,7 +33,7 @@ struct Latencies: Codable, Equatable {
     self.p99 = p99
   }
 
-  /// Nil without operations.
+  /// `nil` without operations.
   init?(nanoseconds: [UInt32]) {
     guard !nanoseconds.isEmpty else { return nil }
     let statistics = Statistics(nanoseconds.map { Double($0) / 1e9 })

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder for temporary stores, removed with everything in it when the object goes.
+/// A folder for temporary stores, removed with its contents when the object is deallocated.
 final class TemporaryFolder {
   let path: String
   private var folderCount = 0
 
-  /// Makes a folder of its own inside `parent`, by default inside the system's folder for temporary files.
+  /// Creates a new folder in `parent`, by default in the system's folder for temporary files.
   init(in parent: String?) throws {
     let parent = parent.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? FileManager.default.temporaryDirectory
     let folder = parent.appendingPathComponent("packstore-bench-\(UUID().uuidString)", isDirectory: true)
@@ -23,7 +23,7 @@ final class TemporaryFolder {
     return folder
   }
 
-  /// Removes it, also while another thread is still writing: what it writes to disappears, and it soon fails.
+  /// Removes the folder, even while another thread is writing, which soon fails.
   func remove() {
     for _ in 0..<100 where FileManager.default.fileExists(atPath: path) {
       try? FileManager.default.removeItem(atPath: path)

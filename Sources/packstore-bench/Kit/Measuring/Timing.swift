@@ -1,10 +1,10 @@
 import Foundation
 
-/// What one piece of work took.
+/// The time of one piece of work.
 struct Timing: Codable {
   /// Seconds on the clock.
   var wall: Double
-  /// Seconds of processor time, user and system. Far less noisy than `wall` where others use the machine too.
+  /// Seconds of processor time, user and system. Far less noisy than `wall` if other processes are busy.
   var cpu: Double
 
   /// Runs `body` and counts the processor time of all this process's threads.
@@ -28,14 +28,14 @@ struct Timing: Codable {
   }
 }
 
-/// The clock that never jumps.
+/// The monotonic clock.
 func monotonicNanoseconds() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
 }
 
-/// Seconds since it was made.
+/// Seconds since its creation.
 struct Stopwatch {
   private let begin = monotonicNanoseconds()
 

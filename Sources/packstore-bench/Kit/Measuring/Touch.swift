@@ -12,7 +12,7 @@ func touchEveryLine(_ bytes: UnsafeRawBufferPointer) -> Int {
   return Int(truncatingIfNeeded: sum)
 }
 
-/// Where results go that nothing uses, so that computing them cannot be left out.
+/// A sink for unused results, so that the compiler cannot remove their computation.
 final class Sink: @unchecked Sendable {
   static let shared = Sink()
 

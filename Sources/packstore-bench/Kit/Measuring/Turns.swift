@@ -6,24 +6,24 @@ struct Turn {
   var isLimit = false
   /// Compares what the participant delivers with the source, once, before anything is timed. Warms caches as well.
   var check: () throws -> Void = {}
-  /// One repetition. Only what it times itself counts.
+  /// One repetition. Only the time that it measures itself counts.
   let measure: () throws -> Sample
 }
 
-/// How often participants take turns.
+/// The number of turns of the participants.
 struct Repetitions {
   var count: Int
-  /// After so much time nothing is repeated any more, if there are three samples of each participant.
+  /// The time after which repetitions end, if there are three samples of each participant.
   var secondLimit: Double
-  /// Whether limits take turns as well.
+  /// Whether limits take turns too.
   var includesLimits = true
 }
 
 extension Comparison {
-  /// Lets everybody run once per repetition, beginning with another one each time, so that what disturbs the machine hits
-  /// all of them alike.
+  /// Runs every participant once per repetition, each time beginning with another one, so that disturbances of the
+  /// machine affect all alike.
   ///
-  /// A participant that fails is left out with the reason. The others go on.
+  /// A participant that fails is left out, with the reason. The others continue.
   mutating func take(_ turns: [Turn], _ repetitions: Repetitions) {
     note("  \(title)" + (point.map { ", \(grouped($0.size)) \($0.axis)" } ?? ""))
     var turns = turns.filter { turn in
