@@ -1,11 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Measures PackStore with data of the user's, beside plain files and what the machine allows: a subcommand for each workload.
+/// Measures PackStore with the user's data, compared with plain files and the limits of the machine. Each workload has
+/// a subcommand.
 ///
-/// Every workload writes Markdown, and on request JSON with every sample and a page of HTML. Reports name data sets and
-/// describe the machine; they hold no paths and no names of hosts. Ratios inside one run mean something, figures of two
-/// machines beside each other do not. Other stores are measured by the package `Benchmarks`, which runs this program.
+/// Every workload writes Markdown, and on request JSON with every sample and an HTML page. Reports name data sets and
+/// describe the machine; they contain no paths and no host names. Ratios within one run are comparable, figures of two
+/// machines are not. The package `Benchmarks`, which runs this program, measures other stores.
 @main
 struct Main: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

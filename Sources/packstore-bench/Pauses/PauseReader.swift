@@ -4,13 +4,13 @@ import PackStore
 /// Times single reads at random places of a store.
 struct PauseReader {
   static let rangeLength = 64 << 10
-  /// Room for the times of so many reads is there from the beginning: growing would be a pause of its own.
+  /// Memory for all times is reserved at the beginning: growth would itself be a pause.
   static let mostReads = 4 << 20
 
   private let store: Store
   private let places: [(path: String, byteCount: Int)]
 
-  /// - Throws: ``Unavailable`` when no asset is as long as a read.
+  /// - Throws: ``Unavailable`` if no asset is as long as a read.
   init(_ store: Store) throws {
     var places: [(path: String, byteCount: Int)] = []
     try store.makeSnapshot().forEachAsset(depth: .descendants) { asset in
@@ -21,7 +21,7 @@ struct PauseReader {
     self.places = places
   }
 
-  /// Reads until `isOver` says so, at least once and at most `count` times.
+  /// Reads until `isOver` returns true, at least once and at most `count` times.
   func read(count: Int, until isOver: () -> Bool) throws -> Pauses {
     let memory = Buffer(byteCount: Self.rangeLength)
     var generator = SeededGenerator(seed: 1)
@@ -40,7 +40,7 @@ struct PauseReader {
   }
 }
 
-/// How long reads took.
+/// The durations of reads.
 struct Pauses: Encodable, Equatable {
   let reads: Int
   let medianNs: Double

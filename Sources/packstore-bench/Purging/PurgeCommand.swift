@@ -51,7 +51,7 @@ struct PurgeCommand: AsyncParsableCommand {
     return Result(nanoseconds: nanoseconds, freedBytes: result.freedByteCount, files: result.fileCount)
   }
 
-  /// The names are gathered first, as a plain program that knows its files would have them.
+  /// The names are collected first: a plain program would know the names of its files.
   private func unlink(_ folder: String) throws -> Result {
     let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
     var files: [(path: String, byteCount: Int)] = []

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// The `packstore` program, which says what it did as JSON.
+/// The `packstore` program, which reports its results as JSON.
 struct PackStoreProgram {
   private let path: String
 
-  /// - Parameter path: where it lies; if nil, it is looked for beside this program, and on the PATH.
-  /// - Throws: ``Unavailable`` when it is not there.
+  /// - Parameter path: path of the program; if `nil`, it is searched next to this program, and in PATH.
+  /// - Throws: ``Unavailable`` if it does not exist.
   init(at path: String?) throws {
     let beside = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent().path
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
@@ -18,14 +18,14 @@ struct PackStoreProgram {
     _ = Self.endsWithTheBenchmark
   }
 
-  /// The process that runs; 0 between two of them.
+  /// The running process; 0 if none.
   private static let running = Atomic<pid_t>(0)
   private static let endsWithTheBenchmark: Void = Interruption.whenItBegins {
     let process = running.load(ordering: .sequentiallyConsistent)
     if process != 0 { kill(process, SIGKILL) }
   }
 
-  /// What its commands answer, each with some of it.
+  /// The output of its commands; each command sets some of the fields.
   struct Answer: Decodable {
     struct Pack: Decodable {
       let metadataBytes: Int?
@@ -48,7 +48,7 @@ struct PackStoreProgram {
     let packs: [Pack]?
   }
 
-  /// - Throws: ``Unavailable`` with the last line of what it complains about.
+  /// - Throws: ``Unavailable`` with the last line of its error output.
   @discardableResult
   func run(_ command: String, _ arguments: String...) throws -> Answer {
     let process = Process()
@@ -60,7 +60,7 @@ struct PackStoreProgram {
     process.standardError = complaints
     try process.run()
     Self.running.store(process.processIdentifier, ordering: .sequentiallyConsistent)
-    // It says little, less than a pipe has room for: one may be read after the other.
+    // The output fits in a pipe, so one pipe may be read after the other.
     let answer = output.fileHandleForReading.readDataToEndOfFile()
     let complaint = String(decoding: complaints.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     Self.running.store(0, ordering: .sequentiallyConsistent)
@@ -73,7 +73,7 @@ struct PackStoreProgram {
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     return try decoder.decode(Answer.self, from: answer)
   }
-  /// What went wrong, of the object that is the last line of the standard error.
+  /// The error in the object on the last line of standard error.
   private static func message(of complaint: String) -> String {
     struct Failure: Decodable { let message: String }
     let line = complaint.split(separator: "\n").last ?? "failed"

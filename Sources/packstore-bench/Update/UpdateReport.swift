@@ -1,4 +1,4 @@
-/// What each way of bringing a client to a version costs.
+/// The cost of each way to update a client.
 struct UpdateReport: Codable {
   /// The version of the JSON layout: rises when a field changes its meaning or goes away.
   var format = 1
@@ -10,16 +10,16 @@ struct UpdateReport: Codable {
 
   struct Way: Codable {
     let name: String
-    /// What the client fetches.
+    /// The client's download.
     let fetchedByteCount: Int
-    /// Of that, what is not content: manifests, frame tables, pages.
+    /// The part of it that is not content: manifests, frame tables, pages.
     var metadataByteCount: Int?
     var requestCount: Int?
-    /// Making what the client fetches, with the version in the publisher's store.
+    /// Preparing the download, with the version already in the publisher's store.
     let makeSeconds: Double
-    /// From what is fetched to the version in the client's store; by ranges, fetching from a folder included.
+    /// From the downloaded data to the version in the client's store; for ranges, including the download from a folder.
     let applySeconds: Double
-    /// Bytes of the chunks that the client did not have, as it stores them.
+    /// Bytes of the chunks that the client lacked, as it stores them.
     var newStoredByteCount: Int?
   }
 

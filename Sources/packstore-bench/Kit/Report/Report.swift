@@ -1,18 +1,18 @@
 import Foundation
 
-/// Everything that a run found out. Its JSON holds every sample.
+/// The results of a run. Its JSON contains every sample.
 struct Report: Codable {
   /// The version of the JSON layout: rises when a field changes its meaning or goes away.
   var format = 1
   let environment: Environment
   let fileSystem: String
   let settings: Settings
-  /// Who took part, in the order of the tables.
+  /// The participants, in the order of the tables.
   var contestants: [Contestant]
-  /// Who could not, and why.
+  /// Absent contestants, with reasons.
   var absences: [Comparison.Absence]
   var sections: [Section] = []
-  /// Workloads that were left out, and why.
+  /// Omitted workloads, with reasons.
   var omissions: [String] = []
   var cacheState = ""
   var seconds = 0.0
@@ -59,7 +59,7 @@ extension Report {
     cacheState = "page cache warm" + cold
   }
 
-  /// A contestant delivered wrong bytes or broke down, other than by not being available.
+  /// A contestant returned wrong bytes or failed, except by being unavailable.
   var hasFailures: Bool {
     sections.flatMap(\.comparisons).flatMap(\.absences).contains { $0.reason.hasPrefix("failed") }
   }

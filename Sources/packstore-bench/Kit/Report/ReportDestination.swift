@@ -6,7 +6,7 @@ struct ReportDestination {
   let jsonFile: String?
   var htmlFile: String?
 
-  /// Writes the Markdown to its file, or to the standard output if there is none, and the figures to the JSON file if there is one.
+  /// Writes the Markdown to its file (default: standard output), and the figures to the JSON file if one is given.
   func write(_ markdown: String, _ figures: some Encodable) throws {
     if let markdownFile {
       try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile))
@@ -31,7 +31,7 @@ extension ReportDestination {
     self.init(markdownFile: files.output, jsonFile: files.json, htmlFile: files.html)
   }
 
-  /// Prints the report, and writes it to each file that was asked for.
+  /// Prints the report, and writes it to each requested file.
   func write(_ report: Report) throws {
     let markdown = report.markdown
     print(markdown, terminator: "")
@@ -39,7 +39,7 @@ extension ReportDestination {
     try writeJSON(report)
   }
 
-  /// Writes both, to the files that were asked for.
+  /// Writes both to the requested files.
   func writePages(markdown: String, html: @autoclosure () -> String) throws {
     if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) }
     if let htmlFile { try Data(html().utf8).write(to: URL(fileURLWithPath: htmlFile)) }

@@ -19,7 +19,7 @@ extension Report {
     return text
   }
 
-  /// What has to be known about the machine and the run, a line each.
+  /// Facts about the machine and the run, one line each.
   var facts: [String] {
     let machine =
       "Machine: \(environment.processor), \(environment.processorCount) processors, "
@@ -46,7 +46,7 @@ extension Report {
 }
 
 extension Comparison {
-  /// The heading with its size, if it is one of a series.
+  /// The heading, with its size if it is one of a series.
   var heading: String { point.map { "\(title), \(grouped($0.size)) \($0.axis)" } ?? title }
 
   var markdown: String {

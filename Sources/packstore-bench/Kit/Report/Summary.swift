@@ -1,12 +1,12 @@
-/// The comparisons in a line each: PackStore beside plain files, beside the best of its peers, and beside the limit.
+/// The comparisons, one line each: PackStore compared with plain files, the best of its peers, and the limit.
 struct Summary {
   struct Line {
     let title: String
     let packStore: String
     let files: String
-    /// PackStore's figure divided by that of plain files.
+    /// PackStore's figure divided by the figure of plain files.
     let toFiles: String
-    /// The best that is neither PackStore nor plain files, and its figure.
+    /// The best participant other than PackStore and plain files, and its figure.
     let peer: String
     let toPeer: String
     let toLimit: String
@@ -25,7 +25,7 @@ struct Summary {
 }
 
 extension Summary.Line {
-  /// Nil where PackStore took no part.
+  /// `nil` if PackStore did not take part.
   fileprivate init?(_ comparison: Comparison) {
     let name = PackStoreContestant.swift.name
     guard let own = comparison.entries.first(where: { $0.name == name && !$0.isLimit }) else { return nil }

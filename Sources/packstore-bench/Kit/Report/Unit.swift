@@ -1,7 +1,7 @@
-/// In what a comparison's figures are shown.
+/// The unit of a comparison's figures.
 struct Unit: Equatable {
   let symbol: String
-  /// How many there are in the quantity's own unit: seconds, bytes, bytes per second.
+  /// Number of these units per base unit of the quantity: seconds, bytes, bytes per second.
   let perOne: Double
 
   func text(_ value: Double) -> String { significant(value * perOne) }
@@ -25,7 +25,7 @@ extension Comparison {
       let largest = entries.map { statistics(of: $0).median }.max() ?? 0
       return largest < 4e6 ? Unit(symbol: "KiB", perOne: 1 / 1024) : Unit(symbol: "MB", perOne: 1e-6)
     case .timePerOperation, .duration:
-      // Limits may be far shorter than what any contestant can reach.
+      // Limits may be far shorter than any contestant's time.
       let contestants = entries.filter { !$0.isLimit }
       return .time(shortest: (contestants.isEmpty ? entries : contestants).map { statistics(of: $0).median }.min() ?? 1)
     }

@@ -3,8 +3,8 @@ import Foundation
 
 /// One run of the program: some workloads, one report.
 enum BenchmarkRun {
-  /// - Parameter secondLimit: how long all of it may take. Workloads that have not begun by then are left out.
-  /// - Parameter secondsPerComparison: after so long a comparison repeats nothing more than it must.
+  /// - Parameter secondLimit: maximum duration of the run. Workloads that have not begun by then are omitted.
+  /// - Parameter secondsPerComparison: the time after which a comparison makes only the required repetitions.
   static func run(
     _ options: BenchmarkOptions, _ workloads: [any Workload], secondLimit: Double = .infinity,
     secondsPerComparison: Double = 20
@@ -35,9 +35,9 @@ enum BenchmarkRun {
 }
 
 extension Report {
-  /// Writes it where it was asked for.
+  /// Writes the report to the requested places.
   ///
-  /// - Throws: a failed exit when a participant broke down, or delivered wrong bytes.
+  /// - Throws: a failed exit if a participant failed or returned wrong bytes.
   func deliver(to files: ReportFiles) throws {
     try ReportDestination(files).write(self)
     if hasFailures { throw ExitCode.failure }

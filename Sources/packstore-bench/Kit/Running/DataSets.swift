@@ -1,6 +1,6 @@
 import Foundation
 
-/// The data sets of a run: made, or gathered from the user's folder, when a workload first asks for them.
+/// The data sets of a run: generated, or collected from the user's folder, when a workload first needs them.
 final class DataSets {
   private let options: BenchmarkOptions
   private let work: TemporaryFolder
@@ -12,13 +12,13 @@ final class DataSets {
     self.work = work
   }
 
-  /// Large assets of one content. Nil when there are none.
+  /// Large assets of one content; `nil` if none exist.
   func large(_ content: Content, defaultSize: Int) throws -> DataSet? {
     let plans = AssetPlans.large(generatedKind, byteCount: byteCount(defaultSize)).filter { $0.content == content }
     return try make("large assets, \(content)", plans, gathering: content) { $0 >= 1 << 20 }
   }
 
-  /// Small assets of one content. Nil when there are none. Text is made where there is compressible data.
+  /// Small assets of one content; `nil` if none exist. Text is generated if compressible data is.
   func small(_ content: Content, defaultSize: Int) throws -> DataSet? {
     let share = byteCount(defaultSize) / generatedKind.contents.count
     let isMade = generatedKind.contents.contains(content == .text ? .compressible : content)
@@ -33,12 +33,12 @@ final class DataSets {
     return try make(name, plans, gathering: nil) { _ in true }
   }
 
-  /// Assets that have a name and a length, and are not read.
+  /// Assets with a name and a length, which are not read.
   func names(_ count: Int) throws -> DataSet {
     try hollow("\(count) assets") { AssetPlans.names(count) }
   }
 
-  /// Folders of these numbers of entries.
+  /// Folders with these numbers of entries.
   func folders(_ counts: [Int]) throws -> DataSet {
     try hollow("folders of \(counts.map(String.init).joined(separator: ", "))") { AssetPlans.folders(counts) }
   }
@@ -58,7 +58,7 @@ final class DataSets {
       : "files of a folder, at most \(byteCount(512) / 1_000_000) MB; what is only looked up, listed or replaced is made"
   }
 
-  /// A game's large and small assets are as those of the mixed kind; its tree is its own.
+  /// A game's large and small assets equal those of the mixed kind; only its tree differs.
   private var generatedKind: DataKind { options.data == .game ? .mixed : options.data }
 
   private func byteCount(_ defaultMegabytes: Int) -> Int {

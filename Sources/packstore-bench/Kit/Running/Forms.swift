@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the contestants made of the data sets: each form of each data set once, and every workload shares it.
+/// The contestants' forms of the data sets: each form of each data set is prepared once, and all workloads share it.
 final class Forms {
   private let work: TemporaryFolder
   private var made: [Key: Result<Form, any Error>] = [:]
@@ -12,7 +12,7 @@ final class Forms {
 
   init(in work: TemporaryFolder) { self.work = work }
 
-  /// A contestant's form of a data set, made now unless it is there.
+  /// Returns a contestant's form of a data set, and prepares it if necessary.
   func form(_ contestant: any Contestant, _ dataSet: DataSet) throws -> Form {
     guard let name = contestant.form else { return Form(contestant, dataSet, folder: dataSet.folder) }
     let key = Key(form: name, dataSet: dataSet.name)
@@ -27,12 +27,12 @@ final class Forms {
     try FreeSpace.require(dataSet.byteCount, in: work.path)
     let folder = try work.newFolder()
     try contestant.prepare(dataSet, in: folder, threadCount: ProcessInfo.processInfo.activeProcessorCount)
-    // Else the disk would still be writing while the first reads are timed.
+    // Otherwise the disk would still be writing during the first timed reads.
     sync()
     return Form(contestant, dataSet, folder: folder)
   }
 
-  /// Ends mounts and the like.
+  /// Unmounts file systems, for example.
   func release() {
     for case .success(let form) in made.values { form.contestant.release(form.folder) }
     made = [:]
@@ -55,7 +55,7 @@ struct Form {
     try contestant.open(dataSet, in: folder, threadCount: threadCount)
   }
 
-  /// Opens it for a first read: nothing has been decoded yet.
+  /// Opens it for a first read: nothing is decoded yet.
   func openUnread(threadCount: Int) throws -> any AssetReader {
     let reader = try open(threadCount: threadCount)
     try contestant.forgetDecoded(dataSet, in: folder)

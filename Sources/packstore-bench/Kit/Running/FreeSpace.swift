@@ -1,8 +1,8 @@
 import Foundation
 
-/// Room on the file system that is measured.
+/// Free space on the measured file system.
 enum FreeSpace {
-  /// Left to others whatever is measured.
+  /// Space that every measurement leaves free for other programs.
   private static let reserve = 1 << 30
 
   static func freeByteCount(of folder: String) throws -> Int {
@@ -11,7 +11,7 @@ enum FreeSpace {
     return Int(status.f_bavail) * Int(status.f_frsize)
   }
 
-  /// - Throws: when writing so much would fill the disk.
+  /// - Throws: if writing this many bytes would fill the disk.
   static func require(_ byteCount: Int, in folder: String) throws {
     let free = try freeByteCount(of: folder)
     guard free - reserve >= byteCount else {

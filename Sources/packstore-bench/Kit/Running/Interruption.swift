@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Whether the benchmark was told to end. Then one thread removes what is temporary and ends the process, and the others
-/// must not go on: they would fill, or mount, what is being removed.
+/// Whether the benchmark was interrupted. Then one thread removes temporary data and ends the process. The others must
+/// stop: they would write to, or mount, folders that are being removed.
 enum Interruption {
   private static let isUnderWay = Atomic(false)
 
-  /// From the keyboard, from a terminal that went away, from a reader of the output that stopped.
+  /// Sent by the keyboard, a closed terminal, or a closed pipe.
   static let signals = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
 
-  /// Lets `cleanUp` run and the process end on a signal.
+  /// Runs `cleanUp` and ends the process after a signal.
   ///
-  /// - Returns: what does it, as long as it is kept.
+  /// - Returns: the handler, which works as long as it is retained.
   static func handle(_ cleanUp: @escaping () -> Void) -> [any DispatchSourceSignal] {
     let cleanUp = Unchecked(cleanUp)
     return signals.map { number in
@@ -27,7 +27,7 @@ enum Interruption {
     }
   }
 
-  /// Lets `body` run first when the benchmark is told to end: it ends programs that were started.
+  /// Runs `body` first after an interruption: it ends child processes.
   static func whenItBegins(_ body: @escaping @Sendable () -> Void) { firstSteps.withLock { $0.append(body) } }
 
   private static let firstSteps = Mutex<[@Sendable () -> Void]>([])
@@ -37,13 +37,13 @@ enum Interruption {
     for step in firstSteps.withLock({ $0 }) { step() }
   }
 
-  /// Called before anything new is begun. Does not return when the benchmark was told to end.
+  /// Called before any new work. Does not return after an interruption.
   static func waitForTheEnd() {
     while isUnderWay.load(ordering: .sequentiallyConsistent) { sleep(1) }
   }
 }
 
-/// Carried to another thread by code that knows that this does no harm: the process ends there.
+/// Passed to another thread, which is safe because the process ends there.
 private struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
 

@@ -1,22 +1,22 @@
 import ArgumentParser
 import Foundation
 
-/// What the workloads of one run share.
+/// State shared by the workloads of one run.
 final class Session {
   let options: BenchmarkOptions
   let dataSets: DataSets
   let forms: Forms
   let contestants: [any Contestant]
-  /// Who cannot take part at all, and why.
+  /// Absent contestants, with reasons.
   let absences: [Comparison.Absence]
   let watch = Stopwatch()
-  /// After so long nothing new is begun.
+  /// The time after which no new work begins.
   var secondLimit = Double.infinity
-  /// After so long a comparison repeats nothing more than it must.
+  /// The time after which a comparison makes only the required repetitions.
   var secondsPerComparison = 20.0
-  /// Whether what the machine allows takes turns as well.
+  /// Whether the limits of the machine are measured too.
   var measuresLimits = true
-  /// What was not begun any more.
+  /// The omitted work.
   private(set) var omissions: [String] = []
   private(set) var coldMethod: PageCache.Method?
   private let work: TemporaryFolder
@@ -41,7 +41,7 @@ final class Session {
     allowManyOpenFiles()
   }
 
-  /// Those whose names begin so, whatever their case and commas; all when none is named.
+  /// Selects contestants by the beginnings of their names, ignoring case and commas; all if no names are given.
   private static func chosen(_ contestants: [any Contestant], _ names: [String]) throws -> [any Contestant] {
     guard !names.isEmpty else { return contestants }
     func plain(_ name: String) -> String { name.lowercased().filter { $0 != "," } }
@@ -52,10 +52,10 @@ final class Session {
     return contestants.filter { contestant in names.contains { plain(contestant.name).hasPrefix(plain($0)) } }
   }
 
-  /// Notes what a workload leaves out.
+  /// Records an omission of a workload.
   func omit(_ what: String) { omissions.append(what) }
 
-  /// Removes everything temporary. Nothing is measured afterwards.
+  /// Removes all temporary data. Nothing is measured afterwards.
   func finish() {
     Interruption.waitForTheEnd()
     forms.release()
@@ -66,22 +66,22 @@ final class Session {
 
   func newFolder() throws -> String { try work.newFolder() }
 
-  /// Does away with a folder that a turn filled with a form of the data set, or with its files.
+  /// Discards a folder in which a turn stored a form of the data set, or its files.
   ///
-  /// Where the disk has room for those of all turns, they are removed when everything is measured: an ext4 without a journal
-  /// gives no inode away again for minutes, and looks at each of these whenever a file is made; who takes turns with another
-  /// that removes thousands of files measures nothing else.
+  /// If the disk has room for the folders of all turns, they are removed after all measurements. An ext4 without a
+  /// journal does not reuse an inode for minutes, and checks each of them whenever a file is created. A participant
+  /// that takes turns with another one that removes thousands of files would measure only this.
   func discard(_ folder: String, of dataSet: DataSet) {
     if freeAtStart / Self.turnsAtMost >= dataSet.byteCount {
       PageCache.forget([folder])
     } else {
       try? FileManager.default.removeItem(atPath: folder)
-      // Else the next in turn would write while the disk still does.
+      // Otherwise the next turn would write while the disk is still writing.
       sync()
     }
   }
 
-  /// So many folders are discarded in one run at most, or nearly.
+  /// Approximate maximum number of discarded folders in one run.
   private static let turnsAtMost = 200
 
   var repetitions: Repetitions {
@@ -90,7 +90,7 @@ final class Session {
       includesLimits: measuresLimits)
   }
 
-  /// Whether something may still be begun. If not, the report will say so.
+  /// Whether new work may begin. If not, the report mentions it.
   func hasTime(_ what: String) -> Bool {
     guard watch.seconds >= secondLimit else { return true }
     omissions.append("\(what): the time was up")
@@ -100,10 +100,11 @@ final class Session {
   /// Threads for large reads and for storing.
   var threadsForLarge: Int { (options.threads ?? .all).count }
 
-  /// Threads that read small assets side by side.
+  /// Number of threads that read small assets concurrently.
   var threadsForSmall: Int { (options.threads ?? .number(1)).count }
 
-  /// Those who can do what a comparison needs, with their forms of a data set. Who fails to prepare is noted as absent.
+  /// Returns the contestants with the abilities that a comparison needs, with their forms of a data set. If `prepare`
+  /// fails, the contestant is recorded as absent.
   ///
   /// - Parameter oneInterface: leaves out further interfaces to the form of another contestant.
   func forms(
@@ -126,10 +127,10 @@ final class Session {
     }
   }
 
-  /// Empties the page cache of what lies in the workspace.
+  /// Removes the workspace's files from the page cache.
   func dropPageCache() throws { coldMethod = try PageCache.drop([work.path]) }
 
-  /// Limits keep every large file open, and so may contestants.
+  /// Limits keep every large file open, and contestants may too.
   private func allowManyOpenFiles() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

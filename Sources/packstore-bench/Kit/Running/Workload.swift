@@ -1,13 +1,13 @@
-/// Something that people do with assets, measured.
+/// A measured use of assets.
 protocol Workload {
   /// A heading of the report.
   var title: String { get }
 
-  /// Measures, and hands over each comparison as soon as it is done.
+  /// Measures, and returns each comparison as soon as it is complete.
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws
 }
 
-/// The data has none of what a workload needs.
+/// The data contains no assets that the workload could measure.
 struct NothingToMeasure: Error, CustomStringConvertible {
   let description: String
 

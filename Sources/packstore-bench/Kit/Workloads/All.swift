@@ -27,7 +27,7 @@ struct AllCommand: ParsableCommand {
 
   static let secondsPerComparison = 6.0
 
-  /// Those that Docs/Figures.md tells of come first: the time may be up before the last ones.
+  /// The workloads of Docs/Figures.md come first, because the time limit may omit the last ones.
   static func workloads(_ options: BenchmarkOptions, counts: [Int]) -> [any Workload] {
     [
       ReadLarge(), ReadSmall(), LookUp(counts: counts), Open(counts: counts), Scan(), Ingest(),

@@ -2,10 +2,10 @@ import CXXHash
 import Foundation
 import PackStore
 
-/// Look-ups in a store one pack of which has names that were chosen to make them slow, and in one where it has others.
+/// Look-ups in two stores: in one, a pack has names chosen to make them slow; in the other, its names are ordinary.
 ///
-/// The names share a few buckets of an index that places paths by XXH3 without a secret: the best that an author of packs can
-/// do who does not know the secret of the store that they are added to.
+/// The chosen names share a few buckets of an index that places paths by XXH3 without a secret. An author who does not
+/// know the store's secret cannot do better.
 struct HostileNames: Workload {
   let title = "Look-up of hostile names"
   let nameCount: Int
@@ -51,7 +51,7 @@ struct HostileNames: Workload {
     return comparison
   }
 
-  /// Names of 16 digits that would lie in the first eight buckets of a run of them all.
+  /// Names of 16 digits that would be in the first eight buckets of a run of all names.
   func chosenNames() -> [String] {
     let buckets = UInt64(nameCount / 7 + 1)
     var names: [String] = []
@@ -75,7 +75,7 @@ struct HostileNames: Workload {
   }
 }
 
-/// A store of empty assets: a pack of given names, and packs of ordinary ones beside it.
+/// A store of empty assets: a pack of given names, and packs of ordinary names.
 private final class NamedStore {
   private let workspace: String
   private let dataSet: DataSet
@@ -83,7 +83,8 @@ private final class NamedStore {
   private var packs: [[String]]
   private let session: Session
 
-  /// - Parameter runCount: one, or more, each of which is longer than twice those after it together: then none are joined.
+  /// - Parameter runCount: 1, or the number of runs. Each is more than twice as long as all later runs together, so
+  ///   none are joined.
   init(_ names: [String], runCount: Int, _ session: Session) throws {
     workspace = try session.newFolder()
     self.session = session
@@ -91,7 +92,7 @@ private final class NamedStore {
     packs = [names]
     dataSet = DataSet("hostile names", folder: workspace, assets: [])
     if runCount == 1 {
-      // The pack that comes last is the longest: its commit joins all runs.
+      // The last pack is the longest: its commit joins all runs.
       packs += (0..<3).map { Self.others(names.count / 9, pack: $0) }
       for (number, names) in packs.enumerated().reversed() { try install(names, linkCount: 0, pack: number) }
     } else {
@@ -107,18 +108,18 @@ private final class NamedStore {
     guard runs == runCount else { throw Unavailable("the index has \(counted(runs, "run")), not \(runCount)") }
   }
 
-  /// Bytes of a run of a few names, which fill a page.
+  /// Size of a run of a few names, which fills a page.
   private static let shortestRun = 4_300.0
-  /// About the bytes of a name's record in a run, with its share of a bucket.
+  /// Approximate size of a name's record in a run, with its share of a bucket.
   private static let byteCountOfName = 52
-  /// Of links, which stand in the index and make a run as long as it has to be.
+  /// Size of links, which are stored in the index and give a run the required length.
   private static let target = String(repeating: "x", count: 4_000)
 
   private static func others(_ count: Int, pack: Int) -> [String] {
     (0..<max(count, 1)).map { "beside-\(pack)-\(HostileNames.digits($0))" }
   }
 
-  /// The first pack comes before the others wherever a path is in several, so that every look-up asks for it there.
+  /// The first pack has the highest precedence, so that every look-up searches it.
   private func install(_ names: [String], linkCount: Int, pack: Int) throws {
     let folder = try session.newFolder()
     let plans = names.map { AssetPlan(path: $0, byteCount: 1, content: .text) }
@@ -140,7 +141,7 @@ private final class NamedStore {
     try PackStoreContestant.swift.open(dataSet, in: workspace, threadCount: 1)
   }
 
-  /// Half of them of the first pack, half of the others, in random order.
+  /// Returns names in random order: half from the first pack, half from the others.
   func paths(_ count: Int, seed: UInt64) -> AssetPaths {
     var generator = SeededGenerator(seed: seed)
     let others = packs.dropFirst().flatMap(\.self)

@@ -37,7 +37,7 @@ struct List: Workload {
 
   private func measure(_ session: Session, _ dataSet: DataSet, _ count: Int) throws -> Comparison {
     let folders = AssetPaths([AssetPlans.folderName(count)])
-    // A short list is listed often, so that what is timed takes a millisecond or more.
+    // A short list is read repeatedly, so that each sample takes a millisecond or more.
     let rounds = max(1, 20_000 / count)
     var comparison = Comparison(
       title: "List a folder, time per entry",

@@ -45,7 +45,7 @@ private struct LargeReads {
   let content: Content
   let threadCount: Int
   let checksums: Checksums
-  /// Everybody reads into the same memory, whose pages are there.
+  /// All participants read into the same memory, whose pages are allocated.
   let memory: Buffer
   let files: FileLimit
 
@@ -88,7 +88,7 @@ private struct LargeReads {
   private func run(_ comparison: Comparison, _ abilities: Abilities, limits: [Turn], turn: (Form) -> Turn) -> Comparison
   {
     var comparison = comparison
-    // Through which interface a large read is asked for makes no difference that could be seen.
+    // The interface makes no measurable difference to a large read.
     let forms = session.forms(of: dataSet, needing: abilities, &comparison, oneInterface: true)
     comparison.take(forms.map(turn) + limits, session.repetitions)
     return comparison
@@ -299,7 +299,7 @@ private struct LargeReads {
     }
   }
 
-  /// By one thread, and by as many as a read of the store may use.
+  /// With one thread, and with the number of threads that a read of the store may use.
   private var readLimits: [Turn] {
     Set([1, threadCount]).sorted().map { threadCount in
       Turn(name: "pread() of the plain files, same memory, \(counted(threadCount, "thread"))", isLimit: true) {
@@ -341,7 +341,7 @@ private struct LargeReads {
     return sum
   }
 
-  /// Memory for each asset, allocated before and given back after what is timed.
+  /// Memory for each asset, allocated before the measurement and freed after it.
   private func withFreshMemory<Result>(
     _ body: ((Int) -> UnsafeMutableRawBufferPointer) throws -> Result
   ) rethrows -> Result {

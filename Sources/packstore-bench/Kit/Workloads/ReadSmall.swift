@@ -27,7 +27,7 @@ struct ReadSmall: Workload {
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     var isAnyThere = false
-    // Of a folder text is among what is compressible.
+    // In a user's folder, text is part of the compressible files.
     let contents: [Content] =
       session.options.folder == nil ? [.compressible, .text, .incompressible] : [.compressible, .incompressible]
     for content in contents {
@@ -108,7 +108,7 @@ private struct SmallReads {
     }
   }
 
-  /// Each reader reads all of the order on a thread of its own, and begins at another place of it.
+  /// Each reader reads all assets of the order on its own thread, beginning at a different place.
   private func sideBySide(_ readers: [any AssetReader], _ order: [Int]) throws -> Sample {
     let paths = dataSet.paths
     let byteCount = order.reduce(0) { $0 + dataSet.assets[$1].byteCount }
@@ -163,7 +163,7 @@ private struct SmallReads {
   }
 }
 
-/// What one of several threads does.
+/// The work of one of several threads.
 private struct ReadTask: @unchecked Sendable {
   let reader: any AssetReader
   let memory: Buffer

@@ -24,7 +24,7 @@ struct SwapCommand: ParsableCommand {
   }
 }
 
-/// How many assets there are in a store in which some are swapped.
+/// The number of assets in a store in which some are swapped.
 struct SwapCounts: ParsableArguments {
   @Option(
     help: .init(
@@ -63,7 +63,7 @@ private final class SwapTrial {
   private let rest: DataSet
   private let source: SwapSource
 
-  /// - Parameter count: how many assets each store holds, those of the pack that is swapped included.
+  /// - Parameter count: number of assets in each store, including the assets of the swapped pack.
   init(_ session: Session, _ count: Int) throws {
     self.session = session
     self.count = count
@@ -71,7 +71,7 @@ private final class SwapTrial {
     source = try SwapSource(assetCount: Self.assetCount, seed: session.options.seed, in: session.newFolder())
   }
 
-  /// Who takes part, in each way that a swap can be safe.
+  /// The participants, once for each durability of a swap.
   private var participants: [(name: String, contestant: any SwappingContestant, safety: SwapSafety)] {
     var seen: Set<String> = []
     return session.contestants.compactMap { $0 as? any SwappingContestant }
@@ -91,11 +91,11 @@ private final class SwapTrial {
     return swapper
   }
 
-  // MARK: - What a swap costs
+  // MARK: - Cost of a swap
 
   private var repetitionLength: Int { session.options.quick ? 2 : 8 }
 
-  /// The switch, and the whole from staging on. The same runs.
+  /// Two comparisons of the same runs: the switch alone, and the swap from the beginning of staging.
   func commits() -> [Comparison] {
     let what =
       "One asset of a pack of \(Self.assetCount) has changed, in a store of \(grouped(count)). Each repetition swaps "
@@ -156,10 +156,11 @@ private final class SwapTrial {
     return Sample(Timing(wall: wall, cpu: 0), operationCount: nanoseconds.count, nanoseconds: nanoseconds)
   }
 
-  // MARK: - Who reads meanwhile
+  // MARK: - Pauses of readers
 
-  /// The longest iteration of a thread that opens the newest snapshot and reads an asset, again and again; and all but one
-  /// in a thousand of them. Beside it a thread that does not touch the store, for what the machine does to any thread.
+  /// Measures a thread that repeatedly opens the newest snapshot and reads an asset: its longest iteration, and the
+  /// 99.9th percentile. For comparison, it also measures a thread that does not use the store:
+  /// its pauses are caused by the machine.
   func pauses() -> [Comparison] {
     guard let contestant = session.contestants.first(where: { $0.name == PackStoreContestant.swift.name }) else {
       return []
@@ -198,7 +199,7 @@ private final class SwapTrial {
   }
 }
 
-/// Further samples of the runs of a comparison, for another one.
+/// More samples of a comparison's runs, for another comparison.
 private final class SamplesAside {
   private var samples: [String: [Sample]] = [:]
 

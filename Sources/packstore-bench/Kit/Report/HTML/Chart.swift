@@ -32,7 +32,7 @@ private func rounded(_ value: Double) -> String {
 }
 
 extension Comparison {
-  /// The class of an entry's label: the limit that ratios refer to stands out.
+  /// The class of an entry's label: the limit that ratios refer to is highlighted.
   func labelStyle(of entry: Entry) -> String {
     guard entry.isLimit else { return "label" }
     return entry.name == limit ? "label reference" : "label muted"

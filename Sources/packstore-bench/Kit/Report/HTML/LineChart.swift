@@ -15,7 +15,7 @@ struct LineChart {
 
   var svg: String { chart(width: 790, height: height, series, marks) }
 
-  /// What is drawn, without the frame around it.
+  /// The content of the chart, without its frame.
   var marks: String {
     let sizes = comparisons.map { Double($0.point?.size ?? 0) }
     let medians = comparisons.flatMap { comparison in comparison.entries.map { comparison.statistics(of: $0).median } }

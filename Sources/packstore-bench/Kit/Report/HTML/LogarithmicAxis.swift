@@ -1,13 +1,13 @@
 import Foundation
 
-/// Where a value lies on an axis on which equal distances are equal ratios.
+/// Positions of values on an axis where equal distances are equal ratios.
 struct LogarithmicAxis {
   private let low: Double
   private let high: Double
   private let begin: Double
   private let end: Double
 
-  /// - Parameter values: what has to find room; those that are not above zero are taken for the smallest that is.
+  /// - Parameter values: the values to show. Values of zero or less count as the smallest positive value.
   init(_ values: [Double], from begin: Double, to end: Double) {
     let positive = values.filter { $0 > 0 && $0.isFinite }
     let least = log10(positive.min() ?? 1)

@@ -20,7 +20,7 @@ func element(_ name: String, _ attributes: KeyValuePairs<String, String> = [:], 
 }
 
 extension Table {
-  /// The table as HTML. Figures are to the right, as in Markdown; `classes` are those of the rows.
+  /// The table as HTML. Figures are right-aligned, as in Markdown; `classes` are the classes of the rows.
   func html(classes: [String] = []) -> String {
     let header = element("thead", [:], element("tr", [:], head.map { element("th", [:], escaped($0)) }.joined()))
     let body = rows.enumerated().map { index, row in

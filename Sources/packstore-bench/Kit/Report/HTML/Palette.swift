@@ -1,8 +1,8 @@
-/// Which colour each participant has, the same in all charts of a page. The style defines the colours for light and dark.
+/// The colour of each participant, the same in all charts of a page. The style defines the colours for light and dark.
 struct Palette {
   private let indexes: [String: Int]
 
-  /// - Parameter names: those who took part, in the order of the tables.
+  /// - Parameter names: the participants, in the order of the tables.
   init(_ names: [String]) {
     indexes = Dictionary(names.enumerated().map { ($0.element, $0.offset % Self.colourCount) }) { first, _ in first }
   }
