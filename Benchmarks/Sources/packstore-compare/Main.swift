@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Measures PackStore beside others, and its settings beside each other.
+/// Compares PackStore with its peers, and its settings with each other.
 @main
 struct Main: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,10 +3,10 @@ struct Call {
   /// As the page names it.
   let name: String
 
-  /// What it answers: calls with the same question stand beside each other.
+  /// The question that the call answers: calls with the same question are compared.
   let question: String
 
-  /// What it is to take at most, in seconds.
+  /// The maximum duration, in seconds.
   var limit: Double?
 
   /// How often it is made in a batch: as a batch takes milliseconds, the clock's steps do not count.
@@ -23,7 +23,7 @@ struct Call {
   }
 }
 
-/// An answer was not the one that the scene was made for.
+/// A call returned another answer than the scene was prepared for.
 struct WrongAnswer: Error, CustomStringConvertible {
   let description: String
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What calls of the managed client take, beside the same question asked of a plain store.
+/// Times calls of the managed client, compared with the same question to a plain store.
 @main struct ManagedCalls: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-managed",

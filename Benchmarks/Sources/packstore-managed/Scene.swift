@@ -5,7 +5,8 @@ import PackDelivery
 import PackFormats
 import PackStore
 
-/// Two groups: one has a durable and a purgeable pack of many assets, the other's site has very many packs. All are here.
+/// Two groups with complete packs: one has a durable and a purgeable pack of many assets, the other's site has very
+/// many packs.
 struct Scene {
   let calls: [Call]
 
@@ -75,7 +76,7 @@ struct Scene {
   }
 }
 
-/// A site in a folder, and a manager of what is on it.
+/// A site in a folder, and a manager for its packs.
 private struct Group {
   let site: String
   let manager: AssetPackManager

@@ -5,7 +5,7 @@ struct DynamicLibrary: @unchecked Sendable {
   private let handle: UnsafeMutableRawPointer
   private let name: String
 
-  /// - Parameter files: what it is called on the systems that have it; the first that is there is taken.
+  /// - Parameter files: the library's file names on different systems; the first existing file is loaded.
   init(_ name: String, files: [String]) throws {
     guard let handle = files.lazy.compactMap({ dlopen($0, RTLD_NOW) }).first else {
       throw Unavailable("\(name) is not installed")

@@ -31,7 +31,7 @@ struct LMDB: Contestant {
       try library.check(library.put(transaction, database, &key, &value, Constant.append))
       pending += bytes.count + 4096
       guard pending > 64 << 20 else { return }
-      // Memory that a transaction takes grows with what it writes.
+      // The memory of a transaction grows with the written data.
       pending = 0
       let ended = transaction
       transaction = nil

@@ -24,9 +24,9 @@ struct LMDBLibrary: Sendable {
   }
 
   typealias Handle = OpaquePointer?
-  /// Of a handle that a function makes.
+  /// The result of a function that creates a handle.
   typealias NewHandle = UnsafeMutablePointer<OpaquePointer?>
-  /// Of a ``Value``: a struct of Swift's cannot be named in a C function's type.
+  /// A pointer to a ``Value``: the type of a C function cannot name a Swift struct.
   typealias ValuePointer = UnsafeMutableRawPointer
 
   let version:
@@ -68,7 +68,7 @@ struct LMDBLibrary: Sendable {
     moveCursor = try library.function("mdb_cursor_get")
   }
 
-  /// Throws what the library reports.
+  /// Throws the library's error.
   @inline(__always)
   func check(_ status: CInt) throws {
     guard status == 0 else { throw Unavailable("liblmdb says: \(String(cString: errorText(status)))") }

@@ -17,7 +17,7 @@ struct SQLiteLibrary: Sendable {
   typealias NewHandle = UnsafeMutablePointer<OpaquePointer?>
   typealias Text = UnsafePointer<CChar>
   typealias Bytes = UnsafeRawPointer
-  /// What gives back bound bytes. Nil: they stay where they are until the statement has run.
+  /// Frees bound bytes. `nil`: the bytes remain valid until the statement has run.
   typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
   typealias Callback =
     @convention(c) (UnsafeMutableRawPointer?, CInt, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> CInt

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the kernel keeps of a mounted image's files, decoded. The image's own pages are another file's, and stay.
+/// The kernel's decoded pages of a mounted image's files. The pages of the image file itself stay cached.
 enum DecodedPages {
-  /// - Throws: ``Unavailable`` when pages are still there afterwards: a first read could not be told from a second.
+  /// - Throws: ``Unavailable`` if pages are still cached afterwards: a first read would look like a second one.
   static func drop(_ dataSet: DataSet, below folder: String) throws {
     let folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(folder) }

@@ -30,7 +30,7 @@ struct ImageFormat: Sendable {
     ["-zlz4hc", "-C65536", "-x-1", "--compress-hints=\(image).hints", "--quiet", image, folder]
   }
 
-  /// Where the image of a workspace lies.
+  /// Returns the path of a workspace's image.
   static func file(in workspace: String) -> String { workspace + "/image" }
 
   func make(of dataSet: DataSet, in workspace: String, threadCount: Int) throws {

@@ -30,7 +30,7 @@ final class Mount: Sendable {
     }
   }
 
-  /// Unmounts what is mounted there, if anything is; the loop device goes with it.
+  /// Unmounts the file system at the folder, if any; its loop device is released too.
   func unmount(_ folder: String) {
     folders.withLock { folders in
       guard folders.remove(folder) != nil else { return }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A compressed file system in one file, mounted: the kernel decodes, and keeps what it decoded in the page cache.
+/// A mounted compressed file system in one file: the kernel decodes it, and keeps decoded data in the page cache.
 struct MountedImage: Contestant {
   let image: ImageFormat
 

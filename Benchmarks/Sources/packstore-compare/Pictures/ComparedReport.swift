@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A report of PackStore beside others, with what Docs/Figures.md shows of it.
+/// A report of PackStore and its peers, with the headlines that Docs/Figures.md shows.
 struct ComparedReport: Encodable {
   let report: Report
   let headlines: [Headline]
@@ -13,7 +13,7 @@ struct ComparedReport: Encodable {
 
   private enum CodingKeys: CodingKey { case headlines }
 
-  /// The headlines stand beside the report's own fields.
+  /// Encodes the headlines next to the report's own fields.
   func encode(to encoder: any Encoder) throws {
     try report.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)

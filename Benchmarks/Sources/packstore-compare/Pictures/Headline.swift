@@ -1,4 +1,4 @@
-/// A comparison as Docs/Figures.md shows it, in its table and in its picture: those whose figures belong beside each other.
+/// A comparison as shown in the table and the picture of Docs/Figures.md: the participants with comparable figures.
 struct Headline: Codable {
   let title: String
   let unit: String
@@ -17,7 +17,7 @@ struct Headline: Codable {
 }
 
 extension Headline {
-  /// Those of the headlines that a report has answers to.
+  /// The headlines that a report has figures for.
   static func all(of report: Report) -> [Headline] {
     let comparisons = report.sections.flatMap(\.comparisons)
     return Question.all.compactMap { question in
@@ -43,18 +43,18 @@ extension Headline {
   }
 }
 
-/// What a headline asks, and of which participants.
+/// A headline's comparison, and its participants.
 private struct Question {
   let title: String
   /// The comparison's heading.
   let comparison: String
-  /// Beginnings of the names of who is shown beside the limit; everybody if there are none.
+  /// Beginnings of the names of the participants shown with the limit; all if empty.
   var participants: [String] = []
 
   func asks(_ name: String) -> Bool { participants.isEmpty || participants.contains { name.hasPrefix($0) } }
 
   static let all = [
-    // Those who store it compressed: what is not is read at the speed of memory, and several times as large.
+    // Only contestants that compress: others read at the speed of memory, and take several times the space.
     Question(
       title: "First read of large compressed assets",
       comparison: "Compressible, first read, into memory that is there",

@@ -1,4 +1,4 @@
-/// The headlines as one picture that stands by itself, on a page of any colour: its background is its own.
+/// The headlines as one independent picture, for a page of any colour: it has its own background.
 struct HeadlinePicture {
   let headlines: [Headline]
   var title = "PackStore beside its peers"

@@ -1,5 +1,5 @@
-/// One question at several sizes as a picture that stands by itself, on a page of any colour: for reports that no headline
-/// tells of.
+/// One measurement at several sizes as an independent picture, for a page of any colour: for reports without a
+/// headline.
 struct SeriesPicture {
   let lines: LineChart
 

@@ -11,7 +11,7 @@ final class MemoryWatch: @unchecked Sendable {
 
   /// nil where the system does not tell.
   init?() {
-    // What earlier work freed and glibc kept would hide what this one takes.
+    // Memory that earlier work freed and glibc kept would hide the memory of this work.
     _ = DynamicSymbol.function("malloc_trim", as: (@convention(c) (Int) -> CInt).self)?(0)
     guard let now = Self.anonymousByteCount() else { return nil }
     before = now

@@ -11,7 +11,7 @@ extension CommandLineTool {
         try ImageFormat.squashfs.maker.run(ImageFormat.squashfs.arguments(call.folder, image, call.threadCount))
       },
       extract: { call, target in
-        // It complains about a folder that is there, unless it may overwrite.
+        // It reports an error if the folder exists, unless it may overwrite.
         try unsquashfs.run([
           "-quiet", "-no-progress", "-force", "-dest", target, ImageFormat.file(in: call.workspace),
         ])

@@ -1,4 +1,4 @@
-/// Who stores assets beside PackStore.
+/// The contestants compared with PackStore.
 enum Peers {
   static let all: [any Contestant] =
     [LMDB(), SQLite()] + [MountedImage(image: .squashfs), MountedImage(image: .erofs)] + tools

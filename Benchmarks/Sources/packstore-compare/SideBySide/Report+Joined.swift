@@ -62,7 +62,7 @@ extension Comparison.Entry {
 }
 
 extension [Latencies] {
-  /// Percentiles of several runs, the single operations of which are not kept: their mean.
+  /// The mean of the percentiles of several runs, because their single operations are not kept.
   fileprivate func mean(weights: [Int]) -> Latencies? {
     guard count == weights.count else { return first }
     func mean(_ value: (Latencies) -> Double) -> Double {

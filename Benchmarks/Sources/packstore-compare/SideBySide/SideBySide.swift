@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 
-/// Runs `packstore-bench` and the same workloads with PackStore's peers, one after the other, in rounds, and makes one report
-/// of all: what drifts on the machine hits both.
+/// Runs `packstore-bench` and the same workloads with PackStore's peers in alternating rounds, and joins the results in
+/// one report. So a drift of the machine affects both.
 ///
-/// PackStore, plain files and limits are measured by `packstore-bench`, as its users run it; the peers by this process.
+/// `packstore-bench` measures PackStore, plain files and limits, as its users run it. This process measures the peers.
 struct SideBySide: ParsableArguments {
   @Option(help: .init("How often packstore-bench and this program take turns.", valueName: "n"))
   var rounds = 2
@@ -15,8 +15,8 @@ struct SideBySide: ParsableArguments {
 
   /// - Parameters:
   ///   - arguments: a command of `packstore-bench`, and options of its own.
-  ///   - workloads: what that command measures.
-  ///   - session: what bounds that command's time.
+  /// - workloads: the workloads of that command.
+  /// - session: the session that limits that command's time.
   func measure(
     _ arguments: [String], _ workloads: [any Workload], _ options: BenchmarkOptions,
     bounding session: (Session) -> Void
@@ -53,7 +53,7 @@ struct SideBySide: ParsableArguments {
 }
 
 extension BenchmarkOptions {
-  /// As they are given to `packstore-bench`. Who takes part is left out: the names are those of peers here.
+  /// The options for `packstore-bench`, except the contestants: here their names are names of peers.
   fileprivate var arguments: [String] {
     func option(_ name: String, _ value: String?) -> [String] { value.map { ["--\(name)", $0] } ?? [] }
     return option("seed", "\(seed)") + option("data", data.rawValue) + option("folder", folder)

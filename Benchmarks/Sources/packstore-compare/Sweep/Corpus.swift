@@ -7,7 +7,7 @@ struct Corpus {
   let folder: Tree
   let secondVersion: Tree?
 
-  /// Scans the folders: files are listed in bytewise order of their paths, links and what is not a file are left out.
+  /// Scans the folders: lists regular files in bytewise order of their paths, without links and other kinds.
   init(_ argument: CorpusArgument) throws {
     name = argument.name
     folder = try Tree(argument.folder)

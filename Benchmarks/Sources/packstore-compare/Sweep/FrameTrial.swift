@@ -1,8 +1,8 @@
 import Foundation
 
-/// One way to encode given bytes as frames, tried with libzstd alone: what the frames would take, and what decoding costs.
+/// Encodes given bytes as frames by libzstd alone, and measures their size and the cost of decoding them.
 ///
-/// For questions that no store of today can answer, such as dictionaries. One thread.
+/// For questions that no current store can answer, such as dictionaries. One thread.
 struct FrameTrial: Codable {
   let label: String
   let rawByteCount: Int
@@ -14,10 +14,10 @@ struct FrameTrial: Codable {
   /// Of decoding the frame that holds an asset chosen at random. Per asset.
   var randomDecode: Timing?
 
-  /// What a store writes for every frame besides its bytes: a row in the segment and one in the index.
+  /// Bytes that a store writes for every frame in addition to its data: a row in the segment and one in the index.
   static let rowByteCount = 24 + 32
 
-  /// What a store would take.
+  /// The size in a store.
   var byteCount: Int { frameByteCount + frameCount * Self.rowByteCount + dictionaryByteCount }
 
   var encodeMegabytesPerSecond: Double { Double(rawByteCount) / 1e6 / encode.cpu }
@@ -40,7 +40,7 @@ struct FrameSetting {
 }
 
 extension FrameTrial {
-  /// Encodes and decodes `raw` as the setting says; then decodes the frames numbered in `randomFrames`, in that order.
+  /// Encodes and decodes `raw` with the setting; then decodes the frames numbered in `randomFrames`, in that order.
   init(_ setting: FrameSetting, of raw: UnsafeRawBufferPointer, randomFrames: [Int] = []) throws {
     let encoder = try ZstdEncoder(setting.parameters, dictionary: setting.dictionary)
     let longest = setting.frames.map(\.count).max() ?? 0

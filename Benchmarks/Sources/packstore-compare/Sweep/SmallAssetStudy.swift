@@ -65,7 +65,7 @@ enum SmallAssetStudy {
     }
   }
 
-  /// For assets chosen at random the frame where each begins; most assets lie in one frame.
+  /// Returns, for randomly chosen assets, the frame where each begins; most assets are in one frame.
   private static func frames(ofRandomAssetsIn assets: SmallAssets, _ setting: FrameSetting) -> [Int] {
     var generator = SeededGenerator(seed: 2)
     let ends = setting.frames.map(\.upperBound)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a store's files hold, told apart by what it is for.
+/// The sizes of a store's files, by purpose.
 struct StoreFiles: Codable {
-  /// Frames of assets as they are stored, with the gaps that alignment leaves.
+  /// Stored frames of assets, including the gaps of alignment.
   var frameByteCount = 0
   /// Tables of data segments: chunk ids, frame rows, page sums.
   var tableByteCount = 0
@@ -15,9 +15,9 @@ struct StoreFiles: Codable {
 
   var byteCount: Int { frameByteCount + tableByteCount + metadataByteCount + indexByteCount }
 
-  /// Sums up the files of the store at `path`, but for those in `known`, and adds their names to `known`.
+  /// Adds up the files of the store at `path`, except the files in `known`, and adds their names to `known`.
   ///
-  /// A store's files never change once they are there, so what was not known before is what was written since.
+  /// A store's files never change once they exist, so files missing in `known` were written since then.
   init(ofStoreAt path: String, notIn known: inout Set<String>) throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: path + "/index") where known.insert(name).inserted {
       indexByteCount += try Self.byteCount(of: path + "/index/" + name)

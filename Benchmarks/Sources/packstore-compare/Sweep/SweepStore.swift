@@ -10,9 +10,9 @@ struct SweepResult: Codable {
   let second: StoreFiles?
   /// Of storing the first version with all processors.
   var ingest: Timing
-  /// Private memory at its peak meanwhile, bytes; nil where the system does not tell.
+  /// Peak of private memory during the run, in bytes; `nil` if the system does not report it.
   var peakMemory: Int?
-  /// Of reading every asset in order, on one thread.
+  /// Time to read every asset in order, on one thread.
   var read: Timing
   let readByteCount: Int
   /// Of reading at random, on one thread: 64 KiB somewhere in an asset, or all of a smaller one. Per read.
@@ -31,7 +31,7 @@ struct SweepResult: Codable {
 extension SweepResult {
   /// Stores the corpus in a new store inside `work` and removes it again.
   ///
-  /// Commits are atomic, not durable, so that the disk does not blur what the settings cost.
+  /// Commits are atomic, not durable, so that the disk does not hide the cost of the settings.
   init(_ point: SweepPoint, of corpus: Corpus, in work: String) throws {
     let folder = try TemporaryFolder(in: work)
     let path = folder.path + "/store"

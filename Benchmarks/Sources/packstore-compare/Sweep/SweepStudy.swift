@@ -74,7 +74,7 @@ enum SweepStudy: String, CaseIterable, Codable {
 /// Assets below this size share frames, in the core as here.
 let largeAssetByteCount = 64 << 10
 
-/// How much of a folder, by bytes, lies in large and in small assets.
+/// The shares of a folder's bytes in large and in small assets.
 struct AssetShares {
   let large: Double
   let small: Double

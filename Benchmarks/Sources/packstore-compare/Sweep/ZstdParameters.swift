@@ -1,7 +1,7 @@
 import CZstd
 import Foundation
 
-/// Parameters of one zstd encoder: a level, and what is changed of it.
+/// Parameters of one zstd encoder: a level, and changes to it.
 struct ZstdParameters: Hashable, Codable {
   var level: Int32 = 3
   var minimumMatch: Int32?
@@ -47,14 +47,15 @@ extension ZstdDecoder {
   }
 }
 
-/// Training of dictionaries. `zdict.h` is no part of the `CZstd` module, so its one function is looked up by name.
+/// Training of dictionaries. `zdict.h` is not part of the `CZstd` module, so its one function is found by name.
 enum ZstdTrainer {
   private typealias Train =
     @convention(c) (
       UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, UnsafePointer<Int>?, UInt32
     ) -> Int
 
-  /// A dictionary of at most `capacity` bytes for content like that of `samples`, which lie one after another with these lengths.
+  /// Trains a dictionary of at most `capacity` bytes for content like `samples`, which are stored in sequence with
+  /// these lengths.
   static func train(_ samples: Data, lengths: [Int], capacity: Int) throws -> Data {
     guard let train = DynamicSymbol.function("ZDICT_trainFromBuffer", as: Train.self) else {
       throw ZstdError(description: "this libzstd cannot train dictionaries")

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a client fetched of a site, by what it is.
+/// A client's traffic with a site, by kind of data.
 struct SiteTraffic: Codable, Equatable {
   var requestCount = 0
   /// All that the server sent, heads included.
   var sentByteCount = 0
-  /// Of that, what is not content of assets: root, manifests, frame tables, pages of catalogs and layouts.
+  /// The part of it that is not content of assets: root, manifests, frame tables, pages of catalogs and layouts.
   var metadataByteCount = 0
-  /// What the client sent.
+  /// Bytes that the client sent.
   var receivedByteCount = 0
 
   /// - Parameter isMetadata: whether the segment file `segments/<digits>` holds pages.

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 
-/// Changes that publishers make, on data from a seed.
+/// Typical changes by publishers, on data from a seed.
 ///
-/// A file that does not change is the same file in both versions, under two names: its times and its inode are the same,
-/// so that tools which store those do not pay for what no publisher changed.
+/// An unchanged file is the same file in both versions, under two names, with the same times and inode. So tools that
+/// store those do not pay for unchanged files.
 enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
   case frontByte = "front-byte"
   case headers
@@ -19,9 +19,9 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
   struct Scale: Equatable {
     /// Bytes of the one large asset.
     var large = 1_000_000_000
-    /// Assets of which one changes.
+    /// Number of assets; one of them changes.
     var assetCount = 2_000
-    /// Small assets, of which some change here and there.
+    /// Number of small assets; some of them change.
     var scatteredCount = 78_000
     /// A tenth of everything.
     var isQuick = false
@@ -57,7 +57,7 @@ enum SyntheticPair: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// Writes the two versions. Each function returns what it changed, for the report.
+/// Writes the two versions. Each function returns a description of its change, for the report.
 private final class PairMaker {
   let old: String
   let new: String
@@ -205,7 +205,8 @@ private final class PairMaker {
     }
   }
 
-  /// The new version of the file `name`: these bytes, then the old file, of which the first `headLength` are replaced.
+  /// Writes the new version of the file `name`: these bytes, then the old file, with its first `headLength` bytes
+  /// replaced.
   private func copy(_ name: String, before bytes: [UInt8], withHead headLength: Int = 0) throws {
     let source = try FileHandle(forReadingFrom: URL(fileURLWithPath: "\(old)/\(name)"))
     let target = try OutputFile("\(new)/\(name)")

@@ -93,7 +93,7 @@ struct UpdatesCommand: ParsableCommand {
     let scale = SyntheticPair.Scale(large: size * 1_000_000, assetCount: assets, isQuick: quick)
     for pair in try givenPairs() {
       run.measure(pair)
-      // What is known is not lost if a later pair takes the machine down.
+      // Keeps the results so far, even if a later pair crashes the machine.
       try destination.write(run.report, picture)
     }
     for kind in chosenSynthetic {

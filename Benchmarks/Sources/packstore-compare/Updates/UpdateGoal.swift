@@ -1,12 +1,12 @@
-/// What an update may cost, beside others in the same run or by itself.
+/// A limit for a cost of an update, compared with another row of the same run or absolute.
 struct UpdateGoal: Codable, Equatable {
   let title: String
   /// PackStore's figure divided by the other's, or the figure itself.
   let value: Double
   let limit: Double
-  /// Who the other is, or in what the figure is.
+  /// The compared row, or the unit of the figure.
   let reference: String
-  /// Whether more is better.
+  /// Whether larger figures are better.
   var isAtLeast = false
 
   var isMet: Bool { isAtLeast ? value >= limit : value <= limit }
@@ -27,9 +27,9 @@ struct UpdateGoal: Codable, Equatable {
 }
 
 extension UpdateGoal {
-  /// The goals that a pair's rows have answers to.
+  /// The goals that the rows of a pair have figures for.
   ///
-  /// - Parameter newByteCount: bytes of the new version, which is what rates are of.
+  /// - Parameter newByteCount: bytes of the new version, to compute rates.
   static func all(of rows: [UpdateRow], newByteCount: Int, limits: [ByteLimit] = []) -> [Self] {
     func row(_ key: String) -> UpdateRow? { rows.first { $0.key == key } }
     func ratio(
@@ -74,16 +74,16 @@ extension UpdateGoal {
       + limits.compactMap(bytes)
   }
 
-  /// What a client fetches to learn of changes is small beside what it fetches of them.
+  /// A client's download of metadata is small compared with its download of content.
   private static func metadata(_ ranges: UpdateRow?) -> Self? {
-    // Below that, root, manifest and heads of answers are most of it.
+    // Below that, root, manifest and response heads are most of it.
     guard let ranges, ranges.byteCount >= 100_000, let metadata = ranges.metadataByteCount else { return nil }
     return Self(
       title: "ranges, metadata", value: Double(metadata) / Double(ranges.byteCount), limit: 0.1,
       reference: "all that is fetched")
   }
 
-  /// What is asked of a client, by itself.
+  /// Absolute goals for a client.
   private static func client(_ ranges: UpdateRow?, _ delta: UpdateRow?, _ newByteCount: Int) -> [Self] {
     var goals: [Self] = []
     if let memory = ranges?.apply?.privateByteCount, let idle = ranges?.idlePrivateByteCount {

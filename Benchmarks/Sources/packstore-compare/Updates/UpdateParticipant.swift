@@ -5,15 +5,15 @@ protocol UpdateParticipant: Sendable {
   /// As `--only` and the report's notes name it.
   var name: String { get }
 
-  /// What it needs.
+  /// The required programs.
   var programs: [Program] { get }
 
-  /// The one whose version the report tells, and how to ask for it.
+  /// The main program's version for the report, as the program prints it.
   var version: String { get }
 
-  /// Measures with a pair, in the empty folder `folder`, which goes afterwards.
+  /// Measures with a pair, in the empty folder `folder`, which is removed afterwards.
   ///
-  /// - Throws: `Unavailable` for what the tool is not made for; anything else is a failure.
+  /// - Throws: `Unavailable` if the tool does not support the pair; any other error is a failure.
   func measure(_ trial: UpdateTrial, in folder: String, _ report: (UpdateRow) -> Void) throws
 }
 
@@ -33,7 +33,7 @@ final class UpdateTrial {
   private let folder: String
   private var archives: [String: String] = [:]
 
-  /// - Parameter folder: an empty one for what is made on the way.
+  /// - Parameter folder: an empty folder for temporary files.
   init(_ pair: VersionPair, patience: Double, in folder: String) throws {
     self.pair = pair
     self.patience = patience

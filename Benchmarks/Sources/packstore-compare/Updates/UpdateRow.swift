@@ -4,31 +4,32 @@ struct UpdateRow: Codable, Equatable {
   let key: String
   /// Names it in the report.
   let name: String
-  /// What the client fetches. Of a chunk store or repository without a server of its own: what the second version adds.
+  /// The client's download. For a chunk store or repository without its own server: the data added by the second
+  /// version.
   var byteCount: Int
-  /// Of that, what is not content: indexes, manifests, tables, pages.
+  /// The part of it that is not content: indexes, manifests, tables, pages.
   var metadataByteCount: Int?
   var requestCount: Int?
-  /// What the publisher's run added to what it keeps.
+  /// The bytes that the publisher's run added to the site.
   var publishedByteCount: Int?
-  /// Taking the new version in, where that is a step of its own.
+  /// Adding the new version to the publisher's store, if that is a separate step.
   var ingest: ProgramUsage?
-  /// Making what the client fetches, when the old version has been published.
+  /// Preparing the client's download, when the old version is already published.
   var build: ProgramUsage?
-  /// From what was fetched to the new version on the client's disk; with `requestCount`, fetching included.
+  /// From the downloaded data to the new version on the client's disk; with `requestCount`, including the download.
   var apply: ProgramUsage?
-  /// Bytes of the client's files that are new or have changed.
+  /// Bytes of the client's files that are new or changed.
   var keptByteCount: Int?
   /// Bytes of the chunks that the client did not have, as it stores them.
   var newStoredByteCount: Int?
-  /// Private memory of a client that is connected and finds nothing new, or that has what a delta leads to.
+  /// Private memory of a client that is connected and finds nothing new, or that already has a delta's target version.
   var idlePrivateByteCount: Int?
 }
 
 extension UpdateRow {
   var isPackStore: Bool { key.hasPrefix("packstore-") }
 
-  /// What was written for each byte that there was to store.
+  /// Written bytes per byte of new chunks.
   var writtenRatio: Double? {
     guard let written = apply?.writtenByteCount, let stored = newStoredByteCount, stored > 0 else { return nil }
     return Double(written) / Double(stored)

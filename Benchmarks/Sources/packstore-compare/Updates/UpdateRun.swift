@@ -11,8 +11,8 @@ final class UpdateRun {
   private let interruptions: [any DispatchSourceSignal]
 
   /// - Parameters:
-  ///   - only: beginnings of the names of those who take part; everybody if there are none.
-  ///   - patience: seconds after which each run of a peer's program is ended.
+  /// - only: beginnings of the names of the participants; all if empty.
+  /// - patience: seconds after which a run of a peer's program is killed.
   init(
     packstore: Program, only: [String], seed: UInt64, isQuick: Bool, patience: Double, workspace: String?
   ) throws {

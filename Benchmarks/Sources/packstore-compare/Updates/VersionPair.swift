@@ -4,12 +4,12 @@ import Foundation
 /// Two versions of a folder.
 struct VersionPair: Equatable {
   let name: String
-  /// What changes from one to the other, for the report.
+  /// The change between the versions, for the report.
   var explanation = ""
-  /// Where they lie; never in a report.
+  /// The folders; never in a report.
   let from: String
   let to: String
-  /// What it should cost at most beyond what all pairs are held to.
+  /// Limits of this pair, in addition to the limits of all pairs.
   var limits: [UpdateGoal.ByteLimit] = []
 }
 

@@ -73,7 +73,7 @@ struct ZsyncUpdate: UpdateParticipant {
     try SizeLimit.slow.check(trial)
     let site = "\(folder)/site"
     try FileManager.default.createDirectory(atPath: site, withIntermediateDirectories: false)
-    // Packed where it will be served: gzip puts its output beside its input.
+    // Compressed in the served folder: gzip writes its output next to its input.
     try FileManager.default.copyItem(atPath: trial.newArchive(), toPath: "\(site)/new.tar")
     var built = try trial.measure(gzip, ["-9", "-n", "--rsyncable", "new.tar"], in: site).usage
     built =

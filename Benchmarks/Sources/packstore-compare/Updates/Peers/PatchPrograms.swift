@@ -46,7 +46,7 @@ extension PatchProgram {
   ]
 
   private static func zstd(level: Int) -> Self {
-    // Its window covers the old version by itself; what undoes it has to be allowed the memory.
+    // The window covers the old version automatically; the decoder needs permission to use that much memory.
     Self(
       name: "zstd -\(level) --patch-from", key: "zstd-\(level)-patch", builder: Program("zstd"),
       applier: Program("zstd"), limit: level < 10 ? nil : .slow,
@@ -70,7 +70,7 @@ extension PatchProgram {
   }
 }
 
-/// The whole new version: what an update costs without any of the others.
+/// The complete new version: the cost of an update without any of the other methods.
 struct WholeVersion: UpdateParticipant {
   let name = "whole version, zstd -19"
   private let zstd = Program("zstd")

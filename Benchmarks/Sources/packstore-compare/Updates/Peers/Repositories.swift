@@ -1,6 +1,7 @@
 import Foundation
 
-/// A backup program's repository: what the second version adds to it. None restores in part, so there is no client.
+/// A backup program's repository: the data that the second version adds to it. None restores partially, so no client is
+/// measured.
 struct RepositoryProgram: UpdateParticipant {
   let name: String
   let key: String

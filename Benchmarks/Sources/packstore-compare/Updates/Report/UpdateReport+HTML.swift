@@ -80,7 +80,7 @@ extension UpdateReport.Pair {
 // MARK: - Picture
 
 extension UpdateReport {
-  /// What is fetched, of each pair, by those that a publisher would choose between.
+  /// Each pair's download sizes, for the participants that a publisher would choose between.
   var headlines: [Headline] {
     pairs.compactMap { pair in
       func best(_ keys: [String]) -> UpdateRow? {

@@ -1,4 +1,4 @@
-/// What updates cost, as Markdown, JSON and a page.
+/// The costs of updates, as Markdown, JSON and a page.
 struct UpdateReport: Codable {
   /// The version of the JSON layout: rises when a field changes its meaning or goes away.
   var format = 1
@@ -28,7 +28,7 @@ struct UpdateReport: Codable {
     var absences: [Comparison.Absence] = []
   }
 
-  /// Whether a pair could not be read, or PackStore failed. A peer that fails is told beside those that did not.
+  /// Whether a pair could not be read, or PackStore failed. A failed peer is only listed as absent.
   var hasFailures: Bool {
     (absences + pairs.flatMap(\.absences).filter { $0.name == "packstore" }).contains { $0.reason.hasPrefix("failed") }
   }
@@ -151,7 +151,7 @@ extension UpdateReport.Pair {
 }
 
 extension UpdateRow {
-  /// The row of the table. Nothing stands where nothing was measured.
+  /// The row of the table. A cell without a measurement is empty.
   fileprivate func cells(newByteCount: Int) -> [String] {
     func seconds(_ value: Double?) -> String { value.map { decimals($0, 2) } ?? "" }
     func megabytes(_ count: Int?) -> String { count.map(fineMegabytes) ?? "" }
