@@ -17,11 +17,11 @@ COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/pack
 PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev libsqlite3-dev pkg-config clang-format nginx-light openssl python3 python3-venv
 # A check that is skipped without it: systemd-analyze.
 OPTIONAL_PACKAGES := systemd
-# For `make bench`: those beside which PackStore is measured. What is missing is left out.
+# The programs compared with PackStore by `make bench`. Missing ones are omitted.
 PEERS := squashfs-tools erofs-utils liblmdb0 libsqlite3-0 zstd zip unzip casync restic borgbackup
-# The same for `make bench-space`.
+# The programs for `make bench-space`.
 SPACE_PEERS := casync restic borgbackup ostree
-# The same for `make bench-serve`.
+# The programs for `make bench-serve`.
 SERVE_PEERS := nginx-light wrk nghttp2-client
 # The same for `make bench-update`. HDiffPatch (hdiffz, hpatchz) takes part where it is on the PATH.
 UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup

@@ -6,7 +6,7 @@ import math
 
 WIDTH = 826
 PANEL_HEIGHT = 300
-# The place of the lines inside a panel; what they are called stands to the right.
+# The place of the lines inside a panel; their names are to the right.
 LEFT, RIGHT, TOP, BOTTOM = 88, 560, 44, 244
 LONGEST_NAME = 32
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import packstore_compare
 
-/// What `packstore-bench update` reads of others, and what it computes.
+/// Tests how `packstore-bench update` reads the output of other programs, and its computations.
 struct UpdateTests {
   @Test func pairsAreNamesAndTwoFolders() throws {
     let folder = try TemporaryFolder(in: nil)
@@ -232,7 +232,7 @@ struct UpdateTests {
     #expect(try contents(again.to) == new)
   }
 
-  /// Those are too large to be held in memory by a test that others run beside.
+  /// These are too large for a test's memory while other tests run.
   private func checkRoughly(_ kind: SyntheticPair, _ scale: SyntheticPair.Scale, in folder: TemporaryFolder) throws {
     let pair = try kind.make(scale, seed: 7, in: folder.newFolder())
     let (old, new) = try (FolderSummary(pair.from), FolderSummary(pair.to))

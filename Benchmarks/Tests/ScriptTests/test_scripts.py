@@ -143,7 +143,7 @@ class MeasuringTests(TemporaryFolderTest):
         watch = SPACE["MemoryWatch"]()
         workspace = measuring.Workspace(self.folder / "workspace")
         program = "import sys; held = bytearray(64 << 20); print(open('/proc/self/stat').read() != '', len(held))"
-        # The process ends when the watch has seen it hold what it asked for, so no clock decides.
+        # The process ends after the watch has seen its allocated memory, so the test does not depend on timing.
         command = [sys.executable, "-c", program + "\nimport os\nwhile not os.path.exists('seen'): pass"]
 
         def watching(process):

@@ -1,10 +1,10 @@
 import CXXHash
 import Foundation
 
-/// Decoding the frames of a store from its segment files, each way one could fetch them. What the store does itself is
-/// one of these; the others show what it would gain.
+/// Decodes the frames of a store from its segment files, with each possible way to fetch them. The store uses one of
+/// these; the others show the possible gain.
 final class FrameFetch: Sendable {
-  /// How a frame's stored bytes come to the decoder.
+  /// The way to fetch a frame's stored bytes for the decoder.
   enum Way: CaseIterable {
     case read, readUnchecked, mapped, mappedPopulated
 

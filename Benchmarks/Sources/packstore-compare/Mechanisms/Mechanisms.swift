@@ -18,7 +18,7 @@ struct MechanismsCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [Mechanisms()]) }
 }
 
-/// The ways of reading that were weighed, beside each other.
+/// Compares the considered ways of reading.
 struct Mechanisms: Workload {
   let title = "Mechanisms of reading"
 
@@ -85,7 +85,7 @@ private struct Trials {
 
   // MARK: - Sharing a read with other threads
 
-  /// The store shares longer reads; shorter ones are the same with any number of threads.
+  /// The store shares longer reads among threads; shorter ones are the same with any number of threads.
   func sharing(_ storage: String, _ lengths: [Int]) -> [Comparison] {
     lengths.compactMap { length in
       let places = RandomRanges(
@@ -135,7 +135,8 @@ private struct Trials {
 
   // MARK: - Telling the storage
 
-  /// Twice the same read: what was asked for ahead lies in the page cache differently, and is slower to read again.
+  /// The same read twice: data that was read ahead is placed differently in the page cache, and is slower to read
+  /// again.
   func readAhead() -> Comparison {
     let comparison = Comparison(
       title: "Cold reads, the storage told or not",

@@ -108,7 +108,7 @@ private final class WatchedStore {
     return pks_snapshot_generation(snapshot)
   }
 
-  /// What a look would cost at least that asks the system.
+  /// The minimum cost of a check that calls the system.
   func readSomeBytes() throws -> UInt64 {
     var bytes: (UInt64, UInt64) = (0, 0)
     guard pread(control, &bytes, 16, 32) == 16 else { throw Unavailable("cannot read") }

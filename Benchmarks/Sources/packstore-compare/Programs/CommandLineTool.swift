@@ -1,6 +1,6 @@
-/// Programs that store a folder and write it back, each call a process of its own.
+/// Programs that store a folder and restore it, with one process per call.
 ///
-/// What they do with owners, times and permissions is theirs: each is called as its users would.
+/// Each is called as its users would call it, with its own defaults for owners, times and permissions.
 struct CommandLineTool: Contestant {
   let name: String
   /// The form of another contestant that this one shares.
@@ -12,10 +12,10 @@ struct CommandLineTool: Contestant {
   let store: @Sendable (Call) throws -> Void
   let extract: @Sendable (Call, _ target: String) throws -> Void
 
-  /// What a call is about.
+  /// The parameters of a call.
   struct Call {
     let folder: String
-    /// Where the stored form lies.
+    /// The folder of the stored form.
     let workspace: String
     let threadCount: Int
   }

@@ -21,7 +21,7 @@ final class MemoryWatch: @unchecked Sendable {
     }
   }
 
-  /// Bytes by which private memory was above what it was at the start, at its peak.
+  /// Peak of private memory, in bytes above its value at the start.
   func stop() -> Int {
     _ = sample()
     return lock.withLock {

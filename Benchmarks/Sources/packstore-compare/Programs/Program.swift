@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A program, looked for beside this one and then on the PATH, and run as a process of its own.
+/// A program, found next to this one or in PATH, and run as a child process.
 ///
 /// Programs run without input, in the C locale, and end when the benchmark is interrupted.
 struct Program: Sendable {
   let name: String
 
-  /// Where it lies, or nil when it is not there.
+  /// Its path, or `nil` if it does not exist.
   let path: String?
 
   init(_ name: String) {
@@ -28,7 +28,7 @@ struct Program: Sendable {
   /// Why it cannot be used, or nil.
   var unavailability: String? { path == nil ? "\(name) is not installed" : nil }
 
-  /// The first thing that looks like a version in what it says when called with `arguments`.
+  /// Returns the first text like a version in its output when called with `arguments`.
   func version(_ arguments: String...) -> String {
     var output = ""
     // Some say it on the standard error, some return a failure with it.
@@ -37,7 +37,7 @@ struct Program: Sendable {
     return version.map { "\(name) \($0)" } ?? name
   }
 
-  /// Runs it to its end. What it prints is dropped.
+  /// Runs it to its end. Its output is discarded.
   ///
   /// - Throws: ``ProgramFailure`` with the last line of its standard error.
   func run(_ arguments: [String], in folder: String? = nil, environment: [String: String] = [:]) throws {
@@ -46,9 +46,9 @@ struct Program: Sendable {
     try launch(arguments, in: folder, environment, output: null) { _ in }
   }
 
-  /// Runs it to its end and reads what it prints to the beginning of `memory`.
+  /// Runs it to its end and reads its output to the beginning of `memory`.
   ///
-  /// - Returns: how much that is. ``ProgramFailure`` is thrown when it is more than there is room for.
+  /// - Returns: the length of the output. Throws ``ProgramFailure`` if the output does not fit.
   func run(_ arguments: [String], into memory: UnsafeMutableRawBufferPointer) throws -> Int {
     var length = 0
     try launch(arguments, in: nil, [:]) { pipe in
@@ -63,9 +63,9 @@ struct Program: Sendable {
 
   /// Runs it to its end.
   ///
-  /// - Parameter limit: seconds after which it is ended.
-  /// - Returns: what it printed, its complaints included, and what it took.
-  /// - Throws: ``ProgramFailure`` with the last line of that; ``Unavailable`` when it was not done within `limit`.
+  /// - Parameter limit: seconds after which it is killed.
+  /// - Returns: its output, including its standard error, and its resource usage.
+  /// - Throws: ``ProgramFailure`` with the last line of the output; ``Unavailable`` if it did not end within `limit`.
   func measure(
     _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], atMost limit: Double? = nil
   ) throws -> (output: String, usage: ProgramUsage) {
@@ -82,8 +82,8 @@ struct Program: Sendable {
     return (output, ProgramUsage(seconds: seconds, resources, watched))
   }
 
-  /// Ends what runs, and lets nothing begin any more: nothing writes to folders that are about to be removed, or mounts
-  /// again what was unmounted.
+  /// Kills running programs and prevents new ones, so that none writes to folders that are about to be removed, or
+  /// mounts file systems again.
   static func endAll() {
     running.withLock { running in
       for process in running.processes { kill(process, SIGKILL) }
@@ -111,10 +111,10 @@ extension Program {
   private enum Errors { case kept, output }
 
   /// - Parameters:
-  ///   - output: where its standard output goes; nil for a pipe that `body` gets the end of.
-  ///   - isWatched: whether its private memory is sampled while it runs.
-  ///   - limit: seconds after which it is ended, and ``Unavailable`` thrown.
-  ///   - describe: what a failure with this status is told as; the last of the complaints that were kept, if nil.
+  /// - output: the target of its standard output; `nil` for a pipe whose end is passed to `body`.
+  /// - isWatched: whether its private memory is sampled during the run.
+  /// - limit: seconds after which it is killed, and ``Unavailable`` is thrown.
+  /// - describe: describes a failure with this status; if `nil`, the last kept line of its errors.
   @discardableResult
   private func launch(
     _ arguments: [String], in folder: String?, _ environment: [String: String], output: CInt? = nil,

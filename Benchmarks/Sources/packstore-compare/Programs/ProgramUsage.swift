@@ -9,15 +9,15 @@ struct ProgramUsage: Codable, Equatable {
   /// The most private memory, sampled every few milliseconds: a peak that lasts less is missed. Nil where the system does
   /// not tell.
   var privateByteCount: Int?
-  /// The largest resident set. What the benchmark itself held when it began the program counts as well: a bound, not a figure.
+  /// The largest resident set. It includes the benchmark's own memory at the start of the program: an upper bound.
   var residentByteCount: Int
-  /// Bytes that it gave to the disk, in whole pages. Where the system tells, without those of files that were removed before
-  /// they got there.
+  /// Bytes written to the disk, in whole pages. If the system reports it, without files that were removed before their
+  /// pages were written.
   var writtenByteCount: Int
 }
 
 extension ProgramUsage {
-  /// - Parameter watched: what was seen of it while it was there.
+  /// - Parameter watched: the memory samples taken while it ran.
   init(seconds: Double, _ resources: rusage, _ watched: Watched) {
     func total(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
     self.init(
@@ -33,7 +33,7 @@ extension ProgramUsage {
     var cancelledByteCount = 0
   }
 
-  /// What a process that has ended, and was not waited for, took back of what it wrote; 0 where the system does not tell.
+  /// The cancelled writes of a process that has ended but was not waited for; 0 if the system does not report them.
   static func cancelledByteCount(of process: pid_t) -> Int {
     let lines = (try? String(contentsOfFile: "/proc/\(process)/io", encoding: .utf8))?.split(separator: "\n") ?? []
     let line = lines.first { $0.hasPrefix("cancelled_write_bytes: ") }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Serves the files below a folder on this machine alone, as any static web server does, and counts each byte that it sends
-/// and receives: what an update costs on the wire is measured at the other end of it.
+/// Serves the files below a folder on this machine only, like any static web server, and counts each byte that it sends
+/// and receives. So the server measures the network cost of an update.
 ///
 /// HTTP/1.1 with kept connections, ranges (several in one request, too) and `If-Range`. A thread for each connection.
 final class FileServer: @unchecked Sendable {
-  /// A request, and what it cost.
+  /// A request and its cost.
   struct Exchange: Equatable {
     let path: String
     let status: Int
@@ -48,8 +48,8 @@ final class FileServer: @unchecked Sendable {
 
   func url(of path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
-  /// What was asked since the last call, in the order in which answers ended. Waits for answers that are under way: a client
-  /// may have all of one before this side has noted it.
+  /// Returns the requests since the last call, in the order in which responses ended. Waits for running responses: a
+  /// client may have received a complete response before the server has recorded it.
   func takeExchanges() -> [Exchange] {
     lock.withLock {
       while answerCount > 0 { lock.wait() }
@@ -135,7 +135,7 @@ private struct Answer {
   let status: Int
   private var file: CInt = -1
   private var head = ""
-  /// What follows the head, in order.
+  /// The parts after the head, in order.
   private var body: [Piece] = []
 
   private enum Piece {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files below a folder at one moment, to see afterwards what was written.
+/// The files below a folder at one moment, to find later which files were written.
 struct FolderState {
   private struct File: Equatable {
     let inode: UInt64

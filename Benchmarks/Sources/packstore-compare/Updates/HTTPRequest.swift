@@ -29,16 +29,16 @@ struct HTTPRequest: Equatable {
     keepsConnection = words[2] == "HTTP/1.0" ? wish == "keep-alive" : wish != "close"
   }
 
-  /// The file below the served folder that is meant; nil for what would lead out of it.
+  /// The requested file below the served folder; `nil` for a path outside it.
   var relativePath: String? {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     return parts.contains { $0.isEmpty || $0 == "." || $0 == ".." } ? nil : parts.joined(separator: "/")
   }
 }
 
-/// What a `Range` field asks for, of a file of a known length.
+/// The result of parsing a `Range` field, for a file of a known length.
 enum HTTPRange: Equatable {
-  /// There is no such field, or none that a server has to understand.
+  /// The field is missing, or a server may ignore it.
   case whole
   case parts([Range<Int>])
   case unsatisfiable

@@ -1,14 +1,15 @@
 import Foundation
 
-/// PackStore's own ways: what a site's clients fetch by ranges, published at two levels, and deltas at three.
+/// PackStore's own ways to update: ranges of a site, published at two levels, and deltas at three.
 ///
-/// The program is measured, not the library, as every peer is. A client's store is compared with the publisher's after each
-/// update, outside of what is timed.
+/// The program is measured, not the library, as for every peer. After each update, outside the measured time, the
+/// client's store is compared with the publisher's.
 struct PackStoreUpdate: UpdateParticipant {
   let name = "packstore"
   let packstore: Program
 
-  /// The first is for peers that compress at about that level. Deltas are made of what the last one published.
+  /// The first level is for comparison with peers that compress at about that level. Deltas are made from the last
+  /// publication.
   private static let levels = [3, 12]
   private static let deltaLevels = ["fast", "default", "best"]
   private static let pack = "P"
@@ -180,7 +181,7 @@ struct PackStoreUpdate: UpdateParticipant {
     }
   }
 
-  /// The bytes of new chunks as they are stored, of what `packstore pull --json` or `packstore apply --json` prints.
+  /// Returns the stored bytes of new chunks, from the output of `packstore pull --json` or `packstore apply --json`.
   static func newStoredByteCount(in text: String) -> Int? {
     struct Answer: Decodable {
       var packs: [Answer]?
@@ -192,7 +193,7 @@ struct PackStoreUpdate: UpdateParticipant {
     return answer?.newStoredBytes ?? answer?.packs?.first?.newStoredBytes
   }
 
-  /// The catalog of the only pack's current version, of what `packstore log --json` prints.
+  /// Returns the catalog of the only pack's current version, from the output of `packstore log --json`.
   static func currentCatalog(inLog text: String) -> String? {
     struct Log: Decodable {
       struct Pack: Decodable { let versions: [Version] }
