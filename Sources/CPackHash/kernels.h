@@ -18,7 +18,7 @@ enum {
 typedef void pkh__stream_kernel(uint32_t words[PKH_NONNULL 8], const uint8_t *bytes, size_t block_count);
 
 /// Continues as many digests as the kernel has lanes by `block_count` blocks each, at least one; `bytes` has a pointer for each
-/// lane. The layout of `words` is that of `pkh__lanes`.
+/// lane. `words` has the layout of `pkh__lanes`.
 typedef void pkh__lanes_kernel(
   uint32_t *words, const uint8_t *PKH_NONNULL const *PKH_NONNULL bytes, size_t block_count
 );
@@ -60,7 +60,7 @@ pkh__lanes_kernel pkh__lanes_avx2_x8;
 pkh__lanes_kernel pkh__lanes_avx512_x16;
 #endif
 
-// The layout of vectors in registers, and with it the order of words, is that of little-endian processors.
+// Requires a little-endian processor, because the order of words depends on the layout of vectors in registers.
 #if defined(__aarch64__) && defined(__ARM_NEON) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   #define PKH__HAS_ARM_SHA2 1
 pkh__stream_kernel pkh__stream_arm_sha2;

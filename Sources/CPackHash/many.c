@@ -50,7 +50,7 @@ static size_t make_end(uint8_t end[2 * PKH__BLOCK_SIZE], const pkh_message *mess
   return pkh__pad(end, message->byte_count);
 }
 
-/// Sets the lane's segment to the one that contains block `done_count` of its message, and its position to that block.
+/// Moves the lane to the segment that contains block `done_count` of its message, and to that block in it.
 static void enter_segment(lane_set *set, size_t lane, size_t done_count) {
   const pkh_message *message = set->message[lane];
   const size_t whole_count = whole_block_count(message);

@@ -10,7 +10,7 @@
 
   #include <arm_neon.h>
 
-  // GCC only knows the extension by the name of the group that contains it.
+  // GCC accepts the extension only by the name of the group that contains it.
   #if defined(__clang__)
     #define TARGET __attribute__((target("sha2")))
   #else

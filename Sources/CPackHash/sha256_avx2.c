@@ -3,8 +3,8 @@
 // The rounds depend on each other and run on words; the message schedule does not depend on them and runs in vectors, four words
 // of two blocks at a time: the lower half of each register belongs to the first block, the upper half to the second. The
 // schedule of both blocks is interleaved with the rounds of the first, whose chain of dependencies leaves the vector units idle.
-// The rounds of the second block then only read the prepared words. The idea is that of Gueron and Krasnov, "Parallelizing message
-// schedules to accelerate the computations of hash functions" (2012), and of OpenSSL's sha256_block_data_order_avx2.
+// The rounds of the second block then only read the prepared words. See Gueron and Krasnov, "Parallelizing message
+// schedules to accelerate the computations of hash functions" (2012), and OpenSSL's sha256_block_data_order_avx2.
 //
 // BMI2 gives rotations that keep their source (RORX), BMI1 gives ANDN.
 
@@ -18,8 +18,8 @@
   #define TARGET __attribute__((target("avx2,bmi,bmi2")))
   #define INLINE static inline __attribute__((always_inline)) TARGET
 
-/// K + W of two blocks: words 8 * i to 8 * i + 3 are those of rounds 4 * i to 4 * i + 3 of the first block, the next four those of
-/// the second.
+/// K + W of two blocks: words 8 * i to 8 * i + 3 belong to rounds 4 * i to 4 * i + 3 of the first block, the next four to the same
+/// rounds of the second.
 typedef struct two_inputs {
   _Alignas(32) uint32_t words[2 * 64];
 } two_inputs;
@@ -41,8 +41,8 @@ INLINE __m256i small_sigma0(__m256i x) {
   return _mm256_xor_si256(_mm256_xor_si256(rotated7, rotated18), _mm256_srli_epi32(x, 3));
 }
 
-/// sigma1 of two words per block, each of which `x` contains twice in succession: a shift of such a pair is a rotation. The results
-/// are the lower words of the pairs.
+/// sigma1 of two words per block. `x` contains each word twice in succession: a shift of such a pair is a rotation. The results are
+/// the lower words of the pairs.
 INLINE __m256i small_sigma1_of_pairs(__m256i x) {
   const __m256i rotated = _mm256_xor_si256(_mm256_srli_epi64(x, 17), _mm256_srli_epi64(x, 19));
   return _mm256_xor_si256(rotated, _mm256_srli_epi32(x, 10));

@@ -10,7 +10,7 @@ struct UpdateRow: Codable, Equatable {
   /// The part of it that is not content: indexes, manifests, tables, pages.
   var metadataByteCount: Int?
   var requestCount: Int?
-  /// The bytes that the publisher's run added to the site.
+  /// The bytes that the publisher's run added to the data it keeps.
   var publishedByteCount: Int?
   /// Adding the new version to the publisher's store, if that is a separate step.
   var ingest: ProgramUsage?
