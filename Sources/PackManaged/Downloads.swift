@@ -45,7 +45,7 @@ struct MissingPacks: Error, CustomStringConvertible {
   let count: Int
 
   var description: String {
-    "\(reasons.count) of \(count) asset packs are not there: "
+    "\(reasons.count) of \(count) asset packs are not available: "
       + reasons.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")
   }
 }

@@ -32,12 +32,13 @@ import Testing
     try playground.succeed("agent", "event", "Game.plist", "install")
     #expect(!playground.tree("group/store/segments").isEmpty)
     let first = try playground.succeed("agent", "event", "Game.plist", "install")
-    #expect(first.lines.count == 2 && first.lines[0].hasPrefix("com.example.game: this app shares the group, by '/"))
-    #expect(first.lines.last == "com.example.game: install: nothing to fetch")
+    let shares = "com.example.game: this app shares the group, with the property list '/"
+    #expect(first.lines.count == 2 && first.lines[0].hasPrefix(shares))
+    #expect(first.lines.last == "com.example.game: install: nothing to download")
     let agent = try group.startAgent()
     let update = try playground.succeed("agent", "event", "./group", "update")
     #expect(update.output == "update, by the agent: Patch\n")
-    try group.wait(for: "Patch@2 is here", while: agent)
+    try group.wait(for: "Patch@2 is installed", while: agent)
     let second = try playground.packstore("agent", "./group", "--once")
     #expect(second.status == 6 && second.errors.contains("process \(agent.processIdentifier) is the agent"))
     kill(agent.processIdentifier, SIGTERM)
@@ -54,7 +55,8 @@ import Testing
     let group = try group()
     let run = try playground.succeed("agent", "Game.plist", "--wait-essential")
     // What the app does not wait for may have begun when the command ends.
-    #expect(run.output.contains("Level1@2 is here\n") && run.output.contains("all essential packs are here\n"))
+    #expect(run.output.contains("Level1@2 is installed\n"))
+    #expect(run.output.contains("all essential packs are installed\n"))
     #expect(try playground.shell("packstore ls group/store").output.contains("Level1.bin\n"))
     withExtendedLifetime(group) {}
     let other = try Playground()
@@ -109,7 +111,7 @@ import Testing
     if state == "stopped" { kill(agent.processIdentifier, SIGSTOP) }
     let app = try group.start(["agent", "Game.plist", "--wait-essential"], output: "app.log")
     // The agent cannot finish the download before the app requests it.
-    if state == "alive" { try group.wait(for: "Level1@2 is fetched by an app", while: agent) }
+    if state == "alive" { try group.wait(for: "an app downloads Level1@2", while: agent) }
     try group.server.openGate()
     app.waitUntilExit()
     let said = try playground.text("app.log")
@@ -146,7 +148,7 @@ import Testing
       try playground.succeed("agent", "event", "Game.plist", "update")
       var most = idle
       try waitForChange(of: "\(playground.path)/agent.log") {
-        let isOver = try !agent.isRunning || playground.text("agent.log").contains("Patch@2 is here")
+        let isOver = try !agent.isRunning || playground.text("agent.log").contains("Patch@2 is installed")
         if !isOver { most = max(most, try privateByteCount()) }
         return isOver
       }

@@ -53,8 +53,9 @@ import Testing
     let run = try playground.packstore("simulate", "install", "Game.plist", "--network", "metered")
     #expect(run.status == 1 && run.errors.contains("not all came that was to come: Extra"), "\(run.errors)")
     for part in [
-      "Base@2 (essential): is fetched, for install\n", "Base@2 is here after ", "the app can start: Base came\n",
-      "Extra is left for later: the network costs money\n", "/site/root", "1 pack came in ",
+      "Base@2 (essential): is downloaded for install\n", "Base@2 is installed after ",
+      "the app can start: installed Base\n",
+      "Extra is deferred: the network is metered\n", "/site/root", "1 pack installed in ",
     ] { #expect(run.output.contains(part), "\(part) in \(run.output)") }
     let none = try playground.packstore("simulate", "periodic", "Game.plist", "--network", "none")
     #expect(none.status == 1 && none.output.contains("the event was not handled"))

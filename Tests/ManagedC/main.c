@@ -97,7 +97,7 @@ static void fetch(pkm_manager *manager) {
   pkm_manager_set_delegate(manager, NULL);
   DEMAND(pkm_manager_remove(manager, "One", &error) == PKM_OK);
   DEMAND(pkm_manager_ensure(manager, none, 2, false, &error) == PKM_LOCAL_AVAILABILITY);
-  DEMAND(strstr(error.message, "1 of 2 asset packs are not there: None: there is no asset pack 'None'"));
+  DEMAND(strstr(error.message, "1 of 2 asset packs are not available: None: no asset pack 'None' exists"));
   DEMAND(pkm_manager_ensure(manager, none, 1, false, &error) == PKM_ASSET_PACK_NOT_FOUND);
   DEMAND(pkm_manager_is_available_locally(manager, "One"));  // it came all the same
   DEMAND(pkm_manager_ensure(manager, both, 2, true, &error) == PKM_OK);

@@ -109,7 +109,7 @@ import Testing
     try? send(bytes, to: hostile)
     if case .failed? = try? await reply(from: hostile) { #expect(try await reply(from: hostile) == nil) }
     await setup.log.wait(for: 1)
-    #expect(setup.log.lines[0].hasPrefix("refused: a connection was closed: "))
+    #expect(setup.log.lines[0].hasPrefix("refused: closed a connection: "))
     try send(.status, to: other)
     #expect(try await reply(from: other) == .status(process: 7))
   }
@@ -145,7 +145,7 @@ import Testing
     for socket in [half, silent, slow] { #expect(try await reply(from: socket) == nil) }
     try send(.status, to: app)
     #expect(try await reply(from: app) == .status(process: 7))
-    #expect(setup.log.lines.contains("refused: a connection was closed: it sent no message in time"))
+    #expect(setup.log.lines.contains("refused: closed a connection: no message arrived in time"))
   }
 
   /// Processes of another user, and those of which the system says nothing, come no further.
@@ -154,7 +154,7 @@ import Testing
     try? send(.status, to: socket)
     #expect((try? await reply(from: socket)) == .some(nil))
     await setup.log.wait(for: 1)
-    #expect(setup.log.lines == ["refused: a process of another user was turned away"])
+    #expect(setup.log.lines == ["refused: refused a process of another user"])
   }
 
   /// As many as there may be are served; others are when one of these ends.

@@ -376,9 +376,9 @@ import Testing
     #expect(lines.count == 1)
     let line = lines.first ?? ""
     switch kind {
-    case "well": #expect(line == "the app can start: A, B came")
-    case "failure": #expect(line.hasPrefix("the app can start: A came, B did not come (") && line.contains("damaged"))
-    default: #expect(line == "the app can start: its extension ended before it had answered, A, B will come")
+    case "well": #expect(line == "the app can start: installed A, B")
+    case "failure": #expect(line.hasPrefix("the app can start: installed A; B failed (") && line.contains("damaged"))
+    default: #expect(line == "the app can start: its extension exited before answering; pending: A, B")
     }
     // The rest begins when all essential packs have ended, and the app hears of these first.
     let began = try #require(told.lines.firstIndex(of: "began C"))

@@ -168,7 +168,7 @@ import Testing
     try world.register()
     let (summary, notes) = try await world.play(.install, "metered")
     #expect(summary.finished == ["Base"] && summary.left == ["Extra": .metered])
-    #expect(notes.last { $0.kind == .left }?.text == "Extra is left for later: the network costs money")
+    #expect(notes.last { $0.kind == .left }?.text == "Extra is deferred: the network is metered")
   }
 
   /// Without a network, an installation waits for one for 5 seconds, and is found again when the app starts.
@@ -213,7 +213,7 @@ import Testing
     let (crash, notes) = try await world.play(.install, "latency=2s") { $0.crashesExtension = true }
     #expect(crash.finished == ["Base", "Extra"])
     let launch = try #require(notes.first { $0.kind == .launchable })
-    #expect(launch.text == "the app can start: its extension ended before it had answered, Base will come")
+    #expect(launch.text == "the app can start: its extension exited before answering; pending: Base")
     #expect(notes.contains { $0.kind == .extension && $0.text.contains("signal 9") })
     let finished = try #require(notes.first { $0.kind == .finished })
     #expect(launch.time < finished.time)

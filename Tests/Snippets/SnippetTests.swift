@@ -207,7 +207,7 @@ import Testing
     let agent = GroupAgent(of: group, options: options)
     #expect(try await agent.handle(.install, app: "com.example.game") == ["Music"])
     #expect(try await agent.finishRequests().finished == ["Music"])
-    #expect(lines.all.contains("the extension wants 1 packs, and 1 not"), "\(lines.all)")
+    #expect(lines.all.contains("the extension accepts 1 packs and refuses 1"), "\(lines.all)")
     #expect(try Store(at: FilePath("\(place.folder)/agent/store")).packs().map(\.id) == ["Music"])
   }
 

@@ -188,7 +188,7 @@ package final class AgentServer: Sendable {
       let now = server.now()
       for (number, connection) in connections where !connection.isAnswering && connection.deadline <= now {
         guard !connection.isHolding || connection.frames.isPartial || !connection.output.isEmpty else { continue }
-        close(number, "it sent no message in time")
+        close(number, "no message arrived in time")
       }
     }
 
@@ -207,7 +207,7 @@ package final class AgentServer: Sendable {
           return server.handler.refuse("\(error)")
         }
         guard let peer = server.credentials(socket.number), peer.user == geteuid() else {
-          server.handler.refuse("a process of another user was turned away")
+          server.handler.refuse("refused a process of another user")
           continue
         }
         connections[nextNumber] = Connection(socket: socket, deadline: server.now() + server.limits.messageTime)
@@ -252,7 +252,7 @@ package final class AgentServer: Sendable {
       case .handOver, .handOverDownloads:
         guard mayHandOver(to: number) else {
           // Sent by the loop, like every reply: a peer may have sent many requests at once.
-          return answer(number, .failed(reason: "the agent has handed over as much as it can: close a connection"))
+          return answer(number, .failed(reason: "too many hand-overs are open; close a connection"))
         }
         connections[number]?.handoverCount += 1
       case .status, .refresh, .event: break
@@ -305,9 +305,9 @@ package final class AgentServer: Sendable {
     private mutating func refuse(_ number: Int, _ error: AgentMessageError) {
       let reason: String
       switch error {
-      case .tooLong: reason = "a message has more than \(MessageFrames.byteCountLimit) bytes"
-      case .malformed: reason = "this is no request"
-      case .newer: reason = "the request is of a later version of the protocol: update the agent"
+      case .tooLong: reason = "a message exceeds \(MessageFrames.byteCountLimit) bytes"
+      case .malformed: reason = "invalid request"
+      case .newer: reason = "the request needs a later protocol version; update the agent"
       }
       if let frame = try? MessageFrames.frame(AgentReply.failed(reason: reason).encode()) {
         _ = try? connections[number]?.socket.write(frame[...])
@@ -323,7 +323,7 @@ package final class AgentServer: Sendable {
       } else if connection.hasAsked {
         server.handler.end(number)
       }
-      if let reason { server.handler.refuse("a connection was closed: \(reason)") }
+      if let reason { server.handler.refuse("closed a connection: \(reason)") }
     }
   }
 }

@@ -16,10 +16,10 @@ struct ExtensionFilter: Sendable {
     do {
       let wanted = try await ask(event, packs)
       let refused = packs.count - wanted.count
-      tell(AgentNotice(.extension, app: app, "the extension wants \(wanted.count) packs, and \(refused) not"))
+      tell(AgentNotice(.extension, app: app, "the extension accepts \(wanted.count) packs and refuses \(refused)"))
       return FilterAnswer(wanted: wanted)
     } catch {
-      tell(AgentNotice(.extension, app: app, "the extension was not heard, and all packs are fetched: \(error)"))
+      tell(AgentNotice(.extension, app: app, "the extension did not answer, so all packs are downloaded: \(error)"))
       return FilterAnswer(
         wanted: Set(packs.map(\.id)), hasCrashed: (error as? ExtensionFailure)?.isCrash ?? false)
     }

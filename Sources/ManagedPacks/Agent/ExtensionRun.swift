@@ -37,13 +37,13 @@ enum ExtensionFailure: Error, Hashable, Sendable {
 extension ExtensionFailure: CustomStringConvertible {
   var description: String {
     switch self {
-    case .ended(.status(let status)?): "it ended with status \(status) before it had answered"
-    case .ended(.signal(let number)?): "it crashed (signal \(number))"
-    case .ended(nil): "it ended before it had answered"
-    case .noTimeLeft: "it has no time left today"
-    case .tookTooLong: "it took more time than it has"
-    case .tookTooMuchMemory(let byteCount): "it took \(byteCount) bytes of memory"
-    case .nonsense: "what it answered makes no sense"
+    case .ended(.status(let status)?): "exited with status \(status) before answering"
+    case .ended(.signal(let number)?): "crashed (signal \(number))"
+    case .ended(nil): "exited before answering"
+    case .noTimeLeft: "has used its time for today"
+    case .tookTooLong: "exceeded its time limit"
+    case .tookTooMuchMemory(let byteCount): "exceeded its memory limit with \(byteCount) bytes"
+    case .nonsense: "sent an invalid answer"
     }
   }
 }

@@ -24,7 +24,7 @@ actor ExtensionSession: DownloadListener {
     var description: String {
       switch self {
       case .noProgram: "the app has no extension (PackStoreExtension)"
-      case .noTime: "the extension has no time left today"
+      case .noTime: "the extension has used its time for today"
       }
     }
   }
@@ -106,9 +106,9 @@ actor ExtensionSession: DownloadListener {
 
   // MARK: - Downloads
 
-  func began(_ record: DownloadRecord) async { tell(.began, record, "is being fetched") }
+  func began(_ record: DownloadRecord) async { tell(.began, record, "started") }
 
-  func paused(_ record: DownloadRecord) async { tell(.paused, record, "waits") }
+  func paused(_ record: DownloadRecord) async { tell(.paused, record, "is paused") }
 
   nonisolated func wrote(_ record: DownloadRecord, byteCount: Int, total: Int, expected: Int?) {}
 
@@ -121,10 +121,10 @@ actor ExtensionSession: DownloadListener {
     let request: DownloaderRequest
     switch end {
     case .finished(let path):
-      tell(.finished, record, "is here")
+      tell(.finished, record, "finished")
       request = .finished(record, file: path.string)
     case .failed(let error):
-      tell(.failed, record, "did not come: \(error)")
+      tell(.failed, record, "failed: \(error)")
       request = .failed(record)
     }
     do {
@@ -132,7 +132,7 @@ actor ExtensionSession: DownloadListener {
       return .heard
     } catch {
       options.tell(
-        AgentNotice(.extension, app: options.app, "the extension did not hear of '\(record.name)': \(error)"))
+        AgentNotice(.extension, app: options.app, "the extension received no event for '\(record.name)': \(error)"))
       return error is ExtensionFailure ? .crashed : .unheard
     }
   }

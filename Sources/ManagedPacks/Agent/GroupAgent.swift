@@ -126,7 +126,7 @@ package actor GroupAgent {
     }
     await stopDownloads()
     await settle()
-    tell(AgentNotice(.stopped, "the agent ends; what has not come is taken up by the next one, or by an app"))
+    tell(AgentNotice(.stopped, "the agent stops; the next agent or an app continues pending downloads"))
   }
 
   /// Runs as the group's agent until no work is left.
@@ -166,12 +166,12 @@ package actor GroupAgent {
     do {
       listener = try election.listen()
     } catch {
-      tell(AgentNotice(.problem, "apps cannot speak to this agent, and go on without it: \(error)"))
+      tell(AgentNotice(.problem, "apps cannot connect to this agent and continue without it: \(error)"))
       return nil
     }
     let handler = AgentServer.Handler(
       answer: { [weak self] request, connection in
-        await self?.answer(request, connection) ?? .failed(reason: "the agent ends")
+        await self?.answer(request, connection) ?? .failed(reason: "the agent is stopping")
       },
       end: { [weak self] connection in Task { await self?.forget(connection) } },
       refuse: { [options] reason in options.tell(AgentNotice(.problem, reason)) })
@@ -249,8 +249,8 @@ package actor GroupAgent {
     let unmanagedIDs = try await requireApps()
     if let id, apps[id] == nil, !unmanagedIDs.contains(id) {
       throw ManagedPacksError(
-        .agent, "the app '\(id)' is not registered in the group, or is of no use to its agent",
-        remedy: "see the log of the agent, or name the app's property list")
+        .agent, "the app '\(id)' is not registered in the group, or its registration is invalid",
+        remedy: "check the agent's log, or name the app's property list")
     }
     var packs: [PackID] = [], failure: (any Error)?
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) where id == nil || name == id {
@@ -259,7 +259,7 @@ package actor GroupAgent {
         let registered = applied.registered.sorted()
         defer { if event == .install || event == .update { begin(Installation(applied, failed: failed), of: name) } }
         packs += registered.compactMap { try? PackID(validating: $0) }
-        let list = registered.isEmpty ? "nothing to fetch" : registered.joined(separator: ", ")
+        let list = registered.isEmpty ? "nothing to download" : registered.joined(separator: ", ")
         tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
       } catch {
         // The other apps receive the event nevertheless.
@@ -269,7 +269,7 @@ package actor GroupAgent {
     }
     let scheduled = await unmanaged.handle(event, app: id)
     for (name, downloads) in scheduled.names {
-      let list = downloads.isEmpty ? "nothing to fetch" : downloads.joined(separator: ", ")
+      let list = downloads.isEmpty ? "nothing to download" : downloads.joined(separator: ", ")
       tell(AgentNotice(.event, app: name, "\(event.word): \(list)"))
     }
     bell.ring()
@@ -299,7 +299,7 @@ package actor GroupAgent {
     guard !apps.isEmpty || !unmanagedIDs.isEmpty else {
       throw ManagedPacksError(
         .agent, "no app of the group '\(folder.path)' is registered",
-        remedy: "launch one, or name its property list to 'packstore agent'")
+        remedy: "launch an app, or pass its property list to 'packstore agent'")
     }
     return unmanagedIDs
   }
@@ -323,11 +323,11 @@ package actor GroupAgent {
         tell(
           AgentNotice(
             .launchable, app: name,
-            "the app can start, for its extension ended before it had answered; \(Self.list(missing.map(\.name))) will come"
+            "the app can start: its extension exited before answering; pending: \(Self.list(missing.map(\.name)))"
           ))
         continue
       }
-      tell(AgentNotice(.launchable, app: name, "all essential packs are here"))
+      tell(AgentNotice(.launchable, app: name, "all essential packs are installed"))
     }
   }
 
@@ -352,7 +352,7 @@ package actor GroupAgent {
       do {
         catalog = try await app.core.catalog()
       } catch {
-        tell(AgentNotice(.problem, app: name, "its sites cannot be asked: \(error)"))
+        tell(AgentNotice(.problem, app: name, "cannot read the app's sites: \(error)"))
         continue
       }
       // Read again: apps may have changed the journal since.
@@ -452,11 +452,11 @@ package actor GroupAgent {
       do {
         apps[id] = try makeApp(id, registration, FilePath(list))
         refused[id] = nil
-        tell(AgentNotice(.app, app: id, "this app shares the group, by '\(list)'"))
+        tell(AgentNotice(.app, app: id, "this app shares the group, with the property list '\(list)'"))
       } catch {
         // The user may correct the cause at any time.
         guard refused.updateValue("\(error)", forKey: id) != "\(error)" else { continue }
-        tell(AgentNotice(.problem, app: id, "this app is left out: \(error)"))
+        tell(AgentNotice(.problem, app: id, "this app is skipped: \(error)"))
       }
     }
     return unmanagedIDs
@@ -478,12 +478,12 @@ package actor GroupAgent {
     guard own.isSame(as: options.original ?? folder) else {
       throw ManagedPacksError(
         .agent, "the property list '\(list)' names another group, '\(configuration.appGroupID)'",
-        remedy: "launch the app, or name the list to 'packstore agent event'")
+        remedy: "launch the app, or pass the property list to 'packstore agent event'")
     }
     guard configuration.hasManagedAssetPacks || options.original == nil else {
       throw ManagedPacksError(
-        .agent, "the app '\(id)' has downloads of its own, which are not played",
-        remedy: "play what happens to apps with asset packs")
+        .agent, "the app '\(id)' has unmanaged downloads, which cannot be simulated",
+        remedy: "simulate events of an app with asset packs")
     }
     configuration.groupFolder = folder.path
     var managerOptions = options.manager
@@ -567,11 +567,11 @@ extension GroupAgent {
     /// The result of the installation as one message.
     var text: String {
       var parts: [String] = []
-      if hasCrashed { parts.append("its extension ended before it had answered") }
-      if !arrived.isEmpty { parts.append("\(GroupAgent.list(arrived)) came") }
-      parts += failures.sorted { $0.key < $1.key }.map { "\($0.key) did not come (\($0.value))" }
-      if !waiting.isEmpty { parts.append("\(GroupAgent.list(waiting)) will come") }
-      return "the app can start" + (parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))")
+      if hasCrashed { parts.append("its extension exited before answering") }
+      if !arrived.isEmpty { parts.append("installed \(GroupAgent.list(arrived))") }
+      parts += failures.sorted { $0.key < $1.key }.map { "\($0.key) failed (\($0.value))" }
+      if !waiting.isEmpty { parts.append("pending: \(GroupAgent.list(waiting))") }
+      return "the app can start" + (parts.isEmpty ? "" : ": \(parts.joined(separator: "; "))")
     }
   }
 

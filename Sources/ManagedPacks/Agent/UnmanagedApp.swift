@@ -45,7 +45,7 @@ actor UnmanagedApp {
       return
     }
     guard handedOver.isEmpty, let list = try? folder.list(), !list.downloads.isEmpty,
-      let lock = try? FileLock(folder.engineLock, waits: false, reason: "the app downloads for itself")
+      let lock = try? FileLock(folder.engineLock, waits: false, reason: "the app is running its own downloads")
     else { return }
     var engineOptions = DownloadEngine.Options(transport: transport)
     engineOptions.rules = options.manager.rules
@@ -66,7 +66,7 @@ actor UnmanagedApp {
     do {
       try await engine.run(holding: lock, endsWhenIdle: true)
     } catch {
-      options.tell(AgentNotice(.problem, app: id, "its downloads cannot be done: \(error)"))
+      options.tell(AgentNotice(.problem, app: id, "cannot run the app's downloads: \(error)"))
     }
   }
 
@@ -134,9 +134,9 @@ actor UnmanagedApp {
 
   private func ask(_ event: BAContentRequest) async throws -> [String] {
     let rules = options.manager.rules
-    guard rules.isBackgroundAllowed() else { return refuse(event, "the user permits no work in the background") }
+    guard rules.isBackgroundAllowed() else { return refuse(event, "the user disallows background activity") }
     guard try folder.list().isLaunched || rules.isInAppContentAllowed() else {
-      return refuse(event, "the user permits no downloads before the first launch")
+      return refuse(event, "the user disallows downloads before the first launch")
     }
     guard configuration.downloaderExtension != nil else {
       return refuse(event, "\(ExtensionSession.Refusal.noProgram)")
@@ -152,15 +152,15 @@ actor UnmanagedApp {
           leftEssential: allowance.remaining(isEssential: true)))
     } catch {
       // The app can start nevertheless.
-      return refuse(event, "the extension was not heard: \(error)")
+      return refuse(event, "the extension did not answer: \(error)")
     }
     await session.close()
-    guard case .downloads(let records) = reply else { return refuse(event, "the extension's answer makes no sense") }
+    guard case .downloads(let records) = reply else { return refuse(event, "the extension sent an invalid answer") }
     return try schedule(records, for: event)
   }
 
   private func refuse(_ event: BAContentRequest, _ reason: String) -> [String] {
-    options.tell(AgentNotice(.extension, app: id, "\(event.word): nothing is downloaded: \(reason)"))
+    options.tell(AgentNotice(.extension, app: id, "\(event.word): no download started: \(reason)"))
     return []
   }
 
@@ -193,7 +193,7 @@ actor UnmanagedApp {
     if let first = leftOut.first {
       // The text may contain text from the extension.
       let why = "\(first)".prefix(500)
-      let text = "\(event.word): \(leftOut.count) of the extension's downloads are left out, for one: \(why)"
+      let text = "\(event.word): skipped \(leftOut.count) of the extension's downloads; the first: \(why)"
       options.tell(AgentNotice(.problem, app: id, text))
     }
     return names

@@ -30,7 +30,7 @@ actor UnmanagedApps {
     for (id, registration) in registrations where entries[id] == nil {
       let app = makeApp(id, registration)
       entries[id] = Entry(registration: registration, list: Self.digest(registration), app: app)
-      if app != nil { options.tell(AgentNotice(.app, app: id, "this app has downloads of its own")) }
+      if app != nil { options.tell(AgentNotice(.app, app: id, "this app has unmanaged downloads")) }
     }
     return Set(entries.filter { $0.value.app != nil }.keys)
   }

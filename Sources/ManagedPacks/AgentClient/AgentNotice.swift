@@ -51,14 +51,14 @@ extension AgentNotice {
   init?(_ update: AssetPackManager.DownloadStatusUpdate, app: String) {
     let pack = update.assetPack
     switch update {
-    case .began: self.init(.began, app: app, pack: pack, "\(pack) is being fetched")
-    case .paused: self.init(.paused, app: app, pack: pack, "\(pack) waits")
+    case .began: self.init(.began, app: app, pack: pack, "downloading \(pack)")
+    case .paused: self.init(.paused, app: app, pack: pack, "\(pack) is paused")
     case .downloading: return nil
-    case .finished: self.init(.finished, app: app, pack: pack, "\(pack) is here")
+    case .finished: self.init(.finished, app: app, pack: pack, "\(pack) is installed")
     case .failed(_, let error) where error is PackHandedOver:
-      self.init(.handedOver, app: app, pack: pack, "\(pack) is fetched by an app")
+      self.init(.handedOver, app: app, pack: pack, "an app downloads \(pack)")
     case .failed(_, let error):
-      self.init(.failed, app: app, pack: pack, "\(pack) did not come: \(error)")
+      self.init(.failed, app: app, pack: pack, "\(pack) failed: \(error)")
       cause = error
     }
   }

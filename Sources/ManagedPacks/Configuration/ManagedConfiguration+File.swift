@@ -17,9 +17,9 @@ extension ManagedConfiguration {
     let candidates = ["\(name).plist", "\(name).json", "Info.plist"].map { folder.appending($0) }
     guard let found = candidates.first(where: pathExists) else {
       throw ManagedPacksError(
-        .noConfiguration, "there is no property list for the program '\(program)'",
+        .noConfiguration, "no property list exists for the program '\(program)'",
         remedy:
-          "put \(name).plist or \(name).json beside it with BAAppGroupID and BAManifestURL, or name one in the variable "
+          "put \(name).plist or \(name).json next to it with BAAppGroupID and BAManifestURL, or name one in "
           + environmentVariable)
     }
     return try Self(contentsOf: found)
@@ -35,7 +35,7 @@ extension ManagedConfiguration {
     } catch let error as PackStoreError {
       throw ManagedPacksError(
         .noConfiguration, "the property list '\(path)' cannot be read (\(error.finding))",
-        remedy: "see that it is a file of at most \(Self.byteCountLimit) bytes that the program may read")
+        remedy: "use a file of at most \(Self.byteCountLimit) bytes that the program can read")
     }
     try self.init(propertyList: Data(bytes), name: path.string)
     propertyList = resolvedPath(path)

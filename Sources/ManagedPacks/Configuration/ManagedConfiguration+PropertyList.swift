@@ -12,7 +12,7 @@ extension ManagedConfiguration {
     let list = try PropertyList(data, name: name)
     guard let group = try list.text("BAAppGroupID") else {
       throw list.error(
-        "BAAppGroupID", "is missing", "name the group of apps that share the packs, such as group.com.example.game")
+        "BAAppGroupID", "is missing", "set it to the apps' group, such as group.com.example.game")
     }
     let url = try list.text("BAManifestURL")
     // A list for packs hosted by Apple names no site. Its app gets packs from an override.
@@ -30,7 +30,7 @@ extension ManagedConfiguration {
           allowsUnsigned: try list.value("PackStoreAllowsUnsigned", Bool.self) ?? false))
     }
     for other in try list.lists("PackStoreSites") {
-      guard let url = try other.text("URL") else { throw other.error("URL", "is missing", "name the site") }
+      guard let url = try other.text("URL") else { throw other.error("URL", "is missing", "set it to the site's URL") }
       sites.append(
         Site(
           url, channel: try other.channel("Channel"), trustedKey: try other.key("TrustedKey"),
@@ -50,8 +50,8 @@ extension ManagedConfiguration {
     hasManagedAssetPacks = try list.value("BAHasManagedAssetPacks", Bool.self) ?? !(url.map(list.isUnmanaged) ?? false)
     if !hasManagedAssetPacks, url.flatMap(FileLocation.init) == nil {
       throw list.error(
-        "BAManifestURL", "is no https URL, which it is without BAHasManagedAssetPacks",
-        "name the file that the extension is given, or set BAHasManagedAssetPacks to true for a site with packs")
+        "BAManifestURL", "is not an https URL, which apps without BAHasManagedAssetPacks need",
+        "set it to the manifest for the extension, or set BAHasManagedAssetPacks to true for a site with packs")
     }
   }
 }
@@ -67,14 +67,14 @@ private struct PropertyList {
     guard data.count <= ManagedConfiguration.byteCountLimit else {
       throw ManagedPacksError(
         .noConfiguration, "the property list '\(name)' is too long",
-        remedy: "it has \(ManagedConfiguration.byteCountLimit) bytes at most")
+        remedy: "shorten it to at most \(ManagedConfiguration.byteCountLimit) bytes")
     }
     let isBinary = BinaryPropertyList.isOne(data)
     // Foundation's XML reader recurses for each level.
     guard isBinary || isJSON || first == UInt8(ascii: "<"), isBinary || Self.nodeCount(data) <= Self.nodeLimit else {
       throw ManagedPacksError(
-        .noConfiguration, "'\(name)' is no property list that can be read",
-        remedy: "write it as XML, as a JSON object, or in the binary form")
+        .noConfiguration, "'\(name)' is not a valid property list",
+        remedy: "use XML, a JSON object or the binary format")
     }
     let root: Any?
     if isBinary {
@@ -86,12 +86,12 @@ private struct PropertyList {
     }
     guard let root else {
       throw ManagedPacksError(
-        .noConfiguration, "'\(name)' is no property list",
-        remedy: "write it as XML, as a JSON object, or in the binary form")
+        .noConfiguration, "'\(name)' is not a property list",
+        remedy: "use XML, a JSON object or the binary format")
     }
     guard let values = root as? [String: Any] else {
       throw ManagedPacksError(
-        .noConfiguration, "the property list '\(name)' is no dictionary",
+        .noConfiguration, "the property list '\(name)' is not a dictionary",
         remedy: "give each value a key, such as BAAppGroupID")
     }
     self.values = values
@@ -120,21 +120,21 @@ private struct PropertyList {
     guard let value = value as? Value else {
       let kind =
         switch Value.self {
-        case is String.Type: "a text"
+        case is String.Type: "a string"
         case is Bool.Type: "true or false"
-        case is Int.Type: "a whole number"
-        case is [String].Type: "a list of texts"
+        case is Int.Type: "an integer"
+        case is [String].Type: "a list of strings"
         case is [String: Any].Type: "a dictionary"
         default: "a list of dictionaries"
         }
-      throw error(key, "has a value of another type", "write \(kind)")
+      throw error(key, "has a value of the wrong type", "use \(kind)")
     }
     return value
   }
 
   func text(_ key: String) throws -> String? {
     guard let text = try value(key, String.self) else { return nil }
-    guard !text.isEmpty else { throw error(key, "is empty", "give it a value, or leave it out") }
+    guard !text.isEmpty else { throw error(key, "is empty", "set a value, or remove the key") }
     return text
   }
 
@@ -142,9 +142,9 @@ private struct PropertyList {
     do {
       if let value = try convert(text) { return value }
     } catch let fault as PackStoreError {
-      throw error(key, "makes no sense (\(fault.finding))", fault.remedy ?? "change it")
+      throw error(key, "is invalid (\(fault.finding))", fault.remedy ?? "correct it")
     }
-    throw error(key, "makes no sense", "change it")
+    throw error(key, "is invalid", "correct it")
   }
 
   func channel(_ key: String) throws -> SiteChannel? {
@@ -154,7 +154,7 @@ private struct PropertyList {
   func key(_ key: String) throws -> SitePublicKey? {
     guard let text = try text(key) else { return nil }
     guard let value = SitePublicKey(text) else {
-      throw error(key, "is no public key", "write the 44 characters of base64 that packstore keygen prints")
+      throw error(key, "is not a public key", "use the 44 base64 characters that 'packstore keygen' prints")
     }
     return value
   }
@@ -173,7 +173,7 @@ private struct PropertyList {
 
   func byteCount(_ key: String) throws -> Int? {
     let count = try value(key, Int.self)
-    guard count ?? 0 >= 0 else { throw error(key, "is negative", "write a number of bytes") }
+    guard count ?? 0 >= 0 else { throw error(key, "is negative", "use a number of bytes") }
     return count
   }
 
@@ -188,10 +188,10 @@ private struct PropertyList {
     let nested = PropertyList(name: "\(name), \(key)", values: values)
     let list = "BADownloadDomainAllowList", domains = try nested.texts(list) ?? []
     guard domains.count <= InitialDownloadRestrictions.domainLimit else {
-      throw nested.error(list, "has too many domains", "name \(InitialDownloadRestrictions.domainLimit) at most")
+      throw nested.error(list, "has too many domains", "list at most \(InitialDownloadRestrictions.domainLimit)")
     }
     if let wrong = domains.first(where: { !InitialDownloadRestrictions.isDomain($0) }) {
-      throw nested.error(list, "has '\(wrong)', which is no domain", "write example.com, or *.example.com")
+      throw nested.error(list, "contains the invalid domain '\(wrong)'", "use example.com or *.example.com")
     }
     return InitialDownloadRestrictions(
       byteCount: try nested.byteCount("BADownloadAllowance") ?? 0,

@@ -76,7 +76,7 @@ public struct ManagedConfiguration: Hashable, Sendable {
   ) throws {
     guard !sites.isEmpty, sites.allSatisfy({ !$0.location.isEmpty }) else {
       throw ManagedPacksError(
-        .invalidConfiguration, "no site is named to take packs from", remedy: "set BAManifestURL to the URL of one")
+        .invalidConfiguration, "no site is set", remedy: "set BAManifestURL to the URL of a site")
     }
     self.init(
       unchecked: appGroupID, sites: sites, appID: appID, appVersion: appVersion, essentialByteCount: essentialByteCount,

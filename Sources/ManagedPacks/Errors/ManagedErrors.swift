@@ -53,8 +53,8 @@ extension ManagedBackgroundAssetsError: CustomStringConvertible, LocalizedError 
   public var description: String {
     switch self {
     case .assetPackNotFound(let id):
-      "there is no asset pack '\(id)': see AssetPackManager.manifest for those that there are"
-    case .fileNotFound(let path): "no asset pack on this machine has a file '\(path)': download its pack first"
+      "no asset pack '\(id)' exists; AssetPackManager.manifest lists the asset packs"
+    case .fileNotFound(let path): "no installed asset pack contains the file '\(path)'; download its pack first"
     }
   }
 

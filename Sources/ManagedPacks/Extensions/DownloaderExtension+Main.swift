@@ -26,7 +26,7 @@ extension ManagedDownloaderExtension {
       return await DownloaderService(Self()) { nil }.run() ? 0 : 1
     }
     guard arguments.count <= 1, event != nil || arguments.isEmpty else {
-      warn("'\(arguments.joined(separator: " "))' is no event: name install, update, periodic or language, or none")
+      warn("'\(arguments.joined(separator: " "))' is not an event; pass install, update, periodic, language or nothing")
       return 2
     }
     do {
@@ -48,7 +48,7 @@ extension BADownloaderExtension {
   public static func main() async {
     isExtensionProcess.store(true, ordering: .relaxed)
     guard CommandLine.arguments.dropFirst().elementsEqual([DownloaderProtocol.argument]) else {
-      warn("this extension is started by the agent of the app's group: see 'packstore agent --help'")
+      warn("only the agent of the app's group starts this extension; see 'packstore agent --help'")
       exit(2)
     }
     let service = DownloaderService(Self()) { try? BADownloadManager.shared.core }

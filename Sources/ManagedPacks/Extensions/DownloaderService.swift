@@ -26,7 +26,7 @@ struct DownloaderService {
       try await serve(socket)
       return true
     } catch {
-      warn("this extension was not understood by the agent, or does not understand it: start it without arguments")
+      warn("the agent and this extension use different protocol versions; start the extension without arguments")
       return false
     }
   }

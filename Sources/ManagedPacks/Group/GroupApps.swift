@@ -26,8 +26,8 @@ package struct AppDisagreement: Hashable, Sendable {
 
   package func error(_ pack: String) -> ManagedPacksError {
     ManagedPacksError(
-      .appsDisagree, "no version of the asset pack '\(pack)' is for both \(own) and \(other), which share a group",
-      remedy: "update or remove one of these apps, or ask the publisher for a version that is for both")
+      .appsDisagree, "no version of the asset pack '\(pack)' supports both \(own) and \(other), which share a group",
+      remedy: "update or remove one of these apps, or ask the publisher for a version that supports both")
   }
 }
 

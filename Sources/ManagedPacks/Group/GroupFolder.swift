@@ -69,18 +69,18 @@ package struct GroupFolder: Sendable {
       try makeFolder(path, isSecret: true)
     } catch let error as PackStoreError {
       throw Self.error(
-        path, "cannot be made (\(error.finding))", "see who may write there, or set PackStoreGroupFolder")
+        path, "cannot be created (\(error.finding))", "check the permissions, or set PackStoreGroupFolder")
     }
     var status = stat()
     let isKnown = path.withPlatformString { stat($0, &status) } == 0
     guard isKnown, status.st_mode & S_IFMT == S_IFDIR else {
-      throw Self.error(path, "is no folder", "move away what is there")
+      throw Self.error(path, "is not a folder", "move the file away")
     }
     guard status.st_uid == geteuid() else {
-      throw Self.error(path, "belongs to another user", "set PackStoreGroupFolder to a folder of this user's own")
+      throw Self.error(path, "belongs to another user", "set PackStoreGroupFolder to a folder of this user")
     }
     guard status.st_mode & 0o077 == 0 else {
-      throw Self.error(path, "is open to other users", "call chmod 700 on it, if they have changed nothing there")
+      throw Self.error(path, "is accessible to other users", "check its contents, then run 'chmod 700' on it")
     }
   }
 
@@ -96,7 +96,7 @@ package struct GroupFolder: Sendable {
     }
     guard let home = environment["HOME"].map({ FilePath($0) }), home.isAbsolute else {
       throw ManagedPacksError(
-        .groupFolder, "there is no home folder for groups",
+        .groupFolder, "no home folder for groups is set",
         remedy: "set HOME or XDG_DATA_HOME, or PackStoreGroupFolder in the property list")
     }
     return home.appending(".local/share").appending("packstore")

@@ -155,7 +155,7 @@ extension Journal: GroupDocument {
   package static var excess: ManagedPacksError {
     ManagedPacksError(
       .groupFolder, "the group would have more than \(countLimit) packs, requests or apps",
-      remedy: "divide the packs among several groups")
+      remedy: "split the packs among several groups")
   }
 
   package var isBounded: Bool {

@@ -16,7 +16,7 @@ package struct OwnedFile: Sendable {
   /// - Throws: ``ManagedPacksError`` `agent`.
   package init(_ path: FilePath, isProgram: Bool = false) throws {
     guard let resolved = resolvedPath(path) else {
-      throw Self.error(path, "cannot be found", "see that it is there, and that this user may read it")
+      throw Self.error(path, "cannot be found", "check that it exists and that this user can read it")
     }
     self.path = resolved
     var current = resolved
@@ -31,19 +31,19 @@ package struct OwnedFile: Sendable {
   private static func check(_ path: FilePath, isLast: Bool, isProgram: Bool) throws {
     var status = stat()
     guard path.withPlatformString({ lstat($0, &status) }) == 0 else {
-      throw error(path, "cannot be examined", "see that this user may read it")
+      throw error(path, "cannot be examined", "let this user read it")
     }
     let kind = status.st_mode & S_IFMT
-    guard kind == (isLast ? S_IFREG : S_IFDIR) else { throw error(path, "is no regular file", "name one that is") }
+    guard kind == (isLast ? S_IFREG : S_IFDIR) else { throw error(path, "is not a regular file", "use a regular file") }
     guard status.st_uid == geteuid() || status.st_uid == 0 else {
       throw error(path, "belongs to another user", "install it as this user, or as root")
     }
     let isSticky = !isLast && status.st_mode & S_ISVTX != 0
     guard status.st_mode & 0o022 == 0 || isSticky else {
-      throw error(path, "may be changed by other users", "call chmod go-w on it, if they have changed nothing there")
+      throw error(path, "is writable by other users", "check its contents, then run 'chmod go-w' on it")
     }
     guard !isLast || !isProgram || path.withPlatformString({ access($0, X_OK) }) == 0 else {
-      throw error(path, "is no program that can be run", "call chmod u+x on it, if it is one")
+      throw error(path, "is not executable", "if it is a program, run 'chmod u+x' on it")
     }
   }
 

@@ -67,7 +67,7 @@ public final class BADownloadManager: Sendable {
         return try result.get()
       } catch {
         throw BAError(
-          .callerConnectionNotAccepted, "this process cannot take part in downloads: \(error)", underlyingError: error)
+          .callerConnectionNotAccepted, "this process cannot use downloads: \(error)", underlyingError: error)
       }
     }
   }

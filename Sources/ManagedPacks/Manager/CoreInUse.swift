@@ -59,7 +59,7 @@ final class CoreInUse: Sendable {
   }
 
   private static let changed = ManagedPacksError(
-    .override, "another base for the group has begun or ended", remedy: "ask for the pack again")
+    .override, "the group's URL override changed", remedy: "request the pack again")
 
   private static func state(_ folder: GroupFolder, _ options: AssetPackManager.Options) -> OverrideFile.State {
     switch options.override {
@@ -75,12 +75,12 @@ final class CoreInUse: Sendable {
     let group = configuration.appGroupID
     switch found {
     case .active(let override) where before != override:
-      options.onOverride("the group '\(group)' takes its packs from \(override.summary), by 'packstore url-override'")
+      options.onOverride("packs of the group '\(group)' come from \(override.summary), set by 'packstore url-override'")
     case .refused(let error) where state.refusal != error:
       options.onOverride("\(error)")
     case .none, .ended, .refused, .active:
       if before != nil, found.active == nil {
-        options.onOverride("the group '\(group)' takes its packs from its own sites again")
+        options.onOverride("packs of the group '\(group)' come from the sites of its apps again")
       }
     }
     if case .refused(let error) = found { state.refusal = error } else { state.refusal = nil }

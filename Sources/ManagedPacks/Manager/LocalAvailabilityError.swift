@@ -20,7 +20,7 @@ extension AssetPackManager.LocalAvailabilityError: CustomNSError {
 extension AssetPackManager.LocalAvailabilityError: CustomStringConvertible, LocalizedError {
   public var description: String {
     let reasons = failures.sorted { $0.key.id < $1.key.id }.map { "\($0.key.id): \($0.value)" }
-    return "\(failures.count) of \(failures.count + successes.count) asset packs are not there: "
+    return "\(failures.count) of \(failures.count + successes.count) asset packs are not available: "
       + reasons.joined(separator: "; ")
   }
 

@@ -38,7 +38,7 @@ final class ManagedCore: Sendable {
   ) throws {
     guard given.hasManagedAssetPacks else {
       throw ManagedPacksError(
-        .invalidConfiguration, "the app '\(given.appID)' has downloads of its own, and no asset packs",
+        .invalidConfiguration, "the app '\(given.appID)' has unmanaged downloads, not asset packs",
         remedy: "use BADownloadManager, or set BAHasManagedAssetPacks to true")
     }
     let configuration = given.overridden(by: override)
@@ -164,7 +164,7 @@ final class ManagedCore: Sendable {
     try register()
     guard !sites.isEmpty else {
       throw ManagedPacksError(
-        .invalidConfiguration, "the app '\(configuration.appID)' names no site, and no URL override is active",
+        .invalidConfiguration, "the app '\(configuration.appID)' has no site, and no URL override is active",
         remedy: "set BAManifestURL, or call 'packstore url-override set URL --group \(configuration.appGroupID.name)'")
     }
     var answers = [Result<SiteListing, any Error>?](repeating: nil, count: sites.count)
@@ -214,8 +214,8 @@ final class ManagedCore: Sendable {
       let listing = try await site.listing()
       guard !listing.isStale else {
         throw ManagedPacksError(
-          .staleSite, "the site '\(withoutSecrets(site.location))' is older than what was seen there before",
-          remedy: "try again later; what is here stays")
+          .staleSite, "the site '\(withoutSecrets(site.location))' is older than a state seen before",
+          remedy: "try again later; installed packs are kept")
       }
       return .success(listing)
     } catch {
@@ -306,8 +306,8 @@ private func ensureRoom(
   }
   guard free < needed else { return }
   throw ManagedPacksError(
-    .lowSpace, "there is too little room for the asset pack '\(pack.id)': \(free) bytes are free",
-    remedy: "make room for \(needed) bytes, for instance by removing asset packs")
+    .lowSpace, "too little disk space for the asset pack '\(pack.id)': \(free) bytes are free",
+    remedy: "free \(needed) bytes, for example by removing asset packs")
 }
 
 /// Throws an error if the result of a pull is not the requested pack.
@@ -317,18 +317,18 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
   case .held where !isHere:
     throw ManagedPacksError(
       .notOffered,
-      "the asset pack '\(pack.id)' has lost bytes, and its site offers another version than the one it is held at",
-      remedy: "unpin the pack, to take the version that is offered")
+      "the asset pack '\(pack.id)' lost data, and its site no longer offers the version at which it is held",
+      remedy: "unpin the pack to install the offered version")
   case .held, .otherOrigin, .purged: if isHere { return }
   case .absent: throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
   case .notOffered:
     throw ManagedPacksError(
       .notOffered, "the asset pack '\(pack.id)' is not offered to this version of the app, platform or device",
-      remedy: "ask the publisher for which ones it is")
+      remedy: "ask the publisher which of them it supports")
   case .stale:
     throw ManagedPacksError(
-      .staleSite, "the site of the asset pack '\(pack.id)' is older than what was seen there before",
-      remedy: "try again later; what is here stays")
+      .staleSite, "the site of the asset pack '\(pack.id)' is older than a state seen before",
+      remedy: "try again later; installed packs are kept")
   case .publisherOutOfDate:
     throw ManagedPacksError(
       .staleSite, "the publisher of the asset pack '\(pack.id)' signed an older state of the site again",
@@ -336,7 +336,7 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
   case .reusedNumber:
     throw ManagedPacksError(
       .notOffered,
-      "the asset pack '\(pack.id)' is offered with other content under the number of a version that exists here",
+      "the site offers the asset pack '\(pack.id)' with other content under the number of a version in this store",
       remedy: "remove the pack and download it again, or publish the content with a higher version number")
   }
   throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)

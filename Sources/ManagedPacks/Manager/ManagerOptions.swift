@@ -11,8 +11,8 @@ extension AssetPackManager {
     /// prints a warning on standard error.
     public var onFirstContact: @Sendable (_ site: String, _ key: SitePublicKey) -> Void = { site, key in
       warn(
-        "the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on: compare it with what its "
-          + "publisher says, and name it as PackStoreTrustedKey")
+        "the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on: compare it with "
+          + "the key that its publisher states, and set it as PackStoreTrustedKey")
     }
 
     /// Called once for two sites of the configuration that one root key signs for the same product although they are not copies of each

@@ -34,13 +34,13 @@ package struct OverrideFile: Sendable {
       return .refused(error("was written by a later version of PackStore", "update PackStore"))
     } catch let error as ManagedPacksError {
       return .refused(
-        ManagedPacksError(.override, "the override does not count: \(error.reason)", remedy: error.remedy))
+        ManagedPacksError(.override, "the override is ignored: \(error.reason)", remedy: error.remedy))
     } catch let error as PackStoreError where error.code == .notFound {
       return .none
     } catch let error as PackStoreError where error.code != .corrupt {
-      return .refused(self.error("cannot be read (\(error.finding))", "see who may read it"))
+      return .refused(self.error("cannot be read (\(error.finding))", "let this user read it"))
     } catch {
-      return .refused(self.error("is damaged", "call packstore url-override clear"))
+      return .refused(self.error("is damaged", "run 'packstore url-override clear'"))
     }
   }
 
@@ -89,7 +89,7 @@ final class OverrideUse: Sendable {
 
   init(of folder: FilePath) throws {
     place = FilePlace("\(Self.prefix)\(UInt64.random(in: 0 ... .max)).lock", in: folder)
-    lock = try FileLock(place, waits: true, reason: "another process looks whether this override is used")
+    lock = try FileLock(place, waits: true, reason: "another process is checking whether this override is in use")
   }
 
   deinit { try? removeFile(place) }

@@ -19,14 +19,14 @@ package final class LocalSocket: Sendable {
 
   /// - Throws: `ioError`.
   private convenience init() throws {
-    self.init(owning: try check("cannot make a socket", socket(AF_UNIX, Self.kind, 0)))
+    self.init(owning: try check("cannot create a socket", socket(AF_UNIX, Self.kind, 0)))
     Self.prepare(number)
   }
 
   /// Creates two connected sockets.
   static func pair() throws -> (LocalSocket, LocalSocket) {
     var numbers: [CInt] = [-1, -1]
-    _ = try check("cannot make sockets", socketpair(AF_UNIX, kind, 0, &numbers))
+    _ = try check("cannot create sockets", socketpair(AF_UNIX, kind, 0, &numbers))
     for number in numbers { prepare(number) }
     return (LocalSocket(owning: numbers[0]), LocalSocket(owning: numbers[1]))
   }

@@ -32,7 +32,7 @@ package struct SocketPlace: Sendable {
     #else
       throw ManagedPacksError(
         .agent, "the path '\(path)' is too long for a socket: \(path.string.utf8.count) bytes",
-        remedy: "set PackStoreGroupFolder to a shorter one: \(Self.pathByteCountLimit) bytes with the socket's name")
+        remedy: "set PackStoreGroupFolder to a path of at most \(Self.pathByteCountLimit) bytes with the socket's name")
     #endif
   }
 

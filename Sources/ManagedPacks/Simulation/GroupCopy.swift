@@ -28,7 +28,7 @@ package final class GroupCopy: Sendable {
       let copy = try GroupCopy(in: parent)
       if try copy.take(group) { return copy }
     }
-    throw PackStoreError(.busy, "the group's store changes while it is copied")
+    throw PackStoreError(.busy, "the group's store changed while it was copied")
   }
 
   private init(in parent: FilePath) throws {

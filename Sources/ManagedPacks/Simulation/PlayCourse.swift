@@ -33,9 +33,9 @@ final class PlayCourse: Sendable {
       state.summary.requestCount += 1
       state.summary.byteCount = state.summary.byteCount.addingClamped(exchange.byteCount)
     }
-    let answer = exchange.fault ?? exchange.status.map { "\($0), \(formatBytes(exchange.byteCount))" } ?? "given up"
+    let answer = exchange.fault ?? exchange.status.map { "\($0), \(formatBytes(exchange.byteCount))" } ?? "abandoned"
     let late = exchange.stallCount == 1 ? "1 segment" : "\(exchange.stallCount) segments"
-    let stalls = exchange.stallCount > 0 ? ", \(late) came late" : ""
+    let stalls = exchange.stallCount > 0 ? ", \(late) delayed" : ""
     var note = PlayNote(.asked, "\(exchange.target)\(exchange.range.map { " \($0)" } ?? ""): \(answer)\(stalls)")
     note.byteCount = exchange.byteCount
     note.exchange = exchange
@@ -91,7 +91,7 @@ final class PlayCourse: Sendable {
       return state.summary
     }
     for (pack, obstacle) in summary.left.sorted(by: { $0.key < $1.key }) {
-      var note = PlayNote(.left, "\(pack) is left for later: \(obstacle.text)")
+      var note = PlayNote(.left, "\(pack) is deferred: \(obstacle.text)")
       note.pack = pack
       note.reason = obstacle.rawValue
       tell(note)
@@ -127,14 +127,14 @@ extension PlayNote {
 extension PolicyReason {
   func text(_ event: BAContentRequest) -> String {
     switch self {
-    case .event: "is fetched, for \(event.word)"
-    case .update: "is fetched, for it is newer than what is here"
-    case .here: "is here"
-    case .language: "is not fetched: it is in another language than the one that is read"
-    case .onDemand: "is not fetched: its policy is on demand"
-    case .otherEvent: "is not fetched: its policy does not name \(event.word)"
-    case .seen: "is not fetched: an event before has called for it"
-    case .filter: "is not fetched: the app's extension does not want it"
+    case .event: "is downloaded for \(event.word)"
+    case .update: "is downloaded, because it is newer than the installed version"
+    case .here: "is installed already"
+    case .language: "is not downloaded: its language is not selected"
+    case .onDemand: "is not downloaded: its policy is on demand"
+    case .otherEvent: "is not downloaded: its policy does not list \(event.word)"
+    case .seen: "is not downloaded: an earlier event requested it"
+    case .filter: "is not downloaded: the app's extension refused it"
     }
   }
 }
@@ -142,11 +142,11 @@ extension PolicyReason {
 extension PlayObstacle {
   var text: String {
     switch self {
-    case .metered: "the network costs money"
-    case .network: "the network"
-    case .space: "there is too little room on the disk"
-    case .paused: "it is paused"
-    case .failed: "it failed"
+    case .metered: "the network is metered"
+    case .network: "the network or the site failed"
+    case .space: "the disk has too little space"
+    case .paused: "the download is paused"
+    case .failed: "the download failed"
     }
   }
 }

@@ -79,29 +79,30 @@ extension BAError: CustomStringConvertible, LocalizedError {
 extension BAError.Code {
   fileprivate var reason: String {
     switch self {
-    case .downloadInvalid: "the download makes no sense: see its identifier, URL, size and group"
-    case .callFromExtensionNotAllowed: "an extension may not do this: leave it to the app"
-    case .callFromInactiveProcessNotAllowed: "the app is not in front: schedule the download instead"
-    case .callerConnectionNotAccepted: "this process cannot take part: see its property list and its group's folder"
-    case .callerConnectionInvalid: "the group's folder cannot be used any more: try again"
-    case .downloadAlreadyScheduled: "the app has an open download of that name: see currentDownloads"
-    case .downloadNotScheduled: "the download was never scheduled: schedule it first"
-    case .downloadFailedToStart: "there is too little room for the download: make some"
-    case .downloadAlreadyFailed: "the download has failed: make another one"
+    case .downloadInvalid: "the download is invalid; check its identifier, URL, size and group"
+    case .callFromExtensionNotAllowed: "extensions cannot call this method; call it in the app"
+    case .callFromInactiveProcessNotAllowed: "the app is not in the foreground; schedule the download instead"
+    case .callerConnectionNotAccepted: "this process cannot use downloads; check its property list and group folder"
+    case .callerConnectionInvalid: "the group's folder is no longer usable; try again"
+    case .downloadAlreadyScheduled: "the app has an open download with this name; see currentDownloads"
+    case .downloadNotScheduled: "the download was never scheduled; schedule it first"
+    case .downloadFailedToStart: "too little disk space for the download; free some"
+    case .downloadAlreadyFailed: "the download has failed; create a new one"
     case .downloadEssentialDownloadNotPermitted:
-      "essential downloads come of an installation or an update alone: use removingEssential()"
-    case .downloadBackgroundActivityProhibited: "the user permits no work in the background: start it in the foreground"
+      "only installations and updates can have essential downloads; use removingEssential()"
+    case .downloadBackgroundActivityProhibited:
+      "the user disallows background activity; start the download in the foreground"
     case .downloadWouldExceedAllowance:
-      "the download is larger than what is left of the allowance: raise it in the property list, or wait for the first launch"
-    case .downloadDoesNotExist: "the download has ended: schedule another one"
+      "the download exceeds the remaining allowance; raise it in the property list, or wait for the first launch"
+    case .downloadDoesNotExist: "the download has ended; schedule a new one"
     case .sessionDownloadDisallowedByDomain:
-      "the server is not in BADownloadDomainAllowList: add it, or wait for the first launch"
+      "the server is not in BADownloadDomainAllowList; add it, or wait for the first launch"
     case .sessionDownloadDisallowedByAllowance:
-      "the file is larger than what is left of the allowance: raise it in the property list, or wait for the first launch"
+      "the file exceeds the remaining allowance; raise it in the property list, or wait for the first launch"
     case .sessionDownloadAllowanceExceeded:
-      "more bytes came than were left of the allowance: raise it in the property list, or wait for the first launch"
+      "the received bytes exceed the remaining allowance; raise it in the property list, or wait for the first launch"
     case .sessionDownloadNotPermittedBeforeAppLaunch:
-      "the user permits no downloads before the first launch: launch the app"
+      "the user disallows downloads before the first launch; launch the app"
     }
   }
 }

@@ -10,7 +10,7 @@ struct DownloadAdmission {
     guard !list.downloads.contains(where: { $0.id == record.id || $0.name == record.name && $0.phase == .waiting })
     else {
       throw BAError(
-        .downloadAlreadyScheduled, "the app has an open download '\(record.name)': see currentDownloads")
+        .downloadAlreadyScheduled, "the app has an open download '\(record.name)'; see currentDownloads")
     }
     try DownloadAllowance(restrictions, list).admit(record)
   }

@@ -43,7 +43,7 @@ struct DownloadAllowance {
     guard let restrictions, !restrictions.allows(host: host) else { return }
     throw BAError(
       .sessionDownloadDisallowedByDomain,
-      "the server '\(host)' is not in BADownloadDomainAllowList: add it, or wait for the first launch")
+      "the server '\(host)' is not in BADownloadDomainAllowList; add it, or wait for the first launch")
   }
 
   /// Returns the total that an open download may use, including its present bytes; `nil` without a limit.

@@ -224,7 +224,7 @@ actor DownloadEngine {
     guard let now = options.rules.freeByteCount(folder.path), now < needed else { return }
     throw BAError(
       .downloadFailedToStart,
-      "there is too little room for the download '\(record.name)': \(now) bytes are free, \(purged.freedByteCount) of them since other downloads were purged; make room for \(needed)"
+      "too little disk space for the download '\(record.name)': \(now) bytes are free after purging \(purged.freedByteCount); free \(needed) bytes"
     )
   }
 
@@ -240,7 +240,7 @@ actor DownloadEngine {
         open[id] = nil
         return bell.ring()
       }
-      return await fail(id, BAError(.downloadInvalid, "a challenge was answered by cancelling the download"))
+      return await fail(id, BAError(.downloadInvalid, "the app cancelled an authentication challenge"))
     }
     open[id]?.failureCount += 1
     guard let delay = retryDelay(entry.record, after: error, failureCount: entry.failureCount + 1) else {

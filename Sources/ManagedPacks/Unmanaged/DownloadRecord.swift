@@ -133,11 +133,11 @@ extension DownloadRecord {
     if name.isEmpty || name.utf8.count > Self.nameByteLimit {
       return invalid("has no identifier of 1 to \(Self.nameByteLimit) bytes")
     }
-    if FileLocation(url) == nil { return invalid("has no https URL: only that is fetched, and http from this machine") }
-    if group != own { return invalid("is of the group '\(group)', and the app is of '\(own)'") }
+    if FileLocation(url) == nil { return invalid("needs an https URL; http is allowed only for this machine") }
+    if group != own { return invalid("belongs to the group '\(group)', but the app to '\(own)'") }
     if !(0...Self.sizeLimit).contains(byteCount) { return invalid("has a size below 0 or above 2^50 bytes") }
-    if isEssential, byteCount == 0 { return invalid("is essential, and does not say its exact size") }
-    return isBounded ? nil : invalid("has fields of the header that cannot be sent")
+    if isEssential, byteCount == 0 { return invalid("is essential, but does not state its exact size") }
+    return isBounded ? nil : invalid("has header fields that cannot be sent")
   }
 
   /// Returns whether the download starts before another one.

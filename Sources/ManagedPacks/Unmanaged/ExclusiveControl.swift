@@ -38,7 +38,7 @@ final class ExclusiveControl: Sendable {
         try Task.checkCancellation()
         delay = min(delay * 2, Self.longestDelay)
       } catch {
-        throw BAError(.callerConnectionInvalid, "exclusive control cannot be had: \(error)", underlyingError: error)
+        throw BAError(.callerConnectionInvalid, "exclusive control is not available: \(error)", underlyingError: error)
       }
     }
   }

@@ -105,7 +105,7 @@ final class PartSink: FileSink {
     guard byteCount != record.byteCount else { return }
     throw BAError(
       .downloadInvalid,
-      "the file has \(byteCount) bytes or more, and the essential download '\(record.name)' says \(record.byteCount): state the exact size"
+      "the file has at least \(byteCount) bytes, but the essential download '\(record.name)' states \(record.byteCount); state the exact size"
     )
   }
 

@@ -104,7 +104,7 @@ struct Agent: AsyncParsableCommand {
         if case .failed(let reason) = reply { throw Failure(.failed, escaped("agent: \(reason)")) }
         throw Failure(.failed, "agent: invalid answer")
       }
-      let list = packs.isEmpty ? "nothing to fetch" : packs.map(\.name).joined(separator: ", ")
+      let list = packs.isEmpty ? "nothing to download" : packs.map(\.name).joined(separator: ", ")
       return options.tell(AgentNotice(.event, app: app, "\(event.word), by the agent: \(list)"))
     }
     let agent = GroupAgent(of: folder, options: options)
@@ -117,8 +117,8 @@ struct Agent: AsyncParsableCommand {
     var failure = Failure(
       .failed,
       escaped(
-        "\(summary.failures.count) of \(summary.failures.count + summary.finished.count) packs did not come, "
-          + "\(first.key) for one: \(first.value)"))
+        "\(summary.failures.count) of \(summary.failures.count + summary.finished.count) packs failed; "
+          + "the first: \(first.key): \(first.value)"))
     failure.canRetry = true
     throw failure
   }

@@ -180,7 +180,7 @@ private final class PlayLog: Sendable {
       let packs = formatCount(summary.finished.count, "pack")
       let launch = summary.launchableAfter.map { ", the app can start after \(formatDuration($0))" } ?? ""
       try output.line(
-        "\(packs) came in \(formatDuration(summary.duration)): \(formatBytes(summary.byteCount)) in "
+        "\(packs) installed in \(formatDuration(summary.duration)): \(formatBytes(summary.byteCount)) in "
           + "\(formatCount(summary.requestCount, "request"))\(launch)")
     }
     if let error = error.withLock({ $0 }) { throw error }
