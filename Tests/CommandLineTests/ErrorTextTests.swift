@@ -87,7 +87,8 @@ import Testing
 
   @Test func packs() throws {
     try playground.packstore("rollback", "store", "base", "-q")
-    let held = "pack 'base': held at version 1 since a rollback; run 'packstore unpin store base' to let it move again"
+    let held =
+      "pack 'base': held at version 1 since a rollback; run 'packstore unpin store base' to allow other versions"
     try expect(["add", "store", "folder", "--pack", "base"], says: held)
     try playground.packstore("unpin", "store", "base", "-q")
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
@@ -95,12 +96,12 @@ import Testing
     try expect(
       ["pull", "other", "site", "base"],
       says:
-        "pack 'base': belongs to another origin, this machine; see 'packstore trust other', or take the pack over with --adopt"
-    )
+        "pack 'base': belongs to another origin, this machine; add --adopt to change its origin;"
+        + " 'packstore trust other' lists the origins")
     try expect(
       ["pull", "site", "site"],
       says: "'site': a site's store, which only publications change; use 'packstore publish'"
-        + " and 'packstore unpublish', and 'packstore repair' with the site's key when it is damaged")
+        + " and 'packstore unpublish'; if the site is damaged, run 'packstore repair' with its key")
     try expect(
       ["publish", "store", "other", "--key", "key"],
       says: "'other': a store of its own, not a site; name another folder for the site")

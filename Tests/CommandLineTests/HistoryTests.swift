@@ -43,7 +43,8 @@ import Testing
     #expect(refused.status == 1)
     #expect(
       refused.errors.hasSuffix(
-        "packstore: pack 'P': held at version 2 since a rollback; run 'packstore unpin store P' to let it move again\n")
+        "packstore: pack 'P': held at version 2 since a rollback;"
+          + " run 'packstore unpin store P' to allow other versions\n")
     )
     #expect(try content() == "version 2")
     #expect(try playground.packstore("unpin", "store", "P").output == "P is neither held nor pinned\n")

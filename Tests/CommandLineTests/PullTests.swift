@@ -190,7 +190,7 @@ import Testing
     #expect(other.status == 3, "another name than the certificate's")
     let none = try playground.shell("SSL_CERT_FILE=folder/a packstore pull store \(site)")
     #expect(
-      none.status == 1 && none.errors.contains("the file of certificates to trust (--ca, or SSL_CERT_FILE) is not PEM"))
+      none.status == 1 && none.errors.contains("not a PEM file of trusted certificates (--ca or SSL_CERT_FILE)"))
   }
 
   // MARK: - Trust

@@ -34,7 +34,7 @@ import PackFormats
           try expect(store, Self.first)
         } catch let error as DeliveryError {
           #expect(!isEnough && error.limit == .metadata && error.code == .badResponse, "\(error)")
-          #expect(error.reason.hasPrefix("the site's root, attribute sheets and manifests take more than"))
+          #expect(error.reason.hasPrefix("the site's root, attribute sheets and manifests exceed"))
           #expect(server.requests.allSatisfy { !$0.path.contains("versions/") })
         }
       }

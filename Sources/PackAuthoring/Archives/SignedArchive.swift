@@ -86,7 +86,7 @@ struct SignedArchive {
   private static let packageRemedy = "make the archive again, or fetch it again from its publisher"
 
   private var replacedSigner: PackStoreError {
-    refusal("signed by a key that its publisher replaced since", Self.packageRemedy)
+    refusal("signed by a key that its publisher has since replaced", Self.packageRemedy)
   }
 
   private func refusal(_ reason: String, _ remedy: String?) -> PackStoreError {

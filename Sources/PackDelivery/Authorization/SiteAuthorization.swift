@@ -33,7 +33,7 @@ public struct SiteAuthorization: Sendable {
   /// - Throws: `invalidLocation` for a token that is empty or has characters that no header field may have.
   public init(bearerToken token: String) throws {
     guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw DeliveryError(.invalidLocation, "invalid token; use ASCII characters without blanks")
+      throw DeliveryError(.invalidLocation, "invalid token; use ASCII characters without spaces")
     }
     self.init([Field(name: "Authorization", value: "Bearer \(token)")])
   }

@@ -163,35 +163,35 @@ extension DeliveryError: CustomStringConvertible {
   public var remedy: String? {
     if let specificRemedy { return specificRemedy }
     if let limit { return remedy(for: limit) }
-    if needsAuthorization { return "set PullOptions.authorization, if you have a token or a password for the site" }
+    if needsAuthorization { return "set PullOptions.authorization to a token or password for the site" }
     return switch code {
     case .noHTTP: "build PackStore with its trait Delivery, or pull from a folder or an archive"
     case .noPack: suggestions.isEmpty ? nil : "did you mean \(alternatives(suggestions))?"
-    case .unreachable: "try again later; what came so far is kept"
+    case .unreachable: "try again later; received data is kept"
     case .badResponse: "try again later; if the error persists, report it to the publisher of the site"
     case .siteChanged: "try again when the site is complete"
     case .corrupt: "try again; if the error persists, report it to the publisher of the site"
     case .newerFormat: "update PackStore"
-    case .otherDraft: "use the version of PackStore that published it, or have it published again"
-    case .notSigned: "set PullOptions.allowsUnsigned to take a folder that is not signed"
-    case .otherKey: "ask the publisher whether the key was replaced, before you trust another one"
+    case .otherDraft: "use the version of PackStore that published it, or ask the publisher to publish it again"
+    case .notSigned: "set PullOptions.allowsUnsigned to accept an unsigned folder"
+    case .otherKey: "before you trust the new key, ask the publisher whether the key was replaced"
     case .closedChannel: "follow another channel of the site; the installed packs stay"
-    case .otherChannel: "ask the publisher to put each root in its place again"
-    case .forkedRoot: "ask the publisher: the key may be stolen"
+    case .otherChannel: "ask the publisher to upload each root to its own path again"
+    case .forkedRoot: "ask the publisher whether the key was stolen"
     case .fromTheFuture: "check the clock, and ask the publisher"
     case .tooOld: "try again later, or ask the publisher"
-    case .expired: "ask the publisher for a newer one"
+    case .expired: "ask the publisher to publish a newer root"
     default: nil
     }
   }
 
   private func remedy(for limit: Limit) -> String {
     switch limit {
-    case .metadata: "raise PullOptions.limits.metadataByteLimit, if you believe that it needs so much"
-    case .redirects: "raise PullOptions.limits.redirectLimit, if you believe that so many are meant"
-    case .privateRedirects: "set PullOptions.limits.allowsPrivateRedirects, if you believe that it is meant"
-    case .answer: "try again later, or raise PullOptions.limits.answerLimit; what came so far is kept"
-    case .rate: "try again later, or lower PullOptions.limits.minimumByteRate; what came so far is kept"
+    case .metadata: "if you trust the site, raise PullOptions.limits.metadataByteLimit"
+    case .redirects: "if you trust the site, raise PullOptions.limits.redirectLimit"
+    case .privateRedirects: "if you trust the site, set PullOptions.limits.allowsPrivateRedirects"
+    case .answer: "try again later, or raise PullOptions.limits.answerLimit; received data is kept"
+    case .rate: "try again later, or lower PullOptions.limits.minimumByteRate; received data is kept"
     case .root: "try again later, or raise PullOptions.limits.rootLimit"
     }
   }

@@ -201,7 +201,7 @@
     ) async throws {
       guard response.headers.isIdentity else {
         throw DeliveryError(
-          .badResponse, "the server sends the file in another encoding than it is stored", at: url.text)
+          .badResponse, "the server applied a content encoding to the file", at: url.text)
       }
       try ofSink { try sink.begin(answer) }
       var missing = answer.byteCount.map { $0 - answer.offset }

@@ -20,7 +20,7 @@
     func error(at place: String) -> DeliveryError {
       var error = DeliveryError(.unreachable, reason, at: place)
       error.specificRemedy =
-        "check the address and the clock; if they are right, trust its authority ('--ca FILE', SSL_CERT_FILE, or the system)"
+        "check the address and the clock; if they are right, trust its authority with '--ca FILE', SSL_CERT_FILE or the system"
       return error
     }
   }

@@ -52,14 +52,14 @@
       do {
         return .certificates(try NIOSSLCertificate.fromPEMFile(file))
       } catch {
-        throw DeliveryError(.ioError, "the file of certificates to trust (--ca, or SSL_CERT_FILE) is not PEM", at: file)
+        throw DeliveryError(.ioError, "not a PEM file of trusted certificates (--ca or SSL_CERT_FILE)", at: file)
       }
     }
 
     private static func roots(inPEM text: String) throws -> NIOSSLTrustRoots {
       let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
       guard let certificates, !certificates.isEmpty else {
-        throw DeliveryError(.ioError, "the authority to trust is not a certificate in PEM")
+        throw DeliveryError(.ioError, "the trusted authority is not a PEM certificate")
       }
       return .certificates(certificates)
     }

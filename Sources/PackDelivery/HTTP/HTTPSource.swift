@@ -346,7 +346,7 @@
       do {
         return try await MultipartAnswer.firstPart(of: answer.response)
       } catch is MultipartAnswer.Malformed {
-        throw bad(path, "it sent several ranges in a form that is not valid")
+        throw bad(path, "the server sent several ranges in an invalid form")
       }
     }
 
@@ -390,7 +390,7 @@
         }
         guard response.headers.isIdentity else {
           throw DeliveryError(
-            .badResponse, "the server sends the file in another encoding than it is stored", at: way.url.text)
+            .badResponse, "the server applied a content encoding to the file", at: way.url.text)
         }
         return Answer(response: response, url: way.url, wasRedirected: way.count > 0, issue: issue)
       }

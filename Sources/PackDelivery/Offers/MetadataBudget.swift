@@ -26,7 +26,7 @@ final class MetadataBudget {
     let (sum, isTooLarge) = self.byteCount.addingReportingOverflow(byteCount)
     guard !isTooLarge, sum <= byteLimit else {
       throw DeliveryError(
-        .badResponse, "the site's root, attribute sheets and manifests take more than \(formatBytes(byteLimit))",
+        .badResponse, "the site's root, attribute sheets and manifests exceed \(formatBytes(byteLimit))",
         at: place(), limit: .metadata)
     }
     self.byteCount = sum

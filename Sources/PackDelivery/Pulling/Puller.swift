@@ -104,7 +104,7 @@ final class Puller {
       channel == followed
         ? "a change to the channel '\(channel)' is incomplete"
         : "the store follows the channel '\(followed)', not '\(channel)'", at: source.location)
-    error.specificRemedy = "name no packs to change the channel, because it changes for all packs"
+    error.specificRemedy = "pull without naming packs: the channel changes for all packs"
     throw error
   }
 

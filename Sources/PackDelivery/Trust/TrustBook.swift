@@ -277,8 +277,8 @@ package struct TrustBook: Hashable, Sendable {
     guard known.values.allSatisfy({ signer.rootKeys.contains($0.rootKey) }), !isReplaced(signer, channel, by: known)
     else {
       var error = DeliveryError(
-        .otherKey, "signed by a key that its publisher replaced since", at: location)
-      error.specificRemedy = "get it once more from its publisher"
+        .otherKey, "signed by a key that its publisher has since replaced", at: location)
+      error.specificRemedy = "fetch it again from its publisher"
       throw error
     }
   }
@@ -353,12 +353,12 @@ package struct TrustBook: Hashable, Sendable {
     let known = places.first { $0.key.location == place.key?.location }?.value
     guard policy.key == nil, known == nil else {
       var error = DeliveryError(
-        .otherKey, "not signed, although a key is trusted for it", at: place.name)
+        .otherKey, "not signed, but a key is trusted for it", at: place.name)
       error.trustedOrigin = known?.origin
       throw error
     }
     guard place.mayBeUnsigned else {
-      throw DeliveryError(.badSignature, "not signed, which only folders and archives may be", at: place.name)
+      throw DeliveryError(.badSignature, "not signed; only folders and archives can be unsigned", at: place.name)
     }
     guard policy.allowsUnsigned else {
       throw DeliveryError(.notSigned, "not signed", at: place.name)

@@ -29,17 +29,17 @@ extension PackStoreError: CustomStringConvertible {
     case .sourceChanged: "try again when no program writes to it"
     case .notContiguous: "read a copy, by contents() or read(into:range:)"
     case .conflict: "stage the change again, as Store.change does"
-    case .held: "unpin the pack to let it move again"
-    case .hostileNames: "check where the pack comes from; nothing of it was added"
-    case .tooManyRows: "raise the option rowLimit if you trust the publisher"
-    case .otherOrigin: "set the option adopts to take the pack over"
+    case .held: "unpin the pack to allow other versions"
+    case .hostileNames: "check who published the pack, which was not added"
+    case .tooManyRows: "if you trust the publisher, raise the option rowLimit"
+    case .otherOrigin: "set the option adopts to change the pack's origin"
     case .downgrade: "set the option allowsDowngrade to accept it"
     case .stale: "try again later"
-    case .isSite: "change it by Site.publish and Site.unpublish; if it is damaged, repair it by Site.repair"
+    case .isSite: "call Site.publish or Site.unpublish; if the site is damaged, call Site.repair"
     case .corrupt: "call Store.verify, then Store.repair"
     case .newerFormat: "update PackStore"
     case .otherDraft:
-      "nothing is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
+      "no data is damaged; add the folders to a new store, publish to a new site, or use the version of PackStore that wrote it"
     case .purged: "pull or install the pack again, which restores its data"
     default: nil
     }

@@ -21,11 +21,10 @@ extension PackStoreError {
   func advice(about subject: Failure.Facts) -> String? {
     switch detail {
     case .damagedRoot:
-      "run 'packstore repair \(subject.siteName)' with '--key FILE', the key that signed it; without the key, remove the file"
-        + " and promote the channel's versions again"
+      "run 'packstore repair \(subject.siteName) --key FILE' with the key that signed the root; without the key, delete"
+        + " the root's file and promote the channel's versions again"
     case .lostRoot:
-      "state the product and the expiry again, with '--product NAME' and '--expires DAYS' or '--no-expires' of"
-        + " 'packstore publish' or 'packstore repair'"
+      "run 'packstore publish' or 'packstore repair' with '--product NAME' and '--expires DAYS' or '--no-expires'"
     case .stepBack: "add '--back' to take the higher version back from devices"
     default: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
     }
@@ -35,25 +34,25 @@ extension PackStoreError {
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     let store = subject.storeName
     switch code {
-    case .busy: return "\(holder.map { "wait for process \($0)" } ?? "try again later"), or leave out --no-wait"
+    case .busy: return "\(holder.map { "wait for process \($0)" } ?? "try again later"), or omit --no-wait"
     case .conflict: return "run the command again"
     case .held:
-      return "run 'packstore unpin \(store) \(packName(subject))' to let it move again"
-    case .otherOrigin: return "see 'packstore trust \(store)', or take the pack over with --adopt"
+      return "run 'packstore unpin \(store) \(packName(subject))' to allow other versions"
+    case .otherOrigin: return "add --adopt to change its origin; 'packstore trust \(store)' lists the origins"
     case .downgrade: return "add --downgrade to accept it"
-    case .tooManyRows: return "allow more with --max-rows, if you trust the publisher"
+    case .tooManyRows: return "if you trust the publisher, raise --max-rows"
     case .isSite:
-      return "use 'packstore publish' and 'packstore unpublish', and 'packstore repair' with the site's key when it is"
-        + " damaged"
+      return "use 'packstore publish' and 'packstore unpublish'; if the site is damaged, run"
+        + " 'packstore repair' with its key"
     case .corrupt: return repairAdvice(for: store)
     case .purged where missingByteCount == nil: return "\(repairAdvice(for: store)); then add or pull the pack again"
     case .purged:
       return
-        "fetch it again, with 'packstore pull \(store) \(subject.site ?? "SITE") \(packName(subject))'"
+        "fetch it again with 'packstore pull \(store) \(subject.site ?? "SITE") \(packName(subject))'"
         + " or 'packstore repair \(store) --from PLACE', or add the pack again"
     case .ioError where concernsCacheFolder:
       return
-        "set XDG_CACHE_HOME to a folder that can be written, or choose one with 'packstore place \(store) PACK purgeable"
+        "set XDG_CACHE_HOME to a writable folder, or choose one with 'packstore place \(store) PACK purgeable"
         + " --cache FOLDER'; nothing was changed"
     case .invalidArgument where detail == .noCacheFolder:
       return "set XDG_CACHE_HOME, or choose one with 'packstore place \(store) PACK purgeable --cache FOLDER'"
@@ -78,27 +77,27 @@ extension DeliveryError {
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     if let limit { return advice(limit) }
     if needsAuthorization {
-      return "name a token with --token-file or PACKSTORE_TOKEN, or a name and a password in ~/.netrc"
+      return "set a token with --token-file or PACKSTORE_TOKEN, or a name and password in ~/.netrc"
     }
     switch code {
     case .noHTTP: return "run 'make release', which builds the program with HTTP and TLS, or pull from a folder"
-    case .tooOld: return "try again later, or allow more with --max-age"
-    case .notSigned: return "--allow-unsigned takes it"
+    case .tooOld: return "try again later, or raise --max-age"
+    case .notSigned: return "add --allow-unsigned to accept it"
     case .otherKey:
-      guard let trustedOrigin else { return "compare --trust with what the publisher says" }
-      return "ask the publisher; 'packstore trust \(subject.storeName) forget \(trustedOrigin.id)' forgets what is"
-        + " trusted"
+      guard let trustedOrigin else { return "compare the key of --trust with the publisher's" }
+      return "ask the publisher; to remove the trusted key, run 'packstore trust \(subject.storeName) forget"
+        + " \(trustedOrigin.id)'"
     default: return nil
     }
   }
 
   private func advice(_ limit: Limit) -> String {
     switch limit {
-    case .metadata: "raise --metadata-limit, if you believe that it needs so much"
-    case .redirects: "raise --redirects, if you believe that so many are meant"
-    case .privateRedirects: "--allow-private-redirects follows it, if you believe that it is meant"
-    case .answer: "try again later, or raise --answer-limit; what came so far is kept"
-    case .rate: "try again later, or lower --min-rate; what came so far is kept"
+    case .metadata: "if you trust the site, raise --metadata-limit"
+    case .redirects: "if you trust the site, raise --redirects"
+    case .privateRedirects: "if you trust the site, add --allow-private-redirects"
+    case .answer: "try again later, or raise --answer-limit; received data is kept"
+    case .rate: "try again later, or lower --min-rate; received data is kept"
     case .root: "try again later, or raise --root-limit"
     }
   }
