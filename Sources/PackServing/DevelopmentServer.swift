@@ -220,8 +220,8 @@ import PackFormats
       let place = "\(options.host):\(options.port)"
       switch Errno(rawValue: error.errnoCode) {
       case .addressInUse:
-        var refusal = PackStoreError(.busy, "another program listens there", about: .value(place))
-        refusal.specificRemedy = "name another port with '--port', or 0 for any"
+        var refusal = PackStoreError(.busy, "the address is in use by another program", about: .value(place))
+        refusal.specificRemedy = "choose another port with '--port', or 0 for any free port"
         return refusal
       case .permissionDenied:
         return PackStoreError(.ioError, "ports below 1024 are reserved for the system", about: .value(place))

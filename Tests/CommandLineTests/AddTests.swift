@@ -99,7 +99,7 @@ import Testing
       run.errors == """
         packstore: 'inner/up' is a symbolic link that is absolute or leads out of the folder
         packstore: 'inner/loop' is a symbolic link that leads in a circle
-        packstore: 'real': the folder contains files that cannot be stored; rename or remove what is listed, or follow such \
+        packstore: 'real': the folder contains files that cannot be stored; rename or remove the listed files, or follow such \
         links with --unsafe-links
 
         """)
@@ -297,7 +297,7 @@ import Testing
       lines[..<2].contains { $0.hasPrefix(#"packstore: 'sub/b\xc3' is not valid UTF-8, as names must be"#) })
     #expect(
       lines[2]
-        == "packstore: 'folder': the folder contains files that cannot be stored; rename or remove what is listed")
+        == "packstore: 'folder': the folder contains files that cannot be stored; rename or remove the listed files")
     #expect(!playground.exists("store"), "no store was made for it")
     #expect(playground.tree("").allSatisfy { $0.hasPrefix("folder") }, "nor is anything left of one")
   }

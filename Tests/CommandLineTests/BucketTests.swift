@@ -181,7 +181,7 @@ struct BucketTests {
     let wrong = try playground.run(["channels", site], environment)
     #expect(wrong.errors.contains("does not accept these credentials"), "\(wrong.errors)")
     let folder = try packstore(server, "channels", "folder", "--region", "x", status: 2)
-    #expect(folder.errors.contains("a folder, which has no options of object storage"))
+    #expect(folder.errors.contains("a folder, but the options of object storage are set"))
   }
 
   /// An object that is lost is named, and not taken for the work of another publisher.

@@ -145,7 +145,7 @@ import Testing
     }
     #expect(
       try promote("--dry-run") == [
-        "P@1 would be for all devices", "the channel beta would be opened: it is not there, or closed",
+        "P@1 would be for all devices", "the channel beta would be opened: it does not exist, or is closed",
       ])
     let made = try promote()
     #expect(made.first == "P@1 is for all devices")

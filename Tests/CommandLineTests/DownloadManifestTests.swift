@@ -79,7 +79,7 @@ import Testing
     let text = try playground.text("m.json").replacing(#""version": 1,"#, with: #""version": 1, "later": [1.50],"#)
       .replacing("{\n  \"asset", with: "{\n  \"primaryLanguage\": \"en\",\n  \"asset")
     try playground.write(text, to: "m.json")
-    #expect(try run("update", "m.json", "Tutorial.pack").errors == "Tutorial 1: as before\n")
+    #expect(try run("update", "m.json", "Tutorial.pack").errors == "Tutorial 1: unchanged\n")
     try playground.write("two", to: "assets/one")
     try pack("Tutorial", #""essential": {"installationEventTypes": ["subsequentUpdate"]}"#, version: 2)
     let planned = try run("update", "m.json", "Tutorial.pack", "--dry-run")
@@ -114,7 +114,7 @@ import Testing
       let pack = try #require(try packs("m.json").first)
       #expect((pack["userInfo"] as? [String: Int])?["a"] == number)
       #expect((pack["downloadPolicy"] as? [String: Any])?.keys.first == policy)
-      #expect(try run("update", "m.json", "Tutorial.pack").errors == "Tutorial 1: as before\n")
+      #expect(try run("update", "m.json", "Tutorial.pack").errors == "Tutorial 1: unchanged\n")
     }
   }
 

@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: ["P.ZIP", "P.tar.gz", "P.delta", "P.json"]) func archivesAreNamedWhatTheyAre(name: String) throws {
     let run = try playground.packstore("export", "store", "base", "-o", name, "--key", "site.key")
-    #expect(run.status == 2 && run.errors.contains("let the name of the file end in '.pack'"), "\(run.errors)")
+    #expect(run.status == 2 && run.errors.contains("use a name that ends in '.pack'"), "\(run.errors)")
     #expect(!playground.exists(name) && !playground.exists("site.key"))
   }
 
@@ -79,7 +79,7 @@ import Testing
     #expect(run.status == 2 && run.output.isEmpty && !playground.exists("-") && !playground.exists("key"))
     #expect(
       run.errors.hasSuffix(
-        "packstore: this command does not write to standard output; name a file; './-' is one that is called '-'\n"))
+        "packstore: this command does not write to standard output; name a file; write './-' for a file named '-'\n"))
     try playground.packstore("keygen", "key", "-q")
     #expect(try playground.packstore(command + ["-o", "./-", "--key", "key", "-q"]).status == 0)
     #expect(playground.exists("-"))

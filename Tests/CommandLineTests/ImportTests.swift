@@ -120,7 +120,7 @@ import Testing
         #expect(
           empty.status == 1
             && empty.errors.contains(
-              "'\(archive)': the archive contains no files but what is left out; add --allow-empty"),
+              "'\(archive)': the archive contains no files except skipped files; add --allow-empty"),
           "\(empty.errors)")
       }
     }

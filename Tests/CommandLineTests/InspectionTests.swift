@@ -16,7 +16,7 @@ import Testing
   @Test func text() throws {
     let run = try playground.succeed("inspect", "store", "Game", "--from", "previous", "--delta")
     #expect(run.output.contains("3 files of 12 B; 8 B distinct"))
-    #expect(run.output.contains("there more than once: 4 B could go\n2 files of 4 B:\n  a.txt\n  b.txt\n"))
+    #expect(run.output.contains("duplicate files: 4 B could be saved\n2 files of 4 B:\n  a.txt\n  b.txt\n"))
     #expect(run.output.contains("since version 1: 1 added, 0 removed") && run.output.contains("by a delta"))
     let short = try playground.succeed("inspect", "store", "--top", "1").output
     #expect(short.contains("and 1 more kind\n") && short.contains("and 2 more files\n"))

@@ -126,7 +126,7 @@ import Testing
     for (arguments, reason) in [
       (["ls", "P.delta"], ": a delta, which contains only new data"),
       (["ls", "folder/text"], "neither a store nor an archive of a pack"),
-      (["cat", "https://example.invalid/packs", "text"], ": a URL, but content is read from stores"),
+      (["cat", "https://example.invalid/packs", "text"], ": a URL, but this command reads only stores"),
       (["diff", "store", "folder"], "'store': contains several packs (P, Q); name one, such as 'store#P'"),
       (["diff", "store#X", "folder"], "pack 'X': not in the store"),
       (["inspect", "served", "P", "--from", "1", "--delta"], "a delta needs the content of both versions"),

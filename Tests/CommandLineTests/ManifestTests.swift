@@ -17,7 +17,7 @@ import Testing
     let printed = try playground.packstore("template")
     #expect(printed.status == 0 && printed.output.contains("\"[Asset-Pack ID]\"") && printed.errors.isEmpty)
     let written = try playground.packstore("template", "-o", "Manifest.json")
-    #expect(written.status == 0 && written.output == "'Manifest.json' is written\n")
+    #expect(written.status == 0 && written.output == "'Manifest.json' was written\n")
     #expect(try playground.text("Manifest.json") == printed.output && playground.tree("") == ["Manifest.json"])
   }
 
@@ -118,7 +118,7 @@ import Testing
     let run = try playground.packstore(
       "convert", "scripts/depot.vdf", "-o", "scripts/Manifest.json", "--asset-pack-id", "Base", "--essential",
       "--installation-event-type", "firstInstallation", "--platform", "macOS", "--platform", "iOS", "-l", "en-us")
-    #expect(run.status == 0 && run.errors.isEmpty && run.output == "'scripts/Manifest.json' is written: 2 selectors\n")
+    #expect(run.status == 0 && run.errors.isEmpty && run.output == "'scripts/Manifest.json' was written: 2 selectors\n")
     #expect(
       try playground.text("scripts/Manifest.json") == """
         {

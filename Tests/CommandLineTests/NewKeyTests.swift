@@ -45,7 +45,7 @@ import Testing
 
   @Test func newKeyMakesReleaseAndRootKey() throws {
     let run = try playground.packstore("publish", "Store", "Site", "--key", "site.key", "--new-key")
-    #expect(run.status == 0 && run.errors.contains("made a release key in 'site.key'"), "\(run.errors)")
+    #expect(run.status == 0 && run.errors.contains("created a release key in 'site.key'"), "\(run.errors)")
     #expect(playground.exists("site.key") && playground.exists("site-root.key"))
     try playground.succeed("publish", "Store", "Site", "--key", "site.key", "--channel", "beta")
   }
@@ -62,10 +62,10 @@ import Testing
     #expect(again.status == 1 && again.errors.contains("'site.key': the key file exists already; leave out --new-key"))
     for name in ["site.key", "other.key"] {
       let signed = try playground.packstore("publish", "Store", "Site", "--key", name, "--new-key")
-      #expect(signed.status == 4 && signed.errors.contains("the site is signed already"), "\(signed.errors)")
+      #expect(signed.status == 4 && signed.errors.contains("the site is already signed"), "\(signed.errors)")
     }
     let variable = try playground.packstore("publish", "Store", "Other", "--key", "env:KEY", "--new-key")
-    #expect(variable.status == 2 && variable.errors.contains("--new-key makes a file"), "\(variable.errors)")
+    #expect(variable.status == 2 && variable.errors.contains("--new-key needs a key file"), "\(variable.errors)")
     #expect(try playground.read("site.key") == key && !playground.exists("other.key") && !playground.exists("Other"))
   }
 

@@ -169,7 +169,7 @@ import Testing
   @Test func anUnchangedPackIsNoVersion() throws {
     try pack("-o", "P.pack", "-q")
     let run = try pack("-o", "P-2.pack", "--previous", "P.pack")
-    #expect(run.status == 0 && run.lines == ["nothing changed since P@1: no archive is written"])
+    #expect(run.status == 0 && run.lines == ["nothing changed since P@1: no archive was written"])
     #expect(!playground.exists("P-2.pack"))
     // Attributes are a change.
     try playground.write(manifest("assets", #", "priority": 3"#), to: "Manifest.json")

@@ -27,7 +27,7 @@ import Testing
 
   @Test func archivesOfPacks() throws {
     let run = try shell("packstore export store P -o - --key key | packstore import other - -q")
-    #expect(run.status == 0 && run.errors.hasPrefix("what is written is P@1\n"), "\(run.errors)")
+    #expect(run.status == 0 && run.errors.hasPrefix("the output is P@1\n"), "\(run.errors)")
     try expectContent("other")
     try playground.write(
       #"{"assetPackID": "P", "downloadPolicy": {"onDemand": {}}, "platforms": [], "sourceRoot": "source","#

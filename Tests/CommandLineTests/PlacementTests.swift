@@ -27,14 +27,14 @@ import Testing
 
   @Test func place() throws {
     let run = try playground.succeed("place", "store", "A", "purgeable")
-    #expect(run.lines[0].hasPrefix("A is purgeable: its data lies in '\(self.folder)/.cache/packstore', "))
+    #expect(run.lines[0].hasPrefix("A is purgeable: its data is in '\(self.folder)/.cache/packstore', "))
     #expect(try pack("A")["placement"] as? String == "purgeable" && pack("B")["placement"] as? String == "durable")
     let text = try playground.succeed("stat", "store").lines
     #expect(text[0].hasSuffix("DATA") && text.contains { $0.hasPrefix("A@1") && $0.hasSuffix("purgeable") })
     #expect(text.contains { $0.hasPrefix("in the cache folder     7") })
     #expect(
       try playground.succeed("place", "store", "A", "purgeable").lines == [
-        "A is purgeable: its data lies in '\(self.folder)/.cache/packstore'"
+        "A is purgeable: its data is in '\(self.folder)/.cache/packstore'"
       ])
     try playground.succeed("place", "store", "A", "durable")
     #expect(try playground.succeed("stat", "store").lines.contains { $0.hasPrefix("A@1") && $0.hasSuffix("durable") })
@@ -50,7 +50,7 @@ import Testing
     #expect(!playground.exists(".cache"))
     let other = try playground.succeed("place", "store", "A", "purgeable", "--cache", "other-cache")
     #expect(other.errors.contains("counts as purged from now on"))
-    #expect(other.lines[0].hasSuffix("; 700.0 kB of it are not there"), "\(other.lines)")
+    #expect(other.lines[0].hasSuffix("; 700.0 kB of its data are missing"), "\(other.lines)")
     #expect(try state() == "purged")
     // It was moved, and is as it was.
     let back = try playground.succeed("place", "store", "A", "purgeable", "--cache", "my/cache")
@@ -111,7 +111,7 @@ import Testing
     #expect(extract.status == 7 && extract.errors.contains("cached data of 1 asset is missing; fetch it again"))
     switch way {
     case "pull":
-      #expect(try playground.succeed("pull", store, "site", "A").output.contains("whole again"))
+      #expect(try playground.succeed("pull", store, "site", "A").output.contains("repaired"))
     case "add":
       #expect(try playground.succeed("add", store, "a", "--pack", "A").output.contains("restored  data of 1 asset"))
     default:
@@ -130,7 +130,7 @@ import Testing
     let some = try playground.succeed("purge", "store", "1kB", "--json").json
     #expect(try #require(some["freed_bytes"] as? Int) > 700_000 && some["impossible_bytes"] as? Int == 0)
     #expect(
-      try playground.succeed("purge", "store", "1MB").lines == ["freed 0 B in 0 files; 1.0 MB of it cannot be freed"])
+      try playground.succeed("purge", "store", "1MB").lines == ["freed 0 B in 0 files; 1.0 MB cannot be freed"])
     #expect(try state() == "purged" && state("B") == "present")
     #expect(try playground.succeed("stat", "store").lines.contains { $0.hasSuffix("purgeable, purged") })
 
@@ -177,7 +177,7 @@ import Testing
     let plain = try playground.succeed("pull", "client", "site")
     #expect(plain.errors.contains("A was purged and lacks 700.0 kB") && plain.errors.contains("--refetch"))
     let healed = try playground.succeed("pull", "client", "site", "A")
-    #expect(healed.lines[0] == "A is at version 1, whole again: 700.0 kB had vanished", "\(healed.lines)")
+    #expect(healed.lines[0] == "A is at version 1, repaired: 700.0 kB were missing", "\(healed.lines)")
     try playground.remove(".cache")
     // A copy of what a site serves is no store.
     _ = try playground.shell("mkdir mirror; cp -R site/root site/versions site/frames site/segments mirror")

@@ -26,7 +26,7 @@ import Testing
     try playground.succeed("remove", "store", "B", "-q")
     let run = try publish()
     #expect(run.status == 0 && run.errors.isEmpty)
-    let note = "not in the source, and still offered by the channel live: B; '--prune' takes such packs off"
+    let note = "not in the source, and still offered by the channel live: B; '--prune' removes such packs"
     #expect(run.lines.contains(note), "\(run.output)")
     #expect(try offered() == ["A", "B", "C"])
     let report = try publish("--json").json
@@ -40,14 +40,15 @@ import Testing
     try playground.succeed("remove", "store", "B", "-q")
     let tree = playground.tree("site"), root = try playground.read("site/root")
     let plan = try publish("--prune", "--dry-run")
-    #expect(plan.lines.first == "B would go from the channel live: the source does not have it", "\(plan.output)")
+    let removed = "B would be removed from the channel live: the source does not contain it"
+    #expect(plan.lines.first == removed, "\(plan.output)")
     #expect(
       plan.lines.contains("B@1 would leave the site") && plan.lines.contains("roots that would be replaced: live"))
     #expect(try publish("--prune", "--dry-run", "--json").json["pruned"] as? [String] == ["B"])
     #expect(try playground.tree("site") == tree && playground.read("site/root") == root)
 
     let run = try publish("--prune")
-    #expect(run.status == 0 && run.lines.first == "B goes: the source does not have it", "\(run.output)\(run.errors)")
+    #expect(run.status == 0 && run.lines.first == "removing B: the source does not contain it", "\(run.output)\(run.errors)")
     #expect(run.lines.contains("B is no longer offered by the channel live"))
     #expect(run.lines.contains("B@1 is no longer on the site"))
     #expect(try offered() == ["A", "C"])

@@ -87,7 +87,7 @@ import Testing
       (["M.pack", "site", "--version", "3"], 2, "--version: does not apply to 'M.pack'"),
       (["M.pack", "site", "--product", "x"], 2, "belongs to the product 'default'"),
       (["Manifest.json", "site", "M@2"], 2, "a manifest does not have numbered versions"),
-      (["Manifest.json", "site", "--version", "0"], 2, "--version goes from 1"),
+      (["Manifest.json", "site", "--version", "0"], 2, "--version must be from 1"),
       (["none.json", "site"], 1, "none.json"),
     ]
     for (arguments, status, words) in mistakes {

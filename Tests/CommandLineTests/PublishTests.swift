@@ -21,7 +21,7 @@ import Testing
     #expect(key.lines.count == 1 && key.lines.first?.count == 44 && key.errors.isEmpty)
     #expect(
       run.errors.masked == """
-        packstore: warning: made a release key in 'site.key' and its root key in 'site-root.key': move the root key to a safe \
+        packstore: warning: created a release key in 'site.key' and its root key in 'site-root.key': move the root key to a safe \
         place off this machine; clients trust \(key.lines.first ?? ""), and the release key signs until <date>
 
         """)
@@ -102,7 +102,7 @@ import Testing
     let other = try playground.packstore("publish", "store", "site", "--key", "other.key")
     #expect(
       other.status == 4
-        && other.errors.contains("'other.key': the key file does not exist, and the site is signed already"))
+        && other.errors.contains("'other.key': the key file does not exist, but the site is already signed"))
     #expect(!playground.exists("other.key"))
     try playground.packstore("keygen", "other.key")
     let wrong = try playground.packstore("publish", "store", "site", "--key", "other.key")

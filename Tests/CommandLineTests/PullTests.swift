@@ -354,7 +354,7 @@ import Testing
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 130)
-    #expect(text.hasSuffix("packstore: cancelled; run the same command to go on\n"))
+    #expect(text.hasSuffix("packstore: cancelled; run the same command again to continue\n"))
     try server.openGate()
     let rest = try pack(pull("\(server.url)/site"))
     #expect(rest["resumed_bytes"] as! Int > 0)

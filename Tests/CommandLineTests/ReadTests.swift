@@ -199,8 +199,8 @@ import Testing
     #expect(run.status == 0)
     #expect(
       run.errors == """
-        packstore: warning: 'absolute' is a link to '/etc', out of the folder, and was not created: see --unsafe-links
-        packstore: warning: 'outside' is a link to '../up', out of the folder, and was not created: see --unsafe-links
+        packstore: warning: 'absolute' is a link out of the folder, to '/etc', and was not created: see --unsafe-links
+        packstore: warning: 'outside' is a link out of the folder, to '../up', and was not created: see --unsafe-links
 
         """)
     #expect(playground.tree("out") == ["file", "inside"])

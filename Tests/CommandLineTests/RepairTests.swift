@@ -50,7 +50,8 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("packstore: Tutorial@1 Videos/intro.bin: segments/") })
     #expect(
       lines.last
-        == "packstore: 'store': the store is damaged; run 'packstore repair store', with '--from COPY' for each other store that may hold the same packs"
+        == "packstore: 'store': the store is damaged; run 'packstore repair store', with '--from COPY' for each other store"
+          + " that may contain the same packs"
     )
     #expect(run.output.hasPrefix("1 fault that hurts 2 assets in "))  // that of each version
     let json = try playground.packstore("verify", "store", "--json").json

@@ -276,7 +276,7 @@ import Testing
       #expect(server.end() == 0)
       kill(client.processIdentifier, SIGKILL)
       client.waitUntilExit()
-      #expect(server.prints { $0["failure"] as? String == "the client went away" })
+      #expect(server.prints { $0["failure"] as? String == "the client closed the connection" })
     }
 
     /// Programs inherit what signals are blocked where they are started.

@@ -51,7 +51,7 @@ import Testing
   @Test func text() throws {
     let group = try group()
     let run = try playground.packstore("simulate", "install", "Game.plist", "--network", "metered")
-    #expect(run.status == 1 && run.errors.contains("not all came that was to come: Extra"), "\(run.errors)")
+    #expect(run.status == 1 && run.errors.contains("not all packs were installed: Extra"), "\(run.errors)")
     for part in [
       "Base@2 (essential): is downloaded for install\n", "Base@2 is installed after ",
       "the app can start: installed Base\n",

@@ -61,7 +61,7 @@ import Testing
     let dry = try playground.packstore("repair", "site", "--dry-run")
     #expect(dry.lines.contains("damaged: frames/\(frames)"))
     let run = try playground.packstore("repair", "site", "--key", "site.key")
-    #expect(run.status == 0 && run.lines.contains("made again, or left out: frames/\(frames)"))
+    #expect(run.status == 0 && run.lines.contains("recreated or removed: frames/\(frames)"))
     #expect(try playground.read("site/frames/\(frames)") == before)
     #expect(try playground.packstore("repair", "store", "--key", "site.key").errors.contains("not a site"))
     #expect(try playground.packstore("repair", "store", "--product", "x").errors.contains("not a site"))
@@ -108,7 +108,7 @@ import Testing
       published.status == 4 && published.errors.contains("run 'packstore repair site' with '--key FILE'"),
       "\(published.errors)")
     let run = try playground.packstore("repair", "site", "--key", "site.key", "--product", "default", "--expires", "9")
-    #expect(run.status == 0 && run.lines.contains("made again, or left out: root"), "\(run.errors)")
+    #expect(run.status == 0 && run.lines.contains("recreated or removed: root"), "\(run.errors)")
     #expect(try playground.packstore("pull", "client", "site", "-q").status == 0)
     #expect(try playground.packstore("publish", "store", "site", "--key", "site.key").output.contains("  until  "))
   }

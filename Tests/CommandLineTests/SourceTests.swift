@@ -46,7 +46,7 @@ import Testing
   /// What systems leave behind is left out, and said.
   @Test func defaults() throws {
     let run = try add()
-    #expect(run.errors.contains("left out what systems leave behind (.DS_Store, Thumbs.db): '--no-default-excludes'"))
+    #expect(run.errors.contains("skipped system files (.DS_Store, Thumbs.db): '--no-default-excludes'"))
     #expect(try playground.packstore("cat", "store", ".DS_Store").status == 1)
     let all = try add("--no-default-excludes")
     #expect(all.status == 0 && all.errors.isEmpty)
@@ -59,7 +59,7 @@ import Testing
   @Test func emptyFolders() throws {
     let run = try add("--exclude", "*")
     #expect(
-      run.status == 1 && run.errors.contains("contains no files but what is left out; add --allow-empty"),
+      run.status == 1 && run.errors.contains("contains no files except skipped files; add --allow-empty"),
       "\(run.errors)")
     #expect(!playground.exists("store"))
     #expect(try add("--exclude", "*", "--allow-empty", "-q").status == 0)
@@ -71,7 +71,7 @@ import Testing
     let before = playground.tree("store")
     let refused = try add("--exclude", "many/")
     #expect(refused.status == 1 && refused.errors.contains("--max-removed 100%"), "\(refused.errors)")
-    #expect(refused.errors.contains("contains 4 files but what is left out, and P@1 has 24"), "\(refused.errors)")
+    #expect(refused.errors.contains("contains 4 files except skipped files, and P@1 has 24"), "\(refused.errors)")
     #expect(try add("--exclude", "many/", "--dry-run").status == 1)
     #expect(playground.tree("store") == before)
     #expect(try add("--exclude", "many/1*", "-q").status == 0)

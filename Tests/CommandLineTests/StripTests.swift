@@ -65,7 +65,7 @@ import Testing
     try playground.succeed("add", "store", "source", "--pack", "P", "--map", "mesh.bin", "-q")
     let run = try playground.packstore("publish", "store", "small", "--key", "key")
     #expect(run.status == 0, "\(run.errors)")
-    #expect(run.errors.contains("there is no delta to P@3 from 2"), "\(run.errors)")
+    #expect(run.errors.contains("missing delta to P@3 from 2"), "\(run.errors)")
     let new = Set(playground.tree("small/segments")).subtracting(before)
     let newByteCount = try new.reduce(0) { try $0 + playground.read("small/segments/\($1)").count }
     #expect((60_000..<120_000).contains(newByteCount), "only what changed is stored: \(newByteCount) bytes")

@@ -253,7 +253,7 @@ import Testing
     let run = try playground.packstore("add", "store", "folder", "--pack", "-x")
     #expect(run.errors.hasPrefix("packstore: Missing value for '--pack <id>'\n"))
     let level = try playground.packstore("add", "store", "folder", "--pack", "x", "--level", "0")
-    let message = "packstore: --level goes from 1 to 22, or from -1 to -7, not 0\nUsage: packstore add "
+    let message = "packstore: --level must be from 1 to 22, or from -1 to -7, not 0\nUsage: packstore add "
     #expect(level.errors.hasPrefix(message))
   }
 

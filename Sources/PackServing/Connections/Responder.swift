@@ -43,7 +43,7 @@
       do {
         try await send(reply, writer, channel, transfer, id)
       } catch {
-        note.failure = (error as? PackStoreError)?.reason ?? "the client went away"
+        note.failure = (error as? PackStoreError)?.reason ?? "the client closed the connection"
         finish(&note, id, begin, transfer, closes: true)
         throw error
       }

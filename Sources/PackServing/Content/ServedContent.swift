@@ -164,7 +164,7 @@ import PackFormats
         return isNew
       }
       let wasServed = known.withLock { $0.sources.contains { $0.source.path == path && $0.state != nil } }
-      let consequence = wasServed ? "as a site, what was served before is served on" : "it is not served"
+      let consequence = wasServed ? "the earlier content is still served as a site" : "it is not served"
       if isNew { tell("\(path.string): \(fault); \(consequence)") }
     }
 
@@ -194,7 +194,7 @@ import PackFormats
         known.sources[index].pack = archive
         return isFirst
       }
-      if !isFirst { tell("\(source.path.string): changed, and served as it is now") }
+      if !isFirst { tell("\(source.path.string): changed; the new content is served") }
     }
 
     private static func host(_ path: FilePath, _ state: FileState) throws -> HostedArchive {
@@ -233,7 +233,7 @@ import PackFormats
       // The log shows the fault alone.
       refusal.reason = error.finding
       refusal.subject = nil
-      refusal.specificRemedy = "give the new content a higher number"
+      refusal.specificRemedy = "give the new content a higher version number"
       return refusal
     }
 

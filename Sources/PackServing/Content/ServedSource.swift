@@ -29,7 +29,7 @@ import PackFormats
         kind = Site.exists(at: path) ? .site : .store
         guard kind == .site || pathExists(path.appending("CONTROL")) else {
           var error = PackStoreError(.notAStore, "neither a store nor a site", about: .folder(path.string))
-          error.specificRemedy = "name a store, a site, or an archive that 'packstore package' made"
+          error.specificRemedy = "name a store, a site or an archive created by 'packstore package'"
           throw error
         }
         return
@@ -40,7 +40,7 @@ import PackFormats
       case .other: kind = .assetPack
       case .delta:
         var error = PackStoreError(.wrongKind, "a delta, not an archive", file: path.string)
-        error.specificRemedy = "deltas are a part of a site: name the site"
+        error.specificRemedy = "name the site that contains the delta"
         throw error
       }
     }

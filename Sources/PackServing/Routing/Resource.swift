@@ -27,7 +27,7 @@ import PackFormats
     /// Parses the target of a request: a path, and optionally a query.
     init(target: String) throws(Fault) {
       guard target.utf8.count <= Self.targetLimit else { throw .tooLong }
-      guard target.hasPrefix("/") else { throw .malformed("the target is no path") }
+      guard target.hasPrefix("/") else { throw .malformed("the target is not a path") }
       let cut = target.firstIndex(of: "?")
       let path = cut.map { target[..<$0] } ?? target[...]
       let query = cut.map { target[target.index(after: $0)...] } ?? ""
@@ -67,7 +67,7 @@ import PackFormats
         let text = try Self.name(field.dropFirst("platform=".count))
         guard !text.isEmpty else { return nil }
         if let known = Platform.all.first(where: { $0.rawValue.lowercased() == text.lowercased() }) { return known }
-        guard let other = Platform(rawValue: text) else { throw .malformed("that is no platform") }
+        guard let other = Platform(rawValue: text) else { throw .malformed("unknown platform") }
         return other
       }
       return nil
@@ -83,14 +83,14 @@ import PackFormats
           continue
         }
         guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-          throw .malformed("an escape of the path is no byte")
+          throw .malformed("the path contains an invalid escape")
         }
         bytes.append(high << 4 | low)
       }
       guard let name = String(validating: bytes, as: UTF8.self) else { throw .malformed("the path is not UTF-8") }
-      guard name != ".", name != ".." else { throw .malformed("the path leads upwards") }
+      guard name != ".", name != ".." else { throw .malformed("the path contains '.' or '..'") }
       guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7f || $0 == 0x2f || $0 == 0x5c }) else {
-        throw .malformed("there is a control character, '/' or '\\' in a part of the path")
+        throw .malformed("a part of the path contains a control character, '/' or '\\'")
       }
       return name
     }

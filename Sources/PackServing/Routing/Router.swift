@@ -36,9 +36,9 @@ import PackFormats
       if let refusal = refuseHost(of: request) { return refusal }
       guard [.get, .head, .options].contains(request.method) else {
         guard Self.knownMethods.contains(request.method) else {
-          return .refusal(.notImplemented, "there is no such method", closes: hasBody)
+          return .refusal(.notImplemented, "unknown method", closes: hasBody)
         }
-        var refusal = Reply.refusal(.methodNotAllowed, "this server is for reading", closes: hasBody)
+        var refusal = Reply.refusal(.methodNotAllowed, "this server is read-only", closes: hasBody)
         refusal.fields[.allow] = Self.methods
         return refusal
       }
@@ -47,10 +47,10 @@ import PackFormats
         switch error {
         case .tooLong: return .refusal(.uriTooLong, "the target is too long", closes: true)
         case .malformed(let reason): return .refusal(.badRequest, reason, closes: hasBody)
-        case .unknown: return .refusal(.notFound, "there is nothing of that name", closes: hasBody)
+        case .unknown: return .refusal(.notFound, "no resource has this path", closes: hasBody)
         }
       }
-      guard !hasBody else { return .refusal(.contentTooLarge, "a request has no body here", closes: true) }
+      guard !hasBody else { return .refusal(.contentTooLarge, "requests cannot have a body", closes: true) }
       if request.method == .options {
         var reply = Reply(.noContent)
         reply.fields[.allow] = Self.methods
@@ -63,16 +63,16 @@ import PackFormats
 
     private func refuseHost(of request: HTTPRequest) -> Reply? {
       guard request.headerFields[values: Self.host].isEmpty else {
-        return .refusal(.badRequest, "a request names one host", closes: true)
+        return .refusal(.badRequest, "the request names several hosts", closes: true)
       }
       switch hosts.judge(request.authority) {
       case .ours: return nil
-      case .missing: return .refusal(.badRequest, "a request names its host", closes: true)
-      case .malformed: return .refusal(.badRequest, "that is no name of a host", closes: true)
+      case .missing: return .refusal(.badRequest, "the request does not name a host", closes: true)
+      case .malformed: return .refusal(.badRequest, "invalid host name", closes: true)
       case .another:
         return .refusal(
           .misdirectedRequest,
-          "this server has another name: start it with '--name' and that one, if it is to be called so",
+          "this server has another name; to serve this host, start it with '--name HOST'",
           closes: true)
       }
     }
@@ -125,7 +125,7 @@ import PackFormats
         let bytes = Array(try await content.manifest(for: platform, baseURL: base).utf8)
         return Representation(content: .bytes(bytes), type: Self.jsonType, tag: EntityTag(of: bytes)).reply(to: request)
       } catch {
-        return Self.unavailable("the manifest cannot be made: \(Self.reason(error))")
+        return Self.unavailable("the manifest cannot be created: \(Self.reason(error))")
       }
     }
 
@@ -133,7 +133,7 @@ import PackFormats
       await content.refresh()
       do {
         guard let archive = try await content.archive(of: pack) else {
-          return .refusal(.notFound, "there is no such pack")
+          return .refusal(.notFound, "unknown pack")
         }
         return Representation(
           content: .file(archive.file), type: Self.archiveType, tag: archive.file.tag, subject: archive.subject
@@ -145,7 +145,7 @@ import PackFormats
 
     private func siteFile(_ request: HTTPRequest, _ site: String?, _ path: SitePath) async -> Reply {
       if path.isRoot { await content.refresh() }
-      guard let served = content.site(site) else { return .refusal(.notFound, "there is no such site") }
+      guard let served = content.site(site) else { return .refusal(.notFound, "unknown site") }
       do {
         return try served.representation(of: path, status).reply(to: request)
       } catch let error as PackStoreError where error.code == .notFound {

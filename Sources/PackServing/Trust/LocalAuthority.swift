@@ -41,7 +41,7 @@
     init(in folder: FilePath, for names: MachineNames, required: [String], now: Date) throws {
       try makeFolder(folder, isSecret: true)
       let lock = try FileLock(
-        FilePlace("authority.lock", in: folder), waits: true, reason: "another process makes the authority")
+        FilePlace("authority.lock", in: folder), waits: true, reason: "another process is creating the authority")
       defer { withExtendedLifetime(lock) {} }
       let needed = MachineNames(names: ["localhost"], addresses: []).adding(required)
       if let present = try Self.read(in: folder), present.covers(needed),
@@ -72,7 +72,7 @@
       guard try !keyFile.isOpenToOthers else {
         var error = PackStoreError(.untrusted, "other users can read the authority's key", file: keyFile.place.text)
         error.specificRemedy =
-          "remove it, have no device trust '\(folder.appending(certificateName))' any more, and start again"
+          "delete it, remove '\(folder.appending(certificateName))' from all devices, and start again"
         throw error
       }
       let file = folder.appending(certificateName)
@@ -91,7 +91,7 @@
         throw error
       } catch {
         throw PackStoreError(
-          .corrupt, "the authority of the server is damaged; remove the file, and trust the new authority",
+          .corrupt, "the server's authority is damaged; delete the file, start again and trust the new authority",
           file: keyFile.place.text)
       }
     }

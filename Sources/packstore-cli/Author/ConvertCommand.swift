@@ -58,7 +58,7 @@ struct Convert: ParsableCommand {
 
   func validate() throws {
     guard [essential, prefetch, onDemand].count(where: \.self) < 2 else {
-      throw ValidationError("take one of --essential, --prefetch and --on-demand")
+      throw ValidationError("--essential, --prefetch and --on-demand exclude each other")
     }
     guard essential || prefetch || events.isEmpty else {
       throw ValidationError("--installation-event-type needs '--essential' or '--prefetch'")
@@ -74,7 +74,7 @@ struct Convert: ParsableCommand {
     } else if file.written == nil {
       try output.write((result.manifest ?? "").utf8)
     } else if let name = file.written, result.manifest != nil, report.isTalkative {
-      try output.line("'\(escaped(name))' is written: \(formatCount(result.selectorCount, "selector"))")
+      try output.line("'\(escaped(name))' was written: \(formatCount(result.selectorCount, "selector"))")
     }
     try output.flush()
     if !report.json { show(result.problems, of: script, quiet: report.quiet) }

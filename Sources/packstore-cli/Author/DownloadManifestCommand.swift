@@ -57,10 +57,10 @@ struct MakeDownloadManifest: ParsableCommand {
   func validate() throws {
     switch action {
     case .create:
-      guard !files.isEmpty else { throw ValidationError("'create' takes archives") }
+      guard !files.isEmpty else { throw ValidationError("'create' needs at least one archive") }
       guard downloadBaseUrl != nil else { throw ValidationError("'create' needs --download-base-url") }
     case .update:
-      guard files.count > 1 else { throw ValidationError("'update' takes a manifest, and archives") }
+      guard files.count > 1 else { throw ValidationError("'update' needs a manifest and at least one archive") }
     }
     guard output != nil || !force else { throw ValidationError("--force needs '-o'") }
   }
@@ -75,7 +75,7 @@ struct MakeDownloadManifest: ParsableCommand {
       let pack = try HostedPack(archive: FilePath(file), temporaryFolder: FilePath(temporary.path))
       guard !changes.contains(where: { $0.id == pack.id }) else {
         throw Failure(
-          .invalidArgument, "'\(escaped(file))': contains the pack '\(escaped(pack.id))', as another archive does",
+          .invalidArgument, "'\(escaped(file))': contains the pack '\(escaped(pack.id))', like another archive",
           remedy: "name one archive of each pack", path: file)
       }
       changes.append(try manifest.add(pack, platforms: Set(platforms), baseURL: downloadBaseUrl))
@@ -111,15 +111,15 @@ struct MakeDownloadManifest: ParsableCommand {
     switch outcome {
     case .added: "added"
     case .updated: "updated"
-    case .unchanged: "as before"
-    case .leftOut: "left out: it is for other platforms"
+    case .unchanged: "unchanged"
+    case .leftOut: "skipped: it is for other platforms"
     }
   }
 }
 
 @Sendable private func parseBaseURL(_ text: String) throws -> DownloadManifest.BaseURL {
   guard let url = DownloadManifest.BaseURL(text) else {
-    throw ValidationError("'\(escaped(text))' is no URL of a folder: it begins with https://, and names a host")
+    throw ValidationError("'\(escaped(text))' is not the URL of a folder; use an https URL with a host")
   }
   return url
 }

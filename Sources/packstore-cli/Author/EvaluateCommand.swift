@@ -67,7 +67,7 @@ func evaluateManifest(_ manifest: String, _ report: ReportOptions) throws -> Man
   if let first = evaluation.problems.first(where: { $0.severity == .error }) {
     throw Failure(
       .refused, "\(escaped(manifest)):\(escapedText(first.description))",
-      remedy: "'packstore evaluate --json' lists all that is wrong", path: manifest)
+      remedy: "'packstore evaluate --json' lists all errors", path: manifest)
   }
   for problem in evaluation.problems where !report.quiet {
     warn("\(escaped(manifest)):\(escapedText(problem.description))")

@@ -81,15 +81,15 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard alsoChannel.isEmpty || isServed else {
       throw ValidationError("--also-channel needs '--previous' with a URL or a bucket")
     }
-    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads must be from 1 to 1024") }
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
-      throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
+      throw ValidationError("--version must be from 1 to \(PackVersion.lastNumber)")
     }
     guard !estimateDelta || (previous != nil && !isServed) else {
       throw ValidationError("--estimate-delta needs --previous with an archive or a folder")
     }
     guard output.hasSuffix(".pack") || output == "-" else {
-      throw ValidationError("the name of the file ends in '.pack'")
+      throw ValidationError("invalid name of an archive: use a name that ends in '.pack'")
     }
   }
 
@@ -181,16 +181,16 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     for notice in result.notices where !saidBefore.contains(notice.kind) { warn(escapedText(notice.description)) }
     if let before = result.previousZstdVersion, before != result.zstdVersion {
       warn(
-        "libzstd \(before) compressed the previous archive, and \(result.zstdVersion) is here: the same input would not"
-          + " become the same bytes")
+        "libzstd \(before) compressed the previous archive, but this program uses \(result.zstdVersion): the same input"
+          + " can become other bytes")
     }
   }
 
   private func summary(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool) -> [String] {
-    let name = output == "-" ? "what is written" : "'\(escaped(output))'",
+    let name = output == "-" ? "the output" : "'\(escaped(output))'",
       chosen = version == nil ? standardNumber(result) : ""
     switch result.outcome {
-    case .unchanged: return ["nothing changed since \(result.version): no archive is written"]
+    case .unchanged: return ["nothing changed since \(result.version): no archive was written"]
     case .alreadyHere: return ["\(name) is \(result.version) already, with the same content"]
     case .written, .planned: break
     }

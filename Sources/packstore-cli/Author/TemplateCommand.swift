@@ -29,7 +29,7 @@ struct Template: ParsableCommand {
     } else if file.written == nil {
       try output.write(text.utf8)
     } else if let name = file.written, report.isTalkative {
-      try output.line("'\(escaped(name))' is written")
+      try output.line("'\(escaped(name))' was written")
     }
     try output.flush()
   }

@@ -81,7 +81,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       channels.removeAll { $0.channel != channel }
       guard !channels.isEmpty else {
         throw PackStoreError(
-          .notFound, "the site does not have this channel (channels: \(names))", about: .channel(channel))
+          .notFound, "not a channel of the site (channels: \(names))", about: .channel(channel))
       }
     }
     let output = Output()

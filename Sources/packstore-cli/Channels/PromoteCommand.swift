@@ -128,7 +128,7 @@ struct ChannelTarget: ParsableArguments {
   var version: VersionName
 
   func validate() throws {
-    guard version.which != nil else { throw ValidationError("name a version: \(version.pack)@3") }
+    guard version.which != nil else { throw ValidationError("version missing: write \(version.pack)@3") }
   }
 }
 
@@ -209,7 +209,7 @@ struct ChannelReport: Encodable {
   private var state: String {
     switch (dryRun, unchanged) {
     case (true, true): "the channel \(channel) would be as it is"
-    case (true, false): "the channel \(channel) would be \(isNew ? "opened: it is not there, or closed" : "changed")"
+    case (true, false): "the channel \(channel) would be \(isNew ? "opened: it does not exist, or is closed" : "changed")"
     case (false, true): "the channel \(channel) stays at root \(sequence)"
     case (false, false): "the channel \(channel) is \(isNew ? "open now, " : "")at root \(sequence)"
     }

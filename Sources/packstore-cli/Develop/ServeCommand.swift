@@ -69,17 +69,17 @@ struct Serve: AsyncParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port goes from 0 to 65535") }
+    guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port must be from 0 to 65535") }
     guard identity.isEmpty || identity.count == 2 else {
-      throw ValidationError("--identity takes two files, the certificate and its key, and stands behind the sources")
+      throw ValidationError("--identity needs two files, the certificate and its key, after the sources")
     }
     guard !http || identity.isEmpty else { throw ValidationError("--http and --identity exclude each other") }
     guard printAuthority != !sources.isEmpty else {
       throw ValidationError(
         printAuthority ? "--print-authority takes no sources" : "name an archive, a store or a site to serve")
     }
-    guard (0...3600).contains(grace) else { throw ValidationError("--grace goes from 0 to 3600 seconds") }
-    guard !host.isEmpty, !names.contains("") else { throw ValidationError("a host has a name") }
+    guard (0...3600).contains(grace) else { throw ValidationError("--grace must be from 0 to 3600 seconds") }
+    guard !host.isEmpty, !names.contains("") else { throw ValidationError("the name of a host is empty") }
   }
 
   #if Serving
@@ -115,7 +115,7 @@ struct Serve: AsyncParsableCommand {
         return data.appending("packstore-serve")
       }
       guard let home = environment["HOME"], !home.isEmpty else {
-        throw Failure(.failed, "HOME is not set, so the authority has no place", remedy: "name a folder with --folder")
+        throw Failure(.failed, "HOME is not set, so the authority has no folder", remedy: "name a folder with --folder")
       }
       return FilePath(home).appending(".local/share/packstore-serve")
     }

@@ -57,7 +57,7 @@ struct Delegate: ParsableCommand {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...36_500).contains(days) else { throw ValidationError("--days goes from 1 to 36500") }
+    guard (1...36_500).contains(days) else { throw ValidationError("--days must be from 1 to 36500") }
     guard channels.isEmpty || !allChannels else {
       throw ValidationError("--channel and --all-channels exclude each other")
     }
@@ -73,8 +73,8 @@ struct Delegate: ParsableCommand {
     }
     if !dryRun, !result.isNoted, !report.quiet {
       warn(
-        "cannot write to the folder of '\(escaped(rootKey))', to note there that the serial \(result.serial) is given: clients"
-          + " take the next delegation if the clock is then not set back")
+        "cannot record the serial \(result.serial) next to '\(escaped(rootKey))': clients accept the next delegation only if the"
+          + " clock is not set back")
     }
     let output = Output()
     if report.json {
@@ -87,13 +87,13 @@ struct Delegate: ParsableCommand {
 
   private func lines(_ result: SiteKey.DelegationResult) -> [String] {
     let channels = result.channels.isEmpty ? "all channels" : result.channels.map(\.name).joined(separator: ", ")
-    let made = dryRun ? "would make a release key" : "made a release key", may = dryRun ? "could sign" : "may sign"
+    let made = dryRun ? "would create a release key" : "created a release key", may = dryRun ? "could sign" : "may sign"
     let name = "'\(escaped(releaseKey))'"
     return [
       result.isNew ? "\(made) in \(name)" : "the release key in \(name) \(may)",
       "  product   \(result.product)",
       "  channels  \(channels)",
-      "  until     \(result.endsAt.map(formatDate) ?? "without end")",
+      "  until     \(result.endsAt.map(formatDate) ?? "without expiry")",
       "  root key  \(result.rootKey)",
     ]
   }
@@ -136,10 +136,10 @@ struct Rotate: ParsableCommand {
       try output.lines(
         key.map {
           [
-            "made a root key in \(name): keep it, and a copy, in a safe place; delegate to the release keys with it",
+            "created a root key in \(name): keep it and a copy in a safe place; use it to authorize release keys",
             "  key  \($0)",
           ]
-        } ?? ["would make a root key in \(name)"])
+        } ?? ["would create a root key in \(name)"])
     }
     try output.flush()
   }

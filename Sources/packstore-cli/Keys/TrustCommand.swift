@@ -37,16 +37,16 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
 
   func validate() throws {
     switch action {
-    case .list: guard ids.isEmpty else { throw ValidationError("'list' takes no ids") }
+    case .list: guard ids.isEmpty else { throw ValidationError("'list' does not accept ids") }
     case .forget:
-      guard ids.count == 1 else { throw ValidationError("'forget' takes the id of one origin: \(whereIDsAre)") }
+      guard ids.count == 1 else { throw ValidationError("'forget' needs the id of one origin: \(whereIDsAre)") }
     case .order:
       guard !ids.isEmpty else {
-        throw ValidationError("'order' takes the ids of the origins that come first: \(whereIDsAre)")
+        throw ValidationError("'order' needs the ids of the first origins: \(whereIDsAre)")
       }
     }
     for id in ids where id.count < 4 {
-      throw ValidationError("'\(escaped(id))' is too short: write four digits of an origin's id, or more")
+      throw ValidationError("'\(escaped(id))' is too short; use at least four digits of an origin's id")
     }
   }
 
@@ -96,7 +96,7 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
     }
     guard found.count == 1 else {
       throw Failure(
-        .invalidArgument, "'\(escaped(id))': several origins begin with it", remedy: "write more of the origin")
+        .invalidArgument, "'\(escaped(id))': several origins begin with it", remedy: "use more digits of the id")
     }
     return origin
   }

@@ -173,8 +173,8 @@ enum Main {
         }
         guard !(command is any AsyncParsableCommand) else {
           throw Failure(
-            .failed, "the system refuses threads to this user: \(systemErrorText(refusal))",
-            remedy: "raise the limit of processes (ulimit -u, or the container's pids limit), or end other processes")
+            .failed, "cannot create threads: \(systemErrorText(refusal))",
+            remedy: "raise the process limit (ulimit -u, or the container's pids limit), or end other processes")
         }
         try runNow(command)
       } catch {

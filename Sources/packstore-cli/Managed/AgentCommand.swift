@@ -46,17 +46,17 @@ struct Agent: AsyncParsableCommand {
 
   func validate() throws {
     guard isEvent ? words.count == 3 : words.count == 1 else {
-      throw ValidationError("name a group, or 'event', a group and what happened")
+      throw ValidationError("name a group, or 'event', a group and an event")
     }
     guard !isEvent || BAContentRequest(word: words[2]) != nil else {
-      throw ValidationError("'\(escaped(words[2]))' is no event: say install, update, periodic or language")
+      throw ValidationError("'\(escaped(words[2]))' is not an event; use install, update, periodic or language")
     }
     guard !(once && waitEssential), !isEvent || !(once || waitEssential) else {
-      throw ValidationError("--once, --wait-essential and an event are three things to do: name one")
+      throw ValidationError("--once, --wait-essential and an event exclude each other")
     }
     guard GroupName(group) != nil else {
       throw ValidationError(
-        "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
+        "'\(escaped(group))' is not a group's id, nor an existing property list or folder")
     }
   }
 
@@ -128,7 +128,7 @@ struct Agent: AsyncParsableCommand {
     guard case .status(let process, let override)? = reply else {
       return Failure(.busy, "another process is the agent of the group")
     }
-    let other = override.map { ", which takes its packs from \(escaped($0))" } ?? ""
+    let other = override.map { "; its packs come from \(escaped($0))" } ?? ""
     var failure = Failure(.busy, "process \(process) is the agent of the group\(other)")
     failure.facts.holder = UInt64(clamping: process)
     return failure

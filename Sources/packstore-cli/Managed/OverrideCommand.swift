@@ -66,14 +66,14 @@ struct OverrideURL: AsyncParsableCommand {
       guard words.count == 2 else { throw ValidationError("name the URL to set") }
       guard words[1].utf8.count <= URLOverride.urlByteCountLimit else { throw ValidationError("the URL is too long") }
     case "clear", "status":
-      guard words.count == 1 else { throw ValidationError("'\(words[0])' takes nothing but --group") }
+      guard words.count == 1 else { throw ValidationError("'\(words[0])' accepts only --group") }
       guard ca == nil, trust == nil, channel == nil, time == nil, !noCheck else {
-        throw ValidationError("--ca, --trust, --channel, --for and --no-check go with 'set'")
+        throw ValidationError("--ca, --trust, --channel, --for and --no-check need 'set'")
       }
-    default: throw ValidationError("say 'set' and a URL, 'clear', or 'status'")
+    default: throw ValidationError("unknown action: use 'set' and a URL, 'clear' or 'status'")
     }
     if let time, time < .seconds(60) || time > .seconds(URLOverride.longestTime) {
-      throw ValidationError("--for goes from 1m to 366d")
+      throw ValidationError("--for must be from 1m to 366d")
     }
   }
 
@@ -103,7 +103,7 @@ struct OverrideURL: AsyncParsableCommand {
     if let group {
       guard let named = GroupName(group) else {
         throw ValidationError(
-          "'\(escaped(group))' is neither a group's id nor a property list or folder that is there")
+          "'\(escaped(group))' is not a group's id, nor an existing property list or folder")
       }
       name = named
     } else {
@@ -145,7 +145,7 @@ struct OverrideURL: AsyncParsableCommand {
     try file.set(override)
     file.sweep(keeping: override)
     guard trust == nil, report.isTalkative else { return }
-    warn("no key is named: the first contact takes the one that it finds; name it as --trust")
+    warn("no key is given, so the first contact trusts the key of the site; set it with --trust")
   }
 
   /// - Throws: what a pull would throw of the URL.
@@ -168,7 +168,7 @@ struct OverrideURL: AsyncParsableCommand {
     guard !found.isEmpty else {
       throw Failure(
         .invalidArgument, "'\(escaped(file))': does not contain a certificate in PEM",
-        remedy: "name the file that has the server's authority", path: file)
+        remedy: "name the file with the server's authority", path: file)
     }
     return found.joined(separator: "\n") + "\n"
   }

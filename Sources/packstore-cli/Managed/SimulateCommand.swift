@@ -72,19 +72,19 @@ struct Simulate: AsyncParsableCommand {
 
   func validate() throws {
     if list {
-      guard words.count <= 1 else { throw ValidationError("--list takes one group at most") }
+      guard words.count <= 1 else { throw ValidationError("--list accepts at most one group") }
       return
     }
-    guard words.count == 2 else { throw ValidationError("name what happens, and a group") }
+    guard words.count == 2 else { throw ValidationError("name an event and a group") }
     guard BAContentRequest(word: words[0]) != nil else {
-      throw ValidationError("'\(escaped(words[0]))' is no event: say install, update, periodic or language")
+      throw ValidationError("'\(escaped(words[0]))' is not an event; use install, update, periodic or language")
     }
     guard GroupName(words[1]) != nil else {
       throw ValidationError(
-        "'\(escaped(words[1]))' is neither a group's id nor a property list or folder that is there")
+        "'\(escaped(words[1]))' is not a group's id, nor an existing property list or folder")
     }
     guard !inPlace || clock == .zero else {
-      throw ValidationError("--clock plays in a copy alone: what is in place keeps the world's time")
+      throw ValidationError("--clock and --in-place exclude each other: only a copy can have a simulated clock")
     }
   }
 
@@ -98,7 +98,7 @@ struct Simulate: AsyncParsableCommand {
     try log.end(summary)
     guard summary.isComplete else {
       let left = summary.left.keys.sorted().joined(separator: ", ")
-      throw Failure(.failed, summary.isHandled ? "not all came that was to come: \(left)" : "the event was not handled")
+      throw Failure(.failed, summary.isHandled ? "not all packs were installed: \(left)" : "the event was not handled")
     }
   }
 
@@ -301,7 +301,7 @@ private struct GroupList: Encodable {
     }
     guard let name = GroupName(word) else {
       throw ValidationError(
-        "'\(escaped(word))' is neither a group's id nor a property list or folder that is there")
+        "'\(escaped(word))' is not a group's id, nor an existing property list or folder")
     }
     groups = [try Self.group(name)]
   }
@@ -341,7 +341,7 @@ private struct GroupList: Encodable {
         }
         for request in group.requests {
           try output.line(
-            escaped("  asked for  \(request.pack) (\(request.urgency)\(request.isPaused ? ", paused" : ""))"))
+            escaped("  requested  \(request.pack) (\(request.urgency)\(request.isPaused ? ", paused" : ""))"))
         }
         if !group.essential.isEmpty {
           try output.line(escaped("  essential  \(group.essential.joined(separator: ", "))"))

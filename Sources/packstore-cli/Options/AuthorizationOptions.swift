@@ -22,7 +22,7 @@ struct AuthorizationOptions: ParsableArguments {
 
   func validate() throws {
     guard tokenFile == nil || headerFile == nil else {
-      throw ValidationError("--token-file and --header-file exclude each other: write the token as a header field")
+      throw ValidationError("--token-file and --header-file exclude each other; write the token as a header field")
     }
     guard tokenFile?.isEmpty != true, headerFile?.isEmpty != true else {
       throw ValidationError("--token-file and --header-file need the name of a file")
@@ -62,6 +62,6 @@ private func readStandardInput() throws -> String {
     bytes += buffer[..<count]
   }
   throw Failure(
-    .invalidArgument, "standard input: longer than any token or header fields",
-    remedy: "name a file with the token alone")
+    .invalidArgument, "standard input: too long for a token or header fields",
+    remedy: "pass only the token or the header fields")
 }

@@ -62,14 +62,14 @@ struct DeviceOptions: ParsableArguments {
 
 @Sendable private func parsePlatform(_ name: String) throws -> Platform {
   guard let platform = Platform(rawValue: name) else {
-    throw ValidationError("'\(escaped(name))' is no platform: write iOS, macOS, tvOS or visionOS")
+    throw ValidationError("'\(escaped(name))' is not a platform; use iOS, macOS, tvOS or visionOS")
   }
   return platform
 }
 
 @Sendable private func parseDevice(_ text: String) throws -> DeviceID {
   guard let device = DeviceID(hex: text) else {
-    throw ValidationError("'\(escaped(text))' is no device: write 32 hexadecimal digits")
+    throw ValidationError("'\(escaped(text))' is not a device id; use 32 hexadecimal digits")
   }
   return device
 }

@@ -13,7 +13,7 @@ struct ExtensionOptions: ParsableArguments {
 
   func validate() throws {
     guard (0...86_400).contains(extensionTime) else {
-      throw ValidationError("--extension-time goes from 0 to 86400, not \(extensionTime)")
+      throw ValidationError("--extension-time must be from 0 to 86400, not \(extensionTime)")
     }
   }
 }

@@ -103,10 +103,10 @@ func explainRefusal(
   let isRefusedAccess = error.notices.contains { [.permissionDenied, .notPermitted].contains($0.systemError) }
   let change =
     switch kinds {
-    case [.unreadable] where isRefusedAccess: "let this user read what is listed, or remove it"
-    case [.unreadable]: "check the disk for errors, or remove what is listed"
+    case [.unreadable] where isRefusedAccess: "let this user read the listed files, or remove them"
+    case [.unreadable]: "check the disk for errors, or remove the listed files"
     case [.secret]: "move the key out of it, or skip it with --exclude"
-    default: "rename or remove what is listed"
+    default: "rename or remove the listed files"
     }
   var failure = Failure(
     .refused, "'\(escaped(name))': the \(kind) contains files that cannot be stored", remedy: change + unsafe,
@@ -138,7 +138,7 @@ struct TemporaryFolder {
       let cause = error.systemError?.description ?? error.reason
       throw Failure(
         FailureCode(error.code), "'\(escaped(parent))': cannot create a folder: \(cause)",
-        remedy: "set TMPDIR to a folder with room", path: parent)
+        remedy: "set TMPDIR to a folder with free space", path: parent)
     }
   }
 

@@ -30,7 +30,7 @@ enum GroupName {
     let groups = try all(environment)
     guard let group = groups.first else {
       throw Failure(
-        .notFound, "no group of apps exists on this machine", remedy: "name one, or an app's property list")
+        .notFound, "no group of apps exists on this machine", remedy: "name a group, or an app's property list")
     }
     guard groups.count == 1 else {
       throw Failure(

@@ -107,9 +107,9 @@ struct KeyFile {
   /// What was made, and what its owner does next.
   private func description(of made: SiteKey.DelegationResult) -> String {
     let names = (release: escaped(path.string), root: escaped(SiteKey.rootFile(beside: path).string))
-    let end = made.endsAt.map { " signs until \(formatDate($0))" } ?? " signs without end"
+    let end = made.endsAt.map { " signs until \(formatDate($0))" } ?? " signs without expiry"
     return
-      "made a release key in '\(names.release)' and its root key in '\(names.root)': move the root key to a safe place"
+      "created a release key in '\(names.release)' and its root key in '\(names.root)': move the root key to a safe place"
       + " off this machine; clients trust \(made.rootKey), and the release key\(end)"
   }
 
@@ -122,14 +122,14 @@ struct KeyFile {
       .untrusted,
       "'\(escaped(path.string))': the key is for the product '\(delegation.product)', not for '\(product)'",
       remedy:
-        "make one for it with 'packstore delegate \(escaped(root.string)) \(escaped(new.string)) --product \(product)',"
+        "create one for it with 'packstore delegate \(escaped(root.string)) \(escaped(new.string)) --product \(product)',"
         + " and name that with --key", path: path.string)
   }
 
   /// Checks that a key can be made here.
   func requireNew(signed: String?) throws {
     guard given == nil else {
-      throw Failure(.usage, "--new-key makes a file", remedy: "name a file with --key, or leave out --new-key")
+      throw Failure(.usage, "--new-key needs a key file", remedy: "name a file with --key, or leave out --new-key")
     }
     if let signed { throw missing(signed: signed) }
     guard !exists else {
@@ -147,9 +147,9 @@ struct KeyFile {
         remedy: "check the name given with --key; for a new publisher, add --new-key or run 'packstore keygen \(name)'",
         path: path.string)
     }
-    let finding = exists ? "--new-key makes another key" : "'\(name)': the key file does not exist"
+    let finding = exists ? "--new-key would create another key" : "'\(name)': the key file does not exist"
     return Failure(
-      .noKey, "\(finding), and \(signed) is signed already",
+      .noKey, "\(finding), but \(signed) is already signed",
       remedy: "name the key that signed it with --key\(exists ? ", and leave out --new-key" : "")", path: path.string)
   }
 
@@ -206,7 +206,7 @@ enum GivenKey: Equatable {
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
-    throw Failure(.failed, "HOME is not set, so a key has no place", remedy: "name a file for the key")
+    throw Failure(.failed, "HOME is not set, so the key has no folder", remedy: "name a file for the key")
   }
   return file
 }
@@ -238,7 +238,7 @@ struct ExpiryOptions: ParsableArguments {
   var noExpires = false
 
   func validate() throws {
-    guard (1...36_500).contains(expires ?? 1) else { throw ValidationError("--expires goes from 1 to 36500 days") }
+    guard (1...36_500).contains(expires ?? 1) else { throw ValidationError("--expires must be from 1 to 36500 days") }
     guard expires == nil || !noExpires else { throw ValidationError("--expires and --no-expires exclude each other") }
   }
 
@@ -254,7 +254,7 @@ extension ParsableArguments {
   /// Refuses a `--level` that does not exist.
   func validate(level: Int32?) throws {
     guard let level, !Store.CompressionLevel.exists(level) else { return }
-    throw ValidationError("--level goes \(Store.CompressionLevel.range), not \(level)")
+    throw ValidationError("--level must be \(Store.CompressionLevel.range), not \(level)")
   }
 }
 
@@ -297,7 +297,7 @@ struct ManifestEncodingOptions: ParsableArguments {
     try validate(level: level)
     guard note == nil || publishNotes else {
       throw ValidationError(
-        "archives and sites have no place for a note that is not public: say --publish-notes, or keep it with 'packstore add'"
+        "archives and sites cannot contain a private note: add --publish-notes, or store the note with 'packstore add'"
       )
     }
   }

@@ -37,7 +37,7 @@ struct LookArgument: ParsableArguments {
   var base: String?
 
   func validate() throws {
-    guard base?.isEmpty != true else { throw ValidationError("--base names no folder") }
+    guard base?.isEmpty != true else { throw ValidationError("--base needs a folder") }
   }
 
   func place(_ look: LookOptions) -> LookedAt { LookedAt(name: store, options: look, base: base) }
@@ -96,7 +96,7 @@ struct LookedAt {
 
   private var isNotServed: Failure {
     Failure(
-      .invalidArgument, "--trust and --channel are for sites as they are served, and for archives",
+      .invalidArgument, "--trust and --channel apply only to served sites and archives",
       remedy: "leave them out, or name the site by its URL")
   }
 
@@ -139,7 +139,7 @@ struct LookedAt {
     if PackFileKind(path) == .delta {
       return Failure(
         .wrongKind, "'\(escaped(name))': a delta, which contains only new data",
-        remedy: "name the store that it is for, or the site that has its version", path: name)
+        remedy: "name its store, or the site with its version", path: name)
     }
     return Failure(
       .wrongKind, "'\(escaped(name))': neither a store nor an archive of a pack",

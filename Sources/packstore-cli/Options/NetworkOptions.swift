@@ -45,8 +45,8 @@ struct NetworkOptions: ParsableArguments {
   var allowPrivateRedirects = false
 
   func validate() throws {
-    guard (0...20).contains(redirects ?? 0) else { throw ValidationError("--redirects goes from 0 to 20") }
-    guard ca?.isEmpty != true else { throw ValidationError("--ca names no file") }
+    guard (0...20).contains(redirects ?? 0) else { throw ValidationError("--redirects must be from 0 to 20") }
+    guard ca?.isEmpty != true else { throw ValidationError("--ca needs a file") }
   }
 
   /// What the process has, with the certificates to trust; nil: what the process has.
@@ -69,7 +69,7 @@ struct NetworkOptions: ParsableArguments {
 /// A number of bytes per second above 0; see ``parseByteCount(_:)``.
 @Sendable func parseByteRate(_ text: String) throws -> Int {
   guard let bytes = byteCount(text), bytes > 0 else {
-    throw ValidationError("'\(text)' is no number of bytes per second, such as 500000, 500k or 2MB")
+    throw ValidationError("'\(text)' is not a number of bytes per second; use 500000, 500k or 2MB")
   }
   return bytes
 }
@@ -77,7 +77,7 @@ struct NetworkOptions: ParsableArguments {
 /// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions, and then perhaps with `B`.
 @Sendable func parseByteCount(_ text: String) throws -> Int {
   guard let bytes = byteCount(text) else {
-    throw ValidationError("'\(text)' is no number of bytes, such as 500000, 500k or 2MB")
+    throw ValidationError("'\(text)' is not a number of bytes; use 500000, 500k or 2MB")
   }
   return bytes
 }
@@ -85,7 +85,7 @@ struct NetworkOptions: ParsableArguments {
 /// A number of seconds, from 1 to a million.
 @Sendable func parseSeconds(_ text: String) throws -> Duration {
   guard let seconds = Int(text), (1...1_000_000).contains(seconds) else {
-    throw ValidationError("'\(text)' is no number of seconds from 1 to 1000000")
+    throw ValidationError("'\(text)' is not a number of seconds from 1 to 1000000")
   }
   return .seconds(seconds)
 }

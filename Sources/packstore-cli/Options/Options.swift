@@ -15,7 +15,7 @@ struct StoreArgument: ParsableArguments {
   var base: String?
 
   func validate() throws {
-    guard base?.isEmpty != true else { throw ValidationError("--base names no folder") }
+    guard base?.isEmpty != true else { throw ValidationError("--base needs a folder") }
   }
 
   /// For commands that only read: nothing in the folder changes.
@@ -28,7 +28,7 @@ struct StoreArgument: ParsableArguments {
   func open(_ options: Store.Options) throws -> Store {
     guard !store.contains("://") else {
       throw Failure(
-        .invalidArgument, "'\(escaped(withoutSecrets(store)))': a URL, but content is read from stores",
+        .invalidArgument, "'\(escaped(withoutSecrets(store)))': a URL, but this command reads only stores",
         remedy: "pull it into a store; 'ls', 'stat', 'log', 'diff' and 'inspect' read it there")
     }
     guard let base else { return try Store(at: FilePath(store), options: options) }
@@ -53,7 +53,7 @@ private func checked(_ store: Store) throws -> Store {
     try store.checkControl()
   } catch let error as PackStoreError where error.code == .corrupt {
     warn(
-      "\(escaped(path)): CONTROL is damaged and may hide a newer commit than is shown; run"
+      "\(escaped(path)): CONTROL is damaged and may hide a newer commit; run"
         + " 'packstore repair \(escaped(path))'")
   }
   return store
@@ -98,7 +98,7 @@ struct CollectionOptions: ParsableArguments {
   var gc = 25
 
   func validate() throws {
-    guard (0...100).contains(gc) else { throw ValidationError("--gc goes from 0 to 100, not \(gc)") }
+    guard (0...100).contains(gc) else { throw ValidationError("--gc must be from 0 to 100, not \(gc)") }
   }
 
   func apply(to options: Transaction.Options) -> Transaction.Options {
@@ -133,7 +133,7 @@ struct PackOption: ParsableArguments {
 @Sendable func parsePackID(_ name: String) throws -> PackID {
   if let sign = name.firstIndex(of: "@") {
     throw ValidationError(
-      "'\(escaped(name))' names a version, but a pack is wanted: write '\(escaped(String(name[..<sign])))'")
+      "'\(escaped(name))' is a version, but a pack is required; write '\(escaped(String(name[..<sign])))'")
   }
   return try parsePackName(name)
 }

@@ -21,7 +21,7 @@ extension PackFileKind {
     case .other:
       let (noun, maker) = wanted == .delta ? ("a delta", "delta") : ("an archive of a pack", "export")
       throw Failure(
-        .wrongKind, "'\(name)': not \(noun)", remedy: "name a file that 'packstore \(maker)' made", path: path)
+        .wrongKind, "'\(name)': not \(noun)", remedy: "name a file created by 'packstore \(maker)'", path: path)
     }
   }
 }

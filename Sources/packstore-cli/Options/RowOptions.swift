@@ -9,6 +9,6 @@ struct RowOptions: ParsableArguments {
   var maxRows: Int?
 
   func validate() throws {
-    guard maxRows ?? 1 > 0 else { throw ValidationError("--max-rows is at least 1") }
+    guard maxRows ?? 1 > 0 else { throw ValidationError("invalid --max-rows: use at least 1") }
   }
 }

@@ -73,7 +73,7 @@ struct SourceOptions: ParsableArguments {
     _ result: Store.InstallResult, of name: String, _ kind: Source = .folder, after before: PackVersion?
   ) throws {
     let count = result.version.fileCount.addingClamped(result.version.linkCount)
-    let whence = result.ignoredCount > 0 ? " but what is left out" : ""
+    let whence = result.ignoredCount > 0 ? " except skipped files" : ""
     guard count > 0 || allowEmpty else {
       throw Failure(
         .refused, "'\(escaped(name))': the \(kind) contains no files\(whence)",
@@ -95,7 +95,7 @@ struct SourceOptions: ParsableArguments {
     let patterns = Set(result.ignored.filter(\.isStandard).map(\.pattern)).sorted()
     guard !patterns.isEmpty else { return }
     warn(
-      "left out what systems leave behind (\(patterns.joined(separator: ", "))): '--no-default-excludes' takes it")
+      "skipped system files (\(patterns.joined(separator: ", "))): '--no-default-excludes' includes them")
   }
 
   /// What was left out, a line each, if that was asked for.
@@ -131,7 +131,7 @@ struct SkippedReport: Encodable {
 @Sendable func parsePercent(_ text: String) throws -> Int {
   let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
   guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let percent = Int(digits), 0...100 ~= percent else {
-    throw ValidationError("'\(escaped(text))' is no share from 0% to 100%")
+    throw ValidationError("'\(escaped(text))' is not a share from 0% to 100%")
   }
   return percent
 }

@@ -66,8 +66,8 @@ struct SpooledInput {
       guard count > 0 else { return }
       guard UInt64(count) <= left else {
         throw Failure(
-          .noSpace, "standard input is longer than TMPDIR has room for",
-          remedy: "set TMPDIR to a folder with more room, or save the archive and name its file", path: folder)
+          .noSpace, "standard input: longer than the free space in TMPDIR",
+          remedy: "set TMPDIR to a folder with more space, or save the archive and name its file", path: folder)
       }
       left -= UInt64(count)
       try buffer.withUnsafeBytes { try output.write(UnsafeRawBufferPointer(rebasing: $0[..<count])) }

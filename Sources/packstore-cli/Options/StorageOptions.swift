@@ -40,7 +40,7 @@ struct StorageOptions: ParsableArguments {
     guard S3Location.names(site) else {
       guard endpoint == nil, region == nil, !virtualHost, ledger == nil, work == nil else {
         throw Failure(
-          .invalidArgument, "'\(escaped(site))': a folder, which has no options of object storage",
+          .invalidArgument, "'\(escaped(site))': a folder, but the options of object storage are set",
           remedy:
             "leave out --endpoint, --region, --virtual-host, --ledger and --work, or name a site as s3://bucket/prefix",
           path: site)
@@ -150,14 +150,14 @@ struct StorageProgress: Sendable {
       bar?.update(
         Progress(activity: "uploading", bytesDone: Int(clamping: byteCount), bytesTotal: Int(clamping: total)))
     case .overtaken:
-      if !isQuiet { warn("another publisher was faster: publishing on top of what it did") }
+      if !isQuiet { warn("another publisher was faster: publishing on top of its changes") }
     case .fetched(let byteCount): traffic?.change { $0.fetchedByteCount &+= byteCount }
     case .fetchedContent(let byteCount): traffic?.change { $0.contentByteCount &+= byteCount }
     case .uploaded(let byteCount): traffic?.change { $0.uploadedByteCount &+= byteCount }
     case .discardedJob:
       if !isQuiet {
         warn(
-          "the ledger had a job that no publisher can have written, which was discarded: see who can write below the ledger's"
+          "discarded a job of the ledger that no publisher can have written: check who can write below the ledger's"
             + " prefix")
       }
     case .deleted: break

@@ -37,7 +37,7 @@ struct VersionName: Sendable {
     default:
       guard let named = Self.numbered(parts[1]) ?? (try? VersionLabel(parts[1])).map(Which.label) else {
         throw ValidationError(
-          "'\(escaped(text))' names no version: write \(pack)@3, \(pack)@LABEL, \(pack)@previous or \(pack)@current")
+          "'\(escaped(text))' is not a version; write \(pack)@3, \(pack)@LABEL, \(pack)@previous or \(pack)@current")
       }
       which = named
     }
@@ -100,7 +100,7 @@ extension Failure {
   /// No kept version has the label: those that there are.
   fileprivate static func noLabel(_ label: VersionLabel, of pack: PackID, in snapshot: Snapshot) throws -> Failure {
     let labels = try snapshot.versions(of: pack).compactMap { try snapshot.attributes(of: $0).label?.text }
-    let known = labels.isEmpty ? "none of its versions has a label" : "labels: \(labels.joined(separator: ", "))"
+    let known = labels.isEmpty ? "no version has a label" : "labels: \(labels.joined(separator: ", "))"
     return Failure(
       .notFound, "pack '\(pack)': no kept version has the label '\(label)' (\(known))",
       remedy: "'packstore log' lists versions and labels", pack: pack)

@@ -39,7 +39,7 @@ struct CheckBucket: AsyncParsableCommand, CommandWithSubject {
       try output.flush()
       guard result.isSafe else {
         throw Failure(
-          .refused, "the storage cannot do what publishing needs",
+          .refused, "the storage lacks a function that publishing needs",
           remedy: result.findings.first { $0.isFailed }?.consequence,
           path: site)
       }

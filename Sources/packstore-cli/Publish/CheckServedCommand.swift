@@ -54,7 +54,7 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
 extension ServedCheck.Finding {
   fileprivate var words: String {
     switch self {
-    case .unchanged: "the site is as it was: safe to copy the roots"
+    case .unchanged: "the site is unchanged: safe to copy the roots"
     case .unmarked:
       "the publication continued from the served roots, but nothing proves that they are the newest: a stale"
         + " cache would show the same; publish with '--after SEQUENCE' or a key file"

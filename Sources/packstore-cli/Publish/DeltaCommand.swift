@@ -54,12 +54,12 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads must be from 1 to 1024") }
     guard from.which != nil else {
-      throw ValidationError("which version of \(from.pack) is there? Write \(from.pack)@3 or \(from.pack)@previous")
+      throw ValidationError("old version missing: write \(from.pack)@3 or \(from.pack)@previous")
     }
     guard try target.pack == from.pack else {
-      throw ValidationError("a delta leads from one version of a pack to another of the same pack")
+      throw ValidationError("both versions must belong to the same pack")
     }
     guard !unsigned || key.key == nil else { throw ValidationError("--unsigned and --key exclude each other") }
     guard !unsigned || !key.newKey else { throw ValidationError("--unsigned and --new-key exclude each other") }

@@ -44,7 +44,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var subject: Failure.Facts { .init(site: site) }
 
   func validate() throws {
-    guard (1...999).contains(deltas) else { throw ValidationError("--deltas goes from 1 to 999, not \(deltas)") }
+    guard (1...999).contains(deltas) else { throw ValidationError("--deltas must be from 1 to 999, not \(deltas)") }
   }
 
   func run() async throws {
@@ -67,7 +67,7 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try await site.makeDeltas(for: channel, signedBy: key, options: options) { bar.update(Progress($0)) }
     }
     if !report.quiet {
-      for delta in missing { warn("there is no delta to \(delta.version) from \(delta.from): \(delta.reason)") }
+      for delta in missing { warn("missing delta to \(delta.version) from \(delta.from): \(delta.reason)") }
     }
     let output = Output()
     if report.json {

@@ -32,7 +32,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard !site.isEmpty else { throw ValidationError("name a site: a URL or a folder") }
+    guard !site.isEmpty else { throw ValidationError("site missing: name a URL or a folder") }
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
 
@@ -60,12 +60,12 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
 
   private func sayWarnings(about offers: Store.SiteOffers) {
     if offers.isStale {
-      warn("the site's root is older than one that was seen there: the mirror may lag behind")
+      warn("the site's root is older than a root seen before: the mirror may be out of date")
     } else if offers.packs.isEmpty {
       warn("the site has no packs")
     }
     if offers.isFirstContact, let key = offers.key {
-      warn("the key \(key) of this site would be trusted by a pull; compare it with what the publisher says")
+      warn("a pull would trust the key \(key) of this site; compare it with the publisher's key")
     }
   }
 
@@ -97,7 +97,7 @@ extension OfferObstacle {
     case .platform: "platform"
     case .appVersion: "app version"
     case .share: "share"
-    case .undrawnShare: "share, not drawn yet"
+    case .undrawnShare: "share, not decided yet"
     }
   }
 

@@ -184,16 +184,16 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func validate() throws {
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
-      throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
+      throw ValidationError("--version must be from 1 to \(PackVersion.lastNumber)")
     }
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
     guard (0...999).contains(deltas ?? 0) else {
-      throw ValidationError("--deltas goes from 0 to 999, not \(deltas ?? 0)")
+      throw ValidationError("--deltas must be from 0 to 999, not \(deltas ?? 0)")
     }
-    guard (0...100).contains(gc) else { throw ValidationError("--gc goes from 0 to 100, not \(gc)") }
+    guard (0...100).contains(gc) else { throw ValidationError("--gc must be from 0 to 100, not \(gc)") }
     guard !noOffer || channel == .live else { throw ValidationError("--channel and --no-offer exclude each other") }
     guard !prune || packs.isEmpty else {
-      throw ValidationError("--prune compares with all that the source has: name no packs")
+      throw ValidationError("--prune compares all packs of the source: name no packs")
     }
     guard !prune || !noOffer else { throw ValidationError("--prune and --no-offer exclude each other") }
     guard prune || maxRemoved == nil else { throw ValidationError("--max-removed needs '--prune'") }
@@ -202,7 +202,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     guard continueFrom == nil || !S3Location.names(site) else {
       throw ValidationError(
-        "a bucket goes on from itself: leave out --continue-from, or name a folder for the new files")
+        "a bucket does not need --continue-from; omit it, or name a folder for the new files")
     }
     guard Set(packs.map(\.pack)).count == packs.count else { throw ValidationError("a pack is named twice") }
   }
@@ -260,7 +260,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try output.flush()
     if let deltaFailure {
       if !report.quiet {
-        warn("the versions are published, but not all of their deltas: 'packstore deltas' makes these")
+        warn("the versions are published, but some deltas are missing: 'packstore deltas' creates them")
       }
       throw deltaFailure
     }
@@ -273,7 +273,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     } catch {
       guard !report.quiet else { return }
       warn(
-        "cannot record the newest root next to the key: \(escaped("\(error)")); give '--after' to the next publication")
+        "cannot record the newest root next to the key: \(escaped("\(error)")); add '--after' to the next publication")
     }
   }
 
@@ -308,7 +308,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     bar.update(Progress(progress))
     guard report.isTalkative else { return }
     switch progress {
-    case .prune(let packs): sayMeanwhile(packs.map { "\($0) goes: the source does not have it" }, bar)
+    case .prune(let packs): sayMeanwhile(packs.map { "removing \($0): the source does not contain it" }, bar)
     case .offer(let versions): announce(versions, bar)
     case .signed: sayMeanwhile(["root signed: safe to upload; deltas follow"], bar)
     default: break
@@ -387,19 +387,19 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func warnAll(_ result: Site.PublishResult) {
     for lost in result.lostVersions {
-      warn("the site had lost \(lost), and the source does not have it: the site does not offer it any more")
+      warn("the site lost \(lost), and the source does not contain it: the site no longer offers it")
     }
     for missing in result.missingDeltas {
-      warn("there is no delta to \(missing.version) from \(missing.from): \(missing.reason)")
+      warn("missing delta to \(missing.version) from \(missing.from): \(missing.reason)")
     }
   }
 
   /// What a dry run found.
   private func plan(_ result: Site.PublishResult) -> [String] {
-    result.prunedPacks.map { "\($0) would go from \(offeredPlace(result)): the source does not have it" }
+    result.prunedPacks.map { "\($0) would be removed from \(offeredPlace(result)): the source does not contain it" }
       + result.packs.map(line) + extraLines(result)
       + result.droppedVersions.map { "\($0) would leave the site" }
-      + result.restoredVersions.map { "the site had lost \($0): it would be copied once more" }
+      + result.restoredVersions.map { "the site lost \($0): it would be copied again" }
       + result.updates.map { DeviceUpdateReport($0).words } + [
         replacedRoots(result),
         "  new    \(formatBytes(result.newByteCount)), without deltas",
@@ -413,7 +413,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard !result.extraPacks.isEmpty else { return [] }
     return [
       "not in the source, and still offered by \(offeredPlace(result)): \(listed(result.extraPacks.map(\.name)));"
-        + " '--prune' takes such packs off"
+        + " '--prune' removes such packs"
     ]
   }
 
@@ -422,7 +422,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       result.packs.map(line) + extraLines(result)
       + result.prunedPacks.map { "\($0) is no longer offered by \(offeredPlace(result))" }
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
-    let restored = result.restoredVersions.map { "the site had lost \($0): it was copied once more" }
+    let restored = result.restoredVersions.map { "the site lost \($0): it was copied again" }
     // Of a site that is served elsewhere nothing is removed.
     let retired = continueFrom == nil ? retiredLines(result) : []
     guard !result.isUnchanged else {

@@ -42,7 +42,7 @@ enum PublishSource {
       throw Failure(
         .wrongKind, "'\(escaped(name))': neither a manifest (.json) nor an archive of a pack",
         remedy:
-          "name a store, or a file that 'packstore package' made; 'packstore import' takes other archives into a store",
+          "name a store, or a file created by 'packstore package'; 'packstore import' installs other archives into a store",
         path: name)
     }
     return FilePath(name)
@@ -59,12 +59,12 @@ enum PublishSource {
     ]
     let pruning: [(isGiven: Bool, name: String)] = [(command.prune, "--prune")]
     switch self {
-    case .manifest: try refuse(pruning, of: command, "a manifest: it is of one pack among others")
-    case .store: try refuse(numbering, of: command, "a store: its versions have their numbers and labels")
+    case .manifest: try refuse(pruning, of: command, "a manifest, which describes one pack")
+    case .store: try refuse(numbering, of: command, "a store, whose versions already have numbers and labels")
     case .archives:
-      try refuse(encoding + numbering, of: command, "archives, which are taken as they are")
+      try refuse(encoding + numbering, of: command, "archives, which are published unchanged")
       guard isFolder(FilePath(command.source)) else {
-        return try refuse(pruning, of: command, "one archive: it is of one pack among others")
+        return try refuse(pruning, of: command, "one archive, which contains one pack")
       }
     }
   }

@@ -83,11 +83,11 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
-    guard !site.isEmpty else { throw ValidationError("name a site: a URL or a folder") }
-    guard packs.isEmpty || !all else { throw ValidationError("name packs, or say --all") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
+    guard !site.isEmpty else { throw ValidationError("site missing: name a URL or a folder") }
+    guard packs.isEmpty || !all else { throw ValidationError("packs and --all exclude each other") }
     guard !packs.isEmpty || !(adopt || downgrade) else {
-      throw ValidationError("--adopt and --downgrade are for packs that are named")
+      throw ValidationError("--adopt and --downgrade need the names of packs")
     }
     guard !store.store.contains("://") else { throw ValidationError("the store comes first, then the site") }
   }
@@ -114,7 +114,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       bar.finish()
       if let key = pinned.withLock({ $0 }) { warnOfPin(key) }
       guard error is CancellationError else { throw error }
-      throw Failure(.cancelled, "cancelled", remedy: "run the same command to go on")
+      throw Failure(.cancelled, "cancelled", remedy: "run the same command again to continue")
     }
     bar.finish()
     try say(result, clock.now - start)
@@ -138,8 +138,8 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func warnOfPin(_ key: SitePublicKey) {
     guard !report.quiet else { return }
     warn(
-      "the pull failed, but the key \(key) of this site is trusted from now on; compare it with what the publisher"
-        + " says: 'packstore trust \(escaped(store.store))' shows it, and forgets it")
+      "the pull failed, but the key \(key) of this site is trusted from now on; compare it with the publisher's"
+        + " key; 'packstore trust \(escaped(store.store))' lists and removes trusted keys")
   }
 
   private var options: Store.PullOptions {
@@ -168,7 +168,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       if result.packs.isEmpty { warn("the site has no packs: nothing was pulled") }
       if result.isFirstContact, let key = result.key {
         let trusted = dryRun ? "would be trusted by a pull" : "is trusted from now on"
-        warn("the key \(key) of this site \(trusted); compare it with what the publisher says")
+        warn("the key \(key) of this site \(trusted); compare it with the publisher's key")
       }
     }
     let output = Output()
@@ -187,7 +187,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         strangers.count == 1
           ? "\(names): belongs to another origin, so it was not changed"
           : "\(names): belong to other origins, so they were not changed",
-        remedy: "take packs over with '--adopt'", pack: first)
+        remedy: "add '--adopt' to change their origin", pack: first)
     }
   }
 }

@@ -65,7 +65,7 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     } else if report.isTalkative {
       try output.lines(
         result.droppedVersions.map { "\($0) is no longer on the site" }
-          + [all ? "no channel offers it any more" : "the channel \(channel ?? .live) is at root \(result.sequence)"]
+          + [all ? "no channel offers it now" : "the channel \(channel ?? .live) is at root \(result.sequence)"]
           + retiredLines(result))
     }
     try output.flush()
@@ -91,7 +91,7 @@ struct GraceOption: ParsableArguments {
   if text == "0" { return .zero }
   guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0,
     count <= tenYears / unit
-  else { throw ValidationError("'\(text)' is no duration up to ten years: write 7d, 12h, 30m, 90s or 0") }
+  else { throw ValidationError("'\(text)' is not a duration up to ten years; write 7d, 12h, 30m, 90s or 0") }
   return .seconds(count * unit)
 }
 
@@ -104,7 +104,7 @@ func replacedRoots(_ result: Site.PublishResult) -> String {
 /// What waits to be removed from a site.
 func retiredLines(_ result: Site.PublishResult) -> [String] {
   result.retiredUntil.map {
-    ["  retired \(formatBytes(result.retiredByteCount)), goes from \(formatDate($0)) on, when something is published"]
+    ["  retired \(formatBytes(result.retiredByteCount)), deleted by the first publication after \(formatDate($0))"]
   } ?? []
 }
 

@@ -39,7 +39,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
   }
 
   var subject: Failure.Facts { .init(store: store.store) }
@@ -53,7 +53,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       do {
         updated.append(try await update(from: site, authorizations))
       } catch is CancellationError {
-        throw Failure(.cancelled, "cancelled", remedy: "run the same command to go on")
+        throw Failure(.cancelled, "cancelled", remedy: "run the same command again to continue")
       } catch {
         failures.append((site, error))
       }
@@ -119,10 +119,10 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       for text in updates.flatMap(\.warnings) { warn(text) }
       for update in updates { update.result.warnOfSharedKey(site: update.site.location) }
       if !unfollowed.isEmpty {
-        warn("no signed site is known for \(listed(unfollowed.map(\.name))): 'packstore pull' names one")
+        warn("no signed site is known for \(listed(unfollowed.map(\.name))): run 'packstore pull' with the site")
       }
       if !isFollowing, unfollowed.isEmpty {
-        warn("no pack here came from a site: 'packstore pull' takes some from one")
+        warn("no pack of the store comes from a site: 'packstore pull' installs packs from a site")
       }
     }
     let output = Output()
@@ -152,7 +152,7 @@ private struct SiteUpdate {
 
   var warnings: [String] {
     result.warnings
-      + left.map { "\($0) left the site '\(place)'; it was left as it is: 'packstore remove' frees it" }
+      + left.map { "\($0) left the site '\(place)' and was not changed: 'packstore remove' deletes it" }
   }
 
   func lines(isDryRun: Bool) -> [String] {

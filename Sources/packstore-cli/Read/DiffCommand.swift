@@ -47,13 +47,13 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     guard !jsonLines || !report.json else { throw ValidationError("--json and --json-lines exclude each other") }
     guard operands.count >= 2 else {
       throw ValidationError(
-        "what is '\(escaped(operands.first ?? ""))' to be compared with? Name two versions of a store, or two folders")
+        "one operand is missing next to '\(escaped(operands.first ?? ""))': name two versions of a store, or two folders")
     }
     guard operands.count == 2 || operands.count == 3 && store == nil else {
-      throw ValidationError("diff compares two: name two versions of one store, or two folders")
+      throw ValidationError("too many operands: name two versions of one store, or two folders")
     }
     if storePath == nil, let version = operands.first(where: DiffOperand.isVersion) {
-      throw ValidationError("which store is '\(escaped(version))' in? Name it first, or with --store")
+      throw ValidationError("store of '\(escaped(version))' missing: name it first, or with --store")
     }
     _ = try compared()
   }
@@ -65,7 +65,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     if S3Location.names(old.location), S3Location.names(new.location) {
       guard old.location != new.location else { return try await compareInBucket(old, new) }
       guard look.storage.work == nil else {
-        throw Failure(.usage, "--work keeps a copy of one site", remedy: "leave it out to compare two sites")
+        throw Failure(.usage, "--work applies to one site only", remedy: "leave it out to compare two sites")
       }
     }
     try await read(old, pack: old.pack ?? new.pack) { oldSnapshot, oldVersion in

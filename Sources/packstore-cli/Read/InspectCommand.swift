@@ -52,11 +52,11 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
 
   func validate() throws {
     guard from == nil || pack != nil else {
-      throw ValidationError("--from compares versions of one pack: name the pack")
+      throw ValidationError("--from needs the name of a pack")
     }
     guard !delta || from != nil else { throw ValidationError("--delta needs --from: name the version to start from") }
     guard !force || html != nil else { throw ValidationError("--force needs --html") }
-    guard top >= 1 else { throw ValidationError("--top takes a number from 1 on") }
+    guard top >= 1 else { throw ValidationError("invalid --top: use at least 1") }
   }
 
   func run() async throws {
@@ -143,14 +143,14 @@ private struct InspectionText {
 
   private var duplicates: [String] {
     guard inspection.findsDuplicates else {
-      return ["", "which files are equal is not known: that takes their bytes, and none are fetched"]
+      return ["", "duplicates are unknown: finding them needs the files' bytes, which were not downloaded"]
     }
     guard !inspection.duplicates.isEmpty else { return [] }
     let lines = inspection.duplicates.prefix(top).flatMap { same in
       ["\(formatCount(same.paths.count, "file")) of \(formatBytes(same.byteCount)):"]
         + same.paths.prefix(4).map { "  \(escaped($0))" } + more(same.paths.count - 4, "path").map { "  \($0)" }
     }
-    return ["", "there more than once: \(formatBytes(inspection.duplicateByteCount)) could go"] + lines
+    return ["", "duplicate files: \(formatBytes(inspection.duplicateByteCount)) could be saved"] + lines
       + more(inspection.duplicates.count - top, "group")
   }
 

@@ -46,8 +46,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   private func show(_ snapshot: Snapshot, _ log: InstallLog.Content) throws {
     if log.isDamaged, !report.quiet {
       warn(
-        "the file 'installs' of the store cannot be read as a whole: of some versions it is not known whence they came, and what was "
-          + "noted")
+        "the store's file 'installs' is damaged: the sources and notes of some versions are unknown")
     }
     let all = snapshot.packs + snapshot.removedPacks
     let packs = all.filter { pack == nil || $0.id == pack }

@@ -40,8 +40,8 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
 
   func validate() throws {
     guard let top else { return }
-    if !byExtension { throw ValidationError("--top says how many kinds --by-extension shows; give that, too") }
-    if top < 1 { throw ValidationError("--top takes a number from 1 on") }
+    if !byExtension { throw ValidationError("--top needs --by-extension") }
+    if top < 1 { throw ValidationError("invalid --top: use at least 1") }
   }
 
   func run() async throws {
@@ -122,9 +122,9 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     switch mode {
     case .on: "possible"
     case .otherOwner: "not possible: the store's folder, or one above it, belongs to another user"
-    case .writableByOthers: "not possible: others may write to the store's folder, or to one above it"
-    case .notLocal: "not possible: the store is not known to lie on a disk of this machine"
-    case .off, .unknown: "not possible: the system does not say who may write to the store"
+    case .writableByOthers: "not possible: other users can write to the store's folder, or to one above it"
+    case .notLocal: "not possible: the store may not be on a local disk"
+    case .off, .unknown: "not possible: the write permissions of the store are unknown"
     }
   }
 
@@ -158,7 +158,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
       let processes = hold.processes.isEmpty ? "" : " by \(hold.processes.map(String.init).joined(separator: ", "))"
       return "  generation \(hold.generation)\(processes): \(formatBytes(hold.keptByteCount))"
     }
-    let more = held.hasMore ? ["  and perhaps more: nothing is collected until readers let go of some"] : []
+    let more = held.hasMore ? ["  and perhaps more: nothing is collected until readers release generations"] : []
     return ["held by readers         \(formatBytes(held.keptByteCount))"] + numbers + more
   }
 

@@ -29,7 +29,7 @@ struct DiffSelection: ParsableArguments {
   do {
     return try PathPattern(text)
   } catch let error as PackStoreError {
-    throw ValidationError("'\(escaped(text))' is no pattern: \(error.reason)")
+    throw ValidationError("'\(escaped(text))' is not a pattern: \(error.reason)")
   }
 }
 

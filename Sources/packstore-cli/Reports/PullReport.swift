@@ -13,9 +13,9 @@ extension Store.PullResult.Pack {
     let isHealed = outcome == .healed
     let whence =
       isHealed
-      ? ", whole again: \(missingByteCount > 0 ? formatBytes(missingByteCount) : "parts of its catalog") had vanished"
+      ? ", repaired: \(missingByteCount > 0 ? formatBytes(missingByteCount) : "parts of its catalog") were missing"
       : from.map { ", from \($0)" } ?? ""
-    let resumed = resumedByteCount > 0 ? ", \(formatBytes(resumedByteCount)) were there from before" : ""
+    let resumed = resumedByteCount > 0 ? ", \(formatBytes(resumedByteCount)) were downloaded before" : ""
     guard !isDryRun else {
       let new =
         deltaText.map { "\(formatBytes(totalByteCount)), \($0)" }
@@ -29,7 +29,7 @@ extension Store.PullResult.Pack {
     let fetched =
       deltaText.map { "\(formatBytes(deltaByteCount + frameByteCount)), \($0)," }
       ?? formatBytes(frameByteCount)
-      + (deltaByteCount > 0 ? ", after \(formatBytes(deltaByteCount)) of a delta that was of no use," : "")
+      + (deltaByteCount > 0 ? ", after \(formatBytes(deltaByteCount)) of an unusable delta," : "")
     return [
       "\(pack) is at version \(version)\(whence)",
       "  fetched  \(fetched) and \(formatBytes(metadataByteCount)) of metadata in "
@@ -52,7 +52,7 @@ extension Store.PullResult {
   /// What was done, for people.
   func lines(_ duration: Duration, isDryRun: Bool) -> [String] {
     let others =
-      otherPacks.isEmpty ? [] : ["not here: \(listed(otherPacks.map(\.name))); 'packstore pull --all' takes all"]
+      otherPacks.isEmpty ? [] : ["not installed: \(listed(otherPacks.map(\.name))); 'packstore pull --all' installs all packs"]
     return packs.flatMap { $0.lines(isDryRun: isDryRun) } + others + [summary(duration)]
   }
 
@@ -67,7 +67,7 @@ extension Store.PullResult {
     var texts: [String] = []
     if isStale {
       texts.append(
-        "the site's root is older than one that was seen there: nothing was changed; the mirror may lag behind")
+        "the site's root is older than a root seen before: nothing was changed; the mirror may be out of date")
     } else if age > .seconds(30 * 86_400) {
       texts.append("the site's root was made \(Int(age / .seconds(86_400))) days ago; '--max-age' refuses old ones")
     }
@@ -120,12 +120,12 @@ extension Store.PullResult.Pack {
   fileprivate func warning(isStaleRoot: Bool) -> String? {
     switch outcome {
     case .stale where !isStaleRoot:
-      "what the site says of \(pack) is older than what was taken before; it was left as it is"
-    case .notOffered: "no version of \(pack) is for this app, platform and device; it was left as it is"
-    case .held: "\(pack) is held at version \(from ?? 0) and was left there: see 'packstore unpin'"
-    case .absent: "the site has no pack \(pack) any more; it was left as it is: 'packstore remove' frees it"
+      "the site's state of \(pack) is older than an accepted state; the pack was not changed"
+    case .notOffered: "no version of \(pack) supports this app, platform and device; the pack was not changed"
+    case .held: "\(pack) is held at version \(from ?? 0) and was not changed: see 'packstore unpin'"
+    case .absent: "the site no longer has the pack \(pack); it was not changed: 'packstore remove' deletes it"
     case .purged:
-      "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was left as it is: name it, or say '--refetch'"
+      "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was not changed: name it, or add '--refetch'"
     case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber, .publisherOutOfDate: nil
     }
   }

@@ -20,7 +20,7 @@
         let file = escaped(authority.file.string)
         lines.append(
           authority.isNew
-            ? "made an authority for this machine: have devices trust '\(file)' ('packstore serve --print-authority')"
+            ? "created an authority for this machine: make devices trust '\(file)' ('packstore serve --print-authority')"
             : "devices trust it by '\(file)' ('packstore serve --print-authority')")
       }
       if let site = sites.first { lines.append("next: \(Self.pull(site, ready))") }

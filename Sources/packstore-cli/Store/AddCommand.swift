@@ -131,13 +131,13 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func validate() throws {
     try validate(level: level)
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
-      throw ValidationError("--version goes from 1 to \(PackVersion.lastNumber)")
+      throw ValidationError("--version must be from 1 to \(PackVersion.lastNumber)")
     }
     guard note != nil || !publishNotes else { throw ValidationError("--publish-notes needs '--note'") }
     guard version != nil || !downgrade else { throw ValidationError("--downgrade needs '--version'") }
     guard links == .follow || !unsafeLinks else { throw ValidationError("--unsafe-links needs '--links follow'") }
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
-    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads must be from 1 to 1024") }
     guard !folder.isEmpty else { throw ValidationError("the name of the folder to add is empty") }
   }
 

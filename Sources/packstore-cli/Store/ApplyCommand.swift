@@ -55,8 +55,8 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func validate() throws {
     try validate(level: level)
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
-    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads goes from 1 to 1024") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
+    guard (1...1024).contains(threads ?? 1) else { throw ValidationError("--threads must be from 1 to 1024") }
     guard trust == nil || !allowUnsigned else {
       throw ValidationError("--trust and --allow-unsigned exclude each other")
     }

@@ -42,10 +42,10 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard set != nil || !dryRun else { throw ValidationError("--dry-run says what --set would do: name a file") }
-    guard set != nil || !adopt else { throw ValidationError("--adopt takes over what --set changes: name a file") }
+    guard set != nil || !dryRun else { throw ValidationError("--dry-run needs --set") }
+    guard set != nil || !adopt else { throw ValidationError("--adopt needs --set") }
     guard set == nil || version.which == nil || version.which == .current else {
-      throw ValidationError("--set makes the next version of a pack: name the pack alone")
+      throw ValidationError("--set creates the next version: name the pack without a version")
     }
   }
 

@@ -59,7 +59,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try checkOptions()
     guard let ending = FilePath(output).extension?.lowercased(), Self.otherEndings.contains(ending) else { return }
     throw ValidationError(
-      "what is written is an archive of a pack, and no '.\(escaped(ending))': let the name of the file end in '.pack'")
+      "'export' cannot write a '.\(escaped(ending))' file; use a name that ends in '.pack'")
   }
 
   private var isAppleArchive: Bool { FilePath(output).extension?.lowercased() == "aar" }
@@ -75,8 +75,8 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard let option = options.first(where: \.isGiven) else { return }
     throw ValidationError(
       isAppleArchive
-        ? "\(option.name) makes no sense for an Apple Archive, which is neither signed nor made of frames"
-        : "\(option.name) is for Apple Archives: let the name of the file end in '.aar'")
+        ? "\(option.name) does not apply to Apple Archives, which have neither a signature nor frames"
+        : "\(option.name) applies only to Apple Archives; use a name that ends in '.aar'")
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
@@ -107,7 +107,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try out.json(ArchiveReport(result, duration, isDryRun: dryRun, hasKey: hasKey))
     } else if report.isTalkative {
       try out.lines([
-        "\(output == "-" ? "what is written" : "'\(escaped(output))'") \(dryRun ? "would be" : "is") \(result.version)",
+        "\(output == "-" ? "the output" : "'\(escaped(output))'") \(dryRun ? "would be" : "is") \(result.version)",
         "  size   \(formatBytes(result.byteCount)), for \(formatBytes(result.version.byteCount)) of assets",
       ])
       if hasKey { try out.line("  key    \(result.publicKey)") }

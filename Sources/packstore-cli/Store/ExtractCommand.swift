@@ -56,7 +56,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if !report.quiet {
       for link in refused {
         let (path, target) = (escaped(link.path), escaped(link.target))
-        warn("'\(path)' is a link to '\(target)', out of the folder, and was not created: see --unsafe-links")
+        warn("'\(path)' is a link out of the folder, to '\(target)', and was not created: see --unsafe-links")
       }
     }
     let damaged = result.damaged.sorted { $0.path < $1.path }

@@ -37,8 +37,8 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (budget ?? 1) > 0 else { throw ValidationError("--budget is above 0") }
-    guard (0.001...1e9).contains(seconds ?? 1) else { throw ValidationError("--seconds goes from 0.001 to 1000000000") }
+    guard (budget ?? 1) > 0 else { throw ValidationError("invalid --budget: use at least 1 byte") }
+    guard (0.001...1e9).contains(seconds ?? 1) else { throw ValidationError("--seconds must be from 0.001 to 1000000000") }
   }
 
   var subject: Failure.Facts { .init(store: store.store) }

@@ -121,10 +121,10 @@ private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, 
   let reason: String
   switch result.packs.first?.outcome {
   case .updated, .unchanged, .healed: return
-  case .stale: reason = "what the site says is older than what was pulled before, and nothing was fetched"
-  case .held: reason = "the site has other content as \(version), and the pack is held"
-  case .reusedNumber: reason = "the site has other content as \(version)"
-  case .publisherOutOfDate: reason = "the site's publisher signed an older state again, and nothing was fetched"
+  case .stale: reason = "the site's state is older than the state pulled before, so nothing was fetched"
+  case .held: reason = "the site has other content for \(version), and the pack is held"
+  case .reusedNumber: reason = "the site has other content for \(version)"
+  case .publisherOutOfDate: reason = "the site's publisher signed an older state again, so nothing was fetched"
   default: reason = "\(result.channel.map { "the channel '\($0)'" } ?? "the archive") has no pack '\(version.pack)'"
   }
   var error = DeliveryError(.noPack, reason, at: place)

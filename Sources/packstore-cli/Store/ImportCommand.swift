@@ -85,7 +85,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep goes from 1 to 1000, not \(keep)") }
+    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
@@ -197,13 +197,13 @@ extension Import {
   private func say(_ result: Store.PullResult) throws {
     if !report.quiet, !dryRun, result.isFirstContact, let key = result.key {
       warn(
-        "this pack is taken from the key \(key) from now on; compare it with what the publisher says"
+        "the key \(key) is trusted for this pack from now on; compare it with the publisher's key"
       )
     }
     for pack in result.packs where pack.outcome == .held {
       throw Failure(
         .held, "pack '\(pack.pack)': held at version \(pack.from ?? 0) since a rollback",
-        remedy: "let it move again with 'packstore unpin \(escaped(store.store)) \(pack.pack)'", pack: pack.pack)
+        remedy: "run 'packstore unpin \(escaped(store.store)) \(pack.pack)' to allow other versions", pack: pack.pack)
     }
     let output = Output()
     if report.json {
@@ -215,7 +215,7 @@ extension Import {
   }
 
   private func line(_ pack: Store.PullResult.Pack) -> String {
-    if pack.outcome == .healed { return "\(pack.pack) is at version \(pack.to ?? 0), whole again" }
+    if pack.outcome == .healed { return "\(pack.pack) is at version \(pack.to ?? 0), repaired" }
     guard pack.outcome == .updated else { return "\(pack.pack) is at version \(pack.from ?? 0) already" }
     let whence = pack.from.map { ", from \($0)" } ?? ""
     let verb = dryRun ? "would be" : "is"
@@ -342,24 +342,24 @@ extension Import {
       where error.detail == .byteLimit
     {
       throw Failure(
-        error, as: .refused, remedy: "allow more with --limit if you know where the archive comes from")
+        error, as: .refused, remedy: "if you trust the archive, raise --limit")
     }
   }
 
   /// Names the space for all of the archive: the core names the space for one write.
   private func noRoom(toUnpack archive: ForeignArchive, into folder: FilePath) -> Failure {
     let parent = folder.removingLastComponent().string, free = freeByteCount(parent)
-    let finding = "there is no room to unpack '\(escaped(displayName))' in '\(escaped(parent))' (TMPDIR)"
+    let finding = "too little space to unpack '\(escaped(displayName))' in '\(escaped(parent))' (TMPDIR)"
     guard hasFreeFiles(parent) else {
       return Failure(
         .noSpace,
-        "\(finding): its disk can hold no more files (df -i), though \(formatBytes(Int(clamping: free))) are free",
-        remedy: "remove files there, or name another folder in TMPDIR", path: parent)
+        "\(finding): its disk has no free inodes (df -i), but \(formatBytes(Int(clamping: free))) free space",
+        remedy: "delete files there, or set TMPDIR to another folder", path: parent)
     }
     let need = try? archive.list { _ in }.byteCount
     let room = need.map { " for \(formatBytes(Int(clamping: $0)))" } ?? ""
     return Failure(
-      .noSpace, finding, remedy: "make room\(room) there, or name another folder in TMPDIR", path: parent)
+      .noSpace, finding, remedy: "free space\(room) there, or set TMPDIR to another folder", path: parent)
   }
 
   private func say(_ imported: ImportReport, _ result: Store.InstallResult) throws {
@@ -367,7 +367,7 @@ extension Import {
       for notice in result.notices { warn(escapedText(notice.description)) }
       source.warnOfStandard(result)
       if let notKept = imported.notKept, !notKept.isEmpty {
-        warn("the archive says more than a store keeps: \(notKept.map(escaped).joined(separator: ", "))")
+        warn("the archive has metadata that a store does not keep: \(notKept.map(escaped).joined(separator: ", "))")
       }
     }
     let output = Output()

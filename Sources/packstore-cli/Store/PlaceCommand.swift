@@ -56,13 +56,13 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func validate() throws {
     guard placement == .purgeable || (cache == nil && cacheBudget == nil) else {
-      throw ValidationError("--cache and --cache-budget are for packs that become purgeable")
+      throw ValidationError("--cache and --cache-budget apply only to 'purgeable'")
     }
     guard placement == .durable || from == nil else {
-      throw ValidationError("--from fetches what is gone of a pack that becomes durable")
+      throw ValidationError("--from applies only to 'durable'")
     }
-    guard (cacheBudget ?? 1) > 0 else { throw ValidationError("--cache-budget is above 0") }
-    guard cache != "" else { throw ValidationError("--cache names a folder") }
+    guard (cacheBudget ?? 1) > 0 else { throw ValidationError("invalid --cache-budget: use at least 1 byte") }
+    guard cache != "" else { throw ValidationError("--cache needs a folder") }
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
@@ -108,7 +108,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let chosen = Store.CacheFolder(path: path, byteBudget: cacheBudget ?? (cache == nil ? present?.byteBudget : nil))
     if let present, present.path != chosen.path, !report.quiet {
       warn(
-        "what lies in '\(escaped(present.path.string))' counts as purged from now on; 'packstore pull' brings it back")
+        "data in '\(escaped(present.path.string))' is treated as purged from now on; 'packstore pull' downloads it again")
     }
     return chosen == present ? nil : chosen
   }
@@ -120,22 +120,22 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         return try transaction.setPlacement(placement, of: pack)
       }
     } catch var error as PackStoreError where error.code == .purged {
-      error.specificRemedy = "nothing was changed; fetch it first, with '--from' and a site or a store that has it"
+      error.specificRemedy = "nothing was changed; to fetch the data first, add '--from' with a site or store that has it"
       throw error
     }
   }
 
   private func summary(_ result: Store.InstallResult, _ folder: Store.CacheFolder?, _ lacking: Int) -> String {
-    let gone = lacking > 0 ? "; \(formatBytes(lacking)) of it are not there" : ""
+    let gone = lacking > 0 ? "; \(formatBytes(lacking)) of its data are missing" : ""
     let moved = result.newStoredByteCount > 0 ? ", \(formatBytes(result.newStoredByteCount)) moved" : ""
-    let place = placement == .purgeable ? folder.map { ": its data lies in '\(escaped($0.path.string))'" } ?? "" : ""
+    let place = placement == .purgeable ? folder.map { ": its data is in '\(escaped($0.path.string))'" } ?? "" : ""
     return "\(pack) is \(placement.rawValue)\(place)\(moved)\(gone)"
   }
 }
 
 @Sendable private func parsePlacement(_ name: String) throws -> Placement {
   guard let placement = Placement(rawValue: name) else {
-    throw ValidationError("'\(escaped(name))' is no placement: write durable or purgeable")
+    throw ValidationError("'\(escaped(name))' is not a placement; use durable or purgeable")
   }
   return placement
 }

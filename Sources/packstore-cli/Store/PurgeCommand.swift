@@ -61,7 +61,7 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
       result.deferredBytes > 0
       ? "; readers have \(formatBytes(result.deferredBytes)) open: purge again later" : ""
     let impossible =
-      result.impossibleBytes > 0 ? "; \(formatBytes(result.impossibleBytes)) of it cannot be freed" : ""
+      result.impossibleBytes > 0 ? "; \(formatBytes(result.impossibleBytes)) cannot be freed" : ""
     return freed + deferred + impossible
   }
 }

@@ -126,7 +126,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     } else {
       if report.isTalkative { try output.lines(healings(result) + gaps.healed.map(line)) }
       for gap in left where !report.quiet {
-        let why = places.isEmpty || dryRun ? "its cached data is damaged" : "none of these places has it"
+        let why = places.isEmpty || dryRun ? "its cached data is damaged" : "no given place has the data"
         warn("\(gap.version) lacks \(formatBytes(gap.byteCount)): \(why)")
       }
       try output.flush()  // what is lost comes last, where it is seen
@@ -220,7 +220,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     dryRun
       ? Failure(
         .dataLost, "a repair would lose \(losses(result))",
-        remedy: "name other stores that may have it, with '--from COPY' for each")
+        remedy: "add '--from COPY' for each other store that may contain the data")
       : Failure(.dataLost, "lost \(losses(result))", remedy: "add the source again to get it back")
   }
 
@@ -230,17 +230,17 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard pathExists(file) else {
       throw Failure(
         .noKey, "'\(escaped(file.string))': the key of the site '\(escaped(store.store))' does not exist",
-        remedy: "name the key that signed it, 'packstore repair \(escaped(store.store)) --key FILE'", path: file.string)
+        remedy: "run 'packstore repair \(escaped(store.store)) --key FILE' with the key that signed it", path: file.string)
     }
     return try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock)
   }
 
   private func text(_ result: Site.RepairResult) -> [String] {
-    let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "made again, or left out"): \($0)" }
+    let damaged = result.damagedFiles.map { "\(dryRun ? "damaged" : "recreated or removed"): \($0)" }
     let isRootLost = dryRun && result.damagedFiles.contains("root")
     return damaged + (isRootLost ? ["the root is lost: a repair needs --product, and --expires or --no-expires"] : [])
       + result.closedChannels.map {
-        "the channel \($0) is closed, for what it offered is not known: promote to it what it is to offer"
+        "the channel \($0) is closed because its offers are unknown: promote its versions again"
       }
       + result.sequences.sorted { $0.key < $1.key }.map { "the channel \($0.key) is at root \($0.value)" }
   }
@@ -261,7 +261,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     var lines: [String] = []
     if result.isRebuilt {
-      lines.append("the index was lost: priorities, dates, pins and which versions are current are guessed")
+      lines.append("the index was lost: priorities, dates, pins and current versions are estimates")
     }
     if result.mendedCopyCount > 0 {
       let copies = result.mendedCopyCount == 1 ? "1 damaged copy" : "\(result.mendedCopyCount) damaged copies"

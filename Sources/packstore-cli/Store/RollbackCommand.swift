@@ -78,7 +78,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       }
     } catch var error as PackStoreError where error.code == .purged {
       error.specificRemedy =
-        "nothing was changed; '--from' fetches it first, from a site or a store; '--allow-purged' goes back without it"
+        "nothing was changed; '--from' fetches the data first, from a site or a store; '--allow-purged' rolls back without it"
       throw error
     }
   }

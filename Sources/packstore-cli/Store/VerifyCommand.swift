@@ -111,7 +111,7 @@ private struct Victim: Hashable, Comparable, CustomStringConvertible {
 
 /// The commands that restore missing or damaged data of purgeable packs.
 func fetchAdvice(for store: String) -> String {
-  "fetch it again, with 'packstore pull \(store) SITE PACK' or 'packstore repair \(store) --from PLACE'"
+  "fetch it again with 'packstore pull \(store) SITE PACK' or 'packstore repair \(store) --from PLACE'"
 }
 
 /// What to do about damage.
@@ -119,7 +119,7 @@ func repairAdvice(for store: String) -> String {
   guard !store.contains("://") else {
     return "run the command again; if it fails again, restore the objects of the site, or publish the packs again"
   }
-  return "run 'packstore repair \(store)', with '--from COPY' for each other store that may hold the same packs"
+  return "run 'packstore repair \(store)', with '--from COPY' for each other store that may contain the same packs"
 }
 
 private struct VerifyReport: Encodable {

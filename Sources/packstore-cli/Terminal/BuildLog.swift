@@ -17,9 +17,9 @@ struct BuildLogOptions: ParsableArguments {
   var logFile: String?
 
   func validate() throws {
-    guard logFile?.isEmpty != true else { throw ValidationError("--log-file names no file") }
+    guard logFile?.isEmpty != true else { throw ValidationError("--log-file needs a file") }
     guard !verbose || !isJSONWanted else {
-      throw ValidationError("--verbose and --json exclude each other: --log-file goes with both")
+      throw ValidationError("--verbose and --json exclude each other; --log-file works with both")
     }
   }
 }
@@ -128,7 +128,7 @@ final class BuildLog: Sendable {
     guard let file = state.file else { return }
     do { try file.append(Array(line.utf8)) } catch {
       state.file = nil
-      warnOnly("the log takes no more: \((error as? PackStoreError)?.systemError?.description ?? "\(error)")")
+      warnOnly("cannot write to the log: \((error as? PackStoreError)?.systemError?.description ?? "\(error)")")
     }
   }
 }

@@ -19,7 +19,7 @@ func outputFile(_ name: String, force: Bool) throws -> String {
   guard !name.isEmpty else { throw ValidationError("-o needs the name of a file") }
   guard name != "-" else {
     throw Failure(
-      .usage, "this command does not write to standard output", remedy: "name a file; './-' is one that is called '-'")
+      .usage, "this command does not write to standard output", remedy: "name a file; write './-' for a file named '-'")
   }
   var info = stat()
   guard stat(name, &info) == 0 else {

@@ -18,7 +18,7 @@ struct TextFileOptions: ParsableArguments {
   var written: String? { dryRun ? nil : output }
 
   func validate() throws {
-    guard output != nil || !dryRun else { throw ValidationError("--dry-run needs '-o': without it nothing is written") }
+    guard output != nil || !dryRun else { throw ValidationError("--dry-run needs '-o'") }
     guard output != nil || !force else { throw ValidationError("--force needs '-o'") }
   }
 
