@@ -35,13 +35,13 @@ struct AppleArchiveContainer: ContainerReader {
   private mutating func entry(_ header: AppleArchiveHeader) throws -> ContainerEntry? {
     guard let path = header.path else { throw faults.refused("has an entry without a path") }
     guard !header.isOperation else {
-      throw faults.refused("is a patch or a list of files, which is not read", remedy: "make an archive of the files")
+      throw faults.refused("is a patch or a list of files, which is not supported", remedy: "create an archive of the files")
     }
     var entry = ContainerEntry(path: path, kind: .folder, isExecutable: isExecutable(mode: header.mode))
     let names: [UInt8: String] = [
       UInt8(ascii: "B"): "a device", UInt8(ascii: "C"): "a device", UInt8(ascii: "P"): "a pipe",
       UInt8(ascii: "S"): "a socket", UInt8(ascii: "W"): "a whiteout", UInt8(ascii: "R"): "a door",
-      UInt8(ascii: "T"): "a port", UInt8(ascii: "M"): "a record of metadata, which is not read",
+      UInt8(ascii: "T"): "a port", UInt8(ascii: "M"): "a record of metadata, which is not supported",
     ]
     switch header.type {
     case UInt8(ascii: "D")?:
@@ -53,11 +53,11 @@ struct AppleArchiveContainer: ContainerReader {
     case UInt8(ascii: "L")?:
       guard let target = header.target else { throw faults.refused(path, "a link without a target") }
       entry.kind = .link(target: target)
-    case let type?: throw faults.refused(path, names[type] ?? "of kind '\(shown([type]))', which is not read")
-    case nil: throw faults.refused(path, "of no kind")
+    case let type?: throw faults.refused(path, names[type] ?? "of kind '\(shown([type]))', which is not supported")
+    case nil: throw faults.refused(path, "without a kind")
     }
     guard header.content == nil || bodyLeft == header.content else {
-      throw faults.refused(path, "which is no file and has content")
+      throw faults.refused(path, "which has content, but is not a file")
     }
     return entry
   }
@@ -80,7 +80,7 @@ private struct AppleArchiveHeader {
   init(from input: StreamReader, _ faults: ArchiveFaults) throws {
     let start = try input.bytes(6, "an entry's header")
     guard start.starts(with: "AA01".utf8) || start.starts(with: "YAA1".utf8) else {
-      throw faults.damaged("an entry does not begin as it should")
+      throw faults.damaged("an entry has an invalid header")
     }
     let count = Int(UInt16(littleEndian: start[4...]))
     guard count >= 6 else { throw faults.damaged("an entry's header is too short") }
@@ -89,10 +89,10 @@ private struct AppleArchiveHeader {
     while !fields.isEmpty {
       guard fields.count >= 4 else { throw faults.damaged("an entry's header is cut short") }
       let key = shown(fields.prefix(3)), form = fields[fields.startIndex + 3]
-      guard keys.insert(key).inserted else { throw faults.refused("has an entry with two fields '\(key)'") }
+      guard keys.insert(key).inserted else { throw faults.refused("has an entry with the field '\(key)' twice") }
       fields = fields.dropFirst(4)
       guard let value = Value(form, &fields) else { throw faults.damaged("the field '\(key)' of an entry is damaged") }
-      guard apply(key, value) else { throw faults.refused("has a field '\(key)' of another kind than it should be") }
+      guard apply(key, value) else { throw faults.refused("has a field '\(key)' of the wrong type") }
     }
   }
 

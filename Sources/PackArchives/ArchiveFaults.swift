@@ -10,7 +10,7 @@ package struct ArchiveFaults: Sendable {
   /// Returns the error for bytes that no program writes: the archive was truncated or changed.
   func damaged(_ reason: String) -> PackStoreError {
     var error = PackStoreError(.corrupt, reason, file: file)
-    error.specificRemedy = "fetch or make the archive again"
+    error.specificRemedy = "fetch or create the archive again"
     return error
   }
 
@@ -22,13 +22,13 @@ package struct ArchiveFaults: Sendable {
     error.specificRemedy = "name an archive of a pack, a tar or zip file, or an Apple Archive"
     if start.isEmpty {
       error.reason = "empty"
-      error.specificRemedy = "fetch or make the archive again"
+      error.specificRemedy = "fetch or create the archive again"
     } else if start.allSatisfy({ $0 == 0 }) {
       error.reason = "an archive without entries"
       error.specificRemedy = "add files to it"
     } else if Self.isWebPage(start) {
       error.reason = "a web page, not an archive"
-      error.specificRemedy = "check the URL that it was fetched from; it may be a page for logging in"
+      error.specificRemedy = "check the URL of the download, which may show a login page"
     }
     return error
   }

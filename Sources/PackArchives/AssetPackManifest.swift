@@ -30,7 +30,7 @@ public struct AssetPackManifest: Hashable, Sendable {
     let document = JSONReader.read(bytes, options: .init(allowsComments: true))
     guard document.faults.isEmpty, let members = document.root?.object,
       let name = members.first(where: { $0.name == "assetPackID" })?.value.string
-    else { throw faults.damaged("\(Self.name) is no JSON with an assetPackID") }
+    else { throw faults.damaged("\(Self.name) is not JSON with an assetPackID") }
     assetPackID = name
     let own = members.first { $0.name == Self.ownKey }?.value.object ?? []
     let known =

@@ -27,7 +27,7 @@ final class BlockStream: ByteStream {
     guard let coding = Coding(rawValue: header[3]) else {
       let name = ["x": "LZMA", "b": "LZBITMAP"][shown([header[3]])] ?? "an unknown code, '\(shown([header[3]]))'"
       throw faults.refused(
-        "is compressed with \(name), which is not read", remedy: "make it again with LZFSE, LZ4 or zlib")
+        "is compressed with \(name), which is not supported", remedy: "create it again with LZFSE, LZ4 or zlib")
     }
     self.source = source
     self.coding = coding
@@ -52,8 +52,8 @@ final class BlockStream: ByteStream {
     let rawCount = UInt64(bigEndian: header[..<8]), storedCount = UInt64(bigEndian: header[8...])
     guard rawCount <= Self.blockLimit, storedCount <= Self.blockLimit + Self.blockLimit / 16 else {
       throw faults.refused(
-        "has a block of \(max(rawCount, storedCount)) bytes, and \(Self.blockLimit >> 20) MiB is the limit",
-        remedy: "make it again with smaller blocks")
+        "has a block of \(max(rawCount, storedCount)) bytes; the limit is \(Self.blockLimit >> 20) MiB",
+        remedy: "create it again with smaller blocks")
     }
     position = 0
     guard rawCount > 0 else {

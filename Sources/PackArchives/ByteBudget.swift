@@ -3,7 +3,7 @@ import PackStore
 /// The maximum number of bytes an archive may unpack to, so that a small file cannot fill a disk.
 package struct ByteBudget {
   /// The remedy of an error with the detail `byteLimit`.
-  package static let remedy = "allow more if you know where the archive comes from"
+  package static let remedy = "if you trust the archive, raise the limit"
 
   let limit: UInt64
   private let faults: ArchiveFaults

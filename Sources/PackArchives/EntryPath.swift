@@ -26,7 +26,7 @@ package struct EntryPath: Hashable {
         throw refuse("whose name has a part of more than \(Self.partLimit) bytes")
       }
     }
-    guard parts.count <= Self.depthLimit else { throw refuse("which lies more than \(Self.depthLimit) folders deep") }
+    guard parts.count <= Self.depthLimit else { throw refuse("which is more than \(Self.depthLimit) folders deep") }
     bytes = Array(parts.joined(separator: [UInt8(ascii: "/")]))
     guard bytes.count <= Self.byteLimit else { throw refuse("whose name has more than \(Self.byteLimit) bytes") }
   }
@@ -108,8 +108,8 @@ struct EntryTable {
   mutating func insert(_ path: EntryPath, _ kind: Kind, byteCount: UInt64 = 0) throws {
     for place in path.bytes.indices where path.bytes[place] == UInt8(ascii: "/") {
       switch try insert(path.bytes[..<place], Record(kind: .impliedFolder)) {
-      case .file?: throw faults.refused(path.bytes, "which lies below a file")
-      case .link?: throw faults.refused(path.bytes, "which lies below a link")
+      case .file?: throw faults.refused(path.bytes, "which is below a file")
+      case .link?: throw faults.refused(path.bytes, "which is below a link")
       default: break
       }
     }
@@ -117,7 +117,7 @@ struct EntryTable {
     switch (before, kind) {
     case (.folder, .folder): break
     case (.impliedFolder, .folder): records[Key(path.bytes[...])]?.kind = .folder
-    case (.impliedFolder, _): throw faults.refused(path.bytes, "below which other entries lie")
+    case (.impliedFolder, _): throw faults.refused(path.bytes, "which has entries below it")
     default: throw faults.refused(path.bytes, "twice")
     }
   }
@@ -127,7 +127,7 @@ struct EntryTable {
     let key = Key(path)
     if let before = records[key] { return before.kind }
     guard records.count < limit else {
-      throw faults.refused("has more than \(limit) entries", remedy: "divide it into several packs")
+      throw faults.refused("has more than \(limit) entries", remedy: "split it into several packs")
     }
     records[key] = record
     return nil

@@ -74,7 +74,7 @@ private struct ArchiveWalk: ~Copyable {
       try Task.checkCancellation()
       let path = try EntryPath(entry.path, faults)
       if path.bytes.isEmpty {
-        guard entry.kind == .folder else { throw faults.refused("holds a file or link without a name") }
+        guard entry.kind == .folder else { throw faults.refused("contains a file or link without a name") }
         continue
       }
       guard let kind = try take(entry, at: path, progress) else { continue }
@@ -123,7 +123,7 @@ private struct ArchiveWalk: ~Copyable {
   /// Adds a hard link as a separate file, because a store keeps equal bytes once.
   private mutating func addName(_ path: EntryPath, of file: EntryPath) throws -> UInt64 {
     guard let byteCount = table.byteCount(ofFile: file) else {
-      throw faults.refused(path.bytes, "a hard link to '\(shown(file.bytes))', which is no file before it")
+      throw faults.refused(path.bytes, "a hard link to '\(shown(file.bytes))', which is not an earlier file")
     }
     try budget.take(byteCount)
     try table.insert(path, .file, byteCount: byteCount)

@@ -100,7 +100,7 @@ public struct ForeignArchive: Sendable {
 
   private static func format(_ start: [UInt8], _ faults: ArchiveFaults) throws -> Format? {
     for (magic, name) in unreadFormats where start.starts(with: magic) {
-      throw faults.refused("is \(name), which is not read", remedy: "make a tar or zip file of its content")
+      throw faults.refused("is \(name), which is not supported", remedy: "create a tar or zip file of its content")
     }
     if start.starts(with: "AA01".utf8) || start.starts(with: "YAA1".utf8) { return .appleArchive }
     if start.starts(with: "pbz".utf8) { return .appleArchive }

@@ -45,7 +45,7 @@ struct TarContainer: ContainerReader {
         hasEnded = true
         return nil
       }
-      guard let header = ForeignTarHeader(block) else { throw faults.damaged("a header has a wrong sum or number") }
+      guard let header = ForeignTarHeader(block) else { throw faults.damaged("a header has a wrong checksum or number") }
       if try !read(header, into: &extensions) { return try entry(header, block, extensions) }
     }
   }
@@ -69,7 +69,7 @@ struct TarContainer: ContainerReader {
       var all = Extensions()
       try apply(body(of: header), to: &all)
       guard all.path == nil, all.target == nil, all.byteCount == nil, all.sparse == nil else {
-        throw faults.refused("has a global header that names or measures all entries, which is not read")
+        throw faults.refused("has a global header with a name or size for all entries, which is not supported")
       }
     default: return false
     }
@@ -78,7 +78,7 @@ struct TarContainer: ContainerReader {
 
   private func body(of header: ForeignTarHeader) throws -> [UInt8] {
     guard header.byteCount <= Self.extensionLimit else {
-      throw faults.refused("has a name or header of \(header.byteCount) bytes, and 1 MiB is the limit")
+      throw faults.refused("has a name or header of \(header.byteCount) bytes; the limit is 1 MiB")
     }
     let bytes = try input.bytes(Int(header.byteCount), "a header")
     try input.skip(Self.padding(header.byteCount), "a header")
@@ -108,7 +108,7 @@ struct TarContainer: ContainerReader {
     case "linkpath": extensions.target = value
     case "size":
       guard let number = UInt64(String(decoding: value, as: UTF8.self)) else {
-        throw faults.damaged("a pax header has a size that is no number")
+        throw faults.damaged("a pax header has an invalid size")
       }
       extensions.byteCount = number
     case _ where key.hasPrefix(TarSparse.keyPrefix): extensions.sparse = apply(key, value, to: extensions.sparse)
@@ -152,12 +152,12 @@ struct TarContainer: ContainerReader {
       entry.kind = .file(byteCount: try begin(map, path))
       return entry
     case UInt8(ascii: "M"):
-      throw faults.refused("is one of several volumes, which are not read", remedy: "make it again as one file")
-    default: throw faults.refused(path, "of kind '\(shown([header.type]))', which is not read")
+      throw faults.refused("is one of several volumes, which are not supported", remedy: "create it again as one file")
+    default: throw faults.refused(path, "of kind '\(shown([header.type]))', which is not supported")
     }
     // Most programs ignore the size of an entry that is not a file; some expect bytes to follow.
     if byteCount > 0 {
-      throw faults.refused(path, "which is no file and has \(byteCount) bytes")
+      throw faults.refused(path, "which has \(byteCount) bytes, but is not a file")
     }
     return entry
   }

@@ -59,7 +59,7 @@ struct ZipContainer: ContainerReader {
       path: entry.path, kind: .file(byteCount: entry.byteCount), isExecutable: isExecutable(mode: entry.mode ?? 0))
     switch try entry.kind(faults) {
     case .folder:
-      guard entry.byteCount == 0 else { throw faults.refused(entry.path, "a folder that has bytes") }
+      guard entry.byteCount == 0 else { throw faults.refused(entry.path, "a folder with content") }
       result.kind = .folder
     case .link: result.kind = .link(target: try linkTarget(entry))
     default: break
@@ -75,10 +75,10 @@ struct ZipContainer: ContainerReader {
     body.sum = pka_crc32(body.sum, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, count)
     self.body = body
     guard body.byteCount <= body.entry.byteCount, count > 0 || body.byteCount == body.entry.byteCount else {
-      throw faults.damaged("'\(shown(body.entry.path))' does not have as many bytes as the central directory says")
+      throw faults.damaged("'\(shown(body.entry.path))' has another size than in the central directory")
     }
     guard count > 0 || body.sum == body.entry.sum else {
-      throw faults.damaged("'\(shown(body.entry.path))' has a wrong sum")
+      throw faults.damaged("'\(shown(body.entry.path))' has a wrong checksum")
     }
     return count
   }
@@ -119,11 +119,11 @@ struct ZipContainer: ContainerReader {
   }
 
   private func outside(_ entry: ZipEntry) -> PackStoreError {
-    faults.damaged("'\(shown(entry.path))' lies outside of the file's part for entries")
+    faults.damaged("'\(shown(entry.path))' is outside the file's area for entries")
   }
 
   private func mismatch(_ entry: ZipEntry) -> PackStoreError {
-    faults.damaged("the central directory does not agree with what stands before '\(shown(entry.path))'")
+    faults.damaged("the central directory contradicts the local header of '\(shown(entry.path))'")
   }
 }
 
@@ -168,11 +168,11 @@ private struct ZipEnd {
       offset = try choose(offset, 0xFFFF_FFFF, wideNumber(48, 8))
     }
     guard disks == [0, 0], counts[0] == counts[1] else {
-      throw faults.refused("is one of several parts, which are not read", remedy: "make it again as one file")
+      throw faults.refused("is one of several parts, which are not supported", remedy: "create it again as one file")
     }
     guard offset <= directoryEnd, byteCount == directoryEnd - offset else {
       if let bounds = try ZipBounds(of: file), bounds.before > 0 { throw bounds.fault(faults) }
-      throw faults.damaged("the central directory is not where the end of the zip file says")
+      throw faults.damaged("the end record gives a wrong offset of the central directory")
     }
     directory = offset..<directoryEnd
     entryCount = counts[0]
@@ -203,7 +203,7 @@ private struct ZipEnd {
     // Extra fields of the record would come between; no program writes them.
     guard UInt32(littleEndian: locator[4..<8]) == 0, UInt32(littleEndian: locator[16..<20]) <= 1,
       place == end - UInt64(locatorByteCount + wideByteCount)
-    else { throw faults.damaged("the zip64 record is not where it should be") }
+    else { throw faults.damaged("the zip64 record is missing at its offset") }
     let record = try file.bytes(at: place, upTo: wideByteCount)
     guard record.count == wideByteCount, record.starts(with: [0x50, 0x4B, 6, 6]) else {
       throw faults.damaged("the zip64 record is damaged")
@@ -270,7 +270,7 @@ private struct ZipEntry {
     storedByteCount = try widen(number(20, UInt32.self))
     offset = try widen(number(42, UInt32.self))
     guard number(34, UInt16.self) == 0 else {
-      throw faults.refused("is one of several parts, which are not read", remedy: "make it again as one file")
+      throw faults.refused("is one of several parts, which are not supported", remedy: "create it again as one file")
     }
   }
 
@@ -299,24 +299,24 @@ private struct ZipEntry {
   func checkSupport(_ faults: ArchiveFaults) throws {
     // Bit 0: encryption; bit 6: strong encryption; bit 13: a directory that hides names.
     guard flags & 0b0010_0000_0100_0001 == 0 else {
-      throw faults.refused(path, "which is encrypted", remedy: "make the archive again without a password")
+      throw faults.refused(path, "which is encrypted", remedy: "create the archive again without a password")
     }
-    guard flags & 0b10_0000 == 0 else { throw faults.refused(path, "a patch, which is not read") }
+    guard flags & 0b10_0000 == 0 else { throw faults.refused(path, "a patch, which is not supported") }
     if case .other(let code) = method {
       let names: [UInt16: String] = [
         9: "Deflate64", 12: "bzip2", 14: "LZMA", 20: "zstd", 93: "zstd", 95: "xz", 98: "PPMd", 99: "AES encryption",
       ]
       throw faults.refused(
-        path, "compressed with \(names[code] ?? "method \(code)"), which is not read",
-        remedy: "make the archive again with deflate")
+        path, "compressed with \(names[code] ?? "method \(code)"), which is not supported",
+        remedy: "create the archive again with deflate")
     }
     guard String(validating: path, as: UTF8.self) != nil else {
       throw faults.refused(
-        path, "whose name is not UTF-8", remedy: "name its encoding with --names cp437, as 'unzip -O' does")
+        path, "whose name is not UTF-8", remedy: "set the encoding of names with --names, for example --names cp437")
     }
     guard !path.contains(UInt8(ascii: "\\")) else {
       throw faults.refused(
-        path, "whose name has a backslash", remedy: "make the archive again with '/' between folders")
+        path, "whose name has a backslash", remedy: "create the archive again with '/' between folders")
     }
   }
 

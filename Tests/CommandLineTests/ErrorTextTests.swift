@@ -104,7 +104,7 @@ import Testing
         + " and 'packstore unpublish'; if the site is damaged, run 'packstore repair' with its key")
     try expect(
       ["publish", "store", "other", "--key", "key"],
-      says: "'other': a store of its own, not a site; name another folder for the site")
+      says: "'other': a store, not a site; name another folder for the site")
   }
 
   @Test func places() throws {

@@ -198,7 +198,7 @@ import Testing
     let table: [(arguments: [String], status: Int32, message: String)] = [
       (["a.tar"], 2, "'a.tar': the archive does not name its pack; name the pack with --pack"),
       (["folder"], 2, "'folder': a folder, which does not name its pack"),
-      (["cut.tar", "--pack", "P"], 7, "'cut.tar': a file is cut short; fetch or make the archive again"),
+      (["cut.tar", "--pack", "P"], 7, "'cut.tar': a file is cut short; fetch or create the archive again"),
       (["pipe.tar", "--pack", "P"], 1, "'pipe.tar': contains 'pipe', a pipe"),
       (
         ["a.tar", "--pack", "P", "--limit", "100k"], 1,

@@ -43,7 +43,7 @@ import Testing
     #expect(run.status == 1 && run.errors.contains("'Manifest.json': 3 errors in the manifest"))
     let problems = run.errors.split(separator: "\n").dropLast()
     #expect(problems.count == 3)
-    #expect(problems.allSatisfy { $0.contains("' is to be filled in; ") && $0.hasPrefix("Manifest.json:") })
+    #expect(problems.allSatisfy { $0.contains("' is a placeholder; ") && $0.hasPrefix("Manifest.json:") })
   }
 
   // MARK: - evaluate
@@ -78,9 +78,9 @@ import Testing
     #expect(run.status == 1)
     #expect(
       run.errors == """
-        M.json:2:11: error: there is no file 'Game/note' in the source root; did you mean 'Game/notes'?
-        M.json:3:20: warning: '*.x' excludes nothing that is selected; see whether the pattern is right
-        M.json:4:3: error: there is no key 'files' in a file selector; did you mean 'file' or 'fileSource'?
+        M.json:2:11: error: no file 'Game/note' exists in the source root; did you mean 'Game/notes'?
+        M.json:3:20: warning: '*.x' excludes nothing that is selected; check the pattern
+        M.json:4:3: error: unknown key 'files' in a file selector; did you mean 'file' or 'fileSource'?
         packstore: 'M.json': 2 errors in the manifest; correct the listed errors
 
         """)

@@ -377,8 +377,8 @@ private func snapshot(_ folder: String) throws -> [String: String] {
       #expect(error?.code == .refused && error?.reason == finding, "\(String(describing: error))")
       let remedy =
         after.isEmpty
-        ? "cut them off: tail -c +\(before.utf8.count + 1), or pack it again"
-        : "cut them off: head -c \(before.utf8.count + count)"
+        ? "remove them with 'tail -c +\(before.utf8.count + 1)', or create it again"
+        : "remove them with 'head -c \(before.utf8.count + count)'"
       #expect(error?.remedy == remedy, "\(String(describing: error))")
     }
   }
@@ -412,7 +412,7 @@ private func snapshot(_ folder: String) throws -> [String: String] {
     for zip in ["plain.zip", "old.zip", "version.zip"] {
       let error = #expect(throws: PackStoreError.self) { try names(zip) }
       #expect(error?.reason == #"contains 'caf\x82.txt', whose name is not UTF-8"#, "\(zip)")
-      #expect(error?.remedy == "name its encoding with --names cp437, as 'unzip -O' does")
+      #expect(error?.remedy == "set the encoding of names with --names, for example --names cp437")
       for encoding in [ForeignArchive.NameEncoding.cp437, .cp850] {
         #expect(try names(zip, encoding) == ["caf\u{e9}.txt"])
       }

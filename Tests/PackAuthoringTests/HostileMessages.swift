@@ -9,13 +9,13 @@ let hostileMessages: [String: String] = [
   "backslash.zip":
     "refused: 'backslash.zip': contains 'a\\b', whose name has a backslash",
   "below-file.tar":
-    "refused: 'below-file.tar': contains 'a/b', which lies below a file",
+    "refused: 'below-file.tar': contains 'a/b', which is below a file",
   "below-link.tar":
-    "refused: 'below-link.tar': contains 'a/b', which lies below a link",
+    "refused: 'below-link.tar': contains 'a/b', which is below a link",
   "block-lz4.aar":
     "corrupt: 'block-lz4.aar': a compressed block is damaged",
   "block-size.aar":
-    "refused: 'block-size.aar': has a block of 1099511627776 bytes, and 16 MiB is the limit",
+    "refused: 'block-size.aar': has a block of 1099511627776 bytes; the limit is 16 MiB",
   "block-zlib.aar":
     "corrupt: 'block-zlib.aar': a compressed block is damaged",
   "block.aar":
@@ -31,15 +31,15 @@ let hostileMessages: [String: String] = [
   "bomb.zip":
     "refused: 'bomb.zip': unpacks to more than 67108864 bytes, the limit",
   "bytes.zip":
-    "corrupt: 'bytes.zip': the central directory does not agree with what stands before 'Level'",
+    "corrupt: 'bytes.zip': the central directory contradicts the local header of 'Level'",
   "bzip2.tar.bz2":
-    "refused: 'bzip2.tar.bz2': is compressed with bzip2, which is not read",
+    "refused: 'bzip2.tar.bz2': is compressed with bzip2, which is not supported",
   "bzip2.zip":
-    "refused: 'bzip2.zip': contains 'b', compressed with bzip2, which is not read",
+    "refused: 'bzip2.zip': contains 'b', compressed with bzip2, which is not supported",
   "count.zip":
     "corrupt: 'count.zip': the central directory is longer than its entries",
   "crc.zip":
-    "corrupt: 'crc.zip': 'Level' has a wrong sum",
+    "corrupt: 'crc.zip': 'Level' has a wrong checksum",
   "cut-block.aar":
     "corrupt: 'cut-block.aar': a block is cut short",
   "cut.aar":
@@ -51,9 +51,9 @@ let hostileMessages: [String: String] = [
   "cut.zip":
     "corrupt: 'cut.zip': the end of the zip file is missing",
   "data-link.aar":
-    "refused: 'data-link.aar': contains 'd', which is no file and has content",
+    "refused: 'data-link.aar': contains 'd', which has content, but is not a file",
   "deep.tar":
-    "refused: 'deep.tar': contains 'd/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/…', which lies more than 2000 folders deep",
+    "refused: 'deep.tar': contains 'd/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/…', which is more than 2000 folders deep",
   "device.aar":
     "refused: 'device.aar': contains 'd', a device",
   "device.tar":
@@ -73,21 +73,21 @@ let hostileMessages: [String: String] = [
   "empty-target.aar":
     "refused: 'empty-target.aar': contains 'd', a link whose target is empty, too long, or has a NUL",
   "encrypted.aar":
-    "refused: 'encrypted.aar': is an encrypted Apple Archive, which is not read",
+    "refused: 'encrypted.aar': is an encrypted Apple Archive, which is not supported",
   "encrypted.zip":
     "refused: 'encrypted.zip': contains 'Level', which is encrypted",
   "far.zip":
-    "corrupt: 'far.zip': 'Level' lies outside of the file's part for entries",
+    "corrupt: 'far.zip': 'Level' is outside the file's area for entries",
   "field.aar":
     "corrupt: 'field.aar': the field 'PAT' of an entry is damaged",
   "file-over-folder.tar":
-    "refused: 'file-over-folder.tar': contains 'a', below which other entries lie",
+    "refused: 'file-over-folder.tar': contains 'a', which has entries below it",
   "folder-bytes.zip":
-    "refused: 'folder-bytes.zip': contains 'p', a folder that has bytes",
+    "refused: 'folder-bytes.zip': contains 'p', a folder with content",
   "global.tar":
-    "refused: 'global.tar': has a global header that names or measures all entries, which is not read",
+    "refused: 'global.tar': has a global header that names or measures all entries, which is not supported",
   "hard-link-later.tar":
-    "refused: 'hard-link-later.tar': contains 'h', a hard link to 'z', which is no file before it",
+    "refused: 'hard-link-later.tar': contains 'h', a hard link to 'z', which is not an earlier file",
   "hard-link-out.tar":
     "refused: 'hard-link-out.tar': contains '../out', whose name has a part '..'",
   "header.aar":
@@ -95,31 +95,31 @@ let hostileMessages: [String: String] = [
   "huge.tar":
     "refused: 'huge.tar': unpacks to more than 67108864 bytes, the limit",
   "local.zip":
-    "corrupt: 'local.zip': the central directory does not agree with what stands before 'Level'",
+    "corrupt: 'local.zip': the central directory contradicts the local header of 'Level'",
   "lone.tar":
     "corrupt: 'lone.tar': other bytes follow the end mark",
   "long-header.tar":
-    "refused: 'long-header.tar': has a name or header of 1048593 bytes, and 1 MiB is the limit",
+    "refused: 'long-header.tar': has a name or header of 1048593 bytes; the limit is 1 MiB",
   "long-part.tar":
     "refused: 'long-part.tar': contains 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp…', whose name has a part of more than 255 bytes",
   "longer.zip":
-    "corrupt: 'longer.zip': 'Level' does not have as many bytes as the central directory says",
+    "corrupt: 'longer.zip': 'Level' has another size than in the central directory",
   "lzbitmap.aar":
-    "refused: 'lzbitmap.aar': is compressed with LZBITMAP, which is not read",
+    "refused: 'lzbitmap.aar': is compressed with LZBITMAP, which is not supported",
   "lzma.zip":
-    "refused: 'lzma.zip': contains 'b', compressed with LZMA, which is not read",
+    "refused: 'lzma.zip': contains 'b', compressed with LZMA, which is not supported",
   "magic.aar":
-    "corrupt: 'magic.aar': an entry does not begin as it should",
+    "corrupt: 'magic.aar': an entry has an invalid header",
   "manifest.aar":
-    "corrupt: 'manifest.aar': Manifest.json is no JSON with an assetPackID",
+    "corrupt: 'manifest.aar': Manifest.json is not JSON with an assetPackID",
   "negative.tar":
-    "corrupt: 'negative.tar': a header has a wrong sum or number",
+    "corrupt: 'negative.tar': a header has a wrong checksum or number",
   "no-data.aar":
     "refused: 'no-data.aar': contains 'd', a file without its content",
   "no-end.tar":
     "corrupt: 'no-end.tar': the archive, which does not have its end mark, is cut short",
   "no-name.aar":
-    "refused: 'no-name.aar': holds a file or link without a name",
+    "refused: 'no-name.aar': contains a file or link without a name",
   "no-target.aar":
     "refused: 'no-target.aar': contains 'd', a link without a target",
   "not-utf8.aar":
@@ -135,9 +135,9 @@ let hostileMessages: [String: String] = [
   "overlap.zip":
     "corrupt: 'overlap.zip': entries overlap",
   "parts.zip":
-    "refused: 'parts.zip': is one part of a zip file, which is not read",
+    "refused: 'parts.zip': is one part of a zip file, which is not supported",
   "patch.aar":
-    "refused: 'patch.aar': is a patch or a list of files, which is not read",
+    "refused: 'patch.aar': is a patch or a list of files, which is not supported",
   "pax.tar":
     "corrupt: 'pax.tar': a pax header is damaged",
   "pipe.tar":
@@ -147,9 +147,9 @@ let hostileMessages: [String: String] = [
   "prefix.zip":
     "refused: 'prefix.zip': has 9 bytes before the zip file",
   "seven.7z":
-    "refused: 'seven.7z': is a 7z archive, which is not read",
+    "refused: 'seven.7z': is a 7z archive, which is not supported",
   "shorter.zip":
-    "corrupt: 'shorter.zip': 'Level' does not have as many bytes as the central directory says",
+    "corrupt: 'shorter.zip': 'Level' has another size than in the central directory",
   "socket.aar":
     "refused: 'socket.aar': contains 'd', a socket",
   "sparse-pax.tar":
@@ -167,9 +167,9 @@ let hostileMessages: [String: String] = [
   "sparse-end.tar":
     "corrupt: 'sparse-end.tar': the map of the sparse file 's' is damaged",
   "stored-size.aar":
-    "refused: 'stored-size.aar': has a block of 4611686018427387904 bytes, and 16 MiB is the limit",
+    "refused: 'stored-size.aar': has a block of 4611686018427387904 bytes; the limit is 16 MiB",
   "sum.tar":
-    "corrupt: 'sum.tar': a header has a wrong sum or number",
+    "corrupt: 'sum.tar': a header has a wrong checksum or number",
   "sum.tar.gz":
     "corrupt: 'sum.tar.gz': compressed data is damaged",
   "text.tar":
@@ -187,21 +187,21 @@ let hostileMessages: [String: String] = [
   "twice.zip":
     "refused: 'twice.zip': contains 'aa', twice",
   "two-fields.aar":
-    "refused: 'two-fields.aar': has an entry with two fields 'PAT'",
+    "refused: 'two-fields.aar': has an entry with the field 'PAT' twice",
   "unknown.aar":
-    "refused: 'unknown.aar': is compressed with an unknown code, '?', which is not read",
+    "refused: 'unknown.aar': is compressed with an unknown code, '?', which is not supported",
   "unknown.tar":
-    "refused: 'unknown.tar': contains 'u', of kind 'Z', which is not read",
+    "refused: 'unknown.tar': contains 'u', of kind 'Z', which is not supported",
   "volume.tar":
-    "refused: 'volume.tar': is one of several volumes, which are not read",
+    "refused: 'volume.tar': is one of several volumes, which are not supported",
   "whiteout.aar":
     "refused: 'whiteout.aar': contains 'd', a whiteout",
   "window.tar.zst":
     "refused: 'window.tar.zst': needs more than 8 MiB of memory to decompress",
   "wrong-field.aar":
-    "refused: 'wrong-field.aar': has a field 'TYP' of another kind than it should be",
+    "refused: 'wrong-field.aar': has a field 'TYP' of the wrong type",
   "xz.aar":
-    "refused: 'xz.aar': is compressed with LZMA, which is not read",
+    "refused: 'xz.aar': is compressed with LZMA, which is not supported",
   "xz.tar.xz":
-    "refused: 'xz.tar.xz': is compressed with xz, which is not read",
+    "refused: 'xz.tar.xz': is compressed with xz, which is not supported",
 ]

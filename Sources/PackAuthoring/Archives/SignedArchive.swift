@@ -82,8 +82,8 @@ struct SignedArchive {
     return delegation.allows(signed.root.channel) && delegation.serial > own.serial
   }
 
-  private static let importRemedy = "import it into a store if its content is to be yours, and publish that"
-  private static let packageRemedy = "make the archive again, or fetch it again from its publisher"
+  private static let importRemedy = "to publish its content as your own, import it into a store and publish the store"
+  private static let packageRemedy = "create the archive again, or fetch it again from its publisher"
 
   private var replacedSigner: PackStoreError {
     refusal("signed by a key that its publisher has since replaced", Self.packageRemedy)

@@ -62,7 +62,7 @@ enum SiteFiles {
   func copy(_ path: SitePath, byteCount: UInt64, to place: FilePlace) throws {
     let (file, offset, found) = try locate(path)
     guard found == byteCount else {
-      throw PackStoreError(.corrupt, "has another length than the site records", file: name(of: path))
+      throw PackStoreError(.corrupt, "the length differs from the length in the site's root", file: name(of: path))
     }
     let output = try NewFile(place)
     var done: UInt64 = 0

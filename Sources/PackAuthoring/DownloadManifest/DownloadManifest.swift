@@ -161,7 +161,7 @@ public struct DownloadManifest: Sendable {
     guard number < before.version || (number == before.version && pack.byteCount != before.byteCount) else { return }
     throw PackStoreError(
       .invalidArgument,
-      "version \(number) is not above the manifest's version \(before.version), so devices would not fetch it",
+      "version \(number) is not above the manifest's version \(before.version), so devices would not download it",
       about: .value(pack.id))
   }
 

@@ -10,7 +10,7 @@ extension Inspection {
       section("Where the bytes are", picture + legend),
       section("By kind of file", kindTable),
       section("Largest files", largestTable),
-      duplicates.isEmpty ? "" : section("There more than once", duplicateTable),
+      duplicates.isEmpty ? "" : section("Duplicate files", duplicateTable),
       change.map { section("Changes since version \($0.from.number)", changeTable($0)) } ?? "",
     ]
     return """

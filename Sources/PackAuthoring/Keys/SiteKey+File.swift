@@ -12,14 +12,14 @@ extension SiteKey {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
       var error = PackStoreError(.untrusted, "other users can read the file with the secret key", file: file.string)
-      error.specificRemedy = "run 'chmod 600 \(file)', and make a new key if they may have read it"
+      error.specificRemedy = "run 'chmod 600 \(file)'; if they may have read it, create a new key"
       throw error
     }
     let bytes = try opened.bytes(upTo: Self.fileByteCountLimit)
     do {
       try self.init(text: String(decoding: bytes, as: UTF8.self), in: file.string)
     } catch var error as PackStoreError where error.code == .corrupt {
-      error.specificRemedy = "name a file that 'packstore keygen' or 'packstore delegate' made"
+      error.specificRemedy = "name a file created by 'packstore keygen' or 'packstore delegate'"
       throw error
     }
   }
@@ -71,7 +71,7 @@ extension SiteKey {
     do {
       try self.init(text: text, in: source)
     } catch var error as PackStoreError where error.code == .corrupt {
-      error.specificRemedy = "give it the content of a key file, which begins with the line '\(Self.firstLine)'"
+      error.specificRemedy = "set it to the content of a key file, which begins with the line '\(Self.firstLine)'"
       throw error
     }
   }
@@ -82,7 +82,7 @@ extension SiteKey {
   private init(text: String, in source: String) throws {
     let text = Self.normalizedFileText(text)
     guard let key = Self(fileText: text) else {
-      throw PackStoreError(.corrupt, "not a secret key, because \(Self.fault(inFileText: text))", file: source)
+      throw PackStoreError(.corrupt, "not a secret key: \(Self.fault(inFileText: text))", file: source)
     }
     self = key
   }

@@ -26,7 +26,7 @@ struct FileSelectorReader {
         value.position, "'fileSelectors' is empty", remedy: #"add a selector, such as { "directory": "Textures" }"#)
     } else if !selectors.isEmpty, selectors.allSatisfy({ $0.kind == .fileExclusion }), hadErrors == problems.hasErrors {
       problems.error(
-        value.position, "'fileSelectors' only excludes files", remedy: "add a selector of what is to be in the pack")
+        value.position, "'fileSelectors' only excludes files", remedy: "add a selector for the files of the pack")
     }
   }
 
@@ -39,8 +39,8 @@ struct FileSelectorReader {
     for member in members where !Self.keys.contains(member.name) {
       let nearest = nearestNames(to: member.name, among: Self.keys)
       problems.error(
-        member.position, "there is no key '\(member.name)' in a file selector",
-        remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
+        member.position, "unknown key '\(member.name)' in a file selector",
+        remedy: nearest.isEmpty ? "remove it" : nil, suggestions: nearest)
     }
     guard let first = known.first else {
       if members.isEmpty {
@@ -58,7 +58,7 @@ struct FileSelectorReader {
 
   private mutating func reportMore(_ member: JSONMember, than first: JSONMember) {
     problems.error(
-      member.position, "a file selector has '\(first.name)' and '\(member.name)'", remedy: "make them two selectors")
+      member.position, "a file selector has '\(first.name)' and '\(member.name)'", remedy: "split it into two selectors")
   }
 
   private mutating func readSingle(_ member: JSONMember, _ index: Int) {
@@ -73,7 +73,7 @@ struct FileSelectorReader {
         add(member.name == "filePattern" ? .filePattern : .fileExclusion, text, nil, member, nil, index, pattern)
       } catch {
         let error = error as? PackStoreError
-        problems.error(member.value.position, error?.finding ?? "it is no pattern", remedy: error?.specificRemedy)
+        problems.error(member.value.position, error?.finding ?? "invalid pattern", remedy: error?.specificRemedy)
       }
     }
   }
@@ -115,8 +115,8 @@ struct FileSelectorReader {
     }
     guard !isPlaceholder(text) else {
       problems.error(
-        member.value.position, "'\(text)' is to be filled in",
-        remedy: "write your own path in its place, or take the selector out")
+        member.value.position, "'\(text)' is a placeholder",
+        remedy: "replace it with a path, or remove the selector")
       return nil
     }
     return text
@@ -143,8 +143,8 @@ struct FileSelectorReader {
     if isFolder, text == "." {
       if side == .source {
         problems.warn(
-          position, "Apple's packager does not take '.' as a directory",
-          remedy: #"write { "filePattern": "**" } if it is to read the manifest, too"#)
+          position, "Apple's packager does not accept '.' as a directory",
+          remedy: #"for Apple's packager, write { "filePattern": "**" }"#)
       }
       return ""
     }
@@ -154,11 +154,11 @@ struct FileSelectorReader {
     if parts.contains("..") {
       return fail(
         "'\(text.prefix(200))' has the part '..'",
-        remedy: "write the path from \(root) down; 'sourceRoot' can lead anywhere")
+        remedy: "write a path below \(root); 'sourceRoot' can be any folder")
     }
     if parts.contains("") || parts.contains(".") {
       let clean = parts.filter { !$0.isEmpty && $0 != "." }.joined(separator: "/")
-      let fault = parts.contains(".") ? "has the part '.'" : "has a part without a name"
+      let fault = parts.contains(".") ? "has the part '.'" : "has an empty part"
       return fail("'\(text.prefix(200))' \(fault)", suggestions: clean.isEmpty ? [] : [clean])
     }
     if let fault = lengthFault(path, parts) { return fail(fault, remedy: "shorten it") }
@@ -167,10 +167,10 @@ struct FileSelectorReader {
 
   /// Checks the limits of the format.
   private func lengthFault(_ path: String, _ parts: [String]) -> String? {
-    if path.utf8.contains(0) { return "a path holds a zero" }
-    if path.utf8.count > 4095 { return "a path takes more than 4095 bytes" }
+    if path.utf8.contains(0) { return "a path contains a NUL" }
+    if path.utf8.count > 4095 { return "a path has more than 4095 bytes" }
     if parts.count > 2000 { return "a path has more than 2000 parts" }
-    if parts.contains(where: { $0.utf8.count > 255 }) { return "a name in a path takes more than 255 bytes" }
+    if parts.contains(where: { $0.utf8.count > 255 }) { return "a name in a path has more than 255 bytes" }
     return nil
   }
 
@@ -179,7 +179,7 @@ struct FileSelectorReader {
     guard let odd = pattern.pathParts.first(where: { $0 == "." || $0 == ".." }) else { return }
     var error = PackStoreError(
       .invalidArgument, "the part '\(odd)' matches no path", about: .pattern("\(pattern.prefix(200))"))
-    error.specificRemedy = "write it from the source root down"
+    error.specificRemedy = "write it relative to the source root"
     throw error
   }
 }

@@ -26,7 +26,7 @@ extension ManifestEvaluation {
       var error = PackStoreError(
         .refused, problems.first { $0.severity == .error }?.description ?? "the manifest has errors",
         file: sourceRoot.string)
-      error.specificRemedy = "mend the manifest"
+      error.specificRemedy = "correct the manifest"
       throw error
     }
     let folder = sourceRoot.isEmpty ? "." : sourceRoot

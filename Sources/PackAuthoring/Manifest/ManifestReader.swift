@@ -71,13 +71,13 @@ struct ManifestReader {
   }
 
   private mutating func reportUnknown(_ member: JSONMember) {
-    let message = "there is no key '\(member.name)' here"
+    let message = "unknown key '\(member.name)'"
     if Self.extraKeys.contains(member.name) {
-      reading.problems.error(member.position, message, remedy: #"put it into the object of "packstore""#)
+      reading.problems.error(member.position, message, remedy: #"move it into the object of "packstore""#)
     } else if DownloadPolicy.names.contains(member.name) || member.name == "installationEventTypes" {
-      reading.problems.error(member.position, message, remedy: #"put it into the object of "downloadPolicy""#)
+      reading.problems.error(member.position, message, remedy: #"move it into the object of "downloadPolicy""#)
     } else if FileSelectorReader.keys.contains(member.name) {
-      reading.problems.error(member.position, message, remedy: #"put it into an object of the list "fileSelectors""#)
+      reading.problems.error(member.position, message, remedy: #"move it into an object of the list "fileSelectors""#)
     } else {
       reportUnknown(member, message, among: Self.keys)
     }
@@ -86,7 +86,7 @@ struct ManifestReader {
   private mutating func reportUnknown(_ member: JSONMember, _ message: String, among keys: [String]) {
     let nearest = nearestNames(to: member.name, among: keys)
     reading.problems.error(
-      member.position, message, remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
+      member.position, message, remedy: nearest.isEmpty ? "remove it" : nil, suggestions: nearest)
   }
 
   /// Creates the manifest, if there are no errors.
@@ -109,7 +109,7 @@ struct ManifestReader {
 
   private mutating func report(_ error: any Error, _ value: JSONValue) {
     let error = error as? PackStoreError
-    reading.problems.error(value.position, error?.finding ?? "it cannot be used", remedy: error?.specificRemedy)
+    reading.problems.error(value.position, error?.finding ?? "invalid value", remedy: error?.specificRemedy)
   }
 
   /// Returns the value's content if it has the right type.
@@ -127,7 +127,7 @@ struct ManifestReader {
     guard let text = expect(value.string, value, name, "a string") else { return nil }
     guard !isPlaceholder(text) else {
       reading.problems.error(
-        value.position, "'\(text)' is to be filled in", remedy: "write your own \(name) in its place")
+        value.position, "'\(text)' is a placeholder", remedy: "replace it with your \(name)")
       return nil
     }
     return text
@@ -157,8 +157,8 @@ struct ManifestReader {
       assetPackID = try PackID(validating: name)
       if name.utf8.contains(where: { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".") }) {
         reading.problems.warn(
-          value.position, "App Store Connect takes no '_' and no '.' in the name of a pack",
-          remedy: "take letters, digits and hyphens if the pack goes there")
+          value.position, "App Store Connect does not accept '_' and '.' in the name of a pack",
+          remedy: "for App Store Connect, use letters, digits and hyphens")
       }
     } catch {
       let error = error as? PackStoreError
@@ -168,21 +168,21 @@ struct ManifestReader {
   }
 
   private mutating func readPolicy(_ value: JSONValue) {
-    let remedy = #"write { "onDemand": {} }, or another policy in the place of onDemand"#
+    let remedy = #"write { "onDemand": {} }, or another policy in place of onDemand"#
     guard let members = expect(value.object, value, "downloadPolicy", "an object", remedy: remedy) else { return }
     for member in members where !DownloadPolicy.names.contains(member.name) {
       let nearest = nearestNames(to: member.name, among: DownloadPolicy.names)
       reading.problems.error(
-        member.position, "there is no download policy '\(member.name)'",
-        remedy: nearest.isEmpty ? "take essential, prefetch or onDemand" : nil, suggestions: nearest)
+        member.position, "unknown download policy '\(member.name)'",
+        remedy: nearest.isEmpty ? "use essential, prefetch or onDemand" : nil, suggestions: nearest)
     }
     let policies = members.filter { DownloadPolicy.names.contains($0.name) }
     if members.isEmpty {
       reading.problems.error(
-        value.position, "'downloadPolicy' names no policy", remedy: "take essential, prefetch or onDemand")
+        value.position, "'downloadPolicy' is empty", remedy: "use essential, prefetch or onDemand")
     }
     for member in policies.dropFirst() {
-      reading.problems.error(member.position, "there can be only one download policy", remedy: "keep one of them")
+      reading.problems.error(member.position, "a second download policy", remedy: "keep one of them")
     }
     guard let policy = policies.first else { return }
     if policy.name == "onDemand" {
@@ -197,7 +197,7 @@ struct ManifestReader {
     if let member = members.first {
       reading.problems.error(
         member.position, "'onDemand' must be an empty object",
-        remedy: "take '\(member.name)' out, or take another policy")
+        remedy: "remove '\(member.name)', or use another policy")
     }
     downloadPolicy = .onDemand
   }
@@ -209,16 +209,16 @@ struct ManifestReader {
       return nil
     }
     for member in members where member.name != key {
-      reportUnknown(member, "there is no key '\(member.name)' in '\(policy.name)'", among: [key])
+      reportUnknown(member, "unknown key '\(member.name)' in '\(policy.name)'", among: [key])
     }
     guard let list = members.first(where: { $0.name == key })?.value else {
-      reading.problems.error(policy.value.position, "'\(policy.name)' has no '\(key)'", remedy: remedy)
+      reading.problems.error(policy.value.position, "'\(policy.name)' lacks '\(key)'", remedy: remedy)
       return nil
     }
     let names = texts(list, key)
     if list.array?.isEmpty == true {
       reading.problems.error(
-        list.position, "'\(key)' names no event", remedy: "name firstInstallation or subsequentUpdate, or take onDemand"
+        list.position, "'\(key)' is empty", remedy: "add firstInstallation or subsequentUpdate, or use onDemand"
       )
     }
     var events: Set<InstallationEvent> = []
@@ -228,8 +228,8 @@ struct ManifestReader {
       } else {
         let nearest = nearestNames(to: name, among: InstallationEvent.all.map(\.rawValue))
         reading.problems.error(
-          value.position, "there is no installation event '\(name)'",
-          remedy: nearest.isEmpty ? "take firstInstallation or subsequentUpdate" : nil, suggestions: nearest)
+          value.position, "unknown installation event '\(name)'",
+          remedy: nearest.isEmpty ? "use firstInstallation or subsequentUpdate" : nil, suggestions: nearest)
       }
     }
     return events.isEmpty ? nil : events
@@ -241,15 +241,15 @@ struct ManifestReader {
         reading.platforms.insert(platform)
         continue
       }
-      let message = "there is no platform '\(name)'"
+      let message = "unknown platform '\(name)'"
       switch name.lowercased() {
-      case "ipados": reading.problems.error(value.position, message, remedy: "iPads count as iOS", suggestions: ["iOS"])
-      case "watchos": reading.problems.error(value.position, message, remedy: "watches take no packs: take it out")
+      case "ipados": reading.problems.error(value.position, message, remedy: "use iOS for iPads", suggestions: ["iOS"])
+      case "watchos": reading.problems.error(value.position, message, remedy: "remove it: watches do not support packs")
       default:
         let nearest = nearestNames(to: name, among: Platform.all.map(\.rawValue))
         reading.problems.error(
           value.position, message,
-          remedy: nearest.isEmpty ? "take iOS, macOS, tvOS or visionOS, or none of them for all" : nil,
+          remedy: nearest.isEmpty ? "use iOS, macOS, tvOS or visionOS, or an empty list for all" : nil,
           suggestions: nearest)
       }
     }
@@ -260,7 +260,7 @@ struct ManifestReader {
     let fault: String? =
       if path.isEmpty { "'sourceRoot' is empty" } else if isAbsolutePath(path) {
         "'sourceRoot' is an absolute path"
-      } else if path.utf8.contains(0) { "'sourceRoot' holds a zero" } else { nil }
+      } else if path.utf8.contains(0) { "'sourceRoot' contains a NUL" } else { nil }
     if let fault {
       return reading.problems.error(value.position, fault, remedy: "write it relative to the folder of the manifest")
     }
@@ -307,9 +307,9 @@ struct ManifestReader {
         guard let range = text(value, "appVersions") else { continue }
         do { extras.appVersions = try AppVersionRange(range) } catch { report(error, value) }
       default:
-        let message = "there is no key '\(member.name)' in 'packstore'"
+        let message = "unknown key '\(member.name)' in 'packstore'"
         if Self.keys.contains(member.name) {
-          reading.problems.error(member.position, message, remedy: "put it beside 'packstore', not into it")
+          reading.problems.error(member.position, message, remedy: "move it next to 'packstore', not into it")
         } else {
           reportUnknown(member, message, among: Self.extraKeys)
         }
@@ -324,8 +324,8 @@ struct ManifestReader {
     if let choice = Choice(rawValue: text) { return choice }
     let names = choices.map(\.rawValue), nearest = nearestNames(to: text, among: names)
     reading.problems.error(
-      value.position, "there is no \(name) '\(text)'",
-      remedy: nearest.isEmpty ? "take \(names.joined(separator: " or "))" : nil,
+      value.position, "unknown \(name) '\(text)'",
+      remedy: nearest.isEmpty ? "use \(names.joined(separator: " or "))" : nil,
       suggestions: nearest)
     return nil
   }

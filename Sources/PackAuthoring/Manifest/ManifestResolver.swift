@@ -23,7 +23,7 @@ struct ManifestResolver {
     } else {
       resolver.problems.error(
         reading.sourceRootPosition ?? .init(offset: 0, line: 1, column: 1),
-        "the source root '\(sourceRoot)' is no folder", remedy: "'sourceRoot' is relative to the manifest's folder")
+        "the source root '\(sourceRoot)' is not a folder", remedy: "'sourceRoot' is relative to the manifest's folder")
     }
     let sorted = resolver.entries.sorted { $0.key < $1.key }.map(\.value)
     resolver.check(sorted, reading)
@@ -51,7 +51,7 @@ struct ManifestResolver {
       }
     } catch {
       let error = error as? PackStoreError
-      problems.error(selector.position, error?.finding ?? "it cannot be read", remedy: "see who may read it")
+      problems.error(selector.position, error?.finding ?? "the file cannot be read", remedy: "let this user read it")
     }
   }
 
@@ -61,7 +61,7 @@ struct ManifestResolver {
       return problems.error(selector.position, "'\(selector.source)' is a folder", remedy: "select it as a directory")
     }
     take(selector.source, kind, as: selector.destination ?? selector.source, selector, selectors)
-    if takenCount == 0, excludedCount > 0 { reportNothing(selector, "an exclusion takes '\(selector.source)' out") }
+    if takenCount == 0, excludedCount > 0 { reportNothing(selector, "an exclusion removes '\(selector.source)'") }
   }
 
   private mutating func takeFolder(_ selector: FileSelector, _ selectors: [FileSelector]) throws {
@@ -71,7 +71,7 @@ struct ManifestResolver {
       case .folder: break
       case .link:
         return problems.error(
-          selector.position, "'\(selector.source)' is a symbolic link", remedy: "select the folder that it leads to")
+          selector.position, "'\(selector.source)' is a symbolic link", remedy: "select the target folder")
       default: return problems.error(selector.position, "'\(selector.source)' is a file", remedy: "select it as a file")
       }
     }
@@ -82,7 +82,7 @@ struct ManifestResolver {
     }
     if takenCount == 0 {
       let name = selector.source.isEmpty ? "." : selector.source
-      reportNothing(selector, "the folder '\(name)' holds no file" + (excludedCount > 0 ? " that is not excluded" : ""))
+      reportNothing(selector, "the folder '\(name)' contains no files" + (excludedCount > 0 ? " except excluded files" : ""))
     }
   }
 
@@ -97,7 +97,7 @@ struct ManifestResolver {
     if takenCount == 0 {
       reportNothing(
         selector,
-        "the pattern '\(selector.source)' matches no file" + (excludedCount > 0 ? " that is not excluded" : ""))
+        "the pattern '\(selector.source)' matches no files" + (excludedCount > 0 ? " except excluded files" : ""))
     }
   }
 
@@ -111,7 +111,7 @@ struct ManifestResolver {
   }
 
   private mutating func reportNothing(_ selector: FileSelector, _ message: String) {
-    problems.error(selector.position, message, remedy: "change the selector, or take it out")
+    problems.error(selector.position, message, remedy: "change or remove the selector")
   }
 
   /// Returns the kind of item at the selector's path, or reports a problem and returns `nil`.
@@ -125,15 +125,15 @@ struct ManifestResolver {
       if near.isEmpty {
         remedy =
           selector.source.contains("\\")
-          ? "write '/' between the names of a path" : "see which folder is the source root"
+          ? "write '/' between the names of a path" : "check the source root"
       }
       problems.error(
-        selector.position, "there is no \(isWhole ? wanted : "folder") '\(path)' in \(place)", remedy: remedy,
+        selector.position, "no \(isWhole ? wanted : "folder") '\(path)' exists in \(place)", remedy: remedy,
         suggestions: near)
     case .notAFolder(let path, let isLink):
       problems.error(
-        selector.position, "'\(path)' is \(isLink ? "a symbolic link" : "no folder")",
-        remedy: isLink ? "write the path of what it leads to" : "see what lies there")
+        selector.position, "'\(path)' is \(isLink ? "a symbolic link" : "not a folder")",
+        remedy: isLink ? "use the path of its target" : "use the path of a folder")
     }
     return nil
   }
@@ -148,13 +148,13 @@ struct ManifestResolver {
       for name in listing.badNames {
         problems.error(
           selector.position, "'\(folder.isEmpty ? name : "\(folder)/\(name)")' is not valid UTF-8",
-          remedy: "rename it, as names must be")
+          remedy: "rename it to valid UTF-8")
       }
       for (name, kind) in listing.items {
         let path = folder.isEmpty ? name : "\(folder)/\(name)"
         guard path.utf8.count <= 4095 else {
           problems.error(
-            selector.position, "a path in '\(folder.prefix(100))...' takes more than 4095 bytes", remedy: "shorten it")
+            selector.position, "a path in '\(folder.prefix(100))...' has more than 4095 bytes", remedy: "shorten it")
           continue
         }
         if kind == .folder {
@@ -174,7 +174,7 @@ struct ManifestResolver {
   ) {
     guard kind != .other else {
       return problems.warn(
-        selector.position, "'\(source)' is neither file, folder nor link and is left out",
+        selector.position, "'\(source)' is not a file, a folder or a link and is skipped",
         remedy: "remove it, or exclude it")
     }
     if let exclusion = exclusions.first(where: { $0.pattern?.matches(source) == true }) {
@@ -189,7 +189,7 @@ struct ManifestResolver {
         remedy: "shorten it")
     }
     if case .link(let target) = kind, let fault = linkFault(target, source: source, path: path) {
-      return problems.error(selector.position, "'\(source)' \(fault)", remedy: "exclude it, or put a file in its place")
+      return problems.error(selector.position, "'\(source)' \(fault)", remedy: "exclude it, or replace it with a file")
     }
     let key = ExactText(path)
     guard let other = entries[key] else {
@@ -245,7 +245,7 @@ struct ManifestResolver {
       }
       problems.warn(
         exclusion.position, "'\(source)' excludes nothing that is selected",
-        remedy: isFolder ? "write '\(source)/**' for what is in a folder" : "see whether the pattern is right")
+        remedy: isFolder ? "write '\(source)/**' for the files of a folder" : "check the pattern")
     }
   }
 
@@ -262,7 +262,7 @@ struct ManifestResolver {
     for (pattern, position) in reading.mappedPaths
     where !entries.contains(where: { $0.kind == .file && pattern.matches($0.path) }) {
       problems.warn(
-        position, "the pattern '\(pattern.text)' matches no file of the pack", remedy: "see whether it is right")
+        position, "the pattern '\(pattern.text)' matches no file of the pack", remedy: "check the pattern")
     }
   }
 
@@ -276,11 +276,11 @@ struct ManifestResolver {
     case .twin(let path, let other):
       let isForm = path == other
       let names = [other, path].map { isForm ? $0.withVisibleForm : $0 }
-      let message = "'\(names[0])' and '\(names[1])' differ by \(difference(between: path, and: other)) only"
+      let message = "'\(names[0])' and '\(names[1])' differ only by \(difference(between: path, and: other))"
       if isError {
-        problems.error(position, message, remedy: "rename one: Apple's disks may take them for the same")
+        problems.error(position, message, remedy: "rename one: Apple's disks may not distinguish them")
       } else {
-        problems.warn(position, message, remedy: "rename one: some disks take them for the same")
+        problems.warn(position, message, remedy: "rename one: some disks do not distinguish them")
       }
     }
   }

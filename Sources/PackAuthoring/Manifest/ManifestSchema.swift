@@ -11,7 +11,7 @@ extension Manifest {
         "assetPackID": {
           "type": "string",
           "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$",
-          "description": "the pack's name; App Store Connect takes letters, digits and hyphens only"
+          "description": "the pack's name; App Store Connect accepts only letters, digits and hyphens"
         },
         "downloadPolicy": {
           "description": "when devices fetch the pack",
@@ -20,9 +20,9 @@ extension Manifest {
           "maxProperties": 1,
           "additionalProperties": false,
           "properties": {
-            "essential": { "$ref": "#/$defs/events", "description": "with the app, which opens when the pack is there" },
+            "essential": { "$ref": "#/$defs/events", "description": "with the app, which opens when the pack is installed" },
             "prefetch": { "$ref": "#/$defs/events", "description": "from the installation on, in the background" },
-            "onDemand": { "type": "object", "maxProperties": 0, "description": "when the app asks for it" }
+            "onDemand": { "type": "object", "maxProperties": 0, "description": "when the app requests it" }
           }
         },
         "fileSelectors": {
@@ -41,29 +41,29 @@ extension Manifest {
           }
         },
         "platforms": {
-          "description": "the systems that the pack is for; none of them means all",
+          "description": "the supported platforms; an empty list means all",
           "type": "array",
           "items": { "enum": ["iOS", "macOS", "tvOS", "visionOS"] }
         },
-        "sourceRoot": { "type": "string", "minLength": 1, "description": "where paths begin, relative to the manifest" },
+        "sourceRoot": { "type": "string", "minLength": 1, "description": "the folder of all paths, relative to the manifest" },
         "language": { "type": "string", "maxLength": 64, "description": "a language tag of BCP 47" },
-        "userInfo": { "description": "what the app is to get: any JSON" },
-        "toolsVersion": { "description": "of Apple's packager; it means nothing here" },
+        "userInfo": { "description": "any JSON for the app" },
+        "toolsVersion": { "description": "for Apple's packager; ignored by PackStore" },
         "packstore": {
-          "description": "what other tools leave alone",
+          "description": "settings that other tools ignore",
           "type": "object",
           "additionalProperties": false,
           "properties": {
-            "placement": { "enum": ["durable", "purgeable"], "description": "purgeable: a device may drop the pack" },
+            "placement": { "enum": ["durable", "purgeable"], "description": "purgeable: a device may delete the pack's data" },
             "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
             "map": {
-              "description": "files to store raw and in one piece",
+              "description": "files to store uncompressed in one piece",
               "type": "array",
               "items": { "$ref": "#/$defs/pattern" }
             },
             "level": {
               "type": "integer", "minimum": -7, "maximum": 22, "not": { "const": 0 },
-              "description": "of compression: from 1 (fast) to 22 (small); -1 to -7: larger, and faster to read"
+              "description": "compression level: from 1 (fast) to 22 (small); -1 to -7: larger, and faster to read"
             },
             "layout": { "enum": ["random", "sequential", "compact"], "description": "how assets will be read" },
             "appVersions": {
@@ -80,7 +80,7 @@ extension Manifest {
               "type": "string",
               "minLength": 1,
               "maxLength": 1000,
-              "description": "what the publisher notes down of the version; '--publish-notes' makes it public"
+              "description": "the publisher's note on the version; '--publish-notes' makes it public"
             }
           }
         }

@@ -31,10 +31,10 @@ enum PresentFile {
   func require(_ number: UInt64, of pack: PackID, _ product: Store.Product, at path: FilePath) throws {
     switch self {
     case .none: return
-    case .other: throw Self.exists("there is '\(path)' already", path)
+    case .other: throw Self.exists("'\(path)' already exists", path)
     case .archive(let presentProduct, let manifest, _):
       guard manifest.pack == pack, manifest.number == number, presentProduct == product else {
-        throw Self.exists("'\(path)' is there already, with \(manifest.pack)@\(manifest.number)", path)
+        throw Self.exists("'\(path)' already exists, with \(manifest.pack)@\(manifest.number)", path)
       }
     }
   }
@@ -53,7 +53,7 @@ enum PresentFile {
     guard case .archive(_, let manifest, _) = self else { return }
     var error = Self.exists(
       "contains \(manifest.pack)@\(manifest.number) with other content or attributes", path)
-    error.specificRemedy = "give the new content a higher number, or another file"
+    error.specificRemedy = "give the new content a higher version number or another file"
     throw error
   }
 

@@ -118,7 +118,7 @@ struct ArchivedVersions: PublicationSource {
     guard case .mismatch(var error, _) = try bytes.withUnsafeBytes(delivery.give) else { return }
     error.subject = .file(archive.files.name(of: path))
     error.offset = want.offset
-    error.specificRemedy = "fetch the archive again, or make it again"
+    error.specificRemedy = "fetch or create the archive again"
     throw error
   }
 }

@@ -84,7 +84,7 @@ struct ChannelEdit {
       .invalidArgument, "the only version that the channel '\(channel)' offers of the pack",
       about: .version(pack, version))
     error.specificRemedy =
-      (others.isEmpty ? "" : "promote another one that the site keeps (\(others.joined(separator: ", "))), or ")
+      (others.isEmpty ? "" : "promote another version of the site (\(others.joined(separator: ", "))), or ")
       + "unpublish the pack"
     return error
   }

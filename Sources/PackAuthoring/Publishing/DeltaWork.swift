@@ -93,7 +93,7 @@ struct DeltaWork {
 
   private func reason(_ error: any Error) throws -> String {
     guard let error = error as? PackStoreError else { return "\(error)" }
-    guard try error.code != .purged || !folder.isWithoutFrames else { return "this copy of the site has not its data" }
+    guard try error.code != .purged || !folder.isWithoutFrames else { return "this copy of the site lacks the data" }
     return error.finding
   }
 

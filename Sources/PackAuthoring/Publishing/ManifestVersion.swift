@@ -43,7 +43,7 @@ struct ManifestVersion: PublicationSource {
       guard wanted.version == nil else {
         var error = PackStoreError(
           .invalidArgument, "a manifest does not have numbered versions", about: .version(pack, wanted.version ?? 0))
-        error.specificRemedy = "name the pack alone; the number of its next version is a choice of its own"
+        error.specificRemedy = "name the pack without a version; the option for the version number sets the number"
         throw error
       }
     }
@@ -88,7 +88,7 @@ struct ManifestVersion: PublicationSource {
       var error = PackStoreError(
         .exists, "on the site already, with other content or attributes", about: .version(present.pack, present.number),
         detail: .otherContent)
-      error.specificRemedy = "give the new content a higher number"
+      error.specificRemedy = "give the new content a higher version number"
       throw error
     }
     var copyOptions = Store.CopyOptions()

@@ -195,7 +195,7 @@ struct Publication {
       .refused,
       "the source lacks \(packs) of \(count) that the channel '\(channel)' offers: \(listed(extra.map(\.name)))",
       about: .site(site.path.string), detail: .removalLimit)
-    error.specificRemedy = "set the option prunedPercentLimit to 100 if that is meant"
+    error.specificRemedy = "if that is intended, set the option prunedPercentLimit to 100"
     throw error
   }
 

@@ -35,7 +35,7 @@ public final class Site: Sendable {
     let snapshot = try store.makeSnapshot()
     if try !folder.isSite, !snapshot.isSite {
       guard snapshot.packs.isEmpty, snapshot.removedPacks.isEmpty else {
-        var error = PackStoreError(.notAStore, "a store of its own, not a site", about: .site(path.string))
+        var error = PackStoreError(.notAStore, "a store, not a site", about: .site(path.string))
         error.specificRemedy = "name another folder for the site"
         throw error
       }

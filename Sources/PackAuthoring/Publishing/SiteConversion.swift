@@ -21,7 +21,7 @@ struct SiteConversion {
     defer { withExtendedLifetime(lock) {} }
     guard try folder.channels().contains(where: { try folder.maySign($0, key, isMeant: false) }) else {
       var error = PackStoreError(.untrusted, "the key may sign none of the channels", about: .site(site.path.string))
-      error.specificRemedy = "use the keys that signed the roots, or keys that were delegated to later"
+      error.specificRemedy = "use the keys that signed the roots, or keys authorized later"
       throw error
     }
     try folder.convertLists()

@@ -16,7 +16,7 @@ extension SiteFolder {
     guard let signed = try readRoot(of: channel, acceptsDamage: acceptsDamage) else {
       guard !acceptsDamage || !(key.map { namesAnotherKey(of: channel, than: $0) } ?? false) else {
         var error = PackStoreError(.untrusted, "its root is damaged and names another key", about: .site(path.string))
-        error.specificRemedy = "use the key that signed the site; if that is this one, remove the root first"
+        error.specificRemedy = "use the key that signed the site; if it is this key, remove the root first"
         throw error
       }
       return nil
@@ -25,7 +25,7 @@ extension SiteFolder {
     guard product == nil || product == signed.root.product else {
       var error = PackStoreError(
         .invalidArgument, "belongs to the product '\(signed.root.product)'", about: .site(path.string))
-      error.specificRemedy = "publish other products to sites of their own, because clients would refuse this one"
+      error.specificRemedy = "publish each product to its own site, because clients would refuse this site"
       throw error
     }
     return signed
@@ -94,7 +94,7 @@ extension SiteFolder {
       throw otherKey("signed by another key, \(before.rootKey)")
     }
     guard next.delegation.serial >= before.delegation.serial else {
-      throw otherKey("signed by a later key than this one")
+      throw otherKey("signed by a later key than this key")
     }
   }
 
@@ -113,8 +113,8 @@ extension SiteFolder {
     } catch var error as PackStoreError where error.saysDamage {
       if acceptsDamage { return nil }
       error.specificRemedy =
-        "repair the site by Site.repair, with a key that was made for the channel; or remove the file, and promote again what the"
-        + " channel is to offer"
+        "call Site.repair with a key that may sign the channel; or remove the file, and promote the versions of the channel"
+        + " again"
       error.detail = .damagedRoot
       throw error
     }
@@ -135,9 +135,9 @@ extension SiteFolder {
   func requireNewRoot(_ options: Site.PublishOptions) throws {
     guard options.product == nil || options.expiry == .asBefore else { return }
     var error = PackStoreError(
-      .invalidArgument, "the root is lost, and with it the product and the expiry", about: .site(path.string),
+      .invalidArgument, "the root is lost, with its product and its expiry", about: .site(path.string),
       detail: .lostRoot)
-    error.specificRemedy = "set the options product and expiry to what they were"
+    error.specificRemedy = "set the options product and expiry to their former values"
     throw error
   }
 }

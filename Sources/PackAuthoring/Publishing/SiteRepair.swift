@@ -96,7 +96,7 @@ struct SiteRepair {
     }
     guard try !folder.isWithoutFrames else {
       var error = PackStoreError(
-        .invalidArgument, "a copy of a site without frames, which does not show damage", about: .site(path.string))
+        .invalidArgument, "a copy of a site without frames, which cannot be checked", about: .site(path.string))
       error.specificRemedy = "repair the site that it was copied from"
       throw error
     }

@@ -71,7 +71,7 @@ struct Unpublication {
       guard let pack = packs.first(where: { !state.plan.offers(of: $0).isEmpty }) else { continue }
       var error = PackStoreError(
         .untrusted, "the key may not sign the channel '\(state.channel)', which offers the pack", about: .pack(pack))
-      error.specificRemedy = "use a key that may, or take the pack off the other channels one by one"
+      error.specificRemedy = "use a key that may sign it, or unpublish the pack from the other channels one by one"
       throw error
     }
   }
@@ -84,7 +84,7 @@ struct Unpublication {
       let channels = change.channelStates.filter { !$0.plan.offers(of: pack).isEmpty }.map(\.channel)
       guard !channels.isEmpty, !channels.contains(channel) else { continue }
       throw PackStoreError(
-        .notFound, "the channel '\(channel)' does not offer it (channels that do: \(listed(channels.map(\.name))))",
+        .notFound, "the channel '\(channel)' does not offer the pack (channels with the pack: \(listed(channels.map(\.name))))",
         about: .pack(pack), detail: .noPack)
     }
   }

@@ -96,7 +96,7 @@ package struct RetiredFiles: Hashable, Sendable {
 
   private static func damage(_ file: String, line: Int) -> PackStoreError {
     var error = PackStoreError(.corrupt, "line \(line) differs from the format of the site", file: file)
-    error.specificRemedy = "remove the file: what it lists then goes with the next publication"
+    error.specificRemedy = "remove the file: the next publication then deletes the files that it lists"
     return error
   }
 }

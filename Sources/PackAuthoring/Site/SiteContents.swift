@@ -91,7 +91,7 @@ extension SiteFolder {
     let header = try file.bytes(upTo: Int(delta.headerByteCount))
     var reader = ByteReader(header[...], file: "\(SitePath.delta(delta.header))")
     guard try file.byteCount == delta.byteCount, Digest256(hashing: header) == delta.header else {
-      throw reader.corrupt("the delta is not what the site's root names")
+      throw reader.corrupt("the delta differs from the delta listed in the site's root")
     }
     _ = try reader.take(Self.deltaCountsOffset)
     let blockCount = Int(try reader.integer(UInt32.self)) + Int(try reader.integer(UInt32.self))

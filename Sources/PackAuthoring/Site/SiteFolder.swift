@@ -100,7 +100,7 @@ struct SiteFolder: Sendable {
     let channels = try channels()
     guard !channels.contains(channel) else { return }
     throw PackStoreError(
-      .notFound, "the site does not have this channel (channels: \(listed(channels.map(\.name))))",
+      .notFound, "not a channel of the site (channels: \(listed(channels.map(\.name))))",
       about: .channel(channel))
   }
 

@@ -54,8 +54,8 @@ public struct DepotConversion: Sendable {
     let id = options.assetPackID ?? reader.depotID.flatMap { try? PackID(validating: "Depot-\($0)") }
     if id == nil, !reader.problems.hasErrors {
       reader.problems.error(
-        .init(offset: 0, line: 1, column: 1), "the script has no 'DepotID' to name the pack by",
-        remedy: "name the pack yourself")
+        .init(offset: 0, line: 1, column: 1), "the script lacks 'DepotID', so the pack has no name",
+        remedy: "set the pack's name")
     }
     let text = reader.problems.hasErrors ? nil : id.map { Self.text($0, reader, options) }
     // A name that is too long, for example, is also a fault of the script.

@@ -25,12 +25,12 @@ struct DepotReader {
       ["DepotBuild", "DepotBuildConfig", "AppBuild"].contains(where: root.isNamed)
     else {
       return problems.error(
-        root.position, "'\(root.key.prefix(100))' is no depot build script", remedy: "it begins with \"DepotBuild\"")
+        root.position, "'\(root.key.prefix(100))' is not a depot build script", remedy: "use a script that begins with \"DepotBuild\"")
     }
     guard !root.isNamed("AppBuild") else { return readApp(root, entries, depot) }
     readDepot(root, entries)
     if let depot, let depotID, depot != depotID {
-      problems.error(root.position, "the script is of the depot \(depotID), not of \(depot.prefix(100))")
+      problems.error(root.position, "the script is for the depot \(depotID), not for \(depot.prefix(100))")
     }
   }
 
@@ -38,7 +38,7 @@ struct DepotReader {
     for entry in entries { take(entry) }
     if !entries.contains(where: { $0.isNamed("FileMapping") }) {
       problems.error(
-        root.position, "there is no 'FileMapping' in the script", remedy: "map the files that are to be in the pack")
+        root.position, "the script lacks 'FileMapping'", remedy: "map the files of the pack")
     }
   }
 
@@ -52,7 +52,7 @@ struct DepotReader {
       let remedy =
         if case .text(let file) = chosen.value { "convert '\(file.prefix(200))'" } else { "convert that file" }
       return problems.error(
-        chosen.valuePosition, "the script of the depot \(chosen.key.prefix(100)) is a file of its own", remedy: remedy)
+        chosen.valuePosition, "the script of the depot \(chosen.key.prefix(100)) is a separate file", remedy: remedy)
     }
     guard depotID != nil else { return reportNumber(chosen.key, chosen.position) }
     // The depot's own folder takes precedence.
@@ -80,8 +80,8 @@ struct DepotReader {
     }
     if let chosen = depots.first(where: { $0.isNamed(depot) }) { return chosen }
     problems.error(
-      root.position, "the script has no depot \(depot.prefix(100)), but \(names.joined(separator: ", "))",
-      remedy: "choose one of these")
+      root.position, "the script lacks the depot \(depot.prefix(100)); it has \(names.joined(separator: ", "))",
+      remedy: "choose one of these depots")
     return nil
   }
 
@@ -100,12 +100,12 @@ struct DepotReader {
     } else if entry.isNamed("ContentRoot") {
       takeContentRoot(entry)
     } else if Self.ignoredKeys.contains(entry.key.lowercased()) {
-      problems.warn(entry.position, "'\(entry.key)' has no counterpart in a manifest and is left out")
+      problems.warn(entry.position, "'\(entry.key)' has no equivalent in a manifest and is skipped")
     } else {
       let nearest = nearestNames(to: entry.key, among: Self.keys)
       problems.error(
-        entry.position, "there is no key '\(entry.key.prefix(100))' in a depot build script",
-        remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
+        entry.position, "unknown key '\(entry.key.prefix(100))' in a depot build script",
+        remedy: nearest.isEmpty ? "remove it" : nil, suggestions: nearest)
     }
   }
 
@@ -114,12 +114,12 @@ struct DepotReader {
   }
 
   private mutating func reportNumber(_ text: String, _ position: TextPosition) {
-    problems.error(position, "'\(text.prefix(100))' is no number of a depot", remedy: "write its digits")
+    problems.error(position, "'\(text.prefix(100))' is not a depot number", remedy: "use only digits")
   }
 
   private mutating func text(_ entry: VDFEntry) -> String? {
     if case .text(let text) = entry.value { return text }
-    problems.error(entry.valuePosition, "'\(entry.key)' must be a text, not a block")
+    problems.error(entry.valuePosition, "'\(entry.key)' must be a string, not a block")
     return nil
   }
 
@@ -128,7 +128,7 @@ struct DepotReader {
     guard !isAbsolutePath(text) else {
       sourceRoot = nil
       return problems.warn(
-        entry.valuePosition, "the absolute path of 'ContentRoot' is left out",
+        entry.valuePosition, "the absolute path of 'ContentRoot' is skipped",
         remedy: "run 'packstore evaluate' in that folder, or add a 'sourceRoot'")
     }
     let path = text.replacing("\\", with: "/").pathParts.filter { !$0.isEmpty && $0 != "." }.joined(separator: "/")
@@ -139,25 +139,25 @@ struct DepotReader {
 
   private mutating func takeMapping(_ entry: VDFEntry) {
     guard case .block(let entries) = entry.value else {
-      return problems.error(entry.valuePosition, "'FileMapping' must be a block, not a text")
+      return problems.error(entry.valuePosition, "'FileMapping' must be a block, not a string")
     }
     var values: [String: (text: String, entry: VDFEntry)] = [:]
     for inner in entries {
       guard ["localpath", "depotpath", "recursive"].contains(inner.key.lowercased()) else {
         let nearest = nearestNames(to: inner.key, among: ["LocalPath", "DepotPath", "Recursive"])
         problems.error(
-          inner.position, "there is no key '\(inner.key.prefix(100))' in a 'FileMapping'",
-          remedy: nearest.isEmpty ? "take it out" : nil, suggestions: nearest)
+          inner.position, "unknown key '\(inner.key.prefix(100))' in a 'FileMapping'",
+          remedy: nearest.isEmpty ? "remove it" : nil, suggestions: nearest)
         continue
       }
       guard let text = text(inner) else { continue }
       guard values.updateValue((text, inner), forKey: inner.key.lowercased()) == nil else {
-        problems.error(inner.position, "'\(inner.key)' is there twice", remedy: "keep one of them")
+        problems.error(inner.position, "'\(inner.key)' occurs twice", remedy: "keep one of them")
         continue
       }
     }
     guard let local = values["localpath"] else {
-      return problems.error(entry.position, "a 'FileMapping' has no 'LocalPath'", remedy: "add one")
+      return problems.error(entry.position, "a 'FileMapping' lacks 'LocalPath'", remedy: "add one")
     }
     let recursive = values["recursive"].map { ["1": true, "0": false][$0.text] } ?? false
     guard let recursive else {
@@ -210,8 +210,8 @@ struct DepotReader {
     } else if last.utf8.contains(where: isWildcard) {
       guard target.isEmpty else {
         return problems.error(
-          entry.position, "files that match a wildcard cannot be put elsewhere by a manifest",
-          remedy: "map the whole folder, or file by file")
+          entry.position, "a manifest cannot move files that match a wildcard",
+          remedy: "map the whole folder, or each file")
       }
       let name = isAll ? "*" : last
       let pattern = isRecursive && folder.isEmpty ? name : "\(folder)/" + (isRecursive ? "**/\(name)" : name)
@@ -227,8 +227,8 @@ struct DepotReader {
       return selectors.append(["fileSource": source, "fileDestination": "\(target)/\(source.pathParts.last ?? "")"])
     }
     problems.warn(
-      entry.position, "'\(target)' is taken for the file's path in the pack",
-      remedy: "end 'DepotPath' with a slash if it is a folder")
+      entry.position, "'\(target)' is used as the file's path in the pack",
+      remedy: "if it is a folder, end 'DepotPath' with a slash")
     selectors.append(["fileSource": source, "fileDestination": target])
   }
 
@@ -237,7 +237,7 @@ struct DepotReader {
   private mutating func exclusion(_ text: String, _ entry: VDFEntry) -> String? {
     guard var parts = path(text, entry) else { return nil }
     guard !parts.isEmpty else {
-      problems.error(entry.valuePosition, "'FileExclusion' names nothing", remedy: "take it out")
+      problems.error(entry.valuePosition, "'FileExclusion' is empty", remedy: "remove it")
       return nil
     }
     // Everything in a folder, at any depth.

@@ -47,16 +47,16 @@ struct VDFReader {
       switch try token() {
       case .text(let key):
         guard !isRoot || entries.isEmpty else {
-          throw TextFault(position, "there is more after the end of the script: '\(key.prefix(100))'")
+          throw TextFault(position, "extra text after the end of the script: '\(key.prefix(100))'")
         }
         entries.append(try entry(key, position, depth: depth))
-      case .opening: throw TextFault(position, "a key is expected, not '{'")
+      case .opening: throw TextFault(position, "expected a key, not '{'")
       case .closing:
-        guard !isRoot else { throw TextFault(position, "a key is expected, not '}'") }
+        guard !isRoot else { throw TextFault(position, "expected a key, not '}'") }
         return entries
       case .end:
-        guard isRoot else { throw TextFault(position, "'}' is expected, not \(name)") }
-        guard !entries.isEmpty else { throw TextFault(position, "there is no script in the text") }
+        guard isRoot else { throw TextFault(position, "expected '}', not \(name)") }
+        guard !entries.isEmpty else { throw TextFault(position, "the script is empty") }
         return entries
       }
     }
@@ -78,7 +78,7 @@ struct VDFReader {
         throw TextFault(valuePosition, "blocks are nested more than \(Self.depthLimit) deep")
       }
       value = .block(try entries(depth: depth + 1))
-    case .closing, .end: throw TextFault(valuePosition, "a value of '\(key.prefix(100))' is expected, not \(name)")
+    case .closing, .end: throw TextFault(valuePosition, "expected a value of '\(key.prefix(100))', not \(name)")
     }
     return VDFEntry(key: key, position: position, value: value, valuePosition: valuePosition)
   }
@@ -107,9 +107,9 @@ struct VDFReader {
       cursor.takeASCII()
       return .closing
     case UInt8(ascii: "["):
-      throw TextFault(begin, "conditions in brackets are not read", remedy: "take it out, or take its entry out")
+      throw TextFault(begin, "conditions in brackets are not supported", remedy: "remove the condition or its entry")
     case UInt8(ascii: "#"):
-      throw TextFault(begin, "other scripts are not read in", remedy: "put what they say in its place")
+      throw TextFault(begin, "included scripts are not supported", remedy: "insert the content of the script")
     case UInt8(ascii: "\""): return .text(try quoted(begin))
     default:
       while let next = cursor.next, !isSpace(next), !#"{}""#.utf8.contains(next) { try cursor.takeScalar() }
@@ -125,12 +125,12 @@ struct VDFReader {
         cursor.takeASCII()
         return String(decoding: cursor.bytes[(begin.offset + 1)..<(cursor.offset - 1)], as: UTF8.self)
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
-        throw TextFault(begin, "a text is not closed in its line", remedy: "put a double quote at its end")
-      case 0: throw TextFault(cursor.position, "a text holds the control character 0x00")
+        throw TextFault(begin, "a string is not closed on its line", remedy: "add a double quote at its end")
+      case 0: throw TextFault(cursor.position, "a string contains the control character 0x00")
       default: try cursor.takeScalar()
       }
     }
-    throw TextFault(begin, "a text is not closed in its line", remedy: "put a double quote at its end")
+    throw TextFault(begin, "a string is not closed on its line", remedy: "add a double quote at its end")
   }
 
   private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d }

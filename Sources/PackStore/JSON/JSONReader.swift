@@ -64,7 +64,7 @@ package struct JSONReader {
 
   private mutating func takeComment() throws(TextFault) {
     guard options.allowsComments else {
-      throw TextFault(cursor.position, "comments are not allowed here", remedy: "take it out")
+      throw TextFault(cursor.position, "comments are not allowed here", remedy: "remove it")
     }
     guard cursor.second == UInt8(ascii: "/") else {
       let remedy = cursor.second == UInt8(ascii: "*") ? "begin each of its lines with '//'" : "comments begin with '//'"
@@ -122,7 +122,7 @@ package struct JSONReader {
         faults.append(
           TextFault(
             member.position,
-            "'\(shown(member.name))' is there twice: first in line \(first.line), column \(first.column)",
+            "'\(shown(member.name))' occurs twice: first in line \(first.line), column \(first.column)",
             remedy: "keep one of them"))
       } else {
         places[ExactText(member.name)] = member.position
@@ -155,7 +155,7 @@ package struct JSONReader {
   private mutating func take(closing end: Unicode.Scalar, afterComma: Bool) throws(TextFault) -> Bool {
     guard cursor.next == UInt8(ascii: end) else { return false }
     guard !afterComma else {
-      throw TextFault(cursor.position, "a value is expected after a comma, not '\(end)'", remedy: "take the comma out")
+      throw TextFault(cursor.position, "a value is expected after a comma, not '\(end)'", remedy: "remove the comma")
     }
     cursor.takeASCII()
     return true

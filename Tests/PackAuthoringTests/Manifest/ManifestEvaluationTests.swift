@@ -86,63 +86,63 @@ import Testing
     #expect(
       evaluation.problems.map(\.description)
         == marked.descriptions([
-          #"warning: Apple's packager does not take '.' as a directory; write { "filePattern": "**" } if it is to read the manifest, too"#
+          #"warning: Apple's packager does not accept '.' as a directory; for Apple's packager, write { "filePattern": "**" }"#
         ]))
   }
 
   @Test(arguments: [
     (
       #"{"file":§"Videos/Intro.m4v"}"#,
-      ["error: there is no file 'Videos/Intro.m4v' in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
+      ["error: no file 'Videos/Intro.m4v' exists in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
     ),
     (
       #"{"file":§"Videos/Outr.m4v"}"#,
-      ["error: there is no file 'Videos/Outr.m4v' in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
+      ["error: no file 'Videos/Outr.m4v' exists in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
     ),
     (
       #"{"file":§"videos/Outro.m4v"}"#,
-      ["error: there is no folder 'videos' in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
+      ["error: no folder 'videos' exists in the source root 'ROOT'; did you mean 'Videos/Outro.m4v'?"]
     ),
     (
       #"{"directory":§"Texture"}"#,
-      ["error: there is no folder 'Texture' in the source root 'ROOT'; did you mean 'Textures'?"]
+      ["error: no folder 'Texture' exists in the source root 'ROOT'; did you mean 'Textures'?"]
     ),
     (
       #"{"file":§"Videos\\Outro.m4v"}"#,
-      [#"error: there is no file 'Videos\Outro.m4v' in the source root 'ROOT'; write '/' between the names of a path"#]
+      [#"error: no file 'Videos\Outro.m4v' exists in the source root 'ROOT'; write '/' between the names of a path"#]
     ),
     (#"{"file":§"Videos"}"#, ["error: 'Videos' is a folder; select it as a directory"]),
     (#"{"directory":§"notes.txt"}"#, ["error: 'notes.txt' is a file; select it as a file"]),
-    (#"{"file":§"notes.txt/a"}"#, ["error: 'notes.txt' is no folder; see what lies there"]),
-    (#"{"filePattern":§"*.jpg"}"#, ["error: the pattern '*.jpg' matches no file; change the selector, or take it out"]),
+    (#"{"file":§"notes.txt/a"}"#, ["error: 'notes.txt' is not a folder; use the path of a folder"]),
+    (#"{"filePattern":§"*.jpg"}"#, ["error: the pattern '*.jpg' matches no files; change or remove the selector"]),
     (
       #"{"filePattern":§"Nowhere/*"}"#,
-      ["error: the pattern 'Nowhere/*' matches no file; change the selector, or take it out"]
+      ["error: the pattern 'Nowhere/*' matches no files; change or remove the selector"]
     ),
     (
       #"{"filePattern":§"Levels/*"}"#,
-      ["error: the pattern 'Levels/*' matches no file; change the selector, or take it out"]
+      ["error: the pattern 'Levels/*' matches no files; change or remove the selector"]
     ),
     (
       #"{"filePattern":§"*.psd"},{"fileExclusion":"*.psd"}"#,
-      ["error: the pattern '*.psd' matches no file that is not excluded; change the selector, or take it out"]
+      ["error: the pattern '*.psd' matches no files except excluded files; change or remove the selector"]
     ),
     (
       #"{"file":§"notes.txt"},{"fileExclusion":"notes*"}"#,
-      ["error: an exclusion takes 'notes.txt' out; change the selector, or take it out"]
+      ["error: an exclusion removes 'notes.txt'; change or remove the selector"]
     ),
     (
       #"{"directory":§"Videos"},{"fileExclusion":"Videos/**"}"#,
-      ["error: the folder 'Videos' holds no file that is not excluded; change the selector, or take it out"]
+      ["error: the folder 'Videos' contains no files except excluded files; change or remove the selector"]
     ),
     (
       #"{"file":"notes.txt"},{"fileExclusion":§"*.tmp"}"#,
-      ["warning: '*.tmp' excludes nothing that is selected; see whether the pattern is right"]
+      ["warning: '*.tmp' excludes nothing that is selected; check the pattern"]
     ),
     (
       #"{"directory":"Levels"},{"fileExclusion":§"Levels/2/secret"}"#,
       [
-        "warning: 'Levels/2/secret' excludes nothing that is selected; write 'Levels/2/secret/**' for what is in a folder"
+        "warning: 'Levels/2/secret' excludes nothing that is selected; write 'Levels/2/secret/**' for the files of a folder"
       ]
     ),
     (
@@ -164,18 +164,18 @@ import Testing
     (
       #"{"fileSource":"notes.txt","fileDestination":"a"},{"fileSource":"Levels/1/mesh","fileDestination":§"A"}"#
         .replacing("§", with: "").replacing("\"a\"", with: "§\"a\""),
-      ["warning: 'A' and 'a' differ by case only; rename one: some disks take them for the same"]
+      ["warning: 'A' and 'a' differ only by case; rename one: some disks do not distinguish them"]
     ),
     (
       #"{"fileSource":"notes.txt","fileDestination":"\u00e9/x"},{"fileSource":"Levels/1/mesh","fileDestination":"e\u0301/y"}"#
         .replacing(#""\u00e9"#, with: #"§"\u00e9"#),
       [
-        #"warning: 'e\u0301' and '\u00e9' differ by Unicode normal form only; rename one: some disks take them for the same"#
+        #"warning: 'e\u0301' and '\u00e9' differ only by Unicode normal form; rename one: some disks do not distinguish them"#
       ]
     ),
     (
       #"{"fileSource":"notes.txt","fileDestination":"STRASSE"},{"fileSource":"Levels/1/mesh","fileDestination":§"stra\u00dfe"}"#,
-      ["warning: 'STRASSE' and 'stra\u{df}e' differ by case only; rename one: some disks take them for the same"]
+      ["warning: 'STRASSE' and 'stra\u{df}e' differ only by case; rename one: some disks do not distinguish them"]
     ),
   ])
   func whatIsWrongIsReported(_ selectors: String, _ expected: [String]) throws {
@@ -193,7 +193,7 @@ import Testing
     #expect(
       evaluation.problems.map(\.description)
         == marked.descriptions([
-          "error: 'A' and 'a' differ by case only; rename one: Apple's disks may take them for the same"
+          "error: 'A' and 'a' differ only by case; rename one: Apple's disks may not distinguish them"
         ]))
   }
 
@@ -229,7 +229,7 @@ import Testing
       let (evaluation, marked) = try evaluate(selector)
       #expect(
         evaluation.problems.map(\.description)
-          == marked.descriptions(["error: \(message); exclude it, or put a file in its place"]))
+          == marked.descriptions(["error: \(message); exclude it, or replace it with a file"]))
       #expect(!evaluation.entries.contains { $0.source == "Videos/odd" })
     }
     #expect(try !evaluate(#"{"directory":"Videos"},{"fileExclusion":"odd"}"#).evaluation.hasErrors)
@@ -252,7 +252,7 @@ import Testing
     for (selector, message) in [
       (#"{"file":"Way/secret"}"#, "'Way' is a symbolic link"), (#"{"directory":"Way"}"#, "'Way' is a symbolic link"),
       (#"{"directorySource":"Way","directoryDestination":"x"}"#, "'Way' is a symbolic link"),
-      (#"{"filePattern":"Way/*"}"#, "the pattern 'Way/*' matches no file"),
+      (#"{"filePattern":"Way/*"}"#, "the pattern 'Way/*' matches no files"),
     ] {
       let (evaluation, _) = try evaluate(selector)
       #expect(evaluation.problems.map(\.message) == [message] && evaluation.entries.isEmpty)
@@ -270,7 +270,7 @@ import Testing
       ])
     #expect(
       evaluation.problems.map(\.message) == [
-        "'Videos/pipe' is neither file, folder nor link and is left out", "the folder 'Nothing' holds no file",
+        "'Videos/pipe' is not a file, a folder or a link and is skipped", "the folder 'Nothing' contains no files",
       ])
   }
 
@@ -308,7 +308,7 @@ import Testing
     #expect(try paths(evaluate("", in: folder.path("Game"))) == ["notes.txt 9 0"])
     let missing = try evaluate(#","sourceRoot":"../Game""#, in: folder.path("Game"))
     #expect(
-      missing.problems.map(\.message) == ["the source root '\(folder.path("Scripts/Game"))' is no folder"]
+      missing.problems.map(\.message) == ["the source root '\(folder.path("Scripts/Game"))' is not a folder"]
         && missing.entries.isEmpty)
   }
 

@@ -47,11 +47,11 @@ import Testing
       problems(marked.text)
         == marked.descriptions([
           "error: 'a b': invalid name of a pack; use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter, a digit or '_'",
-          "error: there is no download policy 'sometimes'; take essential, prefetch or onDemand",
+          "error: unknown download policy 'sometimes'; use essential, prefetch or onDemand",
           "error: '/a' is an absolute path; write it relative to the source root",
-          "error: there is no key 'files' in a file selector; did you mean 'file' or 'fileSource'?",
-          "error: there is no platform 'watchOS'; watches take no packs: take it out",
-          "error: there is no key 'colour' here; take it out",
+          "error: unknown key 'files' in a file selector; did you mean 'file' or 'fileSource'?",
+          "error: unknown platform 'watchOS'; remove it: watches do not support packs",
+          "error: unknown key 'colour'; remove it",
         ]))
   }
 
@@ -109,12 +109,12 @@ import Testing
     let selectors = Array(repeating: #"{"file":"/a"}"#, count: 2_500).joined(separator: ",\n")
     let found = problems(manifest("\"fileSelectors\":[\(selectors)]"))
     #expect(found.count == 1_001)
-    #expect(found.last == "1000:9: error: there are 1500 more problems; mend those that are listed first")
+    #expect(found.last == "1000:9: error: 1500 more problems are not listed; correct the listed problems first")
   }
 
   // MARK: - Manifests of others
 
-  /// The shape that Apple's packager prints, with all that is to be filled in, and every key.
+  /// The shape that Apple's packager prints, with all that is a placeholder, and every key.
   @Test func thePlaceholdersOfAppleAreReported() {
     let marked = MarkedText(
       """
@@ -141,17 +141,17 @@ import Testing
         ]
       }
       """)
-    let path = "is to be filled in; write your own path in its place, or take the selector out"
+    let path = "is a placeholder; replace it with a path, or remove the selector"
     #expect(
       problems(marked.text)
         == marked.descriptions([
-          "error: '[Asset-Pack ID]' is to be filled in; write your own assetPackID in its place",
+          "error: '[Asset-Pack ID]' is a placeholder; replace it with your assetPackID",
           "error: '[Path to File]' \(path)", "error: '[Path to Directory]' \(path)",
         ]))
   }
 
   @Test func ourTemplateOnlyHasToBeFilledIn() throws {
-    #expect(problems(Manifest.template).allSatisfy { $0.contains("is to be filled in") })
+    #expect(problems(Manifest.template).allSatisfy { $0.contains("is a placeholder") })
     #expect(problems(Manifest.template).count == 3)
     let filled = Manifest.template.replacing("[Asset-Pack ID]", with: "Tutorial").replacing("[Path to File]", with: "a")
       .replacing("[Path to Directory]", with: "b")

@@ -46,29 +46,29 @@ enum ManifestTable {
     (
       #""assetPackID":§"a_b""#,
       [
-        "warning: App Store Connect takes no '_' and no '.' in the name of a pack; take letters, digits and hyphens if the pack goes there"
+        "warning: App Store Connect does not accept '_' and '.' in the name of a pack; for App Store Connect, use letters, digits and hyphens"
       ]
     ),
     (
       #""assetPackID":§"a.b""#,
       [
-        "warning: App Store Connect takes no '_' and no '.' in the name of a pack; take letters, digits and hyphens if the pack goes there"
+        "warning: App Store Connect does not accept '_' and '.' in the name of a pack; for App Store Connect, use letters, digits and hyphens"
       ]
     ),
     (
       #""assetPackID":§"[Asset-Pack ID]""#,
-      ["error: '[Asset-Pack ID]' is to be filled in; write your own assetPackID in its place"]
+      ["error: '[Asset-Pack ID]' is a placeholder; replace it with your assetPackID"]
     ),
     (
       #""assetPackID":"P",§"assetPackID":"Q""#,
-      ["error: 'assetPackID' is there twice: first in line 1, column 2; keep one of them"]
+      ["error: 'assetPackID' occurs twice: first in line 1, column 2; keep one of them"]
     ),
     (
       #"§"assetPackId":"P","assetPackID":"P""#,
-      ["error: there is no key 'assetPackId' here; did you mean 'assetPackID'?"]
+      ["error: unknown key 'assetPackId'; did you mean 'assetPackID'?"]
     ),
-    (#"§"name":"P""#, ["error: there is no key 'name' here; take it out"]),
-    (#"§"":1"#, ["error: there is no key '' here; take it out"]),
+    (#"§"name":"P""#, ["error: unknown key 'name'; remove it"]),
+    (#"§"":1"#, ["error: unknown key ''; remove it"]),
   ]
   private static let name = "use 1 to 128 letters, digits, '-', '_' and '.', beginning with a letter, a digit or '_'"
 
@@ -77,42 +77,42 @@ enum ManifestTable {
     (
       #""downloadPolicy":§"onDemand""#,
       [
-        #"error: 'downloadPolicy' must be an object, not a string; write { "onDemand": {} }, or another policy in the place of onDemand"#
+        #"error: 'downloadPolicy' must be an object, not a string; write { "onDemand": {} }, or another policy in place of onDemand"#
       ]
     ),
     (
       #""downloadPolicy":§[]"#,
       [
-        #"error: 'downloadPolicy' must be an object, not a list; write { "onDemand": {} }, or another policy in the place of onDemand"#
+        #"error: 'downloadPolicy' must be an object, not a list; write { "onDemand": {} }, or another policy in place of onDemand"#
       ]
     ),
-    (#""downloadPolicy":§{}"#, ["error: 'downloadPolicy' names no policy; take essential, prefetch or onDemand"]),
+    (#""downloadPolicy":§{}"#, ["error: 'downloadPolicy' is empty; use essential, prefetch or onDemand"]),
     (
-      #""downloadPolicy":{§"ondemand":{}}"#, ["error: there is no download policy 'ondemand'; did you mean 'onDemand'?"]
+      #""downloadPolicy":{§"ondemand":{}}"#, ["error: unknown download policy 'ondemand'; did you mean 'onDemand'?"]
     ),
     (
       #""downloadPolicy":{§"Essential":{}}"#,
-      ["error: there is no download policy 'Essential'; did you mean 'essential'?"]
+      ["error: unknown download policy 'Essential'; did you mean 'essential'?"]
     ),
     (
       #""downloadPolicy":{§"eager":{}}"#,
-      ["error: there is no download policy 'eager'; take essential, prefetch or onDemand"]
+      ["error: unknown download policy 'eager'; use essential, prefetch or onDemand"]
     ),
     (#""downloadPolicy":{"onDemand":§null}"#, ["error: 'onDemand' must be an empty object, not null; write {}"]),
     (#""downloadPolicy":{"onDemand":§true}"#, ["error: 'onDemand' must be an empty object, not a boolean; write {}"]),
     (
       #""downloadPolicy":{"onDemand":{§"installationEventTypes":[]}}"#,
-      ["error: 'onDemand' must be an empty object; take 'installationEventTypes' out, or take another policy"]
+      ["error: 'onDemand' must be an empty object; remove 'installationEventTypes', or use another policy"]
     ),
     (
       #""downloadPolicy":{"onDemand":{},§"prefetch":{}}"#,
-      ["error: there can be only one download policy; keep one of them"]
+      ["error: a second download policy; keep one of them"]
     ),
     (
       #""downloadPolicy":{"onDemand":{},§"onDemand":{}}"#,
-      ["error: 'onDemand' is there twice: first in line 1, column 20; keep one of them"]
+      ["error: 'onDemand' occurs twice: first in line 1, column 20; keep one of them"]
     ),
-    (#""downloadPolicy":{"essential":§{}}"#, ["error: 'essential' has no 'installationEventTypes'; \(events)"]),
+    (#""downloadPolicy":{"essential":§{}}"#, ["error: 'essential' lacks 'installationEventTypes'; \(events)"]),
     (#""downloadPolicy":{"essential":§null}"#, ["error: 'essential' must be an object, not null; \(events)"]),
     (
       #""downloadPolicy":{"essential":§["firstInstallation"]}"#,
@@ -124,15 +124,15 @@ enum ManifestTable {
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":§[]}}"#,
-      ["error: 'installationEventTypes' names no event; name firstInstallation or subsequentUpdate, or take onDemand"]
+      ["error: 'installationEventTypes' is empty; add firstInstallation or subsequentUpdate, or use onDemand"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":[§"firstInstall"]}}"#,
-      ["error: there is no installation event 'firstInstall'; did you mean 'firstInstallation'?"]
+      ["error: unknown installation event 'firstInstall'; did you mean 'firstInstallation'?"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":[§"never"]}}"#,
-      ["error: there is no installation event 'never'; take firstInstallation or subsequentUpdate"]
+      ["error: unknown installation event 'never'; use firstInstallation or subsequentUpdate"]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":[§1,"subsequentUpdate"]}}"#,
@@ -145,51 +145,51 @@ enum ManifestTable {
     (
       #""downloadPolicy":{"prefetch":§{§"installationEventType":["subsequentUpdate"]}}"#,
       [
-        "error: 'prefetch' has no 'installationEventTypes'; \(events)",
-        "error: there is no key 'installationEventType' in 'prefetch'; did you mean 'installationEventTypes'?",
+        "error: 'prefetch' lacks 'installationEventTypes'; \(events)",
+        "error: unknown key 'installationEventType' in 'prefetch'; did you mean 'installationEventTypes'?",
       ]
     ),
     (
       #""downloadPolicy":{"prefetch":{"installationEventTypes":["subsequentUpdate"],§"more":1}}"#,
-      ["error: there is no key 'more' in 'prefetch'; take it out"]
+      ["error: unknown key 'more' in 'prefetch'; remove it"]
     ),
     (
       #"§"installationEventTypes":[]"#,
-      [#"error: there is no key 'installationEventTypes' here; put it into the object of "downloadPolicy""#]
+      [#"error: unknown key 'installationEventTypes'; move it into the object of "downloadPolicy""#]
     ),
-    (#"§"essential":{}"#, [#"error: there is no key 'essential' here; put it into the object of "downloadPolicy""#]),
-    (#"§"onDemand":{}"#, [#"error: there is no key 'onDemand' here; put it into the object of "downloadPolicy""#]),
+    (#"§"essential":{}"#, [#"error: unknown key 'essential'; move it into the object of "downloadPolicy""#]),
+    (#"§"onDemand":{}"#, [#"error: unknown key 'onDemand'; move it into the object of "downloadPolicy""#]),
   ]
 
   private static let platforms: [(String, [String])] = [
     (#""platforms":§"iOS""#, ["error: 'platforms' must be a list, not a string"]),
     (#""platforms":§null"#, ["error: 'platforms' must be a list, not null"]),
-    (#""platforms":[§"watchOS"]"#, ["error: there is no platform 'watchOS'; watches take no packs: take it out"]),
-    (#""platforms":[§"iPadOS"]"#, ["error: there is no platform 'iPadOS'; iPads count as iOS"]),
-    (#""platforms":["iOS",§"ios"]"#, ["error: there is no platform 'ios'; did you mean 'iOS'?"]),
-    (#""platforms":[§"MacOS"]"#, ["error: there is no platform 'MacOS'; did you mean 'macOS'?"]),
+    (#""platforms":[§"watchOS"]"#, ["error: unknown platform 'watchOS'; remove it: watches do not support packs"]),
+    (#""platforms":[§"iPadOS"]"#, ["error: unknown platform 'iPadOS'; use iOS for iPads"]),
+    (#""platforms":["iOS",§"ios"]"#, ["error: unknown platform 'ios'; did you mean 'iOS'?"]),
+    (#""platforms":[§"MacOS"]"#, ["error: unknown platform 'MacOS'; did you mean 'macOS'?"]),
     (
       #""platforms":[§"xrOS"]"#,
-      ["error: there is no platform 'xrOS'; take iOS, macOS, tvOS or visionOS, or none of them for all"]
+      ["error: unknown platform 'xrOS'; use iOS, macOS, tvOS or visionOS, or an empty list for all"]
     ),
     (
       #""platforms":[§"Linux"]"#,
-      ["error: there is no platform 'Linux'; take iOS, macOS, tvOS or visionOS, or none of them for all"]
+      ["error: unknown platform 'Linux'; use iOS, macOS, tvOS or visionOS, or an empty list for all"]
     ),
     (
       #""platforms":[§"Windows",§"Android"]"#,
       [
-        "error: there is no platform 'Windows'; take iOS, macOS, tvOS or visionOS, or none of them for all",
-        "error: there is no platform 'Android'; take iOS, macOS, tvOS or visionOS, or none of them for all",
+        "error: unknown platform 'Windows'; use iOS, macOS, tvOS or visionOS, or an empty list for all",
+        "error: unknown platform 'Android'; use iOS, macOS, tvOS or visionOS, or an empty list for all",
       ]
     ),
     (#""platforms":[§1]"#, ["error: 'an entry of platforms' must be a string, not a number"]),
     (#""platforms":["tvOS",§"tvOS"]"#, ["warning: 'tvOS' is in 'platforms' twice; keep one of them"]),
     (
       #""platforms":[],§"platforms":[]"#,
-      ["error: 'platforms' is there twice: first in line 1, column 2; keep one of them"]
+      ["error: 'platforms' occurs twice: first in line 1, column 2; keep one of them"]
     ),
-    (#"§"platform":"iOS""#, ["error: there is no key 'platform' here; did you mean 'platforms'?"]),
+    (#"§"platform":"iOS""#, ["error: unknown key 'platform'; did you mean 'platforms'?"]),
   ]
 
   private static let roots: [(String, [String])] = [
@@ -205,13 +205,13 @@ enum ManifestTable {
     ),
     (
       #""sourceRoot":§"a\u0000b""#,
-      ["error: 'sourceRoot' holds a zero; write it relative to the folder of the manifest"]
+      ["error: 'sourceRoot' contains a NUL; write it relative to the folder of the manifest"]
     ),
     (
       #""sourceRoot":§"[Path to Source Root]""#,
-      ["error: '[Path to Source Root]' is to be filled in; write your own sourceRoot in its place"]
+      ["error: '[Path to Source Root]' is a placeholder; replace it with your sourceRoot"]
     ),
-    (#"§"sourceroot":".""#, ["error: there is no key 'sourceroot' here; did you mean 'sourceRoot'?"]),
+    (#"§"sourceroot":".""#, ["error: unknown key 'sourceroot'; did you mean 'sourceRoot'?"]),
   ]
 
   private static let languages: [(String, [String])] = [
@@ -225,40 +225,40 @@ enum ManifestTable {
       #""language":§"English language""#,
       ["error: 'English language': invalid language tag; write it as BCP 47 has it, such as en, pt-BR or zh-Hant"]
     ),
-    (#""userInfo":{"a":1,§"a":2}"#, ["error: 'a' is there twice: first in line 1, column 14; keep one of them"]),
-    (#"§"userinfo":1"#, ["error: there is no key 'userinfo' here; did you mean 'userInfo'?"]),
+    (#""userInfo":{"a":1,§"a":2}"#, ["error: 'a' occurs twice: first in line 1, column 14; keep one of them"]),
+    (#"§"userinfo":1"#, ["error: unknown key 'userinfo'; did you mean 'userInfo'?"]),
   ]
 
   private static let extras: [(String, [String])] = [
     (#""packstore":§1"#, ["error: 'packstore' must be an object, not a number"]),
     (#""packstore":§null"#, ["error: 'packstore' must be an object, not null"]),
     (
-      #"§"placement":"purgeable""#, [#"error: there is no key 'placement' here; put it into the object of "packstore""#]
+      #"§"placement":"purgeable""#, [#"error: unknown key 'placement'; move it into the object of "packstore""#]
     ),
-    (#"§"priority":1"#, [#"error: there is no key 'priority' here; put it into the object of "packstore""#]),
-    (#"§"map":[]"#, [#"error: there is no key 'map' here; put it into the object of "packstore""#]),
-    (#"§"level":1"#, [#"error: there is no key 'level' here; put it into the object of "packstore""#]),
-    (#"§"layout":1"#, [#"error: there is no key 'layout' here; put it into the object of "packstore""#]),
-    (#"§"appVersions":1"#, [#"error: there is no key 'appVersions' here; put it into the object of "packstore""#]),
-    (#"§"packStore":{}"#, ["error: there is no key 'packStore' here; did you mean 'packstore'?"]),
+    (#"§"priority":1"#, [#"error: unknown key 'priority'; move it into the object of "packstore""#]),
+    (#"§"map":[]"#, [#"error: unknown key 'map'; move it into the object of "packstore""#]),
+    (#"§"level":1"#, [#"error: unknown key 'level'; move it into the object of "packstore""#]),
+    (#"§"layout":1"#, [#"error: unknown key 'layout'; move it into the object of "packstore""#]),
+    (#"§"appVersions":1"#, [#"error: unknown key 'appVersions'; move it into the object of "packstore""#]),
+    (#"§"packStore":{}"#, ["error: unknown key 'packStore'; did you mean 'packstore'?"]),
     (
       #""packstore":{§"placment":"durable"}"#,
-      ["error: there is no key 'placment' in 'packstore'; did you mean 'placement'?"]
+      ["error: unknown key 'placment' in 'packstore'; did you mean 'placement'?"]
     ),
-    (#""packstore":{§"colour":1}"#, ["error: there is no key 'colour' in 'packstore'; take it out"]),
+    (#""packstore":{§"colour":1}"#, ["error: unknown key 'colour' in 'packstore'; remove it"]),
     (
       #""packstore":{§"platforms":[]}"#,
-      ["error: there is no key 'platforms' in 'packstore'; put it beside 'packstore', not into it"]
+      ["error: unknown key 'platforms' in 'packstore'; move it next to 'packstore', not into it"]
     ),
     (
       #""packstore":{§"userInfo":1}"#,
-      ["error: there is no key 'userInfo' in 'packstore'; put it beside 'packstore', not into it"]
+      ["error: unknown key 'userInfo' in 'packstore'; move it next to 'packstore', not into it"]
     ),
     (#""packstore":{"placement":§1}"#, ["error: 'placement' must be a string, not a number"]),
-    (#""packstore":{"placement":§"Durable"}"#, ["error: there is no placement 'Durable'; did you mean 'durable'?"]),
-    (#""packstore":{"placement":§"cache"}"#, ["error: there is no placement 'cache'; take durable or purgeable"]),
-    (#""packstore":{"layout":§"seq"}"#, ["error: there is no layout 'seq'; did you mean 'sequential'?"]),
-    (#""packstore":{"layout":§"tape"}"#, ["error: there is no layout 'tape'; take random or sequential or compact"]),
+    (#""packstore":{"placement":§"Durable"}"#, ["error: unknown placement 'Durable'; did you mean 'durable'?"]),
+    (#""packstore":{"placement":§"cache"}"#, ["error: unknown placement 'cache'; use durable or purgeable"]),
+    (#""packstore":{"layout":§"seq"}"#, ["error: unknown layout 'seq'; did you mean 'sequential'?"]),
+    (#""packstore":{"layout":§"tape"}"#, ["error: unknown layout 'tape'; use random or sequential or compact"]),
     (#""packstore":{"layout":§null}"#, ["error: 'layout' must be a string, not null"]),
     (
       #""packstore":{"priority":§"1"}"#,
@@ -302,7 +302,7 @@ enum ManifestTable {
     ),
     (
       #""packstore":{"level":1,§"level":2}"#,
-      ["error: 'level' is there twice: first in line 1, column 15; keep one of them"]
+      ["error: 'level' occurs twice: first in line 1, column 15; keep one of them"]
     ),
   ]
 
@@ -319,29 +319,29 @@ enum ManifestTable {
     ),
     (#""fileSelectors":[§null]"#, ["error: a file selector must be an object, not null"]),
     (#""fileSelectors":[§{}]"#, ["error: a file selector is empty; name a file or a directory in it"]),
-    (#""fileSelectors":[{§"folder":"a"}]"#, ["error: there is no key 'folder' in a file selector; take it out"]),
+    (#""fileSelectors":[{§"folder":"a"}]"#, ["error: unknown key 'folder' in a file selector; remove it"]),
     (
       #""fileSelectors":[{§"File":"a"}]"#,
-      ["error: there is no key 'File' in a file selector; did you mean 'file', 'fileDestination' or 'fileExclusion'?"]
+      ["error: unknown key 'File' in a file selector; did you mean 'file', 'fileDestination' or 'fileExclusion'?"]
     ),
     (
       #""fileSelectors":[{§"directorySorce":"a","directoryDestination":"b"}]"#.replacing("[{§", with: "[§{§"),
       [
         "error: 'directoryDestination' needs 'directorySource'; add 'directorySource' to the same selector",
-        "error: there is no key 'directorySorce' in a file selector; did you mean 'directorySource'?",
+        "error: unknown key 'directorySorce' in a file selector; did you mean 'directorySource'?",
       ]
     ),
     (
       #""fileSelectors":[{"file":"a",§"directory":"b"}]"#,
-      ["error: a file selector has 'file' and 'directory'; make them two selectors"]
+      ["error: a file selector has 'file' and 'directory'; split it into two selectors"]
     ),
     (
       #""fileSelectors":[{"file":"a",§"fileDestination":"b"}]"#,
-      ["error: a file selector has 'file' and 'fileDestination'; make them two selectors"]
+      ["error: a file selector has 'file' and 'fileDestination'; split it into two selectors"]
     ),
     (
       #""fileSelectors":[{"file":"a",§"platforms":[]}]"#,
-      ["error: there is no key 'platforms' in a file selector; take it out"]
+      ["error: unknown key 'platforms' in a file selector; remove it"]
     ),
     (
       #""fileSelectors":[§{"fileSource":"a"}]"#,
@@ -359,7 +359,7 @@ enum ManifestTable {
       #""fileSelectors":[§{"fileSource":"a",§"directoryDestination":"b"}]"#,
       [
         "error: 'fileSource' needs 'fileDestination'; add 'fileDestination' to the same selector",
-        "error: a file selector has 'fileSource' and 'directoryDestination'; make them two selectors",
+        "error: a file selector has 'fileSource' and 'directoryDestination'; split it into two selectors",
       ]
     ),
     (#""fileSelectors":[{"file":§1}]"#, ["error: 'file' must be a string, not a number"]),
@@ -370,18 +370,18 @@ enum ManifestTable {
     ),
     (
       #""fileSelectors":[{"file":"a","file":"b"}]"#.replacing(#","file""#, with: #",§"file""#),
-      ["error: 'file' is there twice: first in line 1, column 20; keep one of them"]
+      ["error: 'file' occurs twice: first in line 1, column 20; keep one of them"]
     ),
     (
       #""fileSelectors":[{"file":§"[Path to File]"},{"directory":§"[Path to Directory]"}]"#,
       [
-        "error: '[Path to File]' is to be filled in; write your own path in its place, or take the selector out",
-        "error: '[Path to Directory]' is to be filled in; write your own path in its place, or take the selector out",
+        "error: '[Path to File]' is a placeholder; replace it with a path, or remove the selector",
+        "error: '[Path to Directory]' is a placeholder; replace it with a path, or remove the selector",
       ]
     ),
     (
       #""fileSelectors":§[{"fileExclusion":"*.psd"}]"#,
-      ["error: 'fileSelectors' only excludes files; add a selector of what is to be in the pack"]
+      ["error: 'fileSelectors' only excludes files; add a selector for the files of the pack"]
     ),
     (#""fileSelectors":[{"filePattern":§""}]"#, ["error: pattern '': the length is not in 1 to 1024 bytes"]),
     (
@@ -395,22 +395,22 @@ enum ManifestTable {
     (#""fileSelectors":[{"fileExclusion":§"a\u0000"},{"file":"a"}]"#, ["error: pattern 'a\0': contains a NUL"]),
     (
       #""fileSelectors":[{"filePattern":§"../*.png"}]"#,
-      ["error: pattern '../*.png': the part '..' matches no path; write it from the source root down"]
+      ["error: pattern '../*.png': the part '..' matches no path; write it relative to the source root"]
     ),
     (
       #""fileSelectors":[{"filePattern":§"./*.png"}]"#,
-      ["error: pattern './*.png': the part '.' matches no path; write it from the source root down"]
+      ["error: pattern './*.png': the part '.' matches no path; write it relative to the source root"]
     ),
-    (#"§"file":"a""#, [#"error: there is no key 'file' here; put it into an object of the list "fileSelectors""#]),
+    (#"§"file":"a""#, [#"error: unknown key 'file'; move it into an object of the list "fileSelectors""#]),
     (
       #"§"directory":"a""#,
-      [#"error: there is no key 'directory' here; put it into an object of the list "fileSelectors""#]
+      [#"error: unknown key 'directory'; move it into an object of the list "fileSelectors""#]
     ),
-    (#"§"fileSelector":[]"#, ["error: there is no key 'fileSelector' here; did you mean 'fileSelectors'?"]),
+    (#"§"fileSelector":[]"#, ["error: unknown key 'fileSelector'; did you mean 'fileSelectors'?"]),
   ]
 
   private static func longPath(_ count: Int) -> String { String(repeating: "a/", count: count - 1) + "a" }
-  private static let rootRemedy = "write the path from the source root down; 'sourceRoot' can lead anywhere"
+  private static let rootRemedy = "write a path below the source root; 'sourceRoot' can be any folder"
   private static let paths: [(String, [String])] = [
     (#""fileSelectors":[{"file":§""}]"#, ["error: the path of 'file' is empty; name a file"]),
     (
@@ -444,27 +444,27 @@ enum ManifestTable {
     ("\"fileSelectors\":[{\"file\":§\"../\u{301}a\"}]", ["error: '../\u{301}a' has the part '..'; \(rootRemedy)"]),
     (
       #""fileSelectors":[{"fileSource":"a","fileDestination":§"../b"}]"#,
-      ["error: '../b' has the part '..'; write the path from the root of the pack down; 'sourceRoot' can lead anywhere"]
+      ["error: '../b' has the part '..'; write a path below the root of the pack; 'sourceRoot' can be any folder"]
     ),
     (
       #""fileSelectors":[{"directorySource":§"../s","directoryDestination":"b"}]"#,
       ["error: '../s' has the part '..'; \(rootRemedy)"]
     ),
     (#""fileSelectors":[{"file":§"./a"}]"#, ["error: './a' has the part '.'; did you mean 'a'?"]),
-    (#""fileSelectors":[{"file":§"a//b"}]"#, ["error: 'a//b' has a part without a name; did you mean 'a/b'?"]),
-    (#""fileSelectors":[{"file":§"a/"}]"#, ["error: 'a/' has a part without a name; did you mean 'a'?"]),
+    (#""fileSelectors":[{"file":§"a//b"}]"#, ["error: 'a//b' has an empty part; did you mean 'a/b'?"]),
+    (#""fileSelectors":[{"file":§"a/"}]"#, ["error: 'a/' has an empty part; did you mean 'a'?"]),
     (#""fileSelectors":[{"file":§"."}]"#, ["error: '.' has the part '.'"]),
     (
       #""fileSelectors":[{"directory":§"."}]"#,
       [
-        #"warning: Apple's packager does not take '.' as a directory; write { "filePattern": "**" } if it is to read the manifest, too"#
+        #"warning: Apple's packager does not accept '.' as a directory; for Apple's packager, write { "filePattern": "**" }"#
       ]
     ),
-    (#""fileSelectors":[{"directory":§"a//"}]"#, ["error: 'a//' has a part without a name; did you mean 'a'?"]),
-    (#""fileSelectors":[{"file":§"a\u0000b"}]"#, ["error: a path holds a zero; shorten it"]),
+    (#""fileSelectors":[{"directory":§"a//"}]"#, ["error: 'a//' has an empty part; did you mean 'a'?"]),
+    (#""fileSelectors":[{"file":§"a\u0000b"}]"#, ["error: a path contains a NUL; shorten it"]),
     (
       "\"fileSelectors\":[{\"file\":§\"" + String(repeating: "a", count: 256) + "\"}]",
-      ["error: a name in a path takes more than 255 bytes; shorten it"]
+      ["error: a name in a path has more than 255 bytes; shorten it"]
     ),
     (
       "\"fileSelectors\":[{\"file\":§\"" + longPath(2_001) + "\"}]",
@@ -472,7 +472,7 @@ enum ManifestTable {
     ),
     (
       "\"fileSelectors\":[{\"file\":§\"" + longPath(2_049) + "\"}]",
-      ["error: a path takes more than 4095 bytes; shorten it"]
+      ["error: a path has more than 4095 bytes; shorten it"]
     ),
     ("\"fileSelectors\":[{\"file\":\"" + longPath(2_000) + "\"}]", []),
   ]
@@ -501,7 +501,7 @@ enum ManifestTable {
     ),
     (
       #"{"assetPackID":"P","fileSelectors":[{"file":"a"},§]}"#,
-      ["error: a value is expected after a comma, not ']'; take the comma out"]
+      ["error: a value is expected after a comma, not ']'; remove the comma"]
     ),
     (#"{"assetPackID":§'P'}"#, ["error: a value is expected, not '''; write strings in double quotes"]),
     (#"{§assetPackID:"P"}"#, ["error: a name in double quotes is expected, not 'a'"]),
@@ -514,7 +514,7 @@ enum ManifestTable {
     (
       "{\"assetPackID\":\"P\",//\r\"downloadPolicy\":{\"onDemand\":{}},\"platforms\":[§\"é\"],\r\n\"fileSelectors\":[{\"file\":§1}]}",
       [
-        "error: there is no platform 'é'; take iOS, macOS, tvOS or visionOS, or none of them for all",
+        "error: unknown platform 'é'; use iOS, macOS, tvOS or visionOS, or an empty list for all",
         "error: 'file' must be a string, not a number",
       ]
     ),

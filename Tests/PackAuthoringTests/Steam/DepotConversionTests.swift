@@ -72,16 +72,16 @@ import Testing
     #expect(
       conversion.problems.map(\.description)
         == marked.descriptions([
-          "warning: 'InstallScript' has no counterpart in a manifest and is left out",
-          "warning: 'FileProperties' has no counterpart in a manifest and is left out",
-          "warning: the absolute path of 'ContentRoot' is left out; run 'packstore evaluate' in that folder, or add a 'sourceRoot'",
+          "warning: 'InstallScript' has no equivalent in a manifest and is skipped",
+          "warning: 'FileProperties' has no equivalent in a manifest and is skipped",
+          "warning: the absolute path of 'ContentRoot' is skipped; run 'packstore evaluate' in that folder, or add a 'sourceRoot'",
         ]))
     #expect(conversion.manifest?.contains("sourceRoot") == false)
   }
 
   @Test(
     arguments: [
-      ("§", ["error: there is no script in the text"]), ("// a\n§", ["error: there is no script in the text"]),
+      ("§", ["error: the script is empty"]), ("// a\n§", ["error: the script is empty"]),
       (
         #"§"AppBuild" { "AppID" "1" }"#,
         ["error: the script does not contain 'Depots'; convert the script of a depot"]
@@ -92,45 +92,45 @@ import Testing
       ),
       (
         #""AppBuild" { "Depots" { "1001" §"depot_1001.vdf" } }"#,
-        ["error: the script of the depot 1001 is a file of its own; convert 'depot_1001.vdf'"]
+        ["error: the script of the depot 1001 is a separate file; convert 'depot_1001.vdf'"]
       ),
-      (#""AppBuild" { "Depots" { §"x" { } } }"#, ["error: 'x' is no number of a depot; write its digits"]),
+      (#""AppBuild" { "Depots" { §"x" { } } }"#, ["error: 'x' is not a depot number; use only digits"]),
       (
         #""AppBuild" { "Depots" { §"7" { } } }"#,
-        ["error: there is no 'FileMapping' in the script; map the files that are to be in the pack"]
+        ["error: the script lacks 'FileMapping'; map the files of the pack"]
       ),
-      (#"§"Depot" { }"#, [#"error: 'Depot' is no depot build script; it begins with "DepotBuild""#]),
-      (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is no depot build script; it begins with "DepotBuild""#]),
+      (#"§"Depot" { }"#, [#"error: 'Depot' is not a depot build script; use a script that begins with "DepotBuild""#]),
+      (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is not a depot build script; use a script that begins with "DepotBuild""#]),
       (
         #"§"DepotBuild" { "DepotID" "1" }"#,
-        ["error: there is no 'FileMapping' in the script; map the files that are to be in the pack"]
+        ["error: the script lacks 'FileMapping'; map the files of the pack"]
       ),
       (
         #"§"DepotBuild" { "FileMapping" { "LocalPath" "a" } }"#,
-        ["error: the script has no 'DepotID' to name the pack by; name the pack yourself"]
+        ["error: the script lacks 'DepotID', so the pack has no name; set the pack's name"]
       ),
       (
         #""DepotBuild" { "DepotID" "1" "FileMapping" { "LocalPath" "a" } §"#,
-        ["error: '}' is expected, not the end of the text"]
+        ["error: expected '}', not the end of the text"]
       ),
       (
         #""DepotBuild" § "#.replacing(" § ", with: " §"),
-        ["error: a value of 'DepotBuild' is expected, not the end of the text"]
+        ["error: expected a value of 'DepotBuild', not the end of the text"]
       ),
-      (#""DepotBuild" { "DepotID" §}"#, ["error: a value of 'DepotID' is expected, not '}'"]),
-      (#""DepotBuild" { §{ } }"#, ["error: a key is expected, not '{'"]), ("§}", ["error: a key is expected, not '}'"]),
-      (#""DepotBuild" { } §"More" { }"#, ["error: there is more after the end of the script: 'More'"]),
+      (#""DepotBuild" { "DepotID" §}"#, ["error: expected a value of 'DepotID', not '}'"]),
+      (#""DepotBuild" { §{ } }"#, ["error: expected a key, not '{'"]), ("§}", ["error: expected a key, not '}'"]),
+      (#""DepotBuild" { } §"More" { }"#, ["error: extra text after the end of the script: 'More'"]),
       (
         "\"DepotBuild\" { \"DepotID\" §\"1\n\" }",
-        ["error: a text is not closed in its line; put a double quote at its end"]
+        ["error: a string is not closed on its line; add a double quote at its end"]
       ),
-      (#""DepotBuild" { "DepotID" §"1 }"#, ["error: a text is not closed in its line; put a double quote at its end"]),
+      (#""DepotBuild" { "DepotID" §"1 }"#, ["error: a string is not closed on its line; add a double quote at its end"]),
       (
         #""DepotBuild" { "DepotID" "1" §[$WIN32] }"#,
-        ["error: conditions in brackets are not read; take it out, or take its entry out"]
+        ["error: conditions in brackets are not supported; remove the condition or its entry"]
       ),
-      ("§#include \"other.vdf\"", ["error: other scripts are not read in; put what they say in its place"]),
-      ("\"é\" §\u{0}", ["error: 'é' is no depot build script; it begins with \"DepotBuild\""]),
+      ("§#include \"other.vdf\"", ["error: included scripts are not supported; insert the content of the script"]),
+      ("\"é\" §\u{0}", ["error: 'é' is not a depot build script; use a script that begins with \"DepotBuild\""]),
       (
         String(repeating: "a{", count: 15) + "a§{" + String(repeating: "a{", count: 100_000),
         ["error: blocks are nested more than 16 deep"]
@@ -145,19 +145,19 @@ import Testing
   @Test(arguments: [
     (
       #"§"DepotIDs" "1" "FileMapping" { "LocalPath" "a" }"#,
-      ["error: there is no key 'DepotIDs' in a depot build script; did you mean 'DepotID'?"]
+      ["error: unknown key 'DepotIDs' in a depot build script; did you mean 'DepotID'?"]
     ),
-    (#""FileMapping" §"*""#, ["error: 'FileMapping' must be a block, not a text"]),
-    (#"§"FileMapping" { }"#, ["error: a 'FileMapping' has no 'LocalPath'; add one"]),
+    (#""FileMapping" §"*""#, ["error: 'FileMapping' must be a block, not a string"]),
+    (#"§"FileMapping" { }"#, ["error: a 'FileMapping' lacks 'LocalPath'; add one"]),
     (
       #""FileMapping" { §"LocalPaths" "*" "LocalPath" "a" }"#,
-      ["error: there is no key 'LocalPaths' in a 'FileMapping'; did you mean 'LocalPath'?"]
+      ["error: unknown key 'LocalPaths' in a 'FileMapping'; did you mean 'LocalPath'?"]
     ),
-    (#""FileMapping" { "LocalPath" "a" §"localpath" "b" }"#, ["error: 'localpath' is there twice; keep one of them"]),
+    (#""FileMapping" { "LocalPath" "a" §"localpath" "b" }"#, ["error: 'localpath' occurs twice; keep one of them"]),
     (
       #""FileMapping" { "LocalPath" §{ } }"#.replacing("§", with: "§").replacing(
         #""FileMapping" {"#, with: #"§"FileMapping" {"#),
-      ["error: a 'FileMapping' has no 'LocalPath'; add one", "error: 'LocalPath' must be a text, not a block"]
+      ["error: a 'FileMapping' lacks 'LocalPath'; add one", "error: 'LocalPath' must be a string, not a block"]
     ),
     (#""FileMapping" { "LocalPath" "*" "Recursive" §"yes" }"#, ["error: 'Recursive' must be 0 or 1"]),
     (
@@ -179,16 +179,16 @@ import Testing
     (
       #"§"FileMapping" { "LocalPath" "*.txt" "DepotPath" "docs" "Recursive" "1" }"#,
       [
-        "error: files that match a wildcard cannot be put elsewhere by a manifest; map the whole folder, or file by file"
+        "error: a manifest cannot move files that match a wildcard; map the whole folder, or each file"
       ]
     ),
     (
       #"§"FileMapping" { "LocalPath" "a" "DepotPath" "b" }"#,
-      ["warning: 'b' is taken for the file's path in the pack; end 'DepotPath' with a slash if it is a folder"]
+      ["warning: 'b' is used as the file's path in the pack; if it is a folder, end 'DepotPath' with a slash"]
     ),
-    (#""FileMapping" { "LocalPath" "a" } "FileExclusion" §"" "#, ["error: 'FileExclusion' names nothing; take it out"]),
+    (#""FileMapping" { "LocalPath" "a" } "FileExclusion" §"" "#, ["error: 'FileExclusion' is empty; remove it"]),
     (
-      #""FileMapping" { "LocalPath" "a" } "FileExclusion" §{ }"#, ["error: 'FileExclusion' must be a text, not a block"]
+      #""FileMapping" { "LocalPath" "a" } "FileExclusion" §{ }"#, ["error: 'FileExclusion' must be a string, not a block"]
     ),
   ])
   func entriesThatAreWrong(_ entries: String, _ problems: [String]) {
@@ -220,12 +220,12 @@ import Testing
       DepotConversion(Array(text.utf8), options: .init(depot: depot)).problems.map(\.message)
     }
     #expect(finding(Self.app, nil) == ["the script has the depots 1001, 1002, 1003"])
-    #expect(finding(Self.app, "1003") == ["the script of the depot 1003 is a file of its own"])
-    #expect(finding(Self.app, "9") == ["the script has no depot 9, but 1001, 1002, 1003"])
+    #expect(finding(Self.app, "1003") == ["the script of the depot 1003 is a separate file"])
+    #expect(finding(Self.app, "9") == ["the script lacks the depot 9; it has 1001, 1002, 1003"])
     let one = #""AppBuild" { "Depots" { "7" { "FileMapping" { "LocalPath" "a" } } } }"#
     #expect(finding(one, nil).isEmpty && finding(one, "7").isEmpty && !finding(one, "8").isEmpty)
     let depot = self.depot(#""FileMapping" { "LocalPath" "a" }"#)
-    #expect(finding(depot, "7").isEmpty && finding(depot, "8") == ["the script is of the depot 7, not of 8"])
+    #expect(finding(depot, "7").isEmpty && finding(depot, "8") == ["the script is for the depot 7, not for 8"])
   }
 
   /// Steam's own programs write a zero behind the last brace.
@@ -260,7 +260,7 @@ import Testing
     #expect(conversion.manifest == nil)
     #expect(
       conversion.problems.map(\.description) == [
-        "1:1: error: the manifest would be wrong: a name in a path takes more than 255 bytes; shorten it"
+        "1:1: error: the manifest would be wrong: a name in a path has more than 255 bytes; shorten it"
       ])
   }
 
@@ -268,6 +268,6 @@ import Testing
     let marked = MarkedText(#""DepotBuild" { "DepotID" §"x1" "FileMapping" { "LocalPath" "a" } }"#)
     #expect(
       convert(marked.text).problems.map(\.description)
-        == marked.descriptions(["error: 'x1' is no number of a depot; write its digits"]))
+        == marked.descriptions(["error: 'x1' is not a depot number; use only digits"]))
   }
 }

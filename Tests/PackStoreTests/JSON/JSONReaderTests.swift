@@ -58,8 +58,8 @@ import Testing
   @Test(arguments: [
     ("", "1:1 there is no JSON in the text"), (" \n ", "2:2 there is no JSON in the text"),
     ("1 2", "1:3 there is more after the end of the JSON: '2'"),
-    ("[1,]", "1:4 a value is expected after a comma, not ']' (take the comma out)"),
-    ("{\"a\":1,\n}", "2:1 a value is expected after a comma, not '}' (take the comma out)"),
+    ("[1,]", "1:4 a value is expected after a comma, not ']' (remove the comma)"),
+    ("{\"a\":1,\n}", "2:1 a value is expected after a comma, not '}' (remove the comma)"),
     ("[1 2]", "1:4 ',' or ']' is expected after a value, not '2'"),
     ("{\"a\":1 \"b\":2}", "1:8 ',' or '}' is expected after a value, not '\"'"),
     ("{\"a\" 1}", "1:6 ':' is expected after the name 'a', not '1'"),
@@ -84,12 +84,12 @@ import Testing
     (#""\ud800""#, "1:2 an escape is one half of a pair of surrogates (write the character itself)"),
     (#""é\udc00\ud800""#, "1:3 an escape is one half of a pair of surrogates (write the character itself)"),
     (#""\ud800\u0041""#, "1:2 an escape is one half of a pair of surrogates (write the character itself)"),
-    ("// a\n1", "1:1 comments are not allowed here (take it out)"),
+    ("// a\n1", "1:1 comments are not allowed here (remove it)"),
     ("\u{feff}1", "1:1 there is a byte-order mark (save the text without one)"),
     ("[\"😀é\", x]", "1:8 'x' is no value (write strings in double quotes)"),
     ("[\r\n1,\r2,\n\r?]", "5:1 a value is expected, not '?'"),
-    ("{\"a\":1,\"a\":2}", "1:8 'a' is there twice: first in line 1, column 2 (keep one of them)"),
-    ("{\"a\":1,\n \"\\u0061\":2}", "2:2 'a' is there twice: first in line 1, column 2 (keep one of them)"),
+    ("{\"a\":1,\"a\":2}", "1:8 'a' occurs twice: first in line 1, column 2 (keep one of them)"),
+    ("{\"a\":1,\n \"\\u0061\":2}", "2:2 'a' occurs twice: first in line 1, column 2 (keep one of them)"),
   ])
   func whatIsRefused(_ text: String, _ fault: String) {
     #expect(faults(read(text)) == [fault])
@@ -99,9 +99,9 @@ import Testing
     let document = read(#"{"a":{"b":1,"b":2},"a":3,"c":[{"d":1,"d":2}]"#)
     #expect(
       faults(document) == [
-        "1:13 'b' is there twice: first in line 1, column 7 (keep one of them)",
-        "1:20 'a' is there twice: first in line 1, column 2 (keep one of them)",
-        "1:38 'd' is there twice: first in line 1, column 32 (keep one of them)",
+        "1:13 'b' occurs twice: first in line 1, column 7 (keep one of them)",
+        "1:20 'a' occurs twice: first in line 1, column 2 (keep one of them)",
+        "1:38 'd' occurs twice: first in line 1, column 32 (keep one of them)",
         "1:45 ',' or '}' is expected after a value, not the end of the text",
       ])
   }
