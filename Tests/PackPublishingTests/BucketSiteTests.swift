@@ -104,8 +104,8 @@ import Testing
   @Test func checkReportsRefusedConditions() async throws {
     let result = try await BucketCheck(CarelessStorage(bucket, .refuses)).run()
     #expect(!result.isSafe && result.findings.count == 9)
-    #expect(result.findings[0].fault == "the storage does not know the condition (501)")
-    #expect(result.findings.filter { $0.fault == nil }.map(\.subject).contains("what was written is read"))
+    #expect(result.findings[0].fault == "the storage does not support the condition (501)")
+    #expect(result.findings.filter { $0.fault == nil }.map(\.subject).contains("reads return the last write"))
     #expect(try await BucketCheck(CarelessStorage(bucket, .ignores)).run().findings[0].fault != nil)
     #expect(try await BucketCheck(SimulatedStorage(bucket)).run().isSafe)
   }

@@ -21,7 +21,7 @@ final class CarelessStorage: ObjectStorage {
     _ body: ObjectBody, to key: ObjectKey, _ condition: WriteCondition, latest: Int64?
   ) async throws -> WriteOutcome {
     if answer == .refuses, condition != .always {
-      throw DeliveryError(.badResponse, "the storage does not know the condition (501)", at: location)
+      throw DeliveryError(.badResponse, "the storage does not support the condition (501)", at: location)
     }
     return try await storage.write(body, to: key, .always, latest: latest)
   }

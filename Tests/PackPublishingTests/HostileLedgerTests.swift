@@ -172,7 +172,7 @@ import Testing
       try await site(keepsMarks: true).change(signedBy: key) { _ in }
     }
     #expect(
-      error?.code == .stale && error?.reason.contains("image 2 was there before") == true, "\(error?.reason ?? "")")
+      error?.code == .stale && error?.reason.contains("image 2 was seen before") == true, "\(error?.reason ?? "")")
     #expect(error?.specificRemedy?.contains("marks/") == true)
     await #expect(throws: PackStoreError.self) { try await site(keepsMarks: true).read { _ in } }
     #expect(contents == before)

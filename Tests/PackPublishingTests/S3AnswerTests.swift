@@ -40,11 +40,11 @@ import Testing
   @Test func refusedConditionIsNamed() {
     #expect(
       failure(501, "NotImplemented", isConditional: true)?.reason
-        == "the storage does not know the condition (501 NotImplemented)")
+        == "the storage does not support the condition (501 NotImplemented)")
     #expect(
       failure(400, "InvalidArgument", isConditional: true)?.reason
         == "the storage refuses the condition (400 InvalidArgument)")
-    #expect(failure(501, "NotImplemented")?.reason == "the storage cannot do this (501 NotImplemented)")
+    #expect(failure(501, "NotImplemented")?.reason == "the storage does not support the request (501 NotImplemented)")
   }
 
   @Test func fullStorageAndLongObjectsAreNamed() {

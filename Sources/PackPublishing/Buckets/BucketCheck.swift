@@ -70,19 +70,19 @@ public struct BucketCheck: Sendable {
   private func probes() async throws -> [Finding] {
     let conditions = Self.withoutConditions
     return [
-      try await probe("an object that is there is not overwritten (If-None-Match)", without: conditions, absent),
-      try await probe("an object is replaced by the ETag that was seen (If-Match)", without: conditions, matching),
-      try await probe("of writers that race to make an object one wins", without: conditions, race),
-      try await probe("of writers that race to replace an object one wins", without: conditions, swap),
-      try await probe("what was written is read", without: conditions, readBack),
-      try await probe("answers are dated", without: conditions, dated),
+      try await probe("an existing object is not overwritten (If-None-Match)", without: conditions, absent),
+      try await probe("an object is replaced only with its ETag (If-Match)", without: conditions, matching),
+      try await probe("of concurrent writers creating an object, one wins", without: conditions, race),
+      try await probe("of concurrent writers replacing an object, one wins", without: conditions, swap),
+      try await probe("reads return the last write", without: conditions, readBack),
+      try await probe("answers have a date", without: conditions, dated),
       try await probe(
-        "the SHA-256 of an object is told", isNeeded: false, without: "what is there already is fetched to be compared",
+        "the SHA-256 of an object is reported", isNeeded: false, without: "existing objects are downloaded for comparison",
         checksum),
       try await probe(
-        "an upload that was damaged on the way is refused", isNeeded: false, without: "use https, which notices it",
+        "a damaged upload is refused", isNeeded: false, without: "use https, which detects the damage",
         damaged),
-      try await probe("an object that was deleted is gone", without: "files that left a site stay there", deleted),
+      try await probe("a deleted object does not exist", without: "files that left a site stay there", deleted),
     ]
   }
 
@@ -110,7 +110,7 @@ public struct BucketCheck: Sendable {
       return "a new object was refused"
     }
     guard try await storage.write(Self.body("2"), to: key("absent"), .absent, latest: nil) == .refused else {
-      return "it was overwritten: the condition is ignored"
+      return "the object was overwritten: the condition is ignored"
     }
     return nil
   }
@@ -120,13 +120,13 @@ public struct BucketCheck: Sendable {
     guard case .written(let old) = first else { return "a write without a condition was refused" }
     guard
       case .written(let new) = try await storage.write(Self.body("2"), to: key("match"), .matching(old), latest: nil)
-    else { return "a condition that holds was refused" }
+    else { return "a true condition was refused" }
     guard old != new else { return "the ETag is the same for other content" }
     guard try await storage.write(Self.body("3"), to: key("match"), .matching(old), latest: nil) == .refused else {
-      return "it was replaced by an old ETag: the condition is ignored"
+      return "the object was replaced with an old ETag: the condition is ignored"
     }
     guard try await storage.write(Self.body("3"), to: key("nothing"), .matching(old), latest: nil) == .refused else {
-      return "an object that is not there was replaced"
+      return "a missing object was replaced"
     }
     return nil
   }
@@ -151,7 +151,7 @@ public struct BucketCheck: Sendable {
       }
       return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
-    return count == 1 ? nil : "\(count) of \(Self.racerCount) writers were told that they won"
+    return count == 1 ? nil : "\(count) of \(Self.racerCount) writers received success"
   }
 
   private func readBack() async throws -> String? {
@@ -159,18 +159,18 @@ public struct BucketCheck: Sendable {
       let body = Self.body("round \(round)")
       guard case .written = try await storage.write(body, to: key("match"), .always, latest: nil),
         let object = try await storage.read(key("match"), limit: 1 << 10)
-      else { return "what was written is not there" }
-      guard Digest256(hashing: object.bytes) == body.digest else { return "what was there before was read" }
+      else { return "the written object does not exist" }
+      guard Digest256(hashing: object.bytes) == body.digest else { return "a read returned the previous content" }
     }
     return nil
   }
 
   private func checksum() async throws -> String? {
     let body = Self.body("1")
-    guard let facts = try await storage.examine(key("absent")) else { return "the object is not there" }
-    guard facts.byteCount == body.byteCount else { return "its length is wrong" }
-    guard let digest = facts.digest else { return "it is not" }
-    return digest == body.digest ? nil : "it is wrong"
+    guard let facts = try await storage.examine(key("absent")) else { return "the object does not exist" }
+    guard facts.byteCount == body.byteCount else { return "the object's length is wrong" }
+    guard let digest = facts.digest else { return "the SHA-256 is missing" }
+    return digest == body.digest ? nil : "the SHA-256 is wrong"
   }
 
   private func dated() async throws -> String? {
@@ -179,12 +179,12 @@ public struct BucketCheck: Sendable {
 
   private func damaged() async throws -> String? {
     guard let storage = storage as? any DamageProbe else { return nil }
-    return try await storage.takesDamage(at: key("wrong")) ? "it was taken" : nil
+    return try await storage.takesDamage(at: key("wrong")) ? "the upload was accepted" : nil
   }
 
   private func deleted() async throws -> String? {
     _ = try await storage.delete(key("match"), latest: .max)
-    return try await storage.examine(key("match")) == nil ? nil : "it is still there"
+    return try await storage.examine(key("match")) == nil ? nil : "the object still exists"
   }
 }
 

@@ -142,12 +142,12 @@ public struct BucketSite: SiteHost {
         return try await body(try folder.openSite(of: image.image))
       } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher continued, or it is lost
     }
-    throw DeliveryError(.siteChanged, "changed again and again while it was read", at: location)
+    throw DeliveryError(.siteChanged, "changed repeatedly while it was read", at: location)
   }
 
   private func noSite() -> DeliveryError {
     var error = DeliveryError(.noSite, "not a site with a ledger", at: location)
-    error.specificRemedy = "publish to it first; see whether prefix and ledger are right"
+    error.specificRemedy = "publish to it first; check the prefix and the ledger's location"
     return error
   }
 
@@ -346,7 +346,7 @@ public struct BucketSite: SiteHost {
     guard let seen, let fault = seen.mark.fault(of: image) else { return }
     var error = PackStoreError(.stale, fault, file: location)
     error.specificRemedy =
-      "see who put an older ledger back, and restore the newest version of it; to go on from it all the same, delete"
+      "find out who restored an older ledger, and restore its newest version; to continue from the older one, delete"
       + " '\(seen.file)'"
     throw error
   }
@@ -356,13 +356,13 @@ public struct BucketSite: SiteHost {
     guard let mirror else { return }
     guard mirror.site == image.image.site else {
       var error = PackStoreError(.invalidArgument, "the work folder is a copy of another site", about: .site(location))
-      error.specificRemedy = "use another work folder for this one"
+      error.specificRemedy = "use another work folder for this site"
       throw error
     }
     guard let fault = mirror.fault(of: image) else { return }
     var error = PackStoreError(.stale, fault, about: .site(location))
     error.specificRemedy =
-      "see who put an older ledger back; to go on from it all the same, use another work folder"
+      "find out who restored an older ledger; to continue from it, use another work folder"
     throw error
   }
 
@@ -374,16 +374,16 @@ public struct BucketSite: SiteHost {
     else { return }
     var error = PackStoreError(
       .untrusted, "the ledger names an image that is signed by another key than the served root", file: location)
-    error.specificRemedy = "restore the newest version of the ledger; see who wrote it"
+    error.specificRemedy = "restore the newest version of the ledger; find out who wrote this one"
     throw error
   }
 
   /// The folder may be the last copy of a site, so no new site replaces it.
   private func noLedger(_ mirror: WorkFolder.Mirror) -> PackStoreError {
     var error = PackStoreError(
-      .stale, "the ledger is missing, but the work folder has seen image \(mirror.number)", about: .site(location))
+      .stale, "the ledger is missing, but the work folder contains image \(mirror.number)", about: .site(location))
     error.specificRemedy =
-      "see whether prefix and ledger are right, and what became of it; to make a new site there, use another work folder"
+      "check the prefix and the ledger's location; to create a new site there, use another work folder"
     return error
   }
 
@@ -394,7 +394,7 @@ public struct BucketSite: SiteHost {
       .invalidArgument,
       "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") the storage's clock",
       about: .site(location))
-    error.specificRemedy = "set the clock right, because clients judge roots by their dates"
+    error.specificRemedy = "correct the clock, because clients check the dates of roots"
     throw error
   }
 
@@ -409,7 +409,7 @@ public struct BucketSite: SiteHost {
     guard let finding = result.findings.first(where: { $0.isNeeded && $0.fault != nil }), let fault = finding.fault
     else { return }
     var error = PackStoreError(
-      .refused, "the storage is not fit for publishing (\(finding.subject): \(fault))", about: .site(location))
+      .refused, "the storage does not support publishing (\(finding.subject): \(fault))", about: .site(location))
     error.specificRemedy = finding.consequence
     throw error
   }
@@ -420,8 +420,8 @@ public struct BucketSite: SiteHost {
     guard try await !job.servedRoots([.live]).isEmpty else { return }
     guard try await !job.ledgerHasSite() else { throw Ledger.Refusal.otherImage }
     var error = PackStoreError(
-      .exists, "a site without a ledger exists there, which was copied", about: .site(location))
-    error.specificRemedy = "publish below another prefix, or go on with copying the folder that it comes from"
+      .exists, "a copied site without a ledger exists there", about: .site(location))
+    error.specificRemedy = "publish below another prefix, or continue to copy the folder of the site"
     throw error
   }
 

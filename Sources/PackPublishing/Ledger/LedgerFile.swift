@@ -40,7 +40,7 @@ struct LedgerFile: Sendable {
         .corrupt,
         "the ledger has \(formatBytes(Int(clamping: byteCount))), and a publisher writes"
           + " \(formatBytes(Ledger.byteCountLimit)) at most", file: "\(storage.location): \(ObjectKey.ledger)")
-      error.specificRemedy = "restore the ledger from an earlier version of the object; see who wrote it"
+      error.specificRemedy = "restore an earlier version of the ledger's object; find out who wrote this one"
       throw error
     }
   }
@@ -90,7 +90,7 @@ struct LedgerFile: Sendable {
       guard remembered == nil else { continue }
       try await clock.sleep(
         try tries.delay(
-          after: DeliveryError(.siteChanged, "changed again and again by other publishers", at: place)))
+          after: DeliveryError(.siteChanged, "changed repeatedly by other publishers", at: place)))
     }
   }
 }

@@ -78,7 +78,7 @@ package struct StorageProfile: Sendable {
     let second = sections?["profile \(profile)"] ?? (profile == "default" ? sections?["default"] : nil)
     guard !isChosen || first != nil || second != nil else {
       var error = DeliveryError(.invalidLocation, "the profile '\(profile)' does not exist")
-      error.specificRemedy = "set AWS_PROFILE to one that is in ~/.aws/credentials or ~/.aws/config"
+      error.specificRemedy = "set AWS_PROFILE to a profile of ~/.aws/credentials or ~/.aws/config"
       throw error
     }
     return (second ?? [:]).merging(first ?? [:]) { _, first in first }
@@ -98,15 +98,15 @@ package struct StorageProfile: Sendable {
     if let credentials {
       guard credentials.areText else {
         var error = DeliveryError(.denied, "the credentials for object storage contain invalid characters")
-        error.specificRemedy = "see whether the variables or the file that have them were cut or joined"
+        error.specificRemedy = "check the variables or the file for truncated or joined values"
         throw error
       }
       return credentials
     }
     var error = DeliveryError(.denied, "credentials for object storage are missing")
     error.specificRemedy =
-      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to the profile '\(name)' of ~/.aws/credentials; what"
-      + " another program keeps (SSO, roles of machines), 'aws configure export-credentials --format env' prints"
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to the profile '\(name)' of ~/.aws/credentials;"
+      + " for SSO and machine roles, use the output of 'aws configure export-credentials --format env'"
     throw error
   }
 }

@@ -39,7 +39,7 @@ enum S3Answer {
     case (412, _), (304, _): self = .refused
     case (403, "RequestTimeTooSkewed"), (403, "RequestInTheFuture"), (403, "RequestExpired"):
       self = .misdated(
-        error(.denied, "the storage refuses requests of this time (\(shown))", "set this machine's clock right"))
+        error(.denied, "the storage refuses the time of the request (\(shown))", "correct this machine's clock"))
     case (400, "ExpiredToken"), (403, "ExpiredToken"), (400, "TokenRefreshRequired"), (403, "ExpiredTokenException"):
       self = .failed(
         error(.denied, "the credentials have expired (\(shown))", "get new ones, and run the command again to continue")
@@ -54,14 +54,14 @@ enum S3Answer {
     case (401, _), (403, _):
       self = .failed(
         error(
-          .denied, "the credentials do not allow it (\(shown))",
+          .denied, "the credentials do not allow the request (\(shown))",
           "allow them to get, put and delete objects below the site's prefix and the ledger's, and to list the bucket;"
             + " otherwise Amazon does not report that an object is missing"))
     case (300..<400, _):
       self = .failed(
         error(
-          .denied, "the bucket is somewhere else (\(shown))",
-          region.map { "use --region \($0)" } ?? "see whether endpoint and region are right"))
+          .denied, "the bucket is at another endpoint or region (\(shown))",
+          region.map { "use --region \($0)" } ?? "check the endpoint and the region"))
     case (413, _), (_, "EntityTooLarge"):
       let size = byteCount.map { "\($0) bytes" } ?? "this size"
       self = .failed(
@@ -73,18 +73,18 @@ enum S3Answer {
       guard status != 501 else {
         self = .failed(
           error(
-            .badResponse, "the storage \(isConditional ? "does not know the condition" : "cannot do this") (\(shown))",
-            "see what it can do with 'packstore check-bucket'"))
+            .badResponse, "the storage does not support the \(isConditional ? "condition" : "request") (\(shown))",
+            "test the storage with 'packstore check-bucket'"))
         return
       }
       self = .passing(
-        error(.unreachable, "the storage fails (\(shown))", "try again later; what was done so far stays"),
+        error(.unreachable, "the storage fails (\(shown))", "try again later; completed work is kept"),
         demanded: retryAfter.map { .seconds($0) })
     default:
       self = .failed(
         error(
           .badResponse, "the storage refuses the \(isConditional ? "condition" : "request") (\(shown))",
-          "see what it can do with 'packstore check-bucket'"))
+          "test the storage with 'packstore check-bucket'"))
     }
   }
 
@@ -118,16 +118,16 @@ extension ObjectTag {
   init(header text: String?, at location: String) throws {
     func refusal(_ reason: String) -> DeliveryError {
       var error = DeliveryError(.badResponse, reason, at: location)
-      error.specificRemedy = "name the endpoint of the storage itself, and no proxy or cache that changes its answers"
+      error.specificRemedy = "use the endpoint of the storage itself, not a proxy or cache that changes answers"
       return error
     }
     guard let text, let tag = ObjectTag(text) else {
       throw refusal("the answer of the storage has no ETag, which conditions need")
     }
     guard !text.hasPrefix("W/") else {
-      throw refusal("the storage gives the weak ETag '\(text)', and conditions need a strong one")
+      throw refusal("the storage sends the weak ETag '\(text)', but conditions need a strong ETag")
     }
-    guard text != "\"\"" else { throw refusal("the storage gives an empty ETag") }
+    guard text != "\"\"" else { throw refusal("the storage sends an empty ETag") }
     self = tag
   }
 }

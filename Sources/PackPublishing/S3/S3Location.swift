@@ -22,17 +22,17 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     func refusal(_ reason: String) -> DeliveryError {
       DeliveryError(.invalidLocation, "not a place in object storage, because \(reason)", at: text)
     }
-    guard Self.names(text) else { throw refusal("it does not begin with s3://") }
+    guard Self.names(text) else { throw refusal("the place does not begin with s3://") }
     let rest = text.dropFirst(Self.scheme.count)
     let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
     let bucket = parts.first ?? ""
     guard bucket.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]/) != nil else {
-      throw refusal("'\(bucket)' is not a name of a bucket")
+      throw refusal("'\(bucket)' is not the name of a bucket")
     }
     let names = parts.dropFirst().filter { !$0.isEmpty }
-    guard !names.contains("."), !names.contains("..") else { throw refusal("it contains '.' or '..'") }
+    guard !names.contains("."), !names.contains("..") else { throw refusal("the prefix contains '.' or '..'") }
     guard rest.utf8.count <= Self.keyByteLimit, rest.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
-      throw refusal("its prefix is too long, or has characters that keys cannot have")
+      throw refusal("the prefix is too long, or has characters that keys cannot have")
     }
     self.bucket = String(bucket)
     prefix = names.joined(separator: "/")

@@ -52,7 +52,7 @@ import PackFormats
       guard !shared.contains(hidden) else {
         var error = DeliveryError(
           .invalidLocation, "the publishers' files would be below the public prefix", at: hidden.description)
-        error.specificRemedy = "name a place for the ledger that is not below \(shared)"
+        error.specificRemedy = "set a location for the ledger that is not below \(shared)"
         throw error
       }
       let profile = try StorageProfile(environment: options.environment)
@@ -84,7 +84,7 @@ import PackFormats
       if !clock.isKnown { _ = try await examine(.ledger) }
       guard clock.isKnown else {
         var error = DeliveryError(.badResponse, "the storage's answers lack a date", at: location)
-        error.specificRemedy = "see what it can do with 'packstore check-bucket'"
+        error.specificRemedy = "test the storage with 'packstore check-bucket'"
         throw error
       }
       return clock.now
@@ -215,7 +215,7 @@ import PackFormats
       if let fault = error as? ProxyFault { return fault.error(at: location) }
       let reason = ConnectionFault(error)
       var failure = DeliveryError(.unreachable, "the connection to the storage broke (\(reason))", at: location)
-      failure.specificRemedy = "try again later; what was done so far stays"
+      failure.specificRemedy = "try again later; completed work is kept"
       return failure
     }
 
@@ -380,7 +380,7 @@ import PackFormats
     /// For a new object, "not found" means that the bucket does not exist.
     private func noPlace(_ key: ObjectKey) -> DeliveryError {
       var error = DeliveryError(.badResponse, "not a place for objects (404)", at: "\(location): \(key)")
-      error.specificRemedy = "see whether bucket, --endpoint and --virtual-host are right"
+      error.specificRemedy = "check the bucket, --endpoint and --virtual-host"
       return error
     }
 
@@ -479,7 +479,7 @@ import PackFormats
       base = try SiteURL(url ?? "https://s3.\(region).\(domain)")
       self.usesVirtualHost = usesVirtualHost ?? (url == nil)
       guard base.target.isEmpty || base.target == "/" else {
-        throw DeliveryError(.invalidLocation, "the endpoint has a path; name a server alone", at: base.text)
+        throw DeliveryError(.invalidLocation, "the endpoint has a path; use only the server", at: base.text)
       }
     }
 

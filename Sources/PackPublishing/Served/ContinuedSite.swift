@@ -96,7 +96,7 @@ public final class ContinuedSite: SiteHost {
     guard try !pathExists(folder) || namesInFolder(folder).isEmpty else {
       var error = PackStoreError(
         .exists, "the folder for the new files is not empty", about: .folder(folder.string), detail: .fileExists)
-      error.specificRemedy = "name another one, or remove what is in it once it was copied"
+      error.specificRemedy = "use another folder, or empty it after its files were copied"
       throw error
     }
   }
@@ -117,7 +117,7 @@ public final class ContinuedSite: SiteHost {
   public func read<Result: Sendable>(_ body: @Sendable (Site) async throws -> Result) async throws -> Result {
     guard let copy = state.withLock({ $0.copy }) else {
       throw PackStoreError(
-        .invalidArgument, "the source is read with the publisher's key, so it cannot be read without it",
+        .invalidArgument, "the source is read with the publisher's key, so the key is required",
         about: .site(location))
     }
     return try await body(try Site(servedCopyAt: copy))

@@ -59,8 +59,8 @@ package struct Predecessor: Hashable, Sendable {
       let file = try InputFile(Self.fileName, in: folder)
       try self.init(decoding: try file.contents(limit: Self.byteCountLimit), file: file.place.text)
     } catch var error as PackStoreError where error.code == .notFound {
-      error.reason = "there is no file '\(Self.fileName)' of a publication that went on from a served site"
-      error.specificRemedy = "name the folder that 'packstore publish ... --continue-from' has made"
+      error.reason = "the file '\(Self.fileName)' of a continued publication does not exist"
+      error.specificRemedy = "use the folder created by 'packstore publish ... --continue-from'"
       throw error
     }
   }

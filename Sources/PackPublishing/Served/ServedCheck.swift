@@ -72,7 +72,7 @@ public struct ServedCheck: Sendable {
       .conflict, "the root of the channel '\(channel)' changed since the publication began", about: .site(site.location)
     )
     error.specificRemedy =
-      "another job has published meanwhile: leave the roots there as they are, and publish again into an empty folder"
+      "another job has published since then: do not copy the roots; publish again into an empty folder"
     return error
   }
 }

@@ -100,7 +100,7 @@ package struct ServedSite: Sendable {
       .invalidArgument,
       "this machine's clock is \(abs(lead)) seconds \(lead > 0 ? "behind" : "ahead of") the server's clock",
       about: .site(source.location))
-    error.specificRemedy = "set the clock right, because clients judge roots by their dates"
+    error.specificRemedy = "correct the clock, because clients check the dates of roots"
     throw error
   }
 
@@ -139,7 +139,7 @@ package struct ServedSite: Sendable {
       throw error
     } catch SourceFault.noRanges {
       var error = DeliveryError(.badResponse, "the server sends whole files only", at: source.location)
-      error.specificRemedy = "let it serve ranges of files, or keep a copy that 'packstore strip' makes"
+      error.specificRemedy = "enable ranges on the server, or keep a copy created by 'packstore strip'"
       throw error
     }
     return tally.byteCount

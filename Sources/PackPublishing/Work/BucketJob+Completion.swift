@@ -110,9 +110,9 @@ extension BucketJob {
 
   private func rewritten() -> PackStoreError {
     var error = PackStoreError(
-      .conflict, "the ledger was changed by something that is not a publisher while this job used it",
+      .conflict, "a program other than a publisher changed the ledger during this job",
       file: "\(storage.location): \(ObjectKey.ledger)")
-    error.specificRemedy = "see who can write below the ledger's prefix, then publish again"
+    error.specificRemedy = "check who can write below the ledger's prefix, then publish again"
     return error
   }
 
@@ -189,6 +189,6 @@ extension BucketJob {
       }
       tag = served?.tag
     }
-    throw DeliveryError(.siteChanged, "the root is replaced again and again", at: name)
+    throw DeliveryError(.siteChanged, "the root was replaced repeatedly", at: name)
   }
 }

@@ -85,7 +85,7 @@ struct BucketJob: Sendable {
         // Another publisher has continued since, and deleted objects of the ledger that was read.
         try await ledgerFile.clock.sleep(
           try tries.delay(
-            after: DeliveryError(.siteChanged, "an object that the ledger names does not exist", at: storage.location)))
+            after: DeliveryError(.siteChanged, "an object listed in the ledger does not exist", at: storage.location)))
       }
     }
   }
@@ -141,7 +141,7 @@ struct BucketJob: Sendable {
         .corrupt,
         "the ledger names an image of \(formatBytes(Int(clamping: byteCount))), and the limit is"
           + " \(formatBytes(SignedSiteImage.byteCountLimit))", file: file)
-      error.specificRemedy = "restore the ledger from an earlier version of the object; see who wrote it"
+      error.specificRemedy = "restore an earlier version of the ledger's object; find out who wrote this one"
       throw error
     }
     let bytes = try await bytes.orElse { try await blob(digest, limit: Int(byteCount)) }
@@ -336,7 +336,7 @@ struct BucketJob: Sendable {
       condition = .matching(found.tag)
     }
     throw DeliveryError(
-      .siteChanged, "replaced again and again by another object", at: "\(storage.location): \(key)")
+      .siteChanged, "replaced repeatedly by another object", at: "\(storage.location): \(key)")
   }
 
   static let putLimit = 8

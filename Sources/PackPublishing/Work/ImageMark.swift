@@ -37,11 +37,11 @@ struct ImageMark: Hashable {
   ///
   /// Two images of one number exist if two publishers prepared them at the same time. Only one was committed.
   func fault(of other: SignedSiteImage) -> String? {
-    let seen = "image \(number) was there before"
+    let seen = "image \(number) was seen before"
     if other.image.site != site { return "the ledger names an image of another site" }
     if other.image.number < number { return "the ledger names image \(other.image.number), but \(seen)" }
     guard other.image.number == number, other.digest != image else { return nil }
-    return "the ledger names another image \(number) than the one that was there before"
+    return "the ledger names another image \(number) than before"
   }
 }
 
@@ -76,7 +76,7 @@ struct ImageMarks: Sendable {
     do {
       guard try ImageMark(name, in: folder) != next else { return }
       try makeFolder(folder)
-      let lock = try FileLock(FilePlace("lock", in: folder), waits: true, reason: "another process keeps a mark")
+      let lock = try FileLock(FilePlace("lock", in: folder), waits: true, reason: "another process is writing the mark")
       defer { withExtendedLifetime(lock) {} }
       if let mark = try ImageMark(name, in: folder), mark.site == next.site, mark.number >= next.number { return }
       try replaceFile(name, in: folder, by: Array(next.text.utf8), draft: Self.draftName)
