@@ -95,6 +95,46 @@ import Testing
     #expect((0..<3_600_000).contains(spent.milliseconds))
   }
 
+  /// A server of a site requests a name and a password: the agent asks the extension. If that fails, the server's refusal counts.
+  @Test func itAnswersServersOfSites() async throws {
+    let credential = FileChallengeReply.credential(user: "ann", password: "pass word")
+    let json = String(decoding: try DownloaderReply.challenge(credential).encode(), as: UTF8.self)
+    let reply = "printf '\\000\\000\\000\\\(String(json.utf8.count, radix: 8))\(json)' >&0"
+    let cases: [(script: String, reply: FileChallengeReply)] = [
+      ("[ $# = 1 ] && [ $1 = downloads ] && \(reply)\ncat <&0 >/dev/null", credential), ("exit 3", .none),
+      ("printf '\\000\\000\\000\\002{}' >&0; exec sleep 1000", .none),
+    ]
+    for (script, expected) in cases {
+      let setup = try setUp(script), told = Log()
+      let filter = ExtensionFilter(
+        app: "app", program: setup.folder.path.appending("extension"), journal: JournalFile(in: setup.group),
+        limits: Self.muchTime, environment: ["PLACE": setup.folder.path.string, "PATH": "/usr/bin:/bin"],
+        wallClock: { 0 }, now: { .now }, tell: { told.append($0.text) })
+      let challenge = FileChallenge(scheme: "https", host: "h.example", port: 443, realm: "r")
+      #expect(await filter.reply(to: challenge) == expected && starts(setup) == 1, "\(told.lines)")
+      #expect(told.lines.isEmpty == (expected != .none))
+      #expect(!told.lines.joined().contains("pass word"))
+    }
+  }
+
+  /// In its own process, and in an app that has it as a filter, an extension answers without the agent.
+  @Test func itsMethodIsCalledInTheProcess() async throws {
+    struct Downloader: ManagedDownloaderExtension {
+      func backgroundDownload(
+        _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
+      ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+        let user = "\(challenge.protectionSpace.host) \(challenge.previousFailureCount) \(download.identifier)"
+        return (.useCredential, URLCredential(user: user, password: "p", persistence: .none))
+      }
+    }
+    let challenge = FileChallenge(scheme: "https", host: "h.example", port: 443, realm: "r", failureCount: 1)
+    let request = DownloaderRequest.challenge(DownloadRecord(ofSite: challenge), challenge)
+    let service = DownloaderService(Downloader()) { nil }
+    let reply = await service.answer(try DownloaderRequest(decoding: request.encode()))
+    #expect(reply == .challenge(.credential(user: "h.example 1 https://h.example:443", password: "p")))
+    #expect(AssetPackManager.Options(Downloader()).pullOptions.authorization != nil)
+  }
+
   /// Whatever is wrong with it, the agent goes on without it.
   @Test(
     arguments: [
