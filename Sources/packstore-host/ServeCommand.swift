@@ -22,7 +22,7 @@
 
     @Option(
       name: .customLong("name"),
-      help: "Host name that requests may use, besides addresses; repeatable (default: localhost and that of --url).")
+      help: "Host name that requests may use; repeatable (default: localhost, addresses and the name in --url).")
     var names: [String] = []
 
     @Option(help: "Public base URL, for links (default: from each request).")

@@ -25,7 +25,7 @@ import Testing
     let store = try folder.store()
     for pack in ["A", "B"] as [PackID] {
       for number in 1...2 {
-        let content = folder.makeFolder("content", ["file": Data("\(pack) \(number)".utf8)])
+        let content = try folder.makeFolder("content", ["file": Data("\(pack) \(number)".utf8)])
         try await store.install(folder: FilePath(content), as: pack)
         try await site.publish([.init(pack)], from: store, signedBy: key, options: .init(deltaCount: 0, channel: nil))
       }
@@ -104,7 +104,7 @@ import Testing
 
   @Test func copyWithAnotherNumberIsAVersionOfItsOwn() async throws {
     let source = try folder.store(), target = try Store(at: FilePath(folder.path("target")))
-    try await source.install(folder: FilePath(folder.makeFolder("content", ["file": Data("one".utf8)])), as: "P")
+    try await source.install(folder: FilePath(try folder.makeFolder("content", ["file": Data("one".utf8)])), as: "P")
     let snapshot = try source.makeSnapshot()
     for number: UInt64 in [5, 6, 9] {
       var options = Store.CopyOptions()

@@ -184,27 +184,44 @@
 
     /// Reports the state of the host: alarms, stuck jobs, and the protection of workers on this machine.
     package func findings() async throws -> [Finding] {
-      let (alarms, jobs, waiting) = try await context.database.read { database in
-        (
-          try String.fetchAll(
-            database, sql: "SELECT appID || ' ' || name || ': ' || alarm FROM channel WHERE alarm IS NOT NULL"),
-          try String.fetchAll(
-            database, sql: "SELECT versionID || ': ' || coalesce(cause, '') FROM job WHERE state = ?",
-            arguments: [JobRecord.State.stuck]),
-          try Int.fetchOne(
-            database, sql: "SELECT count(*) FROM job WHERE state = ?", arguments: [JobRecord.State.waiting]) ?? 0
-        )
+      let limit = context.now.adding(seconds: Self.delegationWarning)
+      return try await context.database.read { database in
+        let waiting = try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM job WHERE state = ?", arguments: [JobRecord.State.waiting])
+        return [
+          Finding(name: "worker namespaces", state: Self.namespaces, isFault: false),
+          Finding(name: "worker limits", state: "processor time, memory, file size, open files", isFault: false),
+          Finding(name: "waiting jobs", state: "\(waiting ?? 0)", isFault: false),
+        ]
+          + (try Self.faults(
+            "stuck job", "SELECT versionID || ': ' || coalesce(cause, '') FROM job WHERE state = ?",
+            [JobRecord.State.stuck], in: database))
+          + (try Self.faults(
+            "root", "SELECT appID || ' ' || name || ': ' || alarm FROM channel WHERE alarm IS NOT NULL", [],
+            in: database))
+          + (try Self.faults(
+            "delegation", "SELECT appID || ': missing; answer its request' FROM delegation WHERE rootKey IS NULL", [],
+            in: database))
+          + (try Self.faults(
+            "delegation", "SELECT appID || ': ends soon; answer its request again' FROM delegation WHERE endDate < ?",
+            [limit], in: database))
       }
-      let sandbox = ProcessWorker.findSandbox()
-      return [
-        Finding(
-          name: "worker namespaces",
-          state: sandbox.isEmpty ? "not available: run on a kernel with user namespaces" : "user, network, ipc, uts",
-          isFault: false),
-        Finding(name: "worker limits", state: "processor time, memory, file size, open files", isFault: false),
-        Finding(name: "waiting jobs", state: "\(waiting)", isFault: false),
-      ] + jobs.map { Finding(name: "stuck job", state: $0, isFault: true) }
-        + alarms.map { Finding(name: "root", state: $0, isFault: true) }
+    }
+
+    /// How long before its end a delegation is a fault, in seconds.
+    private static let delegationWarning: Int64 = 30 * 86_400
+
+    private static var namespaces: String {
+      let isAvailable = !ProcessWorker.findSandbox().isEmpty
+      return isAvailable ? "user, network, ipc, uts" : "not available: use a kernel that permits user namespaces"
+    }
+
+    private static func faults(
+      _ name: String, _ query: String, _ arguments: StatementArguments, in database: Database
+    ) throws -> [Finding] {
+      try String.fetchAll(database, sql: query, arguments: arguments).map {
+        Finding(name: name, state: $0, isFault: true)
+      }
     }
 
     /// Lets stuck jobs run again.

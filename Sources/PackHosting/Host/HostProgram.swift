@@ -11,7 +11,7 @@
       package var host = "127.0.0.1"
       package var port = 8080
 
-      /// Names that requests may have in `Host`, besides addresses.
+      /// Names that requests may have in `Host`; addresses are permitted as well.
       package var names = ["localhost"]
 
       /// The public base URL without a final slash; `nil` for the listening address.

@@ -44,7 +44,7 @@
 
     private func run(_ job: JobRecord, _ publisher: SitePublisher) async throws {
       let work = try await context.database.read { try Self.load(job, in: $0) }
-      guard let work else { return }
+      guard let work else { return try await dismiss(job) }
       let folder = context.folder.appending("work").appending("\(job.id)-\(context.random.hex(8))")
       defer { removeTree(folder) }
       do {
@@ -70,6 +70,7 @@
 
     private func process(_ work: Work, in folder: FilePath, _ publisher: SitePublisher) async throws {
       let archive = folder.appending("archive"), uploads = UploadFolder(work.file.id, in: context.folder)
+      guard !work.pack.archived else { return try await reject(work, Self.archived) }
       let digest = try await BlockingExecutor.run { try AssembledArchive.write(work.parts, from: uploads, to: archive) }
       if let fault = digest.fault(work.file.checksums) { return try await reject(work, WorkerVerdict(errors: [fault])) }
       let output = folder.appending("output")
@@ -90,7 +91,7 @@
       {
         return try await reject(work, .rejected("VERSION_EXISTS", "The site has this number with other content."))
       }
-      try await accept(work, version, attributes, verdict)
+      guard try await accept(work, version, attributes, verdict) else { return try await reject(work, Self.archived) }
       uploads.remove()
     }
 
@@ -105,13 +106,18 @@
 
     // MARK: - Outcomes
 
+    private static let archived = WorkerVerdict.rejected(
+      "PACK_ARCHIVED", "The pack was archived before processing ended.")
+
+    /// - Returns: whether the pack still accepts versions.
     private func accept(
       _ work: Work, _ published: PackVersion, _ attributes: Attributes, _ verdict: WorkerVerdict
-    ) async throws {
+    ) async throws -> Bool {
       try await context.database.write { [context] database in
         guard var version = try VersionRecord.fetchOne(database, key: ["id": work.version.id]),
           let next = VersionStates.next(version.state, .accept)
-        else { return }
+        else { return true }
+        guard try PackRecord.fetchOne(database, key: ["id": version.packID])?.archived == false else { return false }
         version.state = next
         version.catalog = Data(published.catalog.bytes)
         version.allPlatforms = attributes.platforms.map(\.rawValue).sorted()
@@ -123,6 +129,7 @@
         try version.update(database)
         try Self.close(work, .accept, verdict, in: database)
         try ReleaseCreation(context).createAll(for: version, in: database)
+        return true
       }
     }
 
@@ -151,6 +158,14 @@
       job.state = .done
       job.cause = nil
       try job.update(database)
+    }
+
+    /// Ends a job whose version is not in processing any more.
+    private func dismiss(_ job: JobRecord) async throws {
+      var job = job
+      job.state = .done
+      let ended = job
+      try await context.database.write { try ended.update($0) }
     }
 
     private func noteFault(_ job: JobRecord, _ cause: String) async throws {

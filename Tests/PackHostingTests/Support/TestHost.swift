@@ -33,6 +33,7 @@
   final class TestHost: Sendable {
     let folder: FilePath
     let time = TestTime()
+    let random = TestRandom()
     let service: HostService
     let team, otherTeam: Identifier<TeamRecord>
     let app, otherApp: AppID
@@ -42,7 +43,7 @@
     init() async throws {
       let url = FileManager.default.temporaryDirectory.appending(path: "packstore-host-\(UUID().uuidString)")
       folder = FilePath(url.path(percentEncoded: false))
-      service = try HostService(at: folder, origin: "https://packs.example.com", clock: time, random: TestRandom())
+      service = try HostService(at: folder, origin: "https://packs.example.com", clock: time, random: random)
       let accounts = AccountCommands(service.context), apps = AppCommands(service.context)
       team = try await accounts.team("Team").id
       otherTeam = try await accounts.team("Others").id
