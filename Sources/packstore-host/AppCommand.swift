@@ -4,7 +4,7 @@
 
   struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "app", abstract: "Create and list apps.", subcommands: [Create.self, List.self])
+      commandName: "app", abstract: "Create and list apps.", subcommands: [Create.self, List.self, ReplaceChannel.self])
 
     struct Create: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
@@ -42,6 +42,26 @@
         let app = try await data.administration().createApp(
           name: name ?? bundleID, bundleID: bundleID, sku: sku, team: team, storeApprovals: approvals,
           externalApprovals: betaApprovals)
+        try output.write(app, app.lines)
+      }
+    }
+
+    struct ReplaceChannel: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        abstract: "Replace the secret name of a testers' channel.",
+        discussion: "The old channel is closed: its devices keep their versions. Give the new name to the testers.")
+
+      @Argument(help: "Id or bundle id of the app.")
+      var app: String
+
+      @Flag(help: "Replace the name of the external channel instead of the internal one.")
+      var external = false
+
+      @OptionGroup var data: DataOption
+      @OptionGroup var output: JSONOption
+
+      func run() async throws {
+        let app = try await data.administration().replaceChannel(app: app, isInternal: !external)
         try output.write(app, app.lines)
       }
     }

@@ -37,6 +37,23 @@
     }
   }
 
+  struct RestoredCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "restored", abstract: "Revoke what a restored backup makes valid again.",
+      discussion: """
+        Run it after the data folder or its database was restored from a backup, before 'serve'. Revocations and \
+        decisions after the backup are lost, so it revokes all tokens of build jobs, ends all open uploads, and voids \
+        pending approvals. Check the keys: revoke each key that was revoked after the backup.
+        """)
+
+    @OptionGroup var data: DataOption
+
+    func run() async throws {
+      let count = try await data.administration().noteRestore()
+      print("revoked tokens: \(count)")
+    }
+  }
+
   struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "doctor", abstract: "Show faults that need the operator, and the protection of workers.",

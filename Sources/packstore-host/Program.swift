@@ -8,7 +8,7 @@ struct Program: AsyncParsableCommand {
       subcommands: [
         ServeCommand.self, AppCommand.self, DelegationCommand.self, KeyCommand.self, TokenCommand.self,
         ReconcileCommand.self,
-        DoctorCommand.self, WorkerCommand.self,
+        DoctorCommand.self, RestoredCommand.self, WorkerCommand.self,
       ])
   #else
     static let configuration = CommandConfiguration(

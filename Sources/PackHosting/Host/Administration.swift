@@ -44,6 +44,14 @@
       }
     }
 
+    /// Replaces the name of the internal or the external channel.
+    package func replaceChannel(app: String, isInternal: Bool) async throws -> App {
+      let (record, principal) = try await find(app)
+      let next = try await AppCommands(context).replaceChannel(
+        isInternal ? .internalBeta : .externalBeta, of: record.id, by: principal)
+      return try await context.database.read { try summary(of: next, in: $0) }
+    }
+
     private func summary(of app: AppRecord, in database: Database) throws -> App {
       let delegation = try DelegationRecord.fetchOne(database, key: ["appID": app.id])
       let team = try TeamRecord.fetchOne(database, key: ["id": app.teamID])
@@ -222,6 +230,31 @@
       try String.fetchAll(database, sql: query, arguments: arguments).map {
         Finding(name: name, state: $0, isFault: true)
       }
+    }
+
+    /// Follows the restore of the data folder or the database from a backup: revocations and decisions after the backup are lost, so all
+    /// tokens, upload URLs, open reservations and pending approvals end. The service must not run.
+    ///
+    /// - Returns: the number of revoked tokens.
+    package func noteRestore() async throws -> Int {
+      let lock = try service.folder.lock()
+      defer { withExtendedLifetime(lock) {} }
+      let count = try await context.database.write { [context] database in
+        try database.execute(
+          sql: "UPDATE token SET revokedDate = ? WHERE revokedDate IS NULL", arguments: [context.now])
+        let count = database.changesCount
+        try database.execute(
+          sql: "UPDATE uploadFile SET expirationDate = ? WHERE state = 'AWAITING_UPLOAD'", arguments: [context.now])
+        try database.execute(
+          sql: """
+            UPDATE approval SET voidedDate = ? WHERE voidedDate IS NULL AND submissionID IN
+              (SELECT id FROM submission WHERE state NOT IN ('COMPLETING', 'COMPLETE'))
+            """, arguments: [context.now])
+        return count
+      }
+      try await UploadCommands(context, signer: service.signer).expire()
+      try service.folder.removeSecret()
+      return count
     }
 
     /// Lets stuck jobs run again.

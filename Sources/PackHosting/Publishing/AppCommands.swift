@@ -99,6 +99,30 @@
       return record
     }
 
+    /// Replaces the name of a testers' channel: only people who receive the new name get later versions.
+    ///
+    /// - Throws: `APIError` 403, 404; 409 for the store, whose name is fixed.
+    func replaceChannel(
+      _ releaseContext: ReleaseContext, of id: AppID, by principal: Principal
+    ) async throws -> AppRecord {
+      try principal.require(.manageApps)
+      return try await context.database.write { [context] database in
+        guard var app = try principal.app(id, in: database) else { throw APIError.notFound("apps", id.rawValue) }
+        switch releaseContext {
+        case .internalBeta: app.internalChannel = ChannelName.generate("internal", context.random)
+        case .externalBeta: app.externalChannel = ChannelName.generate("external", context.random)
+        case .store: throw APIError.entityState("channel 'live': has a fixed name; replace the names of other channels")
+        }
+        try app.update(database)
+        try database.execute(
+          sql: """
+            UPDATE channel SET name = ?, wantedRevision = wantedRevision + 1, writtenDigest = NULL, intendedRoot = NULL,
+            intendedRevision = NULL, alarm = NULL WHERE appID = ? AND context = ?
+            """, arguments: [app.channelName(of: releaseContext), id, releaseContext])
+        return app
+      }
+    }
+
     private func pendingKey(of app: AppRecord) throws -> SiteKey {
       try SiteKey(contentsOf: AppFolder(app.id, in: context.folder).pendingKey)
     }

@@ -78,6 +78,15 @@
       where channel.alarm == nil && channel.wantedRevision != channel.writtenRevision {
         try await write(channel)
       }
+      try await closeOthers()
+    }
+
+    /// Closes channels whose names were replaced. Their devices keep the versions that they have.
+    private func closeOthers() async throws {
+      let names = Set(try await channels().map(\.name))
+      for channel in try site.channels() where !channel.isClosed && !names.contains(channel.channel.name) {
+        try await site.close(channel.channel, signedBy: key, options: try options)
+      }
     }
 
     private func channels() async throws -> [ChannelRecord] {
@@ -153,7 +162,9 @@
       try context.database.write { database in
         let found = try ChannelRecord.fetchOne(
           database, sql: "SELECT * FROM channel WHERE appID = ? AND name = ?", arguments: [app, channel.name])
-        guard var record = found, record.alarm == nil else {
+        // A channel whose name was replaced has no record, and its last root is the same after a crash.
+        guard var record = found else { return }
+        guard record.alarm == nil else {
           throw PackStoreError(.refused, "the host does not write this channel", about: .channel(channel))
         }
         record.intendedRoot = Data(bytes)

@@ -115,6 +115,42 @@
       #expect(try await host.channel(.store).alarm == nil)
     }
 
+    @Test func replacedChannelIsClosed() async throws {
+      let host = try await TestHost()
+      try await host.delegate()
+      _ = try await host.published("one")
+      let old = try await host.channel(.internalBeta).name
+      let app = try await AppCommands(host.context).replaceChannel(.internalBeta, of: host.app, by: host.admin)
+      #expect(app.internalChannel != old && app.internalChannel.utf8.count == "internal-".utf8.count + 32)
+      await host.work()
+      #expect(try await host.offered(.internalBeta) == [1])
+      let closed = try Site(existingAt: host.siteFolder).channels().first { $0.channel.name == old }
+      #expect(closed?.isClosed == true && closed?.packs.isEmpty == true)
+      #expect(try await host.channel(.internalBeta).alarm == nil)
+      let error = await apiError {
+        try await AppCommands(host.context).replaceChannel(.store, of: host.app, by: host.admin)
+      }
+      #expect(error == "409 STATE_ERROR.ENTITY_STATE_INVALID")
+    }
+
+    @Test func restoredHostHasNoOpenSecrets() async throws {
+      let host = try await TestHost()
+      let version = try await host.version()
+      let file = try await host.uploads.reserve(
+        .asset, fileName: "a", byteCount: 4, version: version.id, by: host.developer)
+      let target = try #require(try await host.uploads.operations(of: file, origin: "").first?.url)
+      let administration = try Administration(folder: host.folder.string)
+      let token = try await administration.createToken(
+        name: "ci", roles: ["developer"], app: nil, team: "Team", days: nil)
+      #expect(try await administration.noteRestore() == 1)
+      #expect(try await administration.revoke(token.id) == false)
+      #expect(await apiError { try await host.put([1, 2, 3, 4], to: target) } == "410 GONE")
+      let next = try HostService(at: host.folder, origin: "", clock: host.time, random: host.random)
+      let uploads = UploadCommands(next.context, signer: next.signer)
+      let error = await apiError { try await uploads.receivePart(method: "PUT", target: target, contentLength: 4) }
+      #expect(error == "403 FORBIDDEN_ERROR")
+    }
+
     @Test func answerToAnotherRequestIsRefused() async throws {
       let host = try await TestHost()
       let apps = AppCommands(host.context), root = host.folder.appending("offline.key")
