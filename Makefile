@@ -31,7 +31,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo check embedding-time record-release demo-app demo-delivery test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo check embedding-time record-release demo-app demo-delivery demo-host conformance test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -76,6 +76,17 @@ demo-delivery:  ## Run server, agent and sample app on loopback: install, update
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release $(SERVING) --product packstore
 	@Scripts/demo-delivery $(BUILD)/release/packstore $(BUILD)/tour/release/tour
+
+demo-host:  ## Run the hosting service on loopback: upload two versions, release them in steps, update a device, stop the service.
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev nginx-light openssl python3
+	$(SWIFT) build -c release --traits default,Hosting --product packstore-host
+	$(SWIFT) build -c release --traits default,Hosting --product packstore
+	@Scripts/demo-host $(BUILD)/release/packstore $(BUILD)/release/packstore-host
+
+conformance:  ## Check the answers of the hosting service against Apple's own OpenAPI document: SPEC=FILE; needs python3 -m pip install jsonschema.
+	@[ -n '$(SPEC)' ] || { echo "make conformance needs Apple's OpenAPI document: SPEC=openapi.json" >&2; exit 2; }
+	PACKSTORE_TESTS=PackHostingTests $(SWIFT) build --build-tests --traits default,Hosting --scratch-path $(BUILD)/hosting
+	@Scripts/check-conformance '$(SPEC)' $(BUILD)/hosting
 
 test: build  ## Run all tests, and the checks of CONTRIBUTING.md.
 	@Tests/Storage/setup $(BUILD)/storage

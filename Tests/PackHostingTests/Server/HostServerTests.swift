@@ -137,6 +137,20 @@
       }
     }
 
+    /// A body that never ends does not keep its connection: the deadline ends it, however often bytes arrive.
+    @Test func slowBodyMissesItsDeadline() async throws {
+      var options = ServerOptions()
+      (options.requestSeconds, options.leastRate) = (0, 1 << 20)
+      try await run(options) { server async throws in
+        let bearer = try server.key.bearer(at: server.host.time.now)
+        let head =
+          "POST /v1/backgroundAssets HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(bearer)\r\nContent-Length: 100\r\n\r\n{"
+        let answer = try await TestConnection(port: server.port).exchange([Array(head.utf8)])
+        #expect(answer.isEmpty, "closed without an answer")
+        #expect(try await server.send("GET", "/health").status == 200, "others are served")
+      }
+    }
+
     @Test func addressesShareTheConnections() async throws {
       var options = ServerOptions()
       options.limits.connectionsOfAddress = 1

@@ -24,6 +24,7 @@
       ) async throws -> TestAnswer {
         let answer = try await server.send(method, target, body, authorization: authorization)
         let path = String(target.prefix { $0 != "?" })
+        AnswerRecord.add(method, path, answer)
         let faults = check.faults(method, path, answer)
         #expect(faults.isEmpty, "\(faults)", sourceLocation: location)
         return answer
