@@ -1,4 +1,5 @@
 #if Hosting
+  import Foundation
   import GRDB
   import Logging
   import PackStore
@@ -16,6 +17,8 @@
     init(
       at path: FilePath, origin: String, clock: any TimeSource = SystemTime(), random: any RandomSource = SystemRandom()
     ) throws {
+      // Workers have another working directory.
+      let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path).lexicallyNormalized()
       folder = try DataFolder(path)
       let database = try HostDatabase.open(at: folder.database.string)
       context = HostContext(database: database, folder: path, clock: clock, random: random, origin: origin)

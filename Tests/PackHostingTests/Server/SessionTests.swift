@@ -187,6 +187,149 @@
       }
     }
 
+    // MARK: - Releases
+
+    /// A version goes to internal testers, to external testers and to the store, by the calls of Apple's API alone.
+    @Test func versionIsReleasedInSteps() async throws {
+      try await run { session async throws in
+        let host = session.server.host
+        try await host.delegate()
+        let pack = try await session.pack()
+        let first = try await upload("streets", pack, session), second = try await upload("more streets", pack, session)
+        let versions = try await session.send(
+          "GET",
+          "/v1/backgroundAssets/\(pack)/versions?sort=-version&filter[state]=COMPLETE&include=internalBetaRelease,appStoreRelease"
+        )
+        #expect(versions.text("data.0.attributes.version") == "2" && versions.text("data.1.id") == first)
+        #expect(try await state(first, "internalBetaRelease", session) == "SUPERSEDED")
+        #expect(try await state(second, "internalBetaRelease", session) == "READY_FOR_TESTING")
+        #expect(try await state(second, "externalBetaRelease", session) == "READY_FOR_BETA_SUBMISSION")
+
+        let relationships = [("backgroundAssetVersion", "backgroundAssetVersions", second)]
+        let beta = try await session.create("betaBackgroundAssetReviewSubmissions", "", relationships)
+        await host.work()
+        #expect(try await state(second, "externalBetaRelease", session) == "READY_FOR_TESTING")
+        let review = try await session.send(
+          "GET", "/v1/betaBackgroundAssetReviewSubmissions/\(beta)?include=backgroundAssetVersion")
+        #expect(review.text("data.attributes.betaReviewState") == "APPROVED" && review.text("included.0.id") == second)
+
+        for version in [first, second] { try await submit(version, session) }
+        #expect(try await state(first, "appStoreRelease", session) == "SUPERSEDED")
+        #expect(try await state(second, "appStoreRelease", session) == "READY_FOR_DISTRIBUTION")
+        #expect(try await host.offered(.store) == [2])
+        let found = try await session.send(
+          "GET", "/v1/backgroundAssets/\(pack)?include=appStoreVersion,externalBetaVersion")
+        #expect(found.text("data.relationships.appStoreVersion.data.id") == second)
+        #expect(found.value("included")?.array?.count == 1, "each resource once")
+        #expect((found.value("data.attributes.usedBytes")?.integer(Int.self) ?? 0) > 0)
+        try await stepBack(to: first, session)
+      }
+    }
+
+    private func upload(_ text: String, _ pack: String, _ session: Session) async throws -> String {
+      let host = session.server.host, version = try await session.version(of: pack)
+      let bytes = try await host.archive(["map.txt": text])
+      let reservation = try await session.reserve("ASSET", bytes, of: version)
+      try await session.upload(bytes, reservation)
+      #expect(try await session.commit(try #require(reservation.text("data.id"))).status == 200)
+      await host.work()
+      let answer = try await session.send("GET", "/v1/backgroundAssetVersions/\(version)?include=assetFile")
+      #expect(answer.text("data.attributes.state") == "COMPLETE", "\(String(decoding: answer.body, as: UTF8.self))")
+      #expect(answer.text("included.0.attributes.assetDeliveryState.state") == "COMPLETE")
+      return version
+    }
+
+    /// Reads the state of a version's release by its own path.
+    private func state(_ version: String, _ name: String, _ session: Session) async throws -> String? {
+      let answer = try await session.send("GET", "/v1/backgroundAssetVersions/\(version)")
+      let type = try #require(answer.text("data.relationships.\(name).data.type"))
+      let id = try #require(answer.text("data.relationships.\(name).data.id"))
+      return try await session.send("GET", "/v1/\(type)/\(id)?include=backgroundAssetVersion").text(
+        "data.attributes.state")
+    }
+
+    private func submit(_ version: String, _ session: Session) async throws {
+      let app = session.server.host.app.rawValue
+      let submission = try await session.create("reviewSubmissions", #""platform":"IOS""#, [("app", "apps", app)])
+      _ = try await session.create(
+        "reviewSubmissionItems", "",
+        [
+          ("reviewSubmission", "reviewSubmissions", submission),
+          ("backgroundAssetVersion", "backgroundAssetVersions", version),
+        ])
+      let body = Session.body("reviewSubmissions", id: submission, #""submitted":true"#)
+      let answer = try await session.send("PATCH", "/v1/reviewSubmissions/\(submission)", body)
+      #expect(answer.text("data.attributes.state") == "WAITING_FOR_REVIEW", "also without reviewers")
+      await session.server.host.work()
+      let read = try await session.send("GET", "/v1/reviewSubmissions/\(submission)?include=items")
+      #expect(
+        read.text("data.attributes.state") == "COMPLETE" && read.text("included.0.attributes.state") == "APPROVED")
+    }
+
+    /// A step back is a decision of a person.
+    private func stepBack(to version: String, _ session: Session) async throws {
+      let host = session.server.host, ada = TestKey("ADA")
+      try await ada.register(in: host, email: "ada@example.com")
+      let now = host.time.now.seconds
+      let token = try ada.token(#"{"sub":"user","aud":"appstoreconnect-v1","exp":\#(now + 600)}"#)
+      let body = Session.body(
+        "stepsBack", #""context":"STORE""#, [("backgroundAssetVersion", "backgroundAssetVersions", version)])
+      #expect(
+        try await session.send("POST", "/packstore/v1/stepsBack", body).fault == "403 FORBIDDEN_ERROR", "a team key")
+      let answer = try await session.send("POST", "/packstore/v1/stepsBack", body, authorization: "Bearer \(token)")
+      #expect(answer.text("data.attributes.state") == "READY_FOR_DISTRIBUTION")
+      await host.work()
+      #expect(try await host.offered(.store) == [1])
+    }
+
+    @Test func appVersionsAreChangedAndDeleted() async throws {
+      try await run { session async throws in
+        let app = session.server.host.app.rawValue
+        let version = try await session.create(
+          "appStoreVersions", #""platform":"IOS","versionString":"1.0","releaseType":"MANUAL""#, [("app", "apps", app)])
+        let update = Session.body(
+          "appStoreVersions", id: version,
+          #""releaseType":"SCHEDULED","earliestReleaseDate":"2027-01-01T00:00:00+01:00","usesIdfa":null"#)
+        let changed = try await session.send("PATCH", "/v1/appStoreVersions/\(version)", update)
+        #expect(changed.text("data.attributes.earliestReleaseDate") == "2026-12-31T23:00:00Z")
+        let duplicate = Session.body(
+          "appStoreVersions", #""platform":"IOS","versionString":"1.0""#, [("app", "apps", app)])
+        #expect(
+          try await session.send("POST", "/v1/appStoreVersions", duplicate).fault
+            == "409 ENTITY_ERROR.ATTRIBUTE.INVALID.DUPLICATE")
+        let request = Session.body(
+          "appStoreVersionReleaseRequests", "", [("appStoreVersion", "appStoreVersions", version)])
+        #expect(
+          try await session.send("POST", "/v1/appStoreVersionReleaseRequests", request).status == 409, "not approved")
+        let list = "/v1/apps/\(app)/appStoreVersions?filter[platform]=IOS&filter[versionString]=1.0&include=app,build"
+        #expect(try await session.send("GET", list).text("data.0.id") == version)
+        #expect(try await session.send("GET", "\(list)&sort=versionString").fault == "400 PARAMETER_ERROR.ILLEGAL")
+        #expect(try await session.send("GET", "/v1/apps/\(app)/relationships/appStoreVersions").status == 200)
+        #expect(try await session.send("DELETE", "/v1/appStoreVersions/\(version)").status == 204)
+        #expect(try await session.send("GET", "/v1/appStoreVersions/\(version)").fault == "404 NOT_FOUND")
+      }
+    }
+
+    @Test func appsAreCreatedByOurOwnPath() async throws {
+      try await run { session async throws in
+        let created = try await session.send(
+          "POST", "/packstore/v1/apps",
+          Session.body("hostedApps", #""name":"Town","bundleId":"com.example.town","sku":"T","storeApprovals":2"#))
+        #expect(created.status == 201)
+        let id = try #require(created.text("data.id"))
+        #expect(created.text("data.attributes.internalChannel")?.hasPrefix("internal-") == true)
+        #expect(created.text("data.attributes.delegationReleaseKey") != nil)
+        #expect(try await session.send("GET", "/packstore/v1/apps/\(id)").value("data.attributes.rootKey") == nil)
+        #expect(try await session.send("GET", "/v1/apps?filter[bundleId]=com.example.town").text("data.0.id") == id)
+        let answer = Session.body("hostedApps", id: id, #""delegation":"nonsense""#)
+        #expect(
+          try await session.send("PATCH", "/packstore/v1/apps/\(id)", answer).fault
+            == "409 ENTITY_ERROR.ATTRIBUTE.INVALID")
+        let refused = try await session.server.send("POST", "/v1/apps", "{}")
+        #expect(refused.fault == "403 FORBIDDEN_ERROR", "Apple has no such operation")
+      }
+    }
+
     // MARK: - Natural keys, teams and rights
 
     @Test func duplicatesAndBadNamesAre409() async throws {
