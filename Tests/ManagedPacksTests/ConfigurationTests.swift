@@ -16,13 +16,14 @@ import Testing
        "PackStoreSites": [{"URL": "/srv/mods", "AllowsUnsigned": true}]}
       """
     let configuration = try ManagedConfiguration(propertyList: Data(json.utf8))
-    let expected = try ManagedConfiguration(
+    var expected = try ManagedConfiguration(
       appGroupID: "group.com.example.game",
       sites: [
         .init("https://example.com/packs", channel: SiteChannel("beta"), trustedKey: SitePublicKey(Self.key)),
         .init("/srv/mods", allowsUnsigned: true),
       ],
       appID: "com.example.game", appVersion: AppVersion("1.2"), essentialByteCount: 1000, groupFolder: "/tmp/group")
+    expected.essentialMaxInstallByteCount = 1000
     #expect(configuration == expected)
     let list = try JSONSerialization.jsonObject(with: Data(json.utf8))
     let data = try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)

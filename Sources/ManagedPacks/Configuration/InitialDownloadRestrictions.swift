@@ -1,5 +1,5 @@
-/// The limits for an app's downloads before its first launch: `BAInitialDownloadRestrictions`. They apply to the app's own
-/// downloads, not to packs.
+/// The limits for an app's downloads before its first launch: `BAInitialDownloadRestrictions`. For the app's own downloads, a missing
+/// number is 0 and a missing list is empty. For asset packs, a missing key means no limit.
 public struct InitialDownloadRestrictions: Hashable, Sendable {
   /// The limit for downloads that are not essential, in bytes: `BADownloadAllowance`.
   public var byteCount: Int
@@ -9,6 +9,9 @@ public struct InitialDownloadRestrictions: Hashable, Sendable {
 
   /// The permitted servers: a host, or `*.example.com` for every host below `example.com`: `BADownloadDomainAllowList`.
   public var domains: [String]
+
+  /// Whether all servers are permitted.
+  public var allowsAnyDomain = false
 
   /// The largest number of domains in a list.
   public static let domainLimit = 128
@@ -21,6 +24,7 @@ public struct InitialDownloadRestrictions: Hashable, Sendable {
 
   /// Returns whether downloads from a server are permitted. Ignores case and a trailing dot.
   public func allows(host: String) -> Bool {
+    guard !allowsAnyDomain else { return true }
     let host = Self.canonical(host)
     return domains.contains { domain in
       let domain = Self.canonical(domain)

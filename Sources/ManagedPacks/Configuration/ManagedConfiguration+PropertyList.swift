@@ -45,9 +45,10 @@ extension ManagedConfiguration {
       essentialByteCount: try list.essentialByteCount(),
       groupFolder: try list.text("PackStoreGroupFolder").map { FilePath($0) })
     downloaderExtension = try list.text("PackStoreExtension").map { FilePath($0) }
-    restrictions = try list.restrictions()
-    maxInstallByteCount = try list.byteCount("BAMaxInstallSize")
     hasManagedAssetPacks = try list.value("BAHasManagedAssetPacks", Bool.self) ?? !(url.map(list.isUnmanaged) ?? false)
+    restrictions = try list.restrictions(ofPacks: hasManagedAssetPacks)
+    maxInstallByteCount = try list.byteCount("BAMaxInstallSize")
+    essentialMaxInstallByteCount = try list.byteCount("BAEssentialMaxInstallSize")
     if !hasManagedAssetPacks, url.flatMap(FileLocation.init) == nil {
       throw list.error(
         "BAManifestURL", "is not an https URL, which apps without BAHasManagedAssetPacks need",
@@ -178,24 +179,32 @@ private struct PropertyList {
   }
 
   func essentialByteCount() throws -> Int? {
-    try byteCount("BAEssentialMaxInstallSize") ?? restrictions()?.essentialByteCount
+    try byteCount("BAEssentialMaxInstallSize")
+      ?? nested("BAInitialDownloadRestrictions")?.byteCount("BAEssentialDownloadAllowance")
   }
 
-  /// Returns `nil` if the key is missing. A missing number is 0, and a missing list of domains is empty.
-  func restrictions() throws -> InitialDownloadRestrictions? {
-    let key = "BAInitialDownloadRestrictions"
-    guard let values = try value(key, [String: Any].self) else { return nil }
-    let nested = PropertyList(name: "\(name), \(key)", values: values)
-    let list = "BADownloadDomainAllowList", domains = try nested.texts(list) ?? []
+  private func nested(_ key: String) throws -> PropertyList? {
+    try value(key, [String: Any].self).map { PropertyList(name: "\(name), \(key)", values: $0) }
+  }
+
+  /// Returns `nil` if the key is missing.
+  ///
+  /// - Parameter ofPacks: whether a missing number or list means no limit; otherwise it is 0 or empty.
+  func restrictions(ofPacks: Bool) throws -> InitialDownloadRestrictions? {
+    guard let nested = try nested("BAInitialDownloadRestrictions") else { return nil }
+    let list = "BADownloadDomainAllowList", named = try nested.texts(list), domains = named ?? []
     guard domains.count <= InitialDownloadRestrictions.domainLimit else {
       throw nested.error(list, "has too many domains", "list at most \(InitialDownloadRestrictions.domainLimit)")
     }
     if let wrong = domains.first(where: { !InitialDownloadRestrictions.isDomain($0) }) {
       throw nested.error(list, "contains the invalid domain '\(wrong)'", "use example.com or *.example.com")
     }
-    return InitialDownloadRestrictions(
-      byteCount: try nested.byteCount("BADownloadAllowance") ?? 0,
-      essentialByteCount: try nested.byteCount("BAEssentialDownloadAllowance") ?? 0, domains: domains)
+    let missing = ofPacks ? Int.max : 0
+    var restrictions = InitialDownloadRestrictions(
+      byteCount: try nested.byteCount("BADownloadAllowance") ?? missing,
+      essentialByteCount: try nested.byteCount("BAEssentialDownloadAllowance") ?? missing, domains: domains)
+    restrictions.allowsAnyDomain = ofPacks && named == nil
+    return restrictions
   }
 
   private func texts(_ key: String) throws -> [String]? { try value(key, [String].self) }

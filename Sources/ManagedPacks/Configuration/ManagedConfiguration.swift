@@ -25,12 +25,15 @@ public struct ManagedConfiguration: Hashable, Sendable {
   /// `PackStoreAllowsUnsigned` and `PackStoreSites`.
   public var hasManagedAssetPacks = true
 
-  /// The limits for the app's own downloads before its first launch; `nil` for no limits.
+  /// The limits for downloads before the app's first launch; `nil` for no limits.
   public var restrictions: InitialDownloadRestrictions?
 
-  /// The disk space for the app's own downloads, in bytes: `BAMaxInstallSize`, for display in app stores. `nil` if the list does
-  /// not specify it.
+  /// The disk space for downloads that are not essential, in bytes: `BAMaxInstallSize`. A limit for asset packs until the app's first
+  /// launch; for the app's own downloads, for display in app stores. `nil` if the list does not specify it.
   public var maxInstallByteCount: Int?
+
+  /// The disk space for essential downloads, in bytes: `BAEssentialMaxInstallSize`; otherwise as ``maxInstallByteCount``.
+  public var essentialMaxInstallByteCount: Int?
 
   /// The folder of the group; `nil` for `$XDG_DATA_HOME/packstore/GROUP`, or `~/.local/share/packstore/GROUP`.
   public var groupFolder: FilePath?

@@ -81,7 +81,8 @@ struct DownloadManifestSite: PackSite {
       let path = location.hasPrefix("file:") ? URL(string: location).map { FilePath($0.path) } : FilePath(location)
       return try InputFile(path ?? "").contents(limit: AssetPackManifest.byteCountLimit)
     }
-    let sink = MemorySink(limit: AssetPackManifest.byteCountLimit, at: location)
+    let sink = MemorySink(
+      limit: AssetPackManifest.byteCountLimit, at: location, permit: { [template] in try template.permitsHost?($0) })
     let transport = transport ?? fileTransport(template)
     try await unwrapped { try await transport.fetch(FileRequest(location, fields: fields(for: location)), to: sink) }
     return sink.bytes
@@ -148,7 +149,7 @@ struct DownloadManifestSite: PackSite {
     var options = template
     options.pause = pause
     let download = try ArchiveDownload(
-      of: archive, in: place, permit: { _ in },
+      of: archive, in: place, permit: { [template] in try template.permitsHost?($0) },
       accept: { [template, location] kind in
         guard kind == .appleArchive, !template.allowsUnsigned else { return }
         throw Self.unsigned(archive, at: location)
@@ -191,16 +192,18 @@ private func unwrapped(_ body: () async throws -> Void) async throws {
 private final class MemorySink: FileSink {
   private let limit: Int
   private let location: String
+  private let permit: @Sendable (String) throws -> Void
   private let received = Mutex<[UInt8]>([])
 
-  init(limit: Int, at location: String) {
+  init(limit: Int, at location: String, permit: @escaping @Sendable (String) throws -> Void) {
     self.limit = limit
     self.location = location
+    self.permit = permit
   }
 
   var bytes: [UInt8] { received.withLock { $0 } }
 
-  func permit(host: String) throws {}
+  func permit(host: String) throws { try permit(host) }
   func answer(_ challenge: FileChallenge) async -> FileChallengeReply { .none }
   func begin(_ answer: FileAnswer) throws {
     guard answer.byteCount ?? 0 <= limit else { throw tooLong }

@@ -47,21 +47,26 @@ extension Journal {
       registrations[id] = nil
       apps[id] = nil
       extensionTimes[id] = nil
+      launches[id] = nil
     }
   }
 }
 
 extension JournalFile {
   /// Registers an app. Writes nothing if the registration is unchanged.
-  package func register(_ configuration: ManagedConfiguration) throws {
+  ///
+  /// - Parameter isLaunch: whether the app itself runs, which ends the limits before its first launch.
+  package func register(_ configuration: ManagedConfiguration, isLaunch: Bool = false) throws {
     let registration = Journal.Registration(
       version: configuration.appVersion?.description, propertyList: configuration.propertyList?.string)
     var expected = try read()
     expected.registrations[configuration.appID] = registration
+    if isLaunch { expected.launches[configuration.appID] = Journal.Launch(isLaunched: true) }
     expected.dropGoneApps()
     guard try read() != expected else { return }
     try update { journal in
       journal.registrations[configuration.appID] = registration
+      if isLaunch { journal.launches[configuration.appID] = Journal.Launch(isLaunched: true) }
       journal.dropGoneApps()
     }
   }

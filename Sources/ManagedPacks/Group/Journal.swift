@@ -31,7 +31,28 @@ package struct Journal: Hashable, Sendable {
   /// The run time that extensions have used, by app id.
   package var extensionTimes: [String: ExtensionTime] = [:]
 
+  /// The use of the limits before the first launch, by app id.
+  package var launches: [String: Launch] = [:]
+
   package init() {}
+
+  /// The downloads of an app before its first launch.
+  package struct Launch: Hashable, Codable, Sendable {
+    /// Whether the app was launched: its packs are then unrestricted.
+    package var isLaunched = false
+    /// The downloaded bytes.
+    package var spentByteCount = 0
+    package var spentEssentialByteCount = 0
+    /// The sizes of the installed packs.
+    package var installed: [String: Installed] = [:]
+
+    package struct Installed: Hashable, Codable, Sendable {
+      package var isEssential: Bool
+      package var byteCount: Int
+    }
+
+    package init(isLaunched: Bool = false) { self.isLaunched = isLaunched }
+  }
 
   package struct App: Hashable, Codable, Sendable {
     package var version: String
@@ -161,6 +182,7 @@ extension Journal: GroupDocument {
   package var isBounded: Bool {
     let counts = [
       apps.count, packs.count, requests.count, seen.count, essential.count, registrations.count, extensionTimes.count,
+      launches.count, launches.values.map(\.installed.count).max() ?? 0,
     ]
     return counts.allSatisfy { $0 <= Self.countLimit }
   }
@@ -168,7 +190,8 @@ extension Journal: GroupDocument {
 
 extension Journal {
   private enum CodingKeys: CodingKey {
-    case format, apps, chosenLanguage, language, packs, requests, seen, essential, registrations, extensionTimes
+    case format, apps, chosenLanguage, language, packs, requests, seen, essential, registrations, extensionTimes,
+      launches
   }
 
   package init(from decoder: any Decoder) throws {
@@ -182,6 +205,7 @@ extension Journal {
     essential = try values.decodeIfPresent(Set<PackID>.self, forKey: .essential) ?? []
     registrations = try values.decodeIfPresent([String: Registration].self, forKey: .registrations) ?? [:]
     extensionTimes = try values.decodeIfPresent([String: ExtensionTime].self, forKey: .extensionTimes) ?? [:]
+    launches = try values.decodeIfPresent([String: Launch].self, forKey: .launches) ?? [:]
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -196,6 +220,7 @@ extension Journal {
     try values.encode(essential.sorted(), forKey: .essential)
     try values.encode(registrations, forKey: .registrations)
     try values.encode(extensionTimes, forKey: .extensionTimes)
+    if !launches.isEmpty { try values.encode(launches, forKey: .launches) }
   }
 
   private static func byPack<Value>(_ values: [String: Value]?) throws -> [PackID: Value] {

@@ -63,6 +63,9 @@ final class ManagedCore: Sendable {
     template.authorization =
       override == nil ? template.authorization?.limited(toServerOf: configuration.sites.map(\.location)) : nil
     template.clock = options.clock
+    // The app itself is not restricted: it runs.
+    let allowance = options.registersApp ? nil : PackAllowance(configuration, in: journal)
+    if let allowance { template.permitsHost = { try allowance.admit(host: $0) } }
     template.sharedRateLimit = options.rules.byteRateLimit.map {
       RateLimit(bytesPerSecond: max($0, 1), clock: options.clock)
     }
@@ -90,6 +93,8 @@ final class ManagedCore: Sendable {
       onEnd: { pack, error, scheduler in
         // A download that may succeed on a retry continues at the next launch.
         guard error.map({ !DownloadRules.isTemporary($0) && !($0 is PackHandedOver) }) ?? true else { return }
+        // A download that the limits before the first launch refuse continues after the launch.
+        if let refusal = error as? BAError, PackAllowance.refusals.contains(refusal.code) { return }
         queue.async {
           // A request made since then belongs to the next download.
           guard !scheduler.isStanding(pack.id) else { return }
@@ -109,6 +114,8 @@ final class ManagedCore: Sendable {
           throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
         }
         let id = try PackID(validating: pack.id)
+        let reservation = try allowance?.reserve(pack)
+        defer { reservation?.end() }
         let pulled = try await watched(by: watch) {
           let handover = PackHandover(of: id, by: agent)
           defer { handover.end() }
@@ -116,6 +123,7 @@ final class ManagedCore: Sendable {
             try await sites[pack.site].pull(id, pause: pause) { progress in
               handover.note(progress.phase)
               if progress.phase == .fetch, progress.totalByteCount > 0 {
+                reservation?.record(progress.byteCount)
                 record(progress.byteCount, progress.totalByteCount)
               }
             }
@@ -123,6 +131,9 @@ final class ManagedCore: Sendable {
         }
         try accept(pulled, of: pack, isHere: packs.isWhole(pack.id))
         try queue.sync { try note(pulled, of: id, in: journal) }
+        if let reservation, let local = try packs.current().packs[pack.id]?.pack {
+          try reservation.finish(installedByteCount: local.version.byteCount)
+        }
         materializer.start(id)
       })
   }
@@ -186,10 +197,11 @@ final class ManagedCore: Sendable {
   private func register() throws {
     guard options.registersApp, !isRegistered.load(ordering: .relaxed) else { return }
     try journalQueue.sync {
-      try journal.register(configuration)
+      try journal.register(configuration, isLaunch: true)
       // The app remains registered in the group when the override ends.
       guard folder.home != folder.path else { return }
-      try JournalFile(in: folder.under(nil), observer: watch?.observer).register(configuration)
+      try JournalFile(in: folder.under(nil), observer: watch?.observer).register(
+        configuration, isLaunch: true)
     }
     isRegistered.store(true, ordering: .relaxed)
   }

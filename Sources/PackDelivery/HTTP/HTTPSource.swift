@@ -29,6 +29,8 @@
       package var environment: [String: String] = [:]
       /// PEM certificates to trust instead of those.
       package var authority: String?
+      /// Called before a server is contacted, also after a redirection; an error ends the transfer.
+      package var permitsHost: (@Sendable (String) throws -> Void)?
       /// Sent to the site's own server. A name and a password in its URL override it.
       package var authorization: SiteAuthorization?
       /// Simulates a network in place of the real one.
@@ -374,6 +376,7 @@
         from: try SiteURL(base.file(path)), mayBePrivate: mayBePrivate, limit: options.limits.redirectLimit)
       let issue = authenticator.issue
       while true {
+        do { try options.permitsHost?(way.url.plainHost) } catch { throw RefusedHost(error: error) }
         let headers = headers(fields, issue, to: way.url)
         let response = try await pulse.awaitAnswer { [way] in
           guard let network = options.network else {
@@ -495,6 +498,7 @@
       case let fault as TransientFault: return fault
       case is SourceFault, is DeliveryError, is CancellationError: throw error
       case let fault as TransferFault: return try transient(fault, path)
+      case let refusal as RefusedHost: throw refusal.error
       case let refusal as RefusedAddress:
         throw DeliveryError(
           .badResponse,
@@ -527,6 +531,11 @@
       case .overdue: throw error("not received within \(limits.rootLimit)", .root)
       }
     }
+  }
+
+  /// The caller does not permit requests to a host.
+  private struct RefusedHost: Error {
+    let error: any Error
   }
 
   extension HTTPClientResponse {

@@ -65,6 +65,9 @@ extension Store {
     /// The product of packs that no key has signed, in place of the product that an unsigned root names.
     package var unsignedProduct: Product?
 
+    /// Called before a server is contacted, also after a redirection; an error ends the pull. `nil`: all servers are permitted.
+    package var permitsHost: (@Sendable (String) throws -> Void)?
+
     /// Whether to fetch no frames: versions can be inspected, but not read. For temporary stores.
     package var leavesOutFrames = false
 

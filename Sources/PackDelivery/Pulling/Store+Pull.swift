@@ -108,6 +108,7 @@ extension Store.PullOptions {
       http.authority = authority
       http.authorization = authorization
       http.network = network
+      http.permitsHost = permitsHost
       return http
     }
   #endif

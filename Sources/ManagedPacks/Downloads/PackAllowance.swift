@@ -1,0 +1,125 @@
+import Synchronization
+
+/// Enforces the limits of an app's property list on the downloads of its packs before its first launch: allowances and servers of
+/// `BAInitialDownloadRestrictions`, `BAMaxInstallSize` and `BAEssentialMaxInstallSize`. Packs with the policy `essential` and other
+/// packs have separate limits.
+///
+/// The agent and an extension that runs by itself are limited; the app is not, because its own process is its launch. The journal
+/// records the use of the limits.
+final class PackAllowance: Sendable {
+  private let app: String
+  private let restrictions: InitialDownloadRestrictions?
+  private let installLimits: [Bool: Int]
+  private let journal: JournalFile
+  /// The sizes of the open downloads, by whether they are essential.
+  private let reserved = Mutex<[Bool: Int]>([:])
+
+  /// Returns `nil` if the property list has no limits.
+  init?(_ configuration: ManagedConfiguration, in journal: JournalFile) {
+    app = configuration.appID
+    restrictions = configuration.restrictions
+    var limits: [Bool: Int] = [:]
+    limits[false] = configuration.maxInstallByteCount
+    limits[true] = configuration.essentialMaxInstallByteCount
+    installLimits = limits
+    self.journal = journal
+    guard restrictions != nil || !installLimits.isEmpty else { return nil }
+  }
+
+  /// The codes of errors that end with the first launch.
+  static let refusals: Set<BAError.Code> = [
+    .downloadWouldExceedAllowance, .sessionDownloadDisallowedByDomain, .sessionDownloadAllowanceExceeded,
+  ]
+
+  /// Returns `nil` after the first launch.
+  private func use() throws -> Journal.Launch? {
+    let use = try journal.read().launches[app] ?? Journal.Launch()
+    return use.isLaunched ? nil : use
+  }
+
+  /// - Throws: ``BAError`` `sessionDownloadDisallowedByDomain`.
+  func admit(host: String) throws {
+    guard let restrictions, !restrictions.allows(host: host), try use() != nil else { return }
+    throw BAError(
+      .sessionDownloadDisallowedByDomain,
+      "the server '\(host)' is not in BADownloadDomainAllowList: add it, or wait for the first launch")
+  }
+
+  // MARK: - Packs
+
+  /// Checks whether a pack may be downloaded, and reserves its download size until the reservation ends.
+  ///
+  /// - Returns: `nil` if the app is not limited any more.
+  /// - Throws: ``BAError`` `downloadWouldExceedAllowance`.
+  func reserve(_ pack: AssetPack) throws -> Reservation? {
+    guard let use = try use() else { return nil }
+    let isEssential = if case .essential = pack.downloadPolicy { true } else { false }
+    try checkInstallSize(pack, isEssential, use)
+    try reserved.withLock { reserved in
+      let open = reserved[isEssential] ?? 0
+      let total = isEssential ? restrictions?.essentialByteCount : restrictions?.byteCount
+      let spent = isEssential ? use.spentEssentialByteCount : use.spentByteCount
+      if let total, open.addingClamped(spent).addingClamped(pack.downloadSize) > total {
+        let key = isEssential ? "BAEssentialDownloadAllowance" : "BADownloadAllowance"
+        throw refusal(pack, "\(pack.downloadSize) bytes to download exceed \(key)")
+      }
+      reserved[isEssential] = open.addingClamped(pack.downloadSize)
+    }
+    return Reservation(of: pack, isEssential, in: self)
+  }
+
+  /// The installed size is known after the download; it is at least the download size.
+  private func checkInstallSize(_ pack: AssetPack, _ isEssential: Bool, _ use: Journal.Launch) throws {
+    guard let limit = installLimits[isEssential] else { return }
+    let installed = use.installed.filter { $0.key != pack.id && $0.value.isEssential == isEssential }.values
+      .reduce(0) { $0.addingClamped($1.byteCount) }
+    guard installed.addingClamped(pack.downloadSize) > limit else { return }
+    let key = isEssential ? "BAEssentialMaxInstallSize" : "BAMaxInstallSize"
+    throw refusal(pack, "\(pack.downloadSize) bytes and \(installed) installed bytes exceed \(key)")
+  }
+
+  private func refusal(_ pack: AssetPack, _ fault: String) -> BAError {
+    BAError(
+      .downloadWouldExceedAllowance, "the asset pack '\(pack.id)': \(fault); it is downloaded after the first launch")
+  }
+
+  /// The download of one pack.
+  final class Reservation: Sendable {
+    private let pack: AssetPack
+    private let isEssential: Bool
+    private let allowance: PackAllowance
+    private let received = Atomic(0)
+
+    fileprivate init(of pack: AssetPack, _ isEssential: Bool, in allowance: PackAllowance) {
+      self.pack = pack
+      self.isEssential = isEssential
+      self.allowance = allowance
+    }
+
+    /// Records the number of bytes that the download has received so far.
+    func record(_ byteCount: Int) { received.max(byteCount, ordering: .relaxed) }
+
+    /// Ends the reservation. The received bytes of a failed download are reused, so only a complete download is spent.
+    func end() {
+      allowance.reserved.withLock { reserved in
+        reserved[isEssential] = (reserved[isEssential] ?? 0).subtractingClamped(pack.downloadSize)
+      }
+    }
+
+    /// Records a complete download.
+    func finish(installedByteCount: Int) throws {
+      let spent = min(received.load(ordering: .relaxed), pack.downloadSize)
+      try allowance.journal.update { journal in
+        var use = journal.launches[allowance.app] ?? Journal.Launch()
+        guard !use.isLaunched else { return }
+        if isEssential {
+          use.spentEssentialByteCount = use.spentEssentialByteCount.addingClamped(spent)
+        } else {
+          use.spentByteCount = use.spentByteCount.addingClamped(spent)
+        }
+        use.installed[pack.id] = .init(isEssential: isEssential, byteCount: installedByteCount)
+        journal.launches[allowance.app] = use
+      }
+    }
+  }
+}
