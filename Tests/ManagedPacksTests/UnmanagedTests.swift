@@ -291,9 +291,12 @@ import Testing
   // MARK: - Purging
 
   /// U1: a delivered file may be purged as long as it lies unchanged in the group's folder, wherever there.
-  @Test(arguments: ["left", "moved", "modified", "elsewhere"]) func purging(what: String) async throws {
+  @Test(arguments: ["left", "moved", "container", "modified", "elsewhere"]) func purging(what: String) async throws {
     let setup = Setup([Self.url: .init(100)]), group = try setup.group.path
-    let place = what == "elsewhere" ? setup.folder.path.appending("A") : group.appending("films").appending("A")
+    let container = try #require(groupContainer("g", setup.configuration, [:])),
+      isMoved = ["moved", "container"].contains(what)
+    let folder = what == "container" ? FilePath(container.path) : group.appending("films")
+    let place = what == "elsewhere" ? setup.folder.path.appending("A") : folder.appending("A")
     try FileManager.default.createDirectory(atPath: "\(group)/films", withIntermediateDirectories: true)
     let delegate = TestDelegate(take: { _, url in
       guard what != "left" else { return }
@@ -307,11 +310,25 @@ import Testing
     #expect(pathExists(place) == (what != "left"))
     #expect(try setup.downloads.list().delivered.count == (what == "left" ? 0 : 1))
     if what == "modified" { try Data("other".utf8).write(to: URL(fileURLWithPath: place.string)) }
-    #expect(try PurgeableDownloads(in: group).byteCount() == (what == "moved" ? 100 : 0))
+    #expect(try PurgeableDownloads(in: group).byteCount() == (isMoved ? 100 : 0))
     let result = try PurgeableDownloads(in: group).purge(byteCount: 1)
-    #expect(result.freedByteCount == (what == "moved" ? 100 : 0) && result.fileCount == (what == "moved" ? 1 : 0))
+    #expect(result.freedByteCount == (isMoved ? 100 : 0) && result.fileCount == (isMoved ? 1 : 0))
     #expect(pathExists(place) == ["modified", "elsewhere"].contains(what))
     #expect(try setup.downloads.list().delivered.isEmpty, "what is not as it was delivered is the app's")
+  }
+
+  @Test func containersOfGroups() throws {
+    let setup = Setup(), other = setup.folder.path.appending("data")
+    let environment = ["XDG_DATA_HOME": other.string]
+    let named = try #require(groupContainer("g", setup.configuration, environment))
+    #expect(named.path == setup.folder.path.appending("group/container").string && isFolder(FilePath(named.path)))
+    let standard = try #require(groupContainer("other", setup.configuration, environment))
+    #expect(standard.path == other.appending("packstore/other/container").string)
+    for invalid in ["", "../g", "a/b", String(repeating: "g", count: 200)] {
+      #expect(groupContainer(invalid, nil, environment) == nil)
+    }
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(other)/packstore/other")
+    #expect(groupContainer("other", nil, environment) == nil, "other users can enter the group's folder")
   }
 
   /// A store is a group's only in a folder that is this user's alone, and has downloads.

@@ -14,6 +14,7 @@
 /// | `store/` | the store with the packs |
 /// | `cache/` | decoded copies of large assets |
 /// | `archives/` | partial downloads of archives that a download manifest lists: a folder for each pack |
+/// | `container/` | files of apps: `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)` |
 /// | `views/` | files of ``AssetPackManager/url(for:)``: a folder for each process |
 /// | `journal` | open requests and installed packs: ``Journal`` |
 /// | `journal.lock` | held while a process changes the journal |
@@ -31,6 +32,8 @@ package struct GroupFolder: Sendable {
   package var store: FilePath { home.appending("store") }
   package var cache: FilePath { home.appending("cache") }
   package var views: FilePath { home.appending("views") }
+  /// The folder for files of apps; an override does not replace it.
+  var container: FilePath { path.appending("container") }
   var archives: FilePath { home.appending("archives") }
   var overrides: FilePath { path.appending("overrides") }
 

@@ -13,7 +13,7 @@ package struct PurgeableDownloads {
   private static let entryLimit = 1_000_000
   private static let depthLimit = 64
   /// The folders without files of apps.
-  private static let own = ["store", "cache", "views", DownloadFolder.name]
+  private static let own = ["store", "cache", "archives", "views", DownloadFolder.name]
 
   private let group: FilePath
 
