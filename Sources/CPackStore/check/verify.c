@@ -79,7 +79,7 @@ static pks_status check_generation(pks__verification *v, const pks__control *con
   if (status) { return pks__verify_settle(v, status, NULL); }
   v->totals.bytes_checked += v->stored.length;
   if (generation.number != number) {
-    pks__verify_report(v, "not the generation that its name says", path, PKS_NO_OFFSET);
+    pks__verify_report(v, "generation differs from its file name", path, PKS_NO_OFFSET);
   }
   pks__generation_free(&generation);
   uint64_t sum = pks__checksum(v->stored.bytes, (size_t)v->stored.length);

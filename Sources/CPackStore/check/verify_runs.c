@@ -59,7 +59,7 @@ static pks_status check_place(pks__verification *v, pks__run *run, const pks__ru
   if (!(entry->flags & (PKS__FLAG_CONTIGUOUS | PKS__FLAG_MAPPED))) { return PKS_OK; }
   pks_status status = is_contiguous(v, run, entry, &begin, &contiguous);
   if (status) { return status; }
-  if (!contiguous) { return bad_record(v, "an asset is split that its record marks as contiguous", run, entry); }
+  if (!contiguous) { return bad_record(v, "a record marks a split asset as contiguous", run, entry); }
   if (!(entry->flags & PKS__FLAG_MAPPED)) { return PKS_OK; }
   if (!(entry->flags & PKS__FLAG_CONTIGUOUS)) { return bad_record(v, "bad record", run, entry); }
   return begin % PKS__PAGE == 0 ? PKS_OK : bad_record(v, "a map asset does not begin at a page", run, entry);
@@ -154,9 +154,9 @@ static pks_status check_records(pks__verification *v, uint32_t number) {
   if (!check_starts(run, offset, &next_page)) {
     pks__verify_report(v, "table of page starts is wrong", run->table.name, record_place(run, offset));
   }
-  if (is_followed) { pks__verify_report(v, "the last record says that one follows", run->table.name, 0); }
+  if (is_followed) { pks__verify_report(v, "the last record is marked as followed by another", run->table.name, 0); }
   if (count != run->record_count) {
-    pks__verify_report(v, "index run has another number of records than it says", run->table.name, 0);
+    pks__verify_report(v, "the number of records differs from the header of the index run", run->table.name, 0);
   }
   return PKS_OK;
 }
@@ -180,7 +180,7 @@ static pks_status check_run_rows(pks__verification *v, pks__run *run) {
     chunks += info.chunk_count;
   }
   if (chunks != run->chunk_count) {
-    pks__verify_report(v, "index run has another number of chunks than it says", run->table.name, 0);
+    pks__verify_report(v, "the number of chunks differs from the header of the index run", run->table.name, 0);
   }
   return PKS_OK;
 }
@@ -203,7 +203,7 @@ static pks_status check_open_run(pks__verification *v, uint32_t number, const ch
   bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
     && run->pack_count == ref->pack_count && table->body_offset == 0;
   if (!expected) {
-    pks__verify_report(v, "is not the run that the generation names", path, PKS_NO_OFFSET);
+    pks__verify_report(v, "differs from the index run named by the generation", path, PKS_NO_OFFSET);
     return PKS_OK;
   }
   pks_status status = pks__check_table(&v->inspector, &run->table, &v->found);

@@ -45,7 +45,7 @@ static pks_status check_open_segment(pks__verification *v, pks__segment *segment
   pks__segment_checker *inspector = &v->inspector;
   if (segment->file_length != info->file_length) {
     uint64_t at = pks__min64(segment->file_length, info->file_length);
-    pks__verify_report(v, "segment has another length than the index says", segment->name, at);
+    pks__verify_report(v, "the segment's length differs from the index", segment->name, at);
     return PKS_OK;
   }
   bool sound;
@@ -53,7 +53,7 @@ static pks_status check_open_segment(pks__verification *v, pks__segment *segment
   if (status || !sound) { return status; }
   if (segment->kind != info->kind) {
     uint64_t at = segment->table.body_offset;
-    pks__verify_report(v, "segment is of another kind than the index says", segment->name, at);
+    pks__verify_report(v, "the segment's kind differs from the index", segment->name, at);
     return PKS_OK;
   }
   v->states[v->segment] = PKS__SEGMENT_SOUND;
@@ -67,7 +67,7 @@ static pks_status check_open_segment(pks__verification *v, pks__segment *segment
 static pks_status note_gone(pks__verification *v, uint32_t number) {
   v->states[number] = PKS__SEGMENT_GONE;
   pks__frame_finding finding = {
-    .segment = number, .offset = PKS_NO_OFFSET, .is_bad = true, .status = PKS_PURGED, .text = "is gone"};
+    .segment = number, .offset = PKS_NO_OFFSET, .is_bad = true, .status = PKS_PURGED, .text = "is missing"};
   return pks__verify_note(v, &finding);
 }
 
@@ -156,7 +156,7 @@ static pks_status check_chunks_found(pks__verification *v, uint32_t number) {
     if (status) { return status; }
     if (!segment) { continue; }
     if (info.chunk_count != segment->chunk_count) {
-      pks__verify_report(v, "index lists another number of chunks than the segment has", segment->name, PKS_NO_OFFSET);
+      pks__verify_report(v, "the number of chunks differs between index and segment", segment->name, PKS_NO_OFFSET);
       continue;
     }
     for (uint32_t row = 0; !status && row < info.chunk_count; row++) {

@@ -291,12 +291,12 @@ static bool has_counts(const pks__version *version, const pks__catalog_info *inf
 static void check_counts(pks__verification *v, const version_walk *walk) {
   const pks__catalog_info *counted = &walk->counted;
   uint64_t entries = counted->file_count + counted->link_count + counted->folder_count;
-  if (walk->has_layout) { report_version(v, walk, "the layout has an asset that the catalog has not"); }
+  if (walk->has_layout) { report_version(v, walk, "the layout has an asset that the catalog lacks"); }
   if (!has_counts(walk->version, counted)) {
-    report_version(v, walk, "the catalog has other numbers than the generation says");
+    report_version(v, walk, "the catalog's counts differ from the generation");
   }
   if (walk->is_current && v->deep && entries != v->record_counts[walk->rank]) {
-    report_version(v, walk, "the index has another number of assets than the catalog");
+    report_version(v, walk, "the number of assets differs between index and catalog");
   }
 }
 
@@ -331,7 +331,7 @@ static void check_layout_segments(pks__verification *v, const version_walk *walk
   for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(segments, pks__segment_id); i++) {
     uint32_t number = pks__segment_list_find(&v->segments, PKS__SCRATCH_AT(segments, const pks__segment_id, i));
     if (number == PKS__NO_SEGMENT) {
-      report_version(v, walk, "the layout names a segment that the index does not know");
+      report_version(v, walk, "the layout names a segment that the index lacks");
     } else {
       need_segment(v, walk, number);
     }
@@ -358,7 +358,7 @@ static pks_status open_layout(pks__verification *v, version_walk *walk) {
   if (!walk->layout_is_lost) {
     check_layout_segments(v, walk, &segments);
     if (!pks__id_equal(&root.catalog, &walk->version->catalog)) {
-      report_version(v, walk, "the layout is of another version");
+      report_version(v, walk, "the layout belongs to another version");
     } else if (!pks__id_equal(&root.attributes, &walk->version->attributes)) {
       report_version(v, walk, "the layout names other attributes than the generation");
     }
@@ -396,7 +396,7 @@ pks_status pks__verify_version(pks__verification *v, uint32_t rank, uint32_t ind
     status = settle_version(v, &walk, status);
     if (is_readable) {
       if (!has_counts(version, &info)) {
-        report_version(v, &walk, "the catalog says other numbers than the generation");
+        report_version(v, &walk, "the catalog's counts differ from the generation");
       }
       pks__tree_cursor_init(&walk.catalog, pages, PKS__TREE_MAP, 0, &map);
       status = walk_catalog(v, &walk);

@@ -29,7 +29,7 @@ static const char *downgrade_text(pks_detail detail) {
   if (detail == PKS_DETAIL_WITHDRAWN) { return "the publisher withdrew this version"; }
   if (detail == PKS_DETAIL_REPLACED_KEY) { return "the root is signed by a key that its publisher replaced"; }
   if (detail == PKS_DETAIL_OLDER_STATE) {
-    return "the publisher signed an older state again, from before it took something back";
+    return "the publisher signed an older state again, from before a withdrawal";
   }
   return "a higher version was accepted before";
 }

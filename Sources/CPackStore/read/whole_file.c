@@ -188,7 +188,7 @@ void pks_contents_release(pks_contents *contents) {
 static pks_status no_file(const pks_asset *asset, pks_error *error) {
   pks_status status = pks__fail_case_at_path(
     error, PKS_NO_SPACE, PKS_DETAIL_CACHE_BUDGET, asset->path, asset->path_length,
-    "no room in a cache for the asset as a file"
+    "no cache has space for the asset as a file"
   );
   if (error) { error->needed = pks__asset_cache_cost(asset->size); }
   return status;
@@ -224,7 +224,7 @@ static pks_status make_memory_file(const pks_asset *asset, pks_vfs_file *out, pk
   int failure = pks__vfs_memory_file(vfs, "asset", &file);
   *out = PKS_VFS_NO_FILE;
   if (failure == ENOSYS) { return PKS_OK; }
-  if (failure) { return pks__fail_system(error, failure, "cannot make a file in memory", NULL); }
+  if (failure) { return pks__fail_system(error, failure, "cannot create a file in memory", NULL); }
   pks_status status = fill_file(asset, file, error);
   if (!status) {
     failure = pks__vfs_seal(vfs, file);

@@ -33,7 +33,7 @@ static pks_status measure_file(pks__segment *segment, const char *path, pks_erro
 }
 
 static pks_status fail_gone(const char *path, pks_error *error) {
-  return pks__fail_about(error, PKS_PURGED, PKS_DETAIL_SEGMENT_GONE, PKS_SUBJECT_STORE_FILE, path, "is gone");
+  return pks__fail_about(error, PKS_PURGED, PKS_DETAIL_SEGMENT_GONE, PKS_SUBJECT_STORE_FILE, path, "is missing");
 }
 
 pks_status pks__segment_open(
@@ -276,7 +276,7 @@ void pks__segment_measure(pks__segment *segment) {
   while (info.size < present && !atomic_compare_exchange_weak(&segment->present, &present, info.size)) {}
 }
 
-static const char gone[] = "data of the pack is gone from the cache folder, or with the base";
+static const char gone[] = "data of the pack is missing in the cache folder or the base";
 static const char damaged[] = "data of the pack in the cache folder is damaged";
 
 /// Fails with PURGED: `byte_count` of the wanted bytes in the cache folder are missing or damaged.

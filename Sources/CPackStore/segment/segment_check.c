@@ -82,7 +82,7 @@ pks_status pks__check_segment_table(
     uint8_t digest[PKS__ID_SIZE];
     inspector->sha256(table->body, (size_t)table->body_length, digest);
     bool same = memcmp(digest, segment->id.bytes, sizeof segment->id.bytes) == 0;
-    if (!same) { tell(inspector, "has other content than its name", segment->name, table->body_offset, NULL); }
+    if (!same) { tell(inspector, "content differs from the file name", segment->name, table->body_offset, NULL); }
   }
   *sound = faults == inspector->fault_count;
   return PKS_OK;

@@ -60,7 +60,7 @@ pks_status pks__open_run_take(
     bool expected = table->file_length == ref->name.file_length && table->trailer_sum == ref->name.trailer_sum
       && open->run.pack_count == ref->pack_count;
     if (!expected) {
-      status = pks__fail(error, PKS_CORRUPT, "is not the run that the generation names", path, PKS_NO_OFFSET);
+      status = pks__fail(error, PKS_CORRUPT, "differs from the index run named by the generation", path, PKS_NO_OFFSET);
     }
   }
   if (!status) {

@@ -341,7 +341,7 @@ pks_status pks_delivery_give(
   if (status) { return status; }
   const pks__want *want = pks__delivery_wants_oldest(&delivery->wants);
   if (!want || byte_count != want->length) {
-    return invalid(delivery, "wrong length for the oldest pending want", error);
+    return invalid(delivery, "wrong length for the oldest pending request", error);
   }
   status = give(delivery, want, bytes, is_final, &failure);
   if (!status) {
@@ -484,7 +484,7 @@ pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pk
   pks_add_result discarded;
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
-  if (delivery->phase != PKS__DELIVERY_DONE) { return invalid(delivery, "the delivery still has wants", error); }
+  if (delivery->phase != PKS__DELIVERY_DONE) { return invalid(delivery, "the delivery still has pending requests", error); }
   status = stage(delivery, result ? result : &discarded, error);
   if (!status) {
     status = pks__txn_follow_placement(delivery->txn, delivery->context.pack, delivery->placement, error);

@@ -37,7 +37,7 @@ pks_status pks__site_version_open(
   if (!status) { status = pks__snapshot_find_chunk(snapshot, layout, PKS__SEGMENT_METADATA, &root, &found, error); }
   if (!status && !found) {
     status = pks__fail_about(
-      error, PKS_PURGED, PKS_DETAIL_SEGMENT_GONE, PKS_SUBJECT_NONE, NULL, "the segment with the layout is gone"
+      error, PKS_PURGED, PKS_DETAIL_SEGMENT_GONE, PKS_SUBJECT_NONE, NULL, "the segment with the layout is missing"
     );
   }
   return status ? status : put_last(&out->segments, &root.segment->id, error);

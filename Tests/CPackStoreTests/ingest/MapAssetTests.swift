@@ -329,7 +329,7 @@ extension Core {
     /// A record that promises what is not so is a fault, although all sums are right.
     @Test(
       arguments: [
-        ("text", 0x0e, "an asset is split that its record marks as contiguous"),
+        ("text", 0x0e, "a record marks a split asset as contiguous"),
         ("small", 0x0e, "a map asset does not begin at a page"), ("a.map", 0x0a, "bad record"), ("a.map", 0x0e, nil),
       ] as [(String, UInt8, String?)])
     func falsePromises(_ path: String, _ flags: UInt8, _ fault: String?) throws {
