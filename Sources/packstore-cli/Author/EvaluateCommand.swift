@@ -47,14 +47,14 @@ struct Evaluate: ParsableCommand {
   }
 }
 
-/// Shows what is wrong with a file, one problem on each line, as compilers do.
+/// Shows the problems of a file, one on each line, as compilers do.
 func show(_ problems: [ManifestProblem], of file: String, quiet: Bool) {
   for problem in problems where !quiet || problem.severity == .error {
     writeToStandardError("\(escaped(file)):\(escapedText(problem.description))\n")
   }
 }
 
-/// Finds what a manifest selects, and shows what is wrong with it.
+/// Finds the files that a manifest selects, and shows its problems.
 ///
 /// - Throws: `refused` when it has errors.
 func evaluateManifest(_ manifest: String, _ report: ReportOptions) throws -> ManifestEvaluation {

@@ -117,7 +117,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try say(result, duration, hasKey, file.reportOutput())
   }
 
-  /// Whether the version before is on a site of which nothing but what it says is read.
+  /// Whether the previous version is on a site, whose metadata alone is read.
   private var isServed: Bool { previous?.contains("://") ?? false }
 
   private func knownVersions(_ key: SiteKey) async throws -> KnownVersions? {
@@ -164,7 +164,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   // MARK: - Report
 
-  /// - Parameter hasKey: the key is one that there is, or was made.
+  /// - Parameter hasKey: whether the key exists or was created.
   private func say(_ result: Manifest.PackageResult, _ duration: Duration, _ hasKey: Bool, _ out: Output) throws {
     if !report.quiet { warnAll(result) }
     if report.json {
@@ -218,7 +218,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     return lines + largest(result.largestAssets)
   }
 
-  /// Where the number comes from when '--version' says none.
+  /// The source of the number if '--version' is not given.
   private func standardNumber(_ result: Manifest.PackageResult) -> String {
     result.previous.map { ", by default the number after \($0)" } ?? ", by default the first number"
   }

@@ -147,7 +147,7 @@ struct ChannelEditOptions: ParsableArguments {
 
   func host(of site: String) throws -> any SiteHost { try storage.host(of: site, waits: !noWait) }
 
-  /// Makes an edit of what a channel offers of a version, and reports it.
+  /// Changes a channel's offer of a version, and reports the change.
   func run(
     on target: ChannelTarget, _ report: ReportOptions,
     _ edit:
@@ -173,7 +173,7 @@ struct ChannelEditOptions: ParsableArguments {
   text == "all" ? .all : .range(try parse { try AppVersionRange(text) })
 }
 
-/// What a change of a channel came to.
+/// The result of a change of a channel.
 struct ChannelReport: Encodable {
   let channel: String
   let sequence: UInt64
@@ -181,7 +181,7 @@ struct ChannelReport: Encodable {
   let expires: String?
   let packs: [Pack]
   let newBytes: Int
-  /// Of a dry run of a promotion.
+  /// For a dry run of a promotion.
   let updates: [DeviceUpdateReport]?
 
   struct Pack: Encodable {
@@ -205,7 +205,7 @@ struct ChannelReport: Encodable {
     updates = result.updates.isEmpty ? nil : result.updates.map(DeviceUpdateReport.init)
   }
 
-  /// What became of the channel: one that is new may be a slip of the pen.
+  /// The state of the channel; a new channel may be a typing error.
   private var state: String {
     switch (dryRun, unchanged) {
     case (true, true): "the channel \(channel) would be as it is"
@@ -215,7 +215,7 @@ struct ChannelReport: Encodable {
     }
   }
 
-  /// Prints it, with what is offered of a pack.
+  /// Prints the result, with the offers of a pack.
   func show(_ options: ReportOptions, of pack: PackID?) throws {
     let output = Output()
     if options.json {

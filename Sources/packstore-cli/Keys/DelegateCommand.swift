@@ -150,7 +150,7 @@ private struct DelegateReport: Encodable {
   /// Left out where the key would be made.
   let releaseKey: String?
   let isNew, dryRun: Bool
-  /// The root key's file says it.
+  /// Whether the serial is recorded next to the root key.
   let noted: Bool
   let serial: UInt64
   let channels: [String]

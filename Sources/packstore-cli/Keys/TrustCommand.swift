@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-/// Whose packs are here, and who is believed at which place.
+/// The origins of the packs, and the trusted key of each place.
 struct Trust: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
     abstract: "Show or change the publishers that a store trusts.",
@@ -101,7 +101,7 @@ struct Trust: AsyncParsableCommand, CommandWithSubject {
     return origin
   }
 
-  /// Ids are compared as far as this one goes.
+  /// Ids are compared by the digits given.
   private func noSuchOrigin(_ id: String, among ids: [String]) -> Failure {
     let nearest = ids.filter { !nearestNames(to: id, among: [String($0.prefix(id.count))]).isEmpty }.prefix(3)
     let finding = "origin '\(escaped(id))': does not exist"

@@ -206,7 +206,7 @@ enum Main {
     try command.run()
   }
 
-  /// Tells what happened and returns how to end.
+  /// Reports the outcome and returns the exit status.
   private static func report(_ error: any Error) -> ProgramStatus {
     let cause = (error as? CommandError)?.cause ?? error
     if let failure = (error as? CommandError)?.failure ?? Failure(cause) {
@@ -239,7 +239,7 @@ enum Main {
   }
 }
 
-/// What ArgumentParser says with words of the command line in it, safe to show on a terminal.
+/// ArgumentParser's message with words of the command line, safe to show on a terminal.
 private func showable(_ text: String) -> String {
   var text = text
   for argument in CommandLine.arguments.dropFirst() {
@@ -254,7 +254,7 @@ private func showable(_ text: String) -> String {
 }
 
 extension Failure {
-  /// What ArgumentParser says of wrong usage: the fault, then how the command is written and where there is more.
+  /// ArgumentParser's message on wrong usage: the fault, the usage of the command and the help.
   fileprivate init(usage text: String) {
     let lines = text.split(separator: "\n")
     let fault = lines.prefix { line in !["Help:", "Usage:", "See "].contains(where: line.hasPrefix) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import ManagedPacks
 import PackStore
 
-/// What downloads for a group of apps while none of them runs.
+/// Downloads packs for a group of apps while none of them runs.
 struct Agent: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Download packs for apps that are not running.",

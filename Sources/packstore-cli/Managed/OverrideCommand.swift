@@ -148,7 +148,7 @@ struct OverrideURL: AsyncParsableCommand {
     warn("no key is given, so the first contact trusts the key of the site; set it with --trust")
   }
 
-  /// - Throws: what a pull would throw of the URL.
+  /// - Throws: the error that a pull from the URL would throw.
   private static func check(_ url: String) throws {
     guard !url.hasPrefix("file:///") else { return }
     #if Delivery
@@ -158,7 +158,7 @@ struct OverrideURL: AsyncParsableCommand {
     #endif
   }
 
-  /// The certificates of a file; a secret key that lies there, too, is left there.
+  /// The certificates of a file; a secret key in the file is skipped.
   ///
   /// - Throws: `Failure` for a file without any.
   private static func certificates(in file: String) throws -> String {
@@ -186,7 +186,7 @@ private struct FoundSite {
   }
 }
 
-/// What a group has of an override.
+/// The state of a group's override.
 private struct OverrideReport: Encodable {
   enum State: String, Encodable { case none, active, ended, refused }
 

@@ -4,7 +4,7 @@ import PackDelivery
 import PackStore
 import Synchronization
 
-/// Plays what happens to an app, without waiting for it to happen.
+/// Simulates an event of an app, with a clock that does not wait.
 struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Simulate an installation or update over any network.",
@@ -146,7 +146,7 @@ struct Simulate: AsyncParsableCommand {
 
 // MARK: - The course of a play
 
-/// Prints what happens in a play, each at once.
+/// Prints each note of a simulation immediately.
 private final class PlayLog: Sendable {
   private let report: ReportOptions
   private let output = Output()
@@ -267,7 +267,7 @@ private func rounded(_ duration: Duration) -> Double { ((duration / .millisecond
 
 // MARK: - The list
 
-/// Groups of this user, and what stands in their journals.
+/// Groups of this user, and the contents of their journals.
 private struct GroupList: Encodable {
   let kind = "list"
   let groups: [Group]

@@ -3,7 +3,7 @@ import PackDelivery
 import PackFormats
 import PackStore
 
-/// What a client says of itself to a site, and what it takes from it.
+/// The client's facts for a site, and the versions that it accepts.
 struct ClientOptions: ParsableArguments {
   @Option(
     help: .trustedKey, transform: parsePublicKey)
@@ -28,7 +28,7 @@ struct ClientOptions: ParsableArguments {
   }
 }
 
-/// What a client says of the device and the app, and how old a site's word may be.
+/// The client's device and app, and the maximum age of a site's root.
 struct DeviceOptions: ParsableArguments {
   @Option(
     help: .init("Version of the app that reads the packs (default: any).", valueName: "version"),

@@ -122,7 +122,7 @@ func hasFreeFiles(_ name: String) -> Bool {
   return info.f_files == 0 || info.f_favail > 0
 }
 
-/// What the disk of a folder has left for this user; 0 where that cannot be found out.
+/// Free bytes for this user on the disk of a folder; 0 if they are unknown.
 func freeByteCount(_ name: String) -> UInt64 {
   var info = statvfs()
   guard statvfs(name, &info) == 0 else { return 0 }

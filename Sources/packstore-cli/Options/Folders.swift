@@ -45,7 +45,7 @@ func requireSource(_ path: String) throws {
 
 /// Fails if `folder` is the store or lies in it: what is written there would lie among the store's own files.
 func requireOutside(_ folder: String, of store: String) throws {
-  // Of a folder that is to be made, the one that it will lie in.
+  // For a folder that does not exist yet, its nearest existing parent.
   var existing = FilePath(folder)
   while realPath(existing.string) == nil, !existing.removingLastComponent().isEmpty { existing.removeLastComponent() }
   let place = realPath(existing.string) ?? realPath(".")
@@ -56,7 +56,7 @@ func requireOutside(_ folder: String, of store: String) throws {
   }
 }
 
-/// Whether a store would be made at `path`: nothing is there, or an empty folder.
+/// Whether a store would be created at `path`: it does not exist, or is an empty folder.
 func isVacant(_ path: String) -> Bool {
   guard pathExists(FilePath(path)) else { return !path.isEmpty }
   guard isFolder(FilePath(path)) else { return false }

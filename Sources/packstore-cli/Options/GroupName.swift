@@ -2,7 +2,7 @@ import ArgumentParser
 import ManagedPacks
 import PackStore
 
-/// What a person calls a group.
+/// A group as the user names it.
 enum GroupName {
   case id(PackID)
   case propertyList(FilePath)

@@ -61,11 +61,11 @@ struct SiteKeyOption: ParsableArguments {
   func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, signed: "the site", clock: clock) }
 }
 
-/// A file with a secret key, or what has the content of one.
+/// A file with a secret key, or another source of its content.
 struct KeyFile {
   private let path: FilePath
 
-  /// No file of this name: what has the key's content.
+  /// A source of the key's content that is not a file of this name.
   private let given: GivenKey?
 
   init(_ name: String?) throws {
@@ -104,7 +104,7 @@ struct KeyFile {
     return key
   }
 
-  /// What was made, and what its owner does next.
+  /// The created keys, and the owner's next step.
   private func description(of made: SiteKey.DelegationResult) -> String {
     let names = (release: escaped(path.string), root: escaped(SiteKey.rootFile(beside: path).string))
     let end = made.endsAt.map { " signs until \(formatDate($0))" } ?? " signs without expiry"
@@ -202,7 +202,7 @@ enum GivenKey: Equatable {
   }
 }
 
-/// The file that was named, or where the key lies by default.
+/// The given file, or the default file of the key.
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
@@ -211,7 +211,7 @@ func keyFile(_ name: String?) throws -> FilePath {
   return file
 }
 
-/// What packs belong to.
+/// The product of the packs.
 struct ProductOption: ParsableArguments {
   @Option(
     help: .init(
@@ -258,7 +258,7 @@ extension ParsableArguments {
   }
 }
 
-/// How what a store has is encoded in an archive.
+/// Encoding of a store's content in an archive.
 struct ArchiveEncodingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional, help: .init("\(levelHelp) (default: 12).", valueName: "n"))
@@ -270,7 +270,7 @@ struct ArchiveEncodingOptions: ParsableArguments {
   func validate() throws { try validate(level: level) }
 }
 
-/// How what a manifest may say is encoded.
+/// Encoding of a manifest's content, which the manifest can also specify.
 struct ManifestEncodingOptions: ParsableArguments {
   @Option(parsing: .unconditional, help: .init("\(levelHelp) (default: the manifest's, or 12).", valueName: "n"))
   var level: Int32?
@@ -312,7 +312,7 @@ struct DeltaLevelOption: ParsableArguments {
 }
 
 extension Progress {
-  /// - Parameter storing: what is done with a pack's content.
+  /// - Parameter storing: the activity for a pack's content.
   init(_ progress: Site.PublishProgress, storing: String = "copying") {
     switch progress {
     case .store(let pack, let progress): self.init(activity: "\(storing) \(pack)", progress)

@@ -1,4 +1,4 @@
-/// What commands look at that change nothing: a store, or versions that lie elsewhere.
+/// The source of commands that only read: a store, or versions in another place.
 
 import ArgumentParser
 import PackAuthoring
@@ -7,7 +7,7 @@ import PackPublishing
 import PackFormats
 import PackStore
 
-/// How what lies elsewhere is reached and judged.
+/// Options for the access to other places and their trust.
 struct LookOptions: ParsableArguments {
   @Option(
     help: .init(
@@ -48,11 +48,11 @@ struct LookArgument: ParsableArguments {
 /// - A store is opened as it is.
 /// - For a site in a folder or at a URL, and for an archive, the metadata of its versions is copied into a temporary store; frames are
 ///   not fetched.
-/// - Of a site in object storage, the same is done by ``BucketSite``.
+/// - For a site in object storage, ``BucketSite`` does this.
 struct LookedAt {
   let name: String
   let options: LookOptions
-  /// The store that it lies over.
+  /// Its base store.
   var base: String?
 
   /// With which a store is opened.
@@ -100,7 +100,7 @@ struct LookedAt {
       remedy: "leave them out, or name the site by its URL")
   }
 
-  /// Whether the bytes of assets are there, too.
+  /// Whether the bytes of assets are available, too.
   var hasContent: Bool {
     get throws { try kind() == .store }
   }

@@ -49,7 +49,7 @@ struct NetworkOptions: ParsableArguments {
     guard ca?.isEmpty != true else { throw ValidationError("--ca needs a file") }
   }
 
-  /// What the process has, with the certificates to trust; nil: what the process has.
+  /// The process's environment with the trusted certificates; `nil` for the unchanged environment.
   var environment: [String: String]? {
     ca.map { ProcessInfo.processInfo.environment.merging(["SSL_CERT_FILE": $0]) { $1 } }
   }

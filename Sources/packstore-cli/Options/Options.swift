@@ -88,7 +88,7 @@ struct WaitOption: ParsableArguments {
   }
 }
 
-/// What a commit frees besides.
+/// Options for the space that a commit frees.
 struct CollectionOptions: ParsableArguments {
   @Flag(help: .keepsGeneration)
   var keepGeneration = false

@@ -5,7 +5,7 @@ extension PackFileKind {
   /// Fails when there is a file at `path` that is of another kind: that is no damage, and nothing helps but another
   /// command.
   ///
-  /// - Parameter command: what was asked for, such as `apply`.
+  /// - Parameter command: the requested command, such as `apply`.
   static func require(_ wanted: PackFileKind, at path: String, store: String, for command: String) throws {
     guard let found = PackFileKind(FilePath(path)), found != wanted else { return }
     let (name, store) = (escaped(path), escaped(store))

@@ -90,7 +90,7 @@ struct SourceOptions: ParsableArguments {
       remedy: "add --max-removed 100% if that is intended", path: name)
   }
 
-  /// Says what systems left behind and is not taken, once for each kind.
+  /// Warns of skipped system files, once for each pattern.
   func warnOfStandard(_ result: Store.InstallResult) {
     let patterns = Set(result.ignored.filter(\.isStandard).map(\.pattern)).sorted()
     guard !patterns.isEmpty else { return }
@@ -98,7 +98,7 @@ struct SourceOptions: ParsableArguments {
       "skipped system files (\(patterns.joined(separator: ", "))): '--no-default-excludes' includes them")
   }
 
-  /// What was left out, a line each, if that was asked for.
+  /// The skipped files, one line each, if requested.
   func lines(_ result: Store.InstallResult) -> [String] {
     guard printSkipped else { return [] }
     let more = max(result.ignoredCount - result.ignored.count, 0)
@@ -111,7 +111,7 @@ struct SourceOptions: ParsableArguments {
   }
 }
 
-/// What was left out, for JSON.
+/// The skipped files, for JSON.
 struct SkippedReport: Encodable {
   let path, kind, pattern: String
   /// Left out where the pattern is an option's or a default.

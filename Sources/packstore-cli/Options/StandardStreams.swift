@@ -12,7 +12,7 @@ import PackStore
   import Glibc
 #endif
 
-/// An archive from standard input. Archives are read out of order, so it is a file meanwhile, in TMPDIR.
+/// An archive from standard input. Archives are read out of order, so it is copied to a file in TMPDIR.
 struct SpooledInput {
   private let folder: TemporaryFolder
   let path: String
@@ -89,7 +89,7 @@ struct SpooledInput {
 }
 
 /// The archive that a command makes: a file that was named, or, for `-`, one in TMPDIR that goes to standard output at the end.
-/// What the command says goes to standard error then.
+/// The command's report then goes to standard error.
 struct ArchiveOutput {
   private let folder: TemporaryFolder?
   let path: String

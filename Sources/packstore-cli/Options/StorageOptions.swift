@@ -111,10 +111,10 @@ extension SiteHost {
   }
 }
 
-/// What a command fetched from object storage, and stored there.
+/// The bytes that a command downloaded from object storage and uploaded to it.
 final class StorageTraffic: Sendable {
   struct Counts {
-    /// Of what says what the site is.
+    /// Bytes of the site's metadata.
     var fetchedByteCount: UInt64 = 0
 
     /// Of content that was read.
@@ -138,7 +138,7 @@ final class StorageTraffic: Sendable {
   }
 }
 
-/// Shows what happens to a site in object storage.
+/// Shows the progress of a job in object storage.
 struct StorageProgress: Sendable {
   let bar: ProgressBar?
   let isQuiet: Bool

@@ -7,7 +7,7 @@ import PackStore
 struct VersionName: Sendable {
   enum Which: Equatable, Sendable {
     case current
-    /// The one that was current before.
+    /// The version before the current version.
     case previous
     case number(UInt64)
     case label(VersionLabel)
@@ -53,7 +53,7 @@ struct VersionName: Sendable {
 
   /// The version, among those that are kept.
   ///
-  /// - Parameter standard: what a name without a version means.
+  /// - Parameter standard: the version for a name without a version.
   func find(in snapshot: Snapshot, standard: Which = .current) throws -> PackVersion {
     let versions = snapshot.versions(of: pack)
     guard let current = versions.first else {
@@ -110,7 +110,7 @@ extension Failure {
 /// Reads a label that a version is to get.
 @Sendable func parseLabel(_ text: String) throws -> VersionLabel { try parse { try VersionLabel(text) } }
 
-/// Reads what is noted of a version.
+/// Reads the note on a version.
 @Sendable func parseNote(_ text: String) throws -> VersionNote { try parse { try VersionNote(text) } }
 
 /// Reads `PACK` or `PACK@VERSION`.

@@ -303,7 +303,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     return continued
   }
 
-  /// Shows how far the publication is, and says what a person acts on meanwhile.
+  /// Shows the progress of the publication, and the steps on which a user can act.
   private func show(_ progress: Site.PublishProgress, _ bar: ProgressBar) {
     bar.update(Progress(progress))
     guard report.isTalkative else { return }
@@ -394,7 +394,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// What a dry run found.
+  /// The result of a dry run.
   private func plan(_ result: Site.PublishResult) -> [String] {
     result.prunedPacks.map { "\($0) would be removed from \(offeredPlace(result)): the source does not contain it" }
       + result.packs.map(line) + extraLines(result)
@@ -408,7 +408,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func offeredPlace(_ result: Site.PublishResult) -> String { "the channel \(result.channel ?? .live)" }
 
-  /// What the source does not have, and stays.
+  /// Packs that the source lacks and that stay on the site.
   private func extraLines(_ result: Site.PublishResult) -> [String] {
     guard !result.extraPacks.isEmpty else { return [] }
     return [
@@ -495,7 +495,7 @@ private struct PublishReport: Encodable {
 
   let storage: Traffic?
 
-  /// - Parameter hasKey: the key is one that there is, or was made.
+  /// - Parameter hasKey: whether the key exists or was created.
   init(
     _ result: Site.PublishResult, _ duration: Duration, isDryRun: Bool, hasKey: Bool, _ traffic: StorageTraffic.Counts?
   ) {

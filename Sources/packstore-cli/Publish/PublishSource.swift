@@ -2,13 +2,13 @@ import PackAuthoring
 import PackFormats
 import PackStore
 
-/// What the source of a publication turned out to be.
+/// The kind of a publication's source.
 enum PublishSource {
   case store(Store)
   case manifest(ManifestEvaluation)
   case archives([FilePath])
 
-  /// Finds out what was named, and shows what is wrong with a manifest.
+  /// Finds the kind of the source, and shows the problems of a manifest.
   init(_ name: String, _ report: ReportOptions) throws {
     let path = FilePath(name)
     if isFolder(path) {
@@ -26,7 +26,7 @@ enum PublishSource {
     do {
       return .store(try openStore(at: name, options: .readOnly))
     } catch let error as PackStoreError where error.code == .notAStore {
-      // Archives do not lie in what was a store and lost a part.
+      // A store that lost a part is not a folder of archives.
       guard try !namesInFolder(FilePath(name)).contains("segments") else { throw error }
       let archives = try ArchivedPacks.paths(inFolder: FilePath(name))
       guard archives.isEmpty else { return .archives(archives) }

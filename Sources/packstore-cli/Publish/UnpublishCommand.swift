@@ -101,7 +101,7 @@ func replacedRoots(_ result: Site.PublishResult) -> String {
   return roots.isEmpty ? "no root would be replaced" : "roots that would be replaced: \(roots.joined(separator: ", "))"
 }
 
-/// What waits to be removed from a site.
+/// Files that wait for their deletion from a site.
 func retiredLines(_ result: Site.PublishResult) -> [String] {
   result.retiredUntil.map {
     ["  retired \(formatBytes(result.retiredByteCount)), deleted by the first publication after \(formatDate($0))"]

@@ -137,7 +137,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 }
 
-/// What came of one site.
+/// The result for one site.
 private struct SiteUpdate {
   let site: Store.FollowedSite
   let result: Store.PullResult
@@ -164,7 +164,7 @@ private struct SiteUpdate {
 
 private struct UpdateReport: Encodable {
   let sites: [SiteUpdateReport]
-  /// Packs of other publishers of which no site is known.
+  /// Packs of other publishers without a known site.
   let unfollowed: [String]
 }
 

@@ -91,7 +91,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     return (old, try DiffOperand(operands[operands.count - 1], inStore: storePath, of: old.pack))
   }
 
-  // MARK: - What is compared
+  // MARK: - Operands
 
   /// Lends a version.
   ///

@@ -129,14 +129,14 @@ private struct EntryReport: Encodable {
   let path, kind: String
   let bytes: Int
   let executable, contiguous, mapped: Bool
-  /// Of a file.
+  /// For a file.
   let form: String?
   let storedBytes, extents, frames, rawFrames: Int?
   /// Absent for a folder that paths imply.
   let pack: String?
   /// Absent where all packs are local.
   let origin: String?
-  /// Of a link.
+  /// For a link.
   let target: String?
 
   init(_ entry: Snapshot.Entry, target: String?, _ storage: Snapshot.Asset.Storage?, _ origins: PackOrigins) {

@@ -117,7 +117,7 @@ private struct LogEntry {
   let installedAt: Date?
   let source: Installation.Source?
 
-  /// A version of which the attributes are lost is listed all the same: a store that is damaged has a log.
+  /// A version with lost attributes is listed, too, so that a damaged store has a log.
   init(_ version: PackVersion, in snapshot: Snapshot, _ installation: Installation?) throws {
     self.version = version
     var attributes: Attributes?

@@ -151,7 +151,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     return [""] + table.lines
   }
 
-  /// What readers hold; nothing where they hold nothing.
+  /// The generations that readers retain; empty if there are none.
   private func text(_ held: Snapshot.HeldGenerations) -> [String] {
     guard !held.generations.isEmpty else { return [] }
     let numbers = held.generations.map { hold in
@@ -175,7 +175,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// Where packs lie, and how much of them can be read.
+/// The placement of packs, and how much of them can be read.
 private struct Presence {
   let folder: Store.CacheFolder?
   let availability: [PackID: Store.Availability]

@@ -33,7 +33,7 @@ struct DiffSelection: ParsableArguments {
   }
 }
 
-/// Differences as lines of text, of which a folder that was renamed takes one.
+/// Differences as lines of text; a renamed folder is one line.
 ///
 /// Files that moved come in a row. Those whose paths differ by the same folder at the front are told of together.
 struct DiffLines {
@@ -65,7 +65,7 @@ struct DiffLines {
   /// Of the first of them.
   private var single = ""
 
-  /// The lines that are complete once another difference is there.
+  /// The lines that are complete after another difference.
   mutating func add(_ difference: Snapshot.Difference) -> [String] {
     let next = Move(difference)
     if let next, next == move {
@@ -81,7 +81,7 @@ struct DiffLines {
     return lines
   }
 
-  /// What is left at the end.
+  /// The remaining lines at the end.
   mutating func end() -> [String] {
     defer { move = nil }
     guard let move else { return [] }

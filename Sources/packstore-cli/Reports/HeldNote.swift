@@ -8,7 +8,7 @@ extension Store {
   }
 }
 
-/// What follows the words on what got free, where readers hold something.
+/// The text after the freed bytes, if readers retain a generation.
 func heldNote(_ byteCount: Int) -> String {
   byteCount == 0 ? "" : "; readers hold \(formatBytes(byteCount)), which a commit after them frees"
 }

@@ -2,7 +2,7 @@ import PackDelivery
 import PackStore
 
 extension Store.PullResult.Pack {
-  /// What became of it, for people; nothing where a warning says so.
+  /// The outcome as text; empty if a warning reports it.
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
     case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate: return []
@@ -49,14 +49,14 @@ extension Store.PullResult.Pack {
 }
 
 extension Store.PullResult {
-  /// What was done, for people.
+  /// The result as text.
   func lines(_ duration: Duration, isDryRun: Bool) -> [String] {
     let others =
       otherPacks.isEmpty ? [] : ["not installed: \(listed(otherPacks.map(\.name))); 'packstore pull --all' installs all packs"]
     return packs.flatMap { $0.lines(isDryRun: isDryRun) } + others + [summary(duration)]
   }
 
-  /// What came over the wire.
+  /// The bytes and requests of the network.
   private func summary(_ duration: Duration) -> String {
     "\(formatBytes(wireByteCount)) in \(formatCount(requestCount, "request")), "
       + "\(formatDuration(duration)), \(formatRate(wireByteCount, in: duration))"
@@ -144,7 +144,7 @@ extension Store.PullResult.Pack.Outcome {
   }
 }
 
-/// What a pull did, as JSON has it.
+/// The result of a pull as JSON.
 struct PullReport: Encodable {
   let packs: [PulledPackReport]
   let others: [String]

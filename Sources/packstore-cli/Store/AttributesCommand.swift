@@ -62,7 +62,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// White space and comments are no part of what is stored.
+  /// White space and comments are not stored.
   private static let fileByteCountLimit = 1 << 20
 
   // MARK: - Change
@@ -160,7 +160,7 @@ private struct AttributesReport: Encodable {
   }
 }
 
-/// What attributes say, as JSON has it.
+/// The attributes as JSON.
 struct AttributesMembers: Encodable {
   struct Policy: Encodable {
     let name: String

@@ -188,7 +188,7 @@ private struct ArchiveReport: Encodable {
   let dryRun: Bool
   let format: Format
   let catalog: String
-  /// Left out where the key would be made, and of what is not signed.
+  /// Absent if the key would be created, and if nothing is signed.
   var publicKey: String?
   let bytes, assetBytes: Int
   let seconds: Double

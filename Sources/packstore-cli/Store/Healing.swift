@@ -21,7 +21,7 @@ struct Healing {
 
   /// Heals the current versions of all packs that lack anything, each from the first place that has it.
   ///
-  /// - Returns: what was missing and is there again, and what is missing still.
+  /// - Returns: the restored gaps, and the gaps that remain.
   func healAll(from places: [String]) async throws -> (healed: [Gap], left: [Gap]) {
     var healed: [Gap] = [], left: [Gap] = []
     for pack in try store.read({ (snapshot: borrowing Snapshot) in snapshot.packs.map(\.id) }) {
@@ -65,7 +65,7 @@ struct Healing {
     [.noPack, .notSigned, .otherKey, .otherChannel, .tooOld, .expired].contains(code)
   }
 
-  /// What a version lacks.
+  /// The missing data of a version.
   struct Gap {
     let version: PackVersion
     let byteCount: Int
@@ -91,7 +91,7 @@ struct Healing {
   }
 
   private func bring(_ version: PackVersion, from place: String, holds: Bool) async throws {
-    // What a site's own store has is its publisher's, and signed by the roots beside it.
+    // The packs of a site's own store belong to its publisher, whose roots sign them.
     guard isStore(place), !Site.exists(at: FilePath(place)) else {
       var options = Store.PullOptions(waitsForWriters: waits)
       options.authorization = try authorizations.authorization(for: place)

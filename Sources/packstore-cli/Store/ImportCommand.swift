@@ -398,7 +398,7 @@ private struct ImportReport: Encodable {
   var format: String?
   var files, links: Int?
   var bytes: UInt64?
-  /// What the archive says and the store does not keep.
+  /// Metadata of the archive that the store does not keep.
   var notKept: [String]?
   var entries: [Entry]?
   /// The number of skipped files and folders of a folder or another program's archive.

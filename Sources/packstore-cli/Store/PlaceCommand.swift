@@ -140,12 +140,12 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   return placement
 }
 
-/// A path of the command line, whatever the folder is that the program runs in.
+/// A path of the command line, as an absolute path.
 private func absolutePath(_ path: String) -> FilePath {
   FilePath(URL(fileURLWithPath: path).path).lexicallyNormalized()
 }
 
-/// A site's folder has no cache folder: what is there is served.
+/// A site's folder has no cache folder, because all its files are served.
 func siteRefusal(_ command: String) -> PackStoreError {
   PackStoreError(.isSite, "a site's store, to which 'packstore \(command)' does not apply", about: .store(nil))
 }

@@ -153,7 +153,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// A lost version leaves the site. A channel that offers this version alone is empty afterwards.
+  /// A lost version leaves the site. A channel that offers only this version is empty afterwards.
   private func requireNoLosses(_ path: FilePath, _ donors: [String], _ options: Site.PublishOptions) async throws {
     let plan = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: nil, options: options)
     guard !plan.store.losses.isEmpty else { return }
@@ -335,7 +335,7 @@ private struct RepairReport: Encodable {
   let lost: [Loss]
   let healed: [HealedAsset]
   let broughtBack: [BroughtBack]
-  /// Of a site: files beside its store that were missing or damaged, and the numbers of its roots, by channel.
+  /// For a site: missing or damaged files next to its store, and the numbers of its roots, by channel.
   let damagedFiles: [String]?
   /// Channels that are closed since their roots were damaged.
   let closedChannels: [String]?

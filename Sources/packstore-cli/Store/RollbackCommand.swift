@@ -89,7 +89,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     return (snapshot.pack(version.pack) == nil ? versions.first : versions.dropFirst().first)?.number
   }
 
-  /// Nil for the version before, which the library knows best: of a pack that was removed it is the last one.
+  /// `nil` for the previous version, which the library finds; for a removed pack, it is the last version.
   private func targetNumber(in snapshot: Snapshot) throws -> UInt64? {
     switch version.which {
     case nil, .previous: nil

@@ -59,7 +59,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// A store that the disk cannot read is damaged, too; one that this user may not read is not.
+  /// A store that the disk cannot read is damaged, too; a store that this user may not read is not.
   private func open() throws -> Store {
     do {
       return try store.openForReading()
@@ -97,7 +97,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 }
 
-/// An asset of which data was purged, be it in one frame or in many.
+/// An asset with purged data, in one frame or in several.
 private struct Victim: Hashable, Comparable, CustomStringConvertible {
   let description: String
 

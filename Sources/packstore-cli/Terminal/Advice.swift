@@ -17,7 +17,7 @@ extension Failure.Facts {
 extension PackStoreError {
   /// The command or option that helps.
   ///
-  /// - Parameter subject: what the command is about.
+  /// - Parameter subject: the objects of the command.
   func advice(about subject: Failure.Facts) -> String? {
     switch detail {
     case .damagedRoot:
@@ -70,10 +70,10 @@ extension PackStoreError {
 extension DeliveryError {
   /// The command or option that helps.
   ///
-  /// - Parameter subject: what the command is about.
+  /// - Parameter subject: the objects of the command.
   func advice(about subject: Failure.Facts) -> String? { commandAdvice(about: subject) ?? remedy }
 
-  /// Nil where the library's own words will do.
+  /// `nil` if the library's own remedy helps.
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     if let limit { return advice(limit) }
     if needsAuthorization {

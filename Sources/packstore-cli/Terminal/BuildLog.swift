@@ -1,11 +1,11 @@
-/// What a command does, step by step, for the logs of build jobs.
+/// The steps of a command, for the logs of build jobs.
 
 import ArgumentParser
 import PackDelivery
 import PackStore
 import Synchronization
 
-/// Where the steps of a command are told.
+/// Options for the log of a command's steps.
 struct BuildLogOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print each step with its time and size to standard error.")
   var verbose = false
@@ -52,7 +52,7 @@ final class BuildLog: Sendable {
   /// Nil: no log is wanted.
   static var current: BuildLog? { shared.withLock { $0 } }
 
-  /// Opens the log that a command wants, before there is any work.
+  /// Opens the command's log before the work begins.
   static func begin(for command: any ParsableCommand, arguments: [String]) throws {
     guard let options = (command as? any CommandWithLog)?.log else { return }
     guard options.verbose || options.logFile != nil else { return }
@@ -84,7 +84,7 @@ final class BuildLog: Sendable {
     return isPlain ? escaped(text) : "'\(escaped(text))'"
   }
 
-  /// Notes how far a step is. One that has another name ends the step before it.
+  /// Records the progress of a step. A step with another name ends the previous step.
   func note(_ progress: Progress) {
     state.withLock { state in
       if let step = state.step, step.activity != progress.activity { end(step, &state) }
@@ -101,7 +101,7 @@ final class BuildLog: Sendable {
   }
 
   func write(_ text: String) {
-    // Errors and results name what was asked of servers.
+    // Errors and results contain the URLs of requests.
     let text = hidingSecrets(in: text)
     state.withLock { state in
       if let step = state.step { end(step, &state) }

@@ -3,7 +3,7 @@ import ManagedPacks
 import PackDelivery
 import PackStore
 
-/// Why a command failed: what is told, and what the exit status comes from.
+/// The reason why a command failed: its message and the source of its exit status.
 struct Failure: Error {
   var code: FailureCode
   /// What went wrong, with names that are safe to show.
@@ -14,7 +14,7 @@ struct Failure: Error {
   var canRetry: Bool
   var facts = Facts()
 
-  /// What the failure is about, exactly, for programs.
+  /// The exact objects of the failure, for programs.
   struct Facts {
     var store: String?
     var site: String?
@@ -23,19 +23,19 @@ struct Failure: Error {
     var path: String?
     /// Where in a file of the store, in bytes.
     var offset: UInt64?
-    /// What was asked of a server.
+    /// The URL of the request to a server.
     var url: String?
     /// A number of bytes that would have been enough for the step that failed.
     var neededByteCount: UInt64?
-    /// Of what was asked for, what was purged.
+    /// The number of purged bytes in the requested data.
     var missingByteCount: UInt64?
     /// The process that is in the way.
     var holder: UInt64?
-    /// What may have been meant.
+    /// Names that the user may have meant.
     var suggestions: [String] = []
-    /// What cannot be stored.
+    /// Files that cannot be stored.
     var notices: [Store.InstallNotice] = []
-    /// Which case of the code.
+    /// The case of the code.
     var detail: PackStoreError.Detail?
     /// The object that the finding names first.
     var subject: PackStoreError.Subject?
@@ -59,7 +59,7 @@ struct Failure: Error {
 extension Failure {
   /// The library's error with the command or option that helps.
   ///
-  /// - Parameter subject: what the command is about, for the remedy.
+  /// - Parameter subject: the objects of the command, for the remedy.
   init(_ error: PackStoreError, about subject: Facts = .init()) {
     var named = error
     // The core does not repeat the path of the call's store.
@@ -84,7 +84,7 @@ extension Failure {
 
   init(_ error: DeliveryError, about subject: Facts = .init()) {
     let isURL = error.location?.contains("://") == true
-    // A file of this machine does not mend itself: the file of trusted keys, an archive, a site in a folder.
+    // A retry does not repair a local file: the file of trusted keys, an archive, a site in a folder.
     let isLocalDamage = error.code == .corrupt && error.location != nil && !isURL
     self.init(
       isLocalDamage ? .corrupt : FailureCode(error.code), escapedText(error.finding),
@@ -98,7 +98,7 @@ extension Failure {
     facts.offset = error.offset
   }
 
-  /// What another failure says, or nil for what is no failure of ours: wrong usage, help, a pipe that was closed.
+  /// The failure for another error; `nil` for wrong usage, help and a closed pipe.
   init?(_ error: any Error, about subject: Facts = .init()) {
     switch error {
     case let failure as Failure: self = failure
@@ -179,9 +179,9 @@ enum WarningCode: String, Encodable {
   case sharedKey = "shared_key"
 }
 
-// MARK: - What commands are about
+// MARK: - Objects of commands
 
-/// A command that says what it is about, for errors that do not.
+/// A command that names its objects, for errors that do not.
 protocol CommandWithSubject {
   var subject: Failure.Facts { get }
 }

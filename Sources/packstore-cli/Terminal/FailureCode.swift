@@ -48,7 +48,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case denied
   case badResponse = "bad_response"
   case siteChanged = "site_changed"
-  /// What came from a site is not what its root leads to; `corrupt` is damage in a store.
+  /// Data of a site differs from the data listed in its root; `corrupt` is damage in a store.
   case siteCorrupt = "site_corrupt"
   case notSigned = "not_signed"
   case badSignature = "bad_signature"
@@ -162,7 +162,7 @@ extension FailureCode {
       }
   }
 
-  /// What a failed call of the system means.
+  /// The code of a failed system call.
   init(systemError number: Int32) {
     self =
       switch Errno(rawValue: number) {

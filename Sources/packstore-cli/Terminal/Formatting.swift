@@ -135,7 +135,7 @@ extension String {
   }
 }
 
-/// Rows of text in columns two spaces apart, each as wide as its widest cell, but for cells that are very long.
+/// Rows of text in columns two spaces apart, each as wide as its widest cell, except very long cells.
 struct Table {
   private let alignments: [Alignment]
   private var rows: [[String]]
@@ -149,7 +149,7 @@ struct Table {
 
   mutating func add(_ cells: [String]) { rows.append(cells) }
 
-  /// Cells that are longer move what stands behind them in their line alone.
+  /// Longer cells move only the later cells of their own line.
   private static let widthLimit = 60
 
   var lines: [String] {

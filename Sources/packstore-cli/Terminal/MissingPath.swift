@@ -1,10 +1,10 @@
 import PackStore
 
-/// How many names of a folder are looked at for one that may have been meant.
+/// The number of names of a folder that are compared with the missing name.
 private let searchedNameLimit = 20_000
 
 extension Snapshot {
-  /// The asset at a path. Where there is none, the error says what may have been meant.
+  /// The asset at a path. If none exists, the error suggests similar names.
   @_lifetime(borrow self)
   func find(_ path: String, in pack: PackID?) throws -> Asset {
     do {

@@ -1,4 +1,4 @@
-/// What goes to standard output and standard error: text, JSON, raw bytes, warnings, errors.
+/// Writes to standard output and standard error: text, JSON, raw bytes, warnings, errors.
 
 import PackDelivery
 import PackStore
@@ -17,7 +17,7 @@ import Synchronization
 /// The reader of our standard output went away. The process ends as quietly as any filter does.
 struct BrokenPipe: Error {}
 
-/// What the system calls the current `errno`.
+/// The system's name for the current `errno`.
 func systemErrorText(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
 
 // MARK: - Standard error
@@ -26,7 +26,7 @@ func systemErrorText(_ number: Int32 = errno) -> String { String(cString: strerr
 /// Everything on standard error is then JSON, too, one object on each line.
 let isJSONWanted = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
 
-/// One or more lines to standard error. When that fails, there is no place to say so.
+/// Writes lines to standard error. A failure cannot be reported.
 func writeToStandardError(_ text: String) {
   var text = text
   text.withUTF8 { _ = PendingWrites.shared.writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
@@ -51,7 +51,7 @@ func complain(_ sentence: String) {
   writeToStandardError("packstore: \(sentence)\n")
 }
 
-/// Says why the command failed: the last thing that it says.
+/// Reports why the command failed, as its last output.
 func complain(_ failure: Failure) {
   BuildLog.current?.write("failed: \(failure.sentence)")
   guard !isJSONWanted else { return writeObject(FailureReport(failure)) }
@@ -82,7 +82,7 @@ final class Output: Sendable {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// What came of a command: the log has it, too.
+  /// The result of a command, which is also written to the log.
   func lines(_ lines: [String]) throws {
     for text in lines {
       if let log = BuildLog.current, !text.isEmpty { log.write(text) }

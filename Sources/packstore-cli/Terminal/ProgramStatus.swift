@@ -1,7 +1,7 @@
 /// How the program ends, as scripts see it. The manual, `packstore --help` and Docs/CommandLine.md list the same.
 enum ProgramStatus: Int32, CaseIterable {
   case done = 0
-  /// Whatever has no status of its own.
+  /// Failures without a status of their own.
   case failed = 1
   /// The command line makes no sense.
   case usage = 2

@@ -72,7 +72,7 @@ final class ProgressBar: Sendable {
   private let state: Mutex<State>
 
   init(enabled: Bool) {
-    // Steps are told instead, each when it ends.
+    // Steps are reported instead, each at its end.
     let enabled = enabled && !(BuildLog.current?.isVerbose ?? false)
     self.enabled = enabled
     isTerminal = enabled && isatty(STDERR_FILENO) == 1 && terminalIsSmart()
@@ -103,7 +103,7 @@ final class ProgressBar: Sendable {
     }
   }
 
-  /// Removes the bar, so that what comes next begins on an empty line.
+  /// Removes the bar, so that the next output begins on an empty line.
   func finish() {
     BuildLog.current?.endStep()
     state.withLock { state in
