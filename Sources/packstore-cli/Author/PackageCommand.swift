@@ -99,7 +99,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     var options = try packageOptions()
     let evaluation = try evaluateManifest(manifest, report)
     if let previous, !isServed { try requireSource(previous) }
-    let file = try ArchiveOutput(output, force: true)  // what is there may be this very archive
+    let file = try ArchiveOutput(output, force: true)  // the existing file may be this archive
     defer { file.remove() }
     let hasKey = try key.exists || !dryRun
     let key = try key.open(
@@ -176,7 +176,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private func warnAll(_ result: Manifest.PackageResult) {
-    // The evaluation has told of patterns that match nothing and of twins, and where.
+    // The evaluation has reported patterns without matches and similar paths, with positions.
     let saidBefore: Set<Store.InstallNotice.Kind> = [.unusedPattern, .twin]
     for notice in result.notices where !saidBefore.contains(notice.kind) { warn(escapedText(notice.description)) }
     if let before = result.previousZstdVersion, before != result.zstdVersion {

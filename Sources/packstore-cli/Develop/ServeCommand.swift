@@ -89,7 +89,7 @@ struct Serve: AsyncParsableCommand {
       options.host = host
       options.names = names
       if printAuthority {
-        // That of the server with the same options.
+        // The authority of the server with the same options.
         let authority = try LocalAuthority(in: folder, names: options.requiredNames)
         let output = Output()
         try output.write(authority.certificateText.utf8)

@@ -82,7 +82,7 @@ extension Packstore {
     return try parsed.get()
   }
 
-  /// Fails when the first word is no command: ArgumentParser would complain of the command's options instead.
+  /// Fails if the first word is not a command: ArgumentParser would complain of the command's options instead.
   fileprivate static func requireKnownCommand(_ arguments: ArraySlice<String>) throws {
     let words = arguments.first == "help" ? arguments.dropFirst() : arguments
     guard let word = words.first, !word.hasPrefix("-") else { return }
@@ -111,7 +111,7 @@ extension Packstore {
   /// All one-letter options that commands have.
   static let shortOptions: Set<Character> = ["0", "R", "h", "l", "o", "q", "v"]
 
-  /// Fails when a word such as '-dash' is no group of one-letter options: ArgumentParser would see an 'h' in it and print
+  /// Fails if a word such as '-dash' is not a group of one-letter options: ArgumentParser would see an 'h' in it and print
   /// help, or complain of a letter.
   fileprivate static func requireKnownShortOptions(_ arguments: ArraySlice<String>) throws {
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("-") && !word.hasPrefix("--") {
@@ -258,7 +258,7 @@ extension Failure {
   fileprivate init(usage text: String) {
     let lines = text.split(separator: "\n")
     let fault = lines.prefix { line in !["Help:", "Usage:", "See "].contains(where: line.hasPrefix) }
-    // Spaces that indent a line are no part of what it says, nor is what 'help' says of one argument.
+    // Indentation and the help of a single argument are not part of the fault.
     let more = lines.dropFirst(fault.count).filter { !$0.hasPrefix("Help:") }.flatMap { $0.split(separator: " ") }
       .joined(separator: " ")
     self.init(.usage, fault.joined(separator: " "), remedy: more.isEmpty ? nil : more)

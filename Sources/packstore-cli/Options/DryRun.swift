@@ -15,9 +15,9 @@ import PackStore
 
 /// The store that a dry run works with.
 ///
-/// - Where there is none yet, an empty one in a temporary folder.
+/// - If no store exists yet, an empty store in a temporary folder.
 /// - One that can be written to itself: what is staged there is dropped, and what an interrupted pull left counts.
-/// - Otherwise one in a temporary folder that lies over it, and has its packs.
+/// - Otherwise a store in a temporary folder, with the given store as its base and with its packs.
 struct DryRunStore {
   let store: Store
 

@@ -43,7 +43,7 @@ func requireSource(_ path: String) throws {
   }
 }
 
-/// Fails if `folder` is the store or lies in it: what is written there would lie among the store's own files.
+/// Fails if `folder` is the store or is inside it: written files would be among the store's own files.
 func requireOutside(_ folder: String, of store: String) throws {
   // For a folder that does not exist yet, its nearest existing parent.
   var existing = FilePath(folder)

@@ -75,7 +75,7 @@ struct LookedAt {
   ///
   /// - Parameters:
   ///   - scope: of a site, which versions.
-  ///   - packs: of a site, those that are needed; nil: all.
+  ///   - packs: for a site, the needed packs; `nil` for all.
   func read<Result: Sendable>(
     _ scope: SitePreview.Scope, of packs: [PackID]? = nil, _ report: ReportOptions,
     _ body: @Sendable (Store) async throws -> Result
@@ -111,7 +111,7 @@ struct LookedAt {
     guard base == nil else { return .store }
     guard !name.contains("://") else { return .site }
     let path = FilePath(name)
-    guard pathExists(path) else { return .store }  // which says that there is none
+    guard pathExists(path) else { return .store }  // reports the missing store
     guard !isFolder(path) else { return try isSite(path) ? .site : .store }
     guard try isPackArchive(path) else { throw wrongKind(path) }
     return .site
@@ -126,7 +126,7 @@ struct LookedAt {
 
   private func refuseStorageOptions() throws {
     guard storageOptionsAreGiven, !isBesideBucket else { return }
-    _ = try options.storage.host(of: name)  // which says that there is no object storage
+    _ = try options.storage.host(of: name)  // reports missing support for object storage
   }
 
   private var storageOptionsAreGiven: Bool {

@@ -21,7 +21,7 @@ struct StoreArgument: ParsableArguments {
   /// For commands that only read: nothing in the folder changes.
   func openForReading() throws -> Store { try openChecked(.readOnly) }
 
-  /// The same for commands that need other options.
+  /// Opens the store for commands that need other options.
   func openChecked(_ options: Store.Options) throws -> Store { try checked(open(options)) }
 
   /// Over its base, if one is named. Packs of the base are taken over where the store may be written to.

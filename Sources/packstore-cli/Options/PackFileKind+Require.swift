@@ -2,7 +2,7 @@ import PackFormats
 import PackStore
 
 extension PackFileKind {
-  /// Fails when there is a file at `path` that is of another kind: that is no damage, and nothing helps but another
+  /// Fails if the file at `path` is of another kind: the file is not damaged, and the remedy is another
   /// command.
   ///
   /// - Parameter command: the requested command, such as `apply`.

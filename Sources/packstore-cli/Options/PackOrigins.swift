@@ -12,7 +12,7 @@ struct PackOrigins {
 
   var areNamed: Bool { !ids.isEmpty }
 
-  /// Of the longest id.
+  /// The length of the longest id.
   var width: Int { ids.values.map(\.count).max() ?? 0 }
 
   subscript(pack: PackID?) -> String? { pack.flatMap { ids[$0] } }

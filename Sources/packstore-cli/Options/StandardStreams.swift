@@ -114,7 +114,7 @@ struct ArchiveOutput {
     path = folder.path + "/archive.pack"
   }
 
-  /// Hands the file on, if that is what it is for.
+  /// Writes the file to standard output, if requested with `-`.
   func finish() throws {
     guard isStandardOutput, pathExists(FilePath(path)) else { return }
     let file = try InputFile(FilePath(path))

@@ -74,7 +74,7 @@ extension SiteHost {
     _ body: @Sendable (Site, SiteKey, ProgressBar) async throws -> Result
   ) async throws -> Result {
     if try await !exists() {
-      _ = try await read { _ in }  // says what is wrong with the place, before anything is said of a key
+      _ = try await read { _ in }  // reports faults of the location before faults of a key
     }
     let key = try option.open(quiet: report.quiet)
     let versions = reading.map { reading in

@@ -85,9 +85,9 @@ struct VersionName: Sendable {
     return version
   }
 
-  /// For a publisher. The current version stays what it is when the publication reads it.
+  /// For a publisher. The current version is resolved when the publication reads it.
   func publishedPack(in snapshot: Snapshot) throws -> Site.PublishedPack {
-    // One that was removed has versions, too, as long as its history is kept.
+    // A removed pack has versions, too, as long as its history is kept.
     guard snapshot.packs.contains(where: { $0.id == pack }) else {
       throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id))
     }
@@ -97,7 +97,7 @@ struct VersionName: Sendable {
 }
 
 extension Failure {
-  /// No kept version has the label: those that there are.
+  /// No kept version has the label. Lists the existing labels.
   fileprivate static func noLabel(_ label: VersionLabel, of pack: PackID, in snapshot: Snapshot) throws -> Failure {
     let labels = try snapshot.versions(of: pack).compactMap { try snapshot.attributes(of: $0).label?.text }
     let known = labels.isEmpty ? "no version has a label" : "labels: \(labels.joined(separator: ", "))"

@@ -99,6 +99,6 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 private struct DeltaMade: Encodable {
   let pack: String
   let from, to: UInt64
-  /// Of one that was made.
+  /// For a created delta.
   let bytes: Int?
 }

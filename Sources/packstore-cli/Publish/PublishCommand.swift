@@ -336,7 +336,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// Makes deltas on a site whose content is elsewhere: for that, the content is fetched. In object storage, the site offers the
   /// versions already.
   ///
-  /// - Returns: what went wrong. The publication is told of all the same.
+  /// - Returns: the failure. The publication is reported in any case.
   private func makeDeltas(
     for result: inout Site.PublishResult, on continued: ContinuedSite?, signedBy key: SiteKey, _ traffic: StorageTraffic
   ) async -> (any Error)? {
@@ -423,7 +423,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       + result.prunedPacks.map { "\($0) is no longer offered by \(offeredPlace(result))" }
     let dropped = result.droppedVersions.map { "\($0) is no longer on the site" }
     let restored = result.restoredVersions.map { "the site lost \($0): it was copied again" }
-    // Of a site that is served elsewhere nothing is removed.
+    // Nothing is removed from a site that is served in another place.
     let retired = continueFrom == nil ? retiredLines(result) : []
     guard !result.isUnchanged else {
       return packs + [

@@ -18,7 +18,7 @@ enum PublishSource {
     } else if pathExists(path) {
       self = .archives([try Self.archive(name)])
     } else {
-      self = .store(try openStore(at: name, options: .readOnly))  // which says that there is none
+      self = .store(try openStore(at: name, options: .readOnly))  // reports the missing store
     }
   }
 

@@ -201,7 +201,7 @@ struct DiffOperand: Sendable {
   /// Where it is.
   let location: String
 
-  /// Of a store or a site; nil: a folder, or what the other operand says.
+  /// The version in a store or a site; `nil` for a folder, or if it depends on the other operand.
   let version: VersionName?
 
   /// Whether it is a folder of files.
@@ -233,7 +233,7 @@ struct DiffOperand: Sendable {
   private static func isFolderOfFiles(_ text: String) throws -> Bool {
     guard !text.contains("://") else { return false }
     let path = FilePath(text)
-    // What is not there is said to be missing then.
+    // A missing path is later reported as missing.
     guard pathExists(path), PackStore.isFolder(path) else { return !pathExists(path) }
     let names = Set((try? namesInFolder(path)) ?? [])
     let isStore = names.contains("CONTROL") || names.isSuperset(of: ["segments", "index"])

@@ -107,7 +107,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// A version that is kept, with its publisher's name for it, and what the store knows of it besides.
+/// A kept version, with its label and the store's own record of it.
 private struct LogEntry {
   let version: PackVersion
   let label: VersionLabel?
@@ -148,7 +148,7 @@ private struct PackReport: Encodable {
     let catalog: String
     /// Left out if the archive of the version has no date.
     let committedAt: String?
-    /// Of a version that was not made here, as far as that is known.
+    /// For a version from another place, if the place is known.
     let installedAt, from, channel, key: String?
     let files, links, folders, bytes: Int
   }

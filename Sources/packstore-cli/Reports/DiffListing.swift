@@ -35,7 +35,7 @@ struct DiffSelection: ParsableArguments {
 
 /// Differences as lines of text; a renamed folder is one line.
 ///
-/// Files that moved come in a row. Those whose paths differ by the same folder at the front are told of together.
+/// Files that moved come in a row. Files whose paths differ only in the leading folder are reported together.
 struct DiffLines {
   /// The folders that differ, without slashes at their ends; a file's own paths where it got another name.
   private struct Move: Equatable {
@@ -62,7 +62,7 @@ struct DiffLines {
   private var move: Move?
   private var count = 0
 
-  /// Of the first of them.
+  /// The line of the first file.
   private var single = ""
 
   /// The lines that are complete after another difference.

@@ -175,7 +175,7 @@ extension Import {
         result = try await pullIntoStore(
           store, storeOptions: wait.storeOptions, from: path, options: pullOptions, progress: show)
       } catch {
-        // What came is in the archive still: unlike a pull, an import has nothing to go on with.
+        // The data is still in the archive: unlike a pull, an import has no partial state to continue from.
         let isMade = isNew && !isVacant(store.store)
         if isMade { Store.removeUnused(at: FilePath(store.store), discardingDeliveries: true) }
         throw error

@@ -129,7 +129,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         let why = places.isEmpty || dryRun ? "its cached data is damaged" : "no given place has the data"
         warn("\(gap.version) lacks \(formatBytes(gap.byteCount)): \(why)")
       }
-      try output.flush()  // what is lost comes last, where it is seen
+      try output.flush()  // losses come last, where users see them
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
       if report.isTalkative { try output.lines(text(result, site, gaps.healed, left) + (site.map(text) ?? [])) }
     }

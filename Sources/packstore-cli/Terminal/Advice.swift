@@ -1,8 +1,8 @@
 import PackDelivery
 import PackStore
 
-// What a person at a terminal does about an error. The libraries speak of their API, which is no help here; and the
-// command knows the names that its remedy takes.
+// Remedies for users at a terminal. The remedies of the libraries name their API, which does not help here, and the
+// command has the names for its remedy.
 
 extension DeliveryError.Limit {
   /// Whether the same command fails again for as long as its options are the same.

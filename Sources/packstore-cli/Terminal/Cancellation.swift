@@ -49,7 +49,7 @@ final class PendingWrites: Sendable {
 
   private let state = Mutex(State())
 
-  /// Whether the command was cancelled: what waits gives up.
+  /// Whether the command was cancelled: waiting operations then stop.
   private let isInterrupted = Atomic(false)
 
   /// Ignored by default, and of no use to this program otherwise.

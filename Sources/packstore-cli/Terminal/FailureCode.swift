@@ -87,7 +87,7 @@ extension FailureCode {
 extension FailureCode {
   init(_ code: PackStoreError.Code) {
     guard let known = code.known else {
-      self = .failed  // of a later core
+      self = .failed  // a code of a later core
       return
     }
     self =

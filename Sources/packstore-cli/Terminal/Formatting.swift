@@ -81,7 +81,7 @@ func escapedText(_ text: String) -> String {
   escaped(text).replacing(#/\\\\(x[89a-f][0-9a-f]|u[0-9a-f]{4}|u\{[0-9a-f]{5,6}\})/#) { #"\"# + $0.output.1 }
 }
 
-/// The same for a text in which names are escaped already: backslashes stay as they are.
+/// Escapes a text whose names are already escaped: backslashes are unchanged.
 func escapedControls(_ text: String) -> String {
   var shown = ""
   for scalar in text.unicodeScalars {
