@@ -35,7 +35,7 @@ import Testing
     #expect(try content("A") == "A 1")
     let text = try playground.succeed("update", "device").lines
     #expect(text.first?.hasSuffix("/site', channel live") == true, "\(text)")
-    #expect(text.contains("not here: B; 'packstore pull --all' takes all"), "\(text)")
+    #expect(text.contains("not installed: B; 'packstore pull --all' installs all packs"), "\(text)")
     #expect(try content("A") == "A 2" && content("B") == "")
     let (sites, run) = try update()
     #expect(run.status == 0 && sites.count == 1)
@@ -99,7 +99,7 @@ import Testing
     try publish("C", "1")
     try playground.succeed("remove", "device", "B")
     let run = try playground.succeed("pull", "device", "site")
-    #expect(run.output.contains("not here: B, C; 'packstore pull --all' takes all"), "\(run.output)")
+    #expect(run.output.contains("not installed: B, C; 'packstore pull --all' installs all packs"), "\(run.output)")
     #expect(try content("B") == "" && content("C") == "")
     try playground.succeed("pull", "device", "site", "C")
     #expect(try content("C") == "C 1")

@@ -296,7 +296,7 @@ def entries(data):
     """Fields of each entry, in order, and its larger values by their keys."""
     position = 0
     while position < len(data):
-        need(data[position:position + 4] in (b"AA01", b"YAA1"), "an entry does not begin as it should")
+        need(data[position:position + 4] in (b"AA01", b"YAA1"), "an entry has an invalid header")
         length, = struct.unpack_from("<H", data, position + 4)
         header, at, fields, larger = data[position:position + length], 6, {}, []
         need(len(header) == length >= 6, "a header is cut short")
