@@ -41,6 +41,9 @@ import Testing
     #expect(ranges.requestCount ?? 0 > 0 && ranges.metadataByteCount ?? 0 > 0)
     #expect(report.markdown.contains("\n| update by a delta, default | "))
     #expect(!report.markdown.contains(folder.path))
+    #expect(report.summary.count == 5 && report.summary[2].contains("without deltas"), "\(report.summary)")
+    #expect(report.html.hasPrefix("<!DOCTYPE html>") && report.html.contains("update by a delta, default"))
+    #expect(report.html.contains("<h1>An update with PackStore</h1>") && !report.html.contains(folder.path))
   }
 
   @Test func theFoldersAreNotChanged() throws {

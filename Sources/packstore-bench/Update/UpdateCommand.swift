@@ -36,6 +36,9 @@ struct UpdateCommand: ParsableCommand {
   @Option(help: .init("File for all figures as JSON.", valueName: "file"))
   var json: String?
 
+  @Option(help: .init("File for the report as a page for a browser.", valueName: "file"))
+  var html: String?
+
   func validate() throws {
     for folder in [old, new] {
       var isFolder: ObjCBool = false
@@ -53,7 +56,10 @@ struct UpdateCommand: ParsableCommand {
       work.remove()
     }
     let report = try Update(packstore: PackStoreProgram(at: packstore), in: work).measure(from: old, to: new)
-    if output != nil { print(report.markdown, terminator: "") }
-    try ReportDestination(markdownFile: output, jsonFile: json).write(report.markdown, report)
+    print(report.markdown, terminator: "")
+    let destination = ReportDestination(markdownFile: output, jsonFile: json, htmlFile: html)
+    try destination.writePages(markdown: report.markdown, html: report.html)
+    try destination.writeJSON(report)
+    print("\n" + report.summary.joined(separator: "\n"))
   }
 }

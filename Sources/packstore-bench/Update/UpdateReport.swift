@@ -23,7 +23,19 @@ struct UpdateReport: Codable {
     var newStoredByteCount: Int?
   }
 
-  var markdown: String {
+  private static let title = "An update with PackStore"
+
+  /// The machine and the run, a line each.
+  private var facts: [String] {
+    [
+      environment.line,
+      "\(fileSystem); one run of each; from \(megabytes(oldByteCount)) MB to \(megabytes(newByteCount)) MB of 10^6 bytes",
+      "fetch: what the client fetches, counted by itself. make: publishing the version, or making the delta. MB/s are those "
+        + "of the whole version. What came out was verified, and compared with the publisher's.",
+    ]
+  }
+
+  private var table: Table {
     var table = Table(["", "fetch MB", "metadata KB", "requests", "make s", "apply s", "MB/s", "new stored MB"])
     table.rows = ways.enumerated().map { index, way in
       let byteCount = Double(index == 0 ? oldByteCount : newByteCount)
@@ -34,15 +46,36 @@ struct UpdateReport: Codable {
         significant(byteCount / 1e6 / max(way.applySeconds, 1e-9)), way.newStoredByteCount.map(fineMegabytes) ?? "",
       ]
     }
-    return """
-      # An update with PackStore
+    return table
+  }
 
-      - \(environment.line)
-      - \(fileSystem); one run of each; from \(megabytes(oldByteCount)) MB to \(megabytes(newByteCount)) MB of 10^6 bytes
-      - fetch: what the client fetches, counted by itself. make: publishing the version, or making the delta. MB/s are those \
-      of the whole version. What came out was verified, and compared with the publisher's.
+  var markdown: String {
+    "# \(Self.title)\n\n" + facts.map { "- \($0)\n" }.joined() + "\n" + table.markdown
+  }
 
-      \(table.markdown)
-      """
+  /// The report as one page that needs no scripts and nothing from the network.
+  var html: String {
+    let list = element("ul", ["class": "facts"], facts.map { element("li", [:], escaped($0)) }.joined())
+    let words = summary.map { element("p", [:], escaped($0)) }.joined()
+    return page(titled: Self.title, list + words + table.html())
+  }
+
+  /// The result in five lines of plain words.
+  var summary: [String] {
+    let install = ways.first, update = ways.first { $0.name == "update by ranges" }
+    let delta = ways.filter { $0.name.hasPrefix("update by a delta") }.min { $0.fetchedByteCount < $1.fetchedByteCount }
+    func cost(_ way: Way?) -> String { way.map { "\(fineMegabytes($0.fetchedByteCount)) MB" } ?? "unknown" }
+    func share(_ way: Way?) -> String {
+      guard let way, newByteCount > 0 else { return "" }
+      return " (\(significant(Double(way.fetchedByteCount) / Double(newByteCount) * 100)) % of the version)"
+    }
+    return [
+      "The new version has \(megabytes(newByteCount)) MB, the old one \(megabytes(oldByteCount)) MB.",
+      "A new user downloads \(cost(install)) of the old version.",
+      "A user of the old version downloads \(cost(update)) without deltas\(share(update)).",
+      "With the smallest delta that user downloads \(cost(delta))\(share(delta)).",
+      "The update takes \(decimals(update?.applySeconds ?? 0, 2)) s here without deltas, and \(decimals(delta?.applySeconds ?? 0, 2))"
+        + " s with the delta; making the delta takes \(decimals(delta?.makeSeconds ?? 0, 2)) s.",
+    ]
   }
 }

@@ -16,6 +16,16 @@ struct Summary {
 
   init(_ report: Report) { lines = report.sections.flatMap(\.comparisons).compactMap(Line.init) }
 
+  /// The first comparisons in plain words, at most five lines: for people who measured a folder of theirs.
+  var words: [String] {
+    lines.prefix(5).map { line in
+      let title = line.title.dropFirst(2)
+      let files =
+        line.files == "-" ? "" : "; plain files \(line.files), so PackStore has \(line.toFiles) times that figure"
+      return "\(title): PackStore \(line.packStore)\(files)."
+    }
+  }
+
   var table: Table {
     var table = Table(["↑ more is better, ↓ less", "PackStore", "files", "/ files", "best peer", "/ peer", "/ limit"])
     table.rows = lines.map { [$0.title, $0.packStore, $0.files, $0.toFiles, $0.peer, $0.toPeer, $0.toLimit] }

@@ -14,6 +14,8 @@ enum BenchmarkRun {
     session.secondLimit = secondLimit
     session.secondsPerComparison = secondsPerComparison
     let report = try measure(session, workloads)
+    let words = Summary(report).words
+    defer { if options.folder != nil, !words.isEmpty { print("\n" + words.joined(separator: "\n")) } }
     try report.deliver(to: options.files)
   }
 

@@ -1,25 +1,31 @@
+/// A page for a browser that needs no scripts and nothing from the network.
+///
+/// - Parameter body: markup, after the title.
+func page(titled title: String, _ body: String) -> String {
+  let head =
+    element("meta", ["charset": "utf-8"])
+    + element("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+    + element("title", [:], escaped(title)) + element("style", [:], "\n" + Report.style)
+  return "<!DOCTYPE html>\n"
+    + element(
+      "html", ["xmlns": "http://www.w3.org/1999/xhtml", "lang": "en"],
+      element("head", [:], head) + element("body", [:], element("h1", [:], escaped(title)) + body))
+    + "\n"
+}
+
 extension Report {
   /// The report as one page that needs no scripts and nothing from the network.
   var html: String {
-    let head =
-      element("meta", ["charset": "utf-8"])
-      + element("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-      + element("title", [:], "PackStore beside its peers") + element("style", [:], "\n" + Self.style)
     let shown = sections.filter { !$0.comparisons.isEmpty }
     let summary = Summary(self)
     let links = shown.enumerated().map { element("a", ["href": "#s\($0.offset)"], escaped($0.element.title)) }
     let body =
-      element("h1", [:], "PackStore beside its peers")
-      + element("ul", ["class": "facts"], facts.map { element("li", [:], escaped($0)) }.joined())
+      element("ul", ["class": "facts"], facts.map { element("li", [:], escaped($0)) }.joined())
       + element("nav", [:], links.joined())
       + (summary.lines.isEmpty ? "" : element("h2", [:], "At a glance") + summary.table.html())
       + element("p", ["class": "muted-text"], escaped(Self.howToReadThePage))
       + shown.enumerated().map { html(of: $0.element, at: $0.offset) }.joined() + participants
-    return "<!DOCTYPE html>\n"
-      + element(
-        "html", ["xmlns": "http://www.w3.org/1999/xhtml", "lang": "en"],
-        element("head", [:], head) + element("body", [:], body))
-      + "\n"
+    return page(titled: "PackStore beside its peers", body)
   }
 
   private static let howToReadThePage =
