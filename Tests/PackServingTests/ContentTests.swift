@@ -142,6 +142,41 @@
       #expect(reply.status == .serviceUnavailable && !String(decoding: reply.content, as: UTF8.self).contains("root:"))
     }
 
+    /// Once an aborted download counted as saved.
+    @Test func abortedDownloadsSaveNothing() throws {
+      let status = ServerStatus(), start = ContinuousClock.now
+      func begin(_ kind: Subject.Kind, _ version: String?, whole: UInt64? = nil) -> UInt64 {
+        var note = RequestNote(
+          HTTPRequest(method: .get, scheme: "https", authority: "localhost", path: "/site/x"), client: "10.0.0.1",
+          isHTTP2: false)
+        note.status = 200
+        note.subject = Subject(place: "/site", version: version, kind: kind, wholeByteCount: whole)
+        return status.begin(note, of: 100, at: start)
+      }
+      _ = status.end(begin(.version, "P@1", whole: 1_000), failed: false, at: start)
+      let aborted = begin(.segment, nil)
+      status.sent(300, by: aborted)
+      #expect(status.snapshot(at: start).totals.savedByteCount == 700)
+      _ = status.end(aborted, failed: true, at: start)
+      #expect(status.snapshot(at: start).totals.savedByteCount == 0)
+      // The client continues, and gets the rest: nothing is saved. Then another version by a delta.
+      let rest = begin(.segment, nil)
+      status.sent(700, by: rest)
+      _ = status.end(rest, failed: false, at: start)
+      #expect(status.snapshot(at: start).totals.savedByteCount == 0)
+      _ = status.end(begin(.version, "P@2", whole: 1_000), failed: false, at: start)
+      let delta = begin(.delta, nil)
+      status.sent(100, by: delta)
+      _ = status.end(delta, failed: false, at: start)
+      let totals = status.snapshot(at: start).totals
+      #expect(totals.savedByteCount == 900 && totals.wholeByteCount == 2_000 && totals.packByteCount == 1_100)
+      // A client stays visible for some seconds after its last request.
+      let download = try #require(status.snapshot(at: start + .seconds(9)).downloads.first)
+      #expect(download.version == "P@2" && download.client == "10.0.0.1" && download.percent == 10)
+      #expect(StatusPage(.init(), status.snapshot(at: start)).html.contains("P@2"))
+      #expect(status.snapshot(at: start + .seconds(11)).downloads.isEmpty)
+    }
+
     /// Nothing that a name holds is markup on the page, in an event or in JSON.
     @Test func namesAreText() throws {
       let status = ServerStatus()

@@ -24,6 +24,9 @@
 
     var subject: Subject?
 
+    /// The version that the request belongs to; `nil` if it is unknown.
+    var version: String?
+
     /// The largest number of characters of a target and of a range that are kept.
     static let textLimit = 512
 

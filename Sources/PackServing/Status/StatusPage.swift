@@ -23,7 +23,7 @@
       sections = [
         Section(id: "saved", html: Self.totals(status.totals)),
         Section(id: "faults", html: Self.faults(content.faults)),
-        Section(id: "now", html: Self.transfers(status.transfers)),
+        Section(id: "now", html: Self.downloads(status.downloads)),
         Section(id: "packs", html: Self.packs(content.sites)),
         Section(id: "recent", html: Self.recent(status.recent)),
       ]
@@ -88,20 +88,20 @@
       return "<h2>Not served as it is</h2>\n<ul class=\"faults\">\(items.joined())</ul>"
     }
 
-    private static func transfers(_ transfers: [ServerStatus.Transfer]) -> String {
-      let shown = transfers.filter { $0.kind != nil }.prefix(50)
-      let rows = shown.map { transfer in
-        let share = transfer.byteCount.map { $0 > 0 ? "\(transfer.sentByteCount * 100 / max($0, 1)) %" : "" } ?? ""
+    private static func downloads(_ downloads: [ClientDownload]) -> String {
+      let rows = downloads.prefix(50).map { download in
+        let whole = download.wholeByteCount.map { " of \(bytes($0))" } ?? ""
+        let state = download.isBroken ? "aborted" : download.runningCount > 0 ? "running" : "waiting"
         return [
-          transfer.version ?? transfer.target, transfer.client, transfer.kind?.rawValue ?? "",
-          bytes(transfer.sentByteCount), share,
+          download.version ?? download.target, download.client, bytes(download.sentByteCount) + whole,
+          download.percent.map { "\($0) %" } ?? "", state,
         ]
       }
       let body =
         rows.isEmpty
-        ? "<p class=\"facts\">No client fetches anything.</p>"
-        : table("Transfers under way", ["pack", "client", "part", "sent", "of it"], rows)
-      return "<h2>Being fetched</h2>\n\(body)"
+        ? "<p class=\"facts\">No client downloads a pack.</p>"
+        : table("Downloads", ["pack", "client", "sent", "of the whole pack", "state"], rows)
+      return "<h2>Downloads</h2>\n\(body)"
     }
 
     private static func packs(_ sites: [ServedSite]) -> String {
@@ -132,13 +132,14 @@
     private static func recent(_ notes: [RequestNote]) -> String {
       let rows = notes.map { note in
         [
-          note.target, note.client, "\(note.status)", bytes(note.byteCount), note.isHTTP2 ? "HTTP/2" : "HTTP/1.1",
+          note.version ?? note.target, note.client, note.subject?.kind.rawValue ?? "", bytes(note.byteCount),
+          "\(note.status)",
         ]
       }
       let body =
         rows.isEmpty
         ? "<p class=\"facts\">No requests for packs yet.</p>"
-        : table("Requests that ended last", ["request", "client", "status", "sent", "by"], rows)
+        : table("Requests that ended last", ["pack", "client", "part", "sent", "status"], rows)
       return "<h2>Last requests</h2>\n\(body)"
     }
 
