@@ -217,6 +217,12 @@ uint32_t pks_draft_format(void);
 /// A short English name of the status, such as "corrupt". Static.
 const char *pks_status_name(pks_status status);
 
+/// Describes an error code without an error object, for programs that store or receive codes: the fault as a short English
+/// sentence part, as `pks_error.text` has it, such as "the version is not kept". `detail` may be PKS_DETAIL_NONE. For a detail of a
+/// later version the status alone is described; for a status of a later version the result is "unknown error". The words may change
+/// with any version. Static. Any thread.
+const char *pks_error_describe(pks_status status, pks_detail detail);
+
 /// A stable word for the kind of object, such as "cache_folder"; "none" for PKS_SUBJECT_NONE, "unknown" for a value of a later
 /// version. Static.
 const char *pks_subject_name(pks_subject subject);

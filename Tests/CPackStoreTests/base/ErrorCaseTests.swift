@@ -68,6 +68,22 @@ import Testing
     #expect(failure.subject == expected.subject && failure.file == expected.name, "\(failure)")
   }
 
+  /// Every code with a name has a text, and codes of later versions have one, too.
+  @Test func codesAreDescribed() {
+    func text(_ status: pks_status, _ detail: pks_detail = PKS_DETAIL_NONE) -> String {
+      String(cString: pks_error_describe(status, detail))
+    }
+    for value in 0..<400 as Range<UInt32> {
+      let status = pks_status(rawValue: value), isKnown = String(cString: pks_status_name(status)) != "unknown"
+      #expect((text(status) != "unknown error") == isKnown, "status \(value)")
+      let detail = pks_detail(rawValue: value), name = String(cString: pks_detail_name(detail))
+      let hasText = text(PKS_CORRUPT, detail) != text(PKS_CORRUPT)
+      #expect(hasText == (name != "unknown" && name != "none"), "detail \(value)")
+    }
+    #expect(text(PKS_NOT_FOUND, PKS_DETAIL_NO_VERSION) == "the version is not kept")
+    #expect(text(PKS_OK, PKS_DETAIL_NO_PACK) == "success")
+  }
+
   /// The words are part of the interface: programs compare them in JSON.
   @Test func wordsAreUnique() {
     let subjects = (0..<200).map { String(cString: pks_subject_name(pks_subject(rawValue: $0))) }
