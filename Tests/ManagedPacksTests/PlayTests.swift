@@ -90,6 +90,13 @@ import Testing
 
   // MARK: - What is told
 
+  /// Once messages named the copy of the group that a simulation works in.
+  @Test func messagesNameTheGroup() {
+    let note = PlayNote(.failed, "'/tmp/copy/store': the disk is full")
+    #expect(note.naming("/groups/g", insteadOf: "/tmp/copy").text == "'/groups/g/store': the disk is full")
+    #expect(note.naming("/groups/g", insteadOf: "/groups/g") == note)
+  }
+
   /// An installation: what was asked, decided and fetched, and why not; in a copy, so that it can be played again.
   @Test func installation() async throws {
     let world = try await World()

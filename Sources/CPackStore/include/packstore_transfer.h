@@ -55,8 +55,7 @@ PKS_MUST_CHECK pks_status pks_snapshot_measure_update(
   pks_error *PKS_NULLABLE error
 );
 
-/// Measures the same for versions as they would be kept after the commit of a transaction. Errors: as for
-/// `pks_snapshot_measure_update`.
+/// Measures the frames for versions as a commit of the transaction would keep them. The errors are those listed above.
 PKS_MUST_CHECK pks_status pks_txn_measure_update(
   uint64_t *bytes, const pks_txn *txn, const char *pack, uint64_t from, uint64_t to, pks_error *PKS_NULLABLE error
 );
