@@ -137,12 +137,25 @@ private struct ArchiveWalk: ~Copyable {
     _ entry: ContainerEntry, at path: EntryPath, _ byteCount: UInt64, _ progress: (ForeignArchive.Totals) -> Void
   ) throws {
     try budget.take(byteCount)
-    var file = try folder?.makeFile(path.bytes, isExecutable: entry.isExecutable)
-    while case let count = try reader.read(into: buffer), count > 0 {
+    var file = try folder?.makeFile(path.bytes, isExecutable: entry.isExecutable, byteCount: byteCount)
+    while case let count = try fillBuffer(), count > 0 {
       try Task.checkCancellation()
       try file?.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       totals.byteCount += UInt64(count)
       progress(totals)
     }
+    try file?.finish()
+  }
+
+  /// Fills the buffer with bytes of the present file, fewer only at its end: pieces of equal length begin at whole blocks of the file,
+  /// so that no block of zeros is split.
+  private mutating func fillBuffer() throws -> Int {
+    var filled = 0
+    while filled < buffer.count {
+      let count = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+      if count == 0 { break }
+      filled += count
+    }
+    return filled
   }
 }

@@ -285,6 +285,22 @@ private func snapshot(_ folder: String) throws -> [String: String] {
   private static let hasGNUTar = has("tar", "GNU tar")
   private static let hasZstd = has("zstd", "Zstandard")
 
+  /// Zeros in an archive without a map of holes took as much room as data, and were not found as holes.
+  @Test(.enabled(if: hasGNUTar)) func zerosBecomeHoles() throws {
+    try shell(
+      """
+      mkdir zeros; cd zeros; truncate -s 32M all; (printf begin; head -c 8388608 /dev/zero; printf end) >middle
+      (printf begin; head -c 8388608 /dev/zero) >last; cd ..; tar -C zeros -cf zeros.tar .
+      """)
+    let folder = temporary.path("unpacked")
+    try ForeignArchive(FilePath(temporary.path("zeros.tar"))).unpack(into: FilePath(folder))
+    #expect(try snapshot(folder) == snapshot(temporary.path("zeros")))
+    for name in ["all", "middle", "last"] {
+      var status = stat()
+      #expect(stat("\(folder)/\(name)", &status) == 0 && status.st_blocks * 512 < 1 << 20, "\(name)")
+    }
+  }
+
   private func unpack(_ name: String) throws -> [String: String] {
     let folder = temporary.path("out-\(UUID().uuidString)")
     try ForeignArchive(FilePath(temporary.path(name))).unpack(into: FilePath(folder))

@@ -60,8 +60,13 @@ final class OutputFile: Sendable {
 
   /// Renames the complete file to its final name, and replaces an existing file.
   func finish(in folder: CInt) throws {
-    if let sparseByteCount, hasHoles.load(ordering: .acquiring) { try extend(to: sparseByteCount) }
+    try completeSize()
     if let draft { try renameDraft(draft, to: path, in: folder) }
+  }
+
+  /// Adds the hole at the end of the file, if there is one.
+  func completeSize() throws {
+    if let sparseByteCount, hasHoles.load(ordering: .acquiring) { try extend(to: sparseByteCount) }
   }
 
   /// Deletes an incomplete file. An existing file stays.

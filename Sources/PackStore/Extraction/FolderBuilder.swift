@@ -17,12 +17,15 @@ package final class FolderBuilder {
   /// Creates a folder and its parents, if missing.
   package func makeFolder(_ path: [UInt8]) throws { _ = try folders.enter(ExtractPath(path).relative) }
 
-  /// Creates a file, whose name must be free.
+  /// Creates a file, whose name must be free. Long runs of zeros become holes, which use no space and which adding the folder finds.
   ///
+  /// - Parameter byteCount: the size of the whole file.
   /// - Throws: `exists`.
-  package func makeFile(_ path: [UInt8], isExecutable: Bool) throws -> File {
+  package func makeFile(_ path: [UInt8], isExecutable: Bool, byteCount: UInt64) throws -> File {
     let path = try ExtractPath(path)
-    return File(try OutputFile(path, in: folders.enter(path.folder), executable: isExecutable, replacing: false))
+    return File(
+      try OutputFile(
+        path, in: folders.enter(path.folder), executable: isExecutable, replacing: false, sparseByteCount: byteCount))
   }
 
   /// Creates a symbolic link, whose name must be free.
@@ -50,5 +53,8 @@ package final class FolderBuilder {
       try file.write(bytes, at: byteCount)
       byteCount += UInt64(bytes.count)
     }
+
+    /// Completes the file, which may end with a hole.
+    package func finish() throws { try file.completeSize() }
   }
 }
