@@ -155,6 +155,21 @@ import Testing
     #expect { try naming(store.path) { throw error } } throws: { "\($0)" == expected }
   }
 
+  @Test func lowVersionNumberNamesTheNextOne() async throws {
+    let folder = TemporaryFolder(), store = try folder.store("Packs")
+    var options = Store.InstallOptions()
+    options.version = 5
+    try await store.install(folder: FilePath(folder.makeFolder("1", ["a": "1"])), as: "P", options: options)
+    options.version = 3
+    let error = await #expect(throws: PackStoreError.self) {
+      try await store.install(folder: FilePath(folder.makeFolder("2", ["a": "2"])), as: "P", options: options)
+    }
+    #expect(
+      error.map { "\($0)" }
+        == "pack 'P': the version number must be above 5, the highest number that the pack ever had;"
+        + " use 6 or a higher number, or leave out the number")
+  }
+
   /// The cache folder may be on another disk than the store.
   @Test func fullDiskOfACacheFolder() throws {
     let folder = TemporaryFolder(), store = try folder.store("Packs")

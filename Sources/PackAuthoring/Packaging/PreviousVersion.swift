@@ -27,7 +27,7 @@ struct PreviousVersion {
       throw error
     }
     guard let named = signed.root.packs.first(where: { $0.id == pack }), let version = named.offers.first else {
-      throw PackStoreError.noPack(pack, among: signed.root.packs.map(\.id))
+      throw PackStoreError.noPack(pack, among: signed.root.packs.map(\.id), of: "the previous archive or site")
     }
     product = signed.root.product
     self.version = version

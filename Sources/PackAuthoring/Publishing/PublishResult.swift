@@ -62,6 +62,9 @@ extension Site {
     /// For a dry run: the downloads of devices with a currently offered version.
     public internal(set) var updates: [Update] = []
 
+    /// For packs that one channel withdrew: the other channels that still offer them.
+    public internal(set) var remainingOffers: [PackID: [SiteChannel]] = [:]
+
     /// Adds deltas that were built after the publication.
     package mutating func add(_ made: [DeltaFile.Info], _ missing: [MissingDelta]) {
       deltas += made

@@ -42,16 +42,32 @@ struct Unpublication {
     }
     let leaving = try change.withoutOffers(packs)
     change.leaving = Set(leaving.flatMap(\.versions))
-    guard !isDryRun else { return try plan(change, leaving.flatMap(\.versions)) }
+    let remaining = remainingOffers(of: packs, change)
+    guard !isDryRun else {
+      var result = try plan(change, leaving.flatMap(\.versions))
+      result.remainingOffers = remaining
+      return result
+    }
     try change.finish()
     try change.remove(leaving.map(\.pack))
     try change.collect()
     let dropped = leaving.flatMap(\.versions)
     let changed = change.channelStates.filter { $0.root != before[$0.channel] }.map(\.channel)
-    return Site.PublishResult(
+    var result = Site.PublishResult(
       change, isUnchanged: changed.isEmpty && dropped.isEmpty, changedChannels: changed, packs: [],
       droppedVersions: dropped,
       newByteCount: change.newByteCount)
+    result.remainingOffers = remaining
+    return result
+  }
+
+  private func remainingOffers(of packs: [PackID], _ change: SiteChange) -> [PackID: [SiteChannel]] {
+    var offers: [PackID: [SiteChannel]] = [:]
+    for pack in packs {
+      let channels = change.channelStates.filter { !$0.plan.offers(of: pack).isEmpty }.map(\.channel)
+      if !channels.isEmpty { offers[pack] = channels.sorted() }
+    }
+    return offers
   }
 
   private func plan(_ change: SiteChange, _ dropped: [PackVersion]) throws -> Site.PublishResult {
