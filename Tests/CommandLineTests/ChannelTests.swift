@@ -45,7 +45,8 @@ import Testing
   /// What a channel offers of P: `4 5% 2.0..<3` for each.
   private func offers(_ channel: String = "live") throws -> [String] {
     let bytes = try run(["channels", "site", "--json"]).bytes
-    let list = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [NSDictionary])
+    let document = try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
+    let list = try #require(document?["channels"] as? [NSDictionary])
     let packs = list.first { $0["channel"] as? String == channel }?["packs"] as? [NSDictionary] ?? []
     return (packs.first?["offers"] as? [NSDictionary] ?? []).map { offer in
       "\(offer["version"] ?? 0) \(offer["share"] ?? "")" + (offer["app_versions"].map { " \($0)" } ?? "")
@@ -289,7 +290,8 @@ import Testing
   /// The channels of a listing with their versions, in order.
   private func listing(of channel: String) throws -> [String] {
     let bytes = try run(["channels", "site", "--channel", channel, "--json"]).bytes
-    let channels = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [NSDictionary])
+    let document = try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
+    let channels = try #require(document?["channels"] as? [NSDictionary])
     return channels.flatMap { item -> [String] in
       let name = item["channel"] as? String ?? ""
       let offers = (item["packs"] as? [NSDictionary] ?? []).flatMap { $0["offers"] as? [NSDictionary] ?? [] }
@@ -401,8 +403,8 @@ import Testing
     #expect(try pull("a") == 4)
     try publish(5, "--no-offer")
     try change("promote", 5)
-    let made = try run(["deltas", "site", "--key", "site.key", "--json"]).bytes
-    let list = try #require(JSONSerialization.jsonObject(with: Data(made)) as? [NSDictionary])
+    let made = try run(["deltas", "site", "--key", "site.key", "--json"]).json
+    let list = try #require(made["deltas"] as? [NSDictionary])
     #expect(list.count == 1 && list[0]["from"] as? Int == 4 && list[0]["to"] as? Int == 5)
     let pulled = try run(["pull", "a", "site", "--json"]).json
     #expect((pulled["packs"] as? [NSDictionary])?.first?["delta_from"] as? Int == 4)

@@ -33,17 +33,20 @@ import Testing
   private static let rare: [String: Set<String>] = [
     "stat": ["held[].generation", "held[].kept_bytes", "held[].processes"],
     "error": ["needed_bytes", "holder"],
+    "progress": ["bytes_per_second", "files"],  // it takes a while
     "promote": ["updates[].delta_bytes"],  // DryRunTests
     // Servers: SimulateTests.
     "simulate": ["target", "range", "status", "stalls", "fault", "groups[].override", "groups[].apps[].version"],
     // It goes on until it is stopped, and is in some programs only: ServeTests.
     "serve": [
+      "type", "format_version",
       "event", "url", "manifest", "site", "sites", "sites[]", "authority", "is_new_authority", "key", "client",
       "method",
       "target", "range", "status", "bytes", "milliseconds", "protocol_name", "failure",
     ],
     // Object storage: BucketTests.
     "check-bucket": [
+      "type", "format_version",
       "location", "safe", "checks", "checks[].check", "checks[].works", "checks[].needed", "checks[].fault",
       "checks[].instead",
     ],
@@ -69,7 +72,7 @@ import Testing
     for value in values { try check(value, arguments[0], arguments) }
     for line in run.errors.split(separator: "\n") {
       let value = try JSON(line.utf8)
-      try check(value, value["level"]?.string ?? "error", arguments)
+      try check(value, value["type"]?.string ?? "error", arguments)
     }
     return run
   }
@@ -91,7 +94,7 @@ import Testing
     let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".json") }
     let names = files.map { String($0.dropLast(".json".count)) }
     let commands = Packstore.commandNames.filter { $0 != "cat" }
-    #expect(Set(names) == Set(commands + ["error", "warning"]), "one schema for each command")
+    #expect(Set(names) == Set(commands + ["error", "warning", "progress"]), "one schema for each command")
     for name in names {
       let missing = try schema(name).described().subtracting(recorder.seen[name] ?? [])
         .subtracting(Self.rare[name] ?? [])
@@ -112,7 +115,7 @@ import Testing
       "add", "store", "folder", "--pack", "P", "--map", "*.bin", "--exclude", "text", "--print-skipped", "--dry-run")
     try run("add", "store", "folder", "--pack", "P", "--map", "*.bin", "--map", "*.none", "--note", "first")
     try playground.write("new", to: "folder/new")
-    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
+    try run("add", "store", "folder", "--pack", "P", "--map", "*.bin", "--progress", "json")
     try run("add", "store", "folder", "--pack", "P", "--map", "*.bin")
     try playground.write("other", to: "other/text")
     try run("add", "store", "other", "--pack", "Q", "--priority", "1")
@@ -200,6 +203,7 @@ import Testing
     try run("add", "store", "folder", "--pack", "P")
     try run("publish", "store", "site", "P", "--key", "key", "--keep", "1", "--deltas", "0")
     try run("publish", "store", "site", "P@2", "--key", "key", "--channel", "beta", "--deltas", "0", "--expires", "9")
+    try run("unpublish", "site", "P", "--channel", "beta", "--key", "key", "--dry-run")
     try run("promote", "site", "P@3", "--channel", "beta", "--share", "5%", "--app-versions", "2.0..<3", "--key", "key")
     try run("promote", "site", "P@3", "--channel", "beta", "--key", "key", "--dry-run")
     try run("channels", "site")
@@ -357,6 +361,32 @@ import Testing
     try run("publish", "store", "site2", "--key", "key2")
   }
 
+  // MARK: - What all objects have
+
+  /// The result is one object.
+  @Test func objectsHaveTypeAndVersion() throws {
+    let value = try jsonBytes(TypedObject(["a": [1]], type: "kind"))
+    #expect(String(decoding: value, as: UTF8.self) == #"{"a":[1],"format_version":1,"type":"kind"}"#)
+    let empty = try jsonBytes(TypedObject([String: Int](), type: "kind"))
+    #expect(String(decoding: empty, as: UTF8.self) == #"{"format_version":1,"type":"kind"}"#)
+  }
+
+  @Test func warningCodesAreWords() {
+    for code in WarningCode.allCases { #expect(code.rawValue.wholeMatch(of: /[a-z]+(_[a-z]+)*/) != nil, "\(code)") }
+  }
+
+  /// Two intervals of lines are the longest silence in a log.
+  @Test func progressIsPaced() {
+    let line = ProgressPace(form: .text, isTerminal: false), json = ProgressPace(form: .json, isTerminal: false)
+    #expect(ProgressPace.lineInterval * 2 <= .seconds(10))
+    #expect(
+      !line.isDue(after: .seconds(4), isNewActivity: true) && line.isDue(after: .seconds(5), isNewActivity: false))
+    #expect(json.isDue(after: .zero, isNewActivity: true) && !json.isDue(after: .zero, isNewActivity: false))
+    #expect(json.isDue(after: .seconds(1), isNewActivity: false))
+    #expect(ProgressPace(form: .text, isTerminal: true).isDue(after: .zero, isNewActivity: true))
+    #expect(!ProgressPace(form: .none, isTerminal: false).isDue(after: .seconds(60), isNewActivity: true))
+  }
+
   // MARK: - The checker itself
 
   @Test func theCheckerFindsFaults() throws {
@@ -365,13 +395,15 @@ import Testing
       var seen: Set<String> = []
       return schema.faults(of: try JSON(text.utf8), seen: &seen).count
     }
-    #expect(try faults(#"{"pack":"P","held":true,"pinned":[1]}"#) == 0)
-    #expect(try faults(#"{"pack":"P","held":true}"#) == 1, "missing")
-    #expect(try faults(#"{"pack":"P","held":1,"pinned":[]}"#) == 1, "of another type")
-    #expect(try faults(#"{"pack":"P","held":true,"pinned":[0]}"#) == 1, "too low")
-    #expect(try faults(#"{"pack":"/","held":true,"pinned":[]}"#) == 1, "no such name")
-    #expect(try faults(#"{"pack":"P","held":true,"pinned":[],"more":1}"#) == 1, "not described")
-    #expect(try faults(#"[]"#) == 1)
+    let head = #""type":"pin","format_version":1,"#
+    #expect(try faults(#"{\#(head)"pack":"P","held":true,"pinned":[1]}"#) == 0)
+    #expect(try faults(#"{"pack":"P","held":true,"pinned":[1]}"#) == 2, "neither type nor version")
+    #expect(try faults(#"{\#(head)"pack":"P","held":true}"#) == 1, "missing")
+    #expect(try faults(#"{\#(head)"pack":"P","held":1,"pinned":[]}"#) == 1, "of another type")
+    #expect(try faults(#"{\#(head)"pack":"P","held":true,"pinned":[0]}"#) == 1, "too low")
+    #expect(try faults(#"{\#(head)"pack":"/","held":true,"pinned":[]}"#) == 1, "no such name")
+    #expect(try faults(#"{\#(head)"pack":"P","held":true,"pinned":[],"more":1}"#) == 1, "not described")
+    #expect(try faults("[]") == 1)
     var seen: Set<String> = []
     let strange = JSONSchema(root: .object(["maximum": .integer(1)]))
     #expect(strange.faults(of: .integer(2), seen: &seen).count == 1, "a keyword that is not known")

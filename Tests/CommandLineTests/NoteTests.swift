@@ -51,7 +51,7 @@ import Testing
       #expect(found.status == 1 && found.output.isEmpty, "\(found.output)")
     }
     #expect(try playground.shell("grep -rla 3fa9c store").output == "store/installs\n")
-    #expect(try notes("other") == [nil] && notes("site") == [nil, nil])
+    #expect(try notes("other") == [nil] && notes("site") == [nil], "a site lists the offered version")
     #expect(!playground.exists("site/installs") && !playground.exists("copy/installs"))
   }
 

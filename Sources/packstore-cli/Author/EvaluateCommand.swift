@@ -24,7 +24,7 @@ struct Evaluate: ParsableCommand {
     let output = Output()
     if report.json {
       try output.json(EvaluationReport(evaluation))
-    } else {
+    } else if !report.quiet {
       try output.lines(listing(evaluation))
     }
     try output.flush()
@@ -43,7 +43,7 @@ struct Evaluate: ParsableCommand {
     let files = evaluation.entries.count { $0.kind == .file }, links = evaluation.entries.count { $0.kind == .link }
     let counts = assetCounts(files: files, links: links, folders: evaluation.entries.count - files - links)
     let summary = "\(counts); \(formatBytes(Int(clamping: evaluation.byteCount)))"
-    return (evaluation.entries.isEmpty ? [] : table.lines) + (report.quiet ? [] : [summary])
+    return (evaluation.entries.isEmpty ? [] : table.lines) + [summary]
   }
 }
 
@@ -70,7 +70,7 @@ func evaluateManifest(_ manifest: String, _ report: ReportOptions) throws -> Man
       remedy: "'packstore evaluate --json' lists all errors", path: manifest)
   }
   for problem in evaluation.problems where !report.quiet {
-    warn("\(escaped(manifest)):\(escapedText(problem.description))")
+    warn(.manifest, "\(escaped(manifest)):\(escapedText(problem.description))")
   }
   return evaluation
 }

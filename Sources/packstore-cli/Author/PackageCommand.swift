@@ -106,7 +106,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       for: product.product, quiet: report.quiet,
       signed: previous == nil ? nil : "the previous archive", isDryRun: dryRun)
     if isServed { options.knownVersions = try await knownVersions(key) }
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
@@ -178,9 +178,12 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func warnAll(_ result: Manifest.PackageResult) {
     // The evaluation has reported patterns without matches and similar paths, with positions.
     let saidBefore: Set<Store.InstallNotice.Kind> = [.unusedPattern, .twin]
-    for notice in result.notices where !saidBefore.contains(notice.kind) { warn(escapedText(notice.description)) }
+    for notice in result.notices where !saidBefore.contains(notice.kind) {
+      warn(.init(notice.kind), escapedText(notice.description))
+    }
     if let before = result.previousZstdVersion, before != result.zstdVersion {
       warn(
+        .otherCompressor,
         "libzstd \(before) compressed the previous archive, but this program uses \(result.zstdVersion): the same input"
           + " can become other bytes")
     }

@@ -86,7 +86,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     let output = Output()
     if report.json {
-      try output.json(channels.map(ChannelListing.init))
+      try output.json(["channels": channels.map(ChannelListing.init)])
     } else {
       try output.lines(lines(channels))
     }

@@ -156,7 +156,7 @@ struct ChannelEditOptions: ParsableArguments {
   ) async throws {
     let version = target.version, options = options, isDryRun = dryRun
     let result = try await host(of: target.site).edit(with: key, report, isDryRun: dryRun) { site, key, _ in
-      let number = try version.find(in: site.store.makeSnapshot()).number
+      let number = try version.find(in: site.store.makeSnapshot(), of: "the site").number
       return try await edit(site, number, key, options, isDryRun)
     }
     try ChannelReport(result, isDryRun: dryRun).show(report, of: target.version.pack)
@@ -209,7 +209,8 @@ struct ChannelReport: Encodable {
   private var state: String {
     switch (dryRun, unchanged) {
     case (true, true): "the channel \(channel) would be as it is"
-    case (true, false): "the channel \(channel) would be \(isNew ? "opened: it does not exist, or is closed" : "changed")"
+    case (true, false):
+      "the channel \(channel) would be \(isNew ? "opened: it does not exist, or is closed" : "changed")"
     case (false, true): "the channel \(channel) stays at root \(sequence)"
     case (false, false): "the channel \(channel) is \(isNew ? "open now, " : "")at root \(sequence)"
     }

@@ -73,6 +73,7 @@ struct Delegate: ParsableCommand {
     }
     if !dryRun, !result.isNoted, !report.quiet {
       warn(
+        .unrecordedSerial,
         "cannot record the serial \(result.serial) next to '\(escaped(rootKey))': clients accept the next delegation only if the"
           + " clock is not set back")
     }

@@ -26,7 +26,10 @@ struct Keygen: ParsableCommand {
     let file = try keyFile(file)
     let (key, isNew) = try namingKeyFaults { try SiteKey.readOrMake(file) }
     if isNew, report.isTalkative {
-      warn("created a secret key in '\(escaped(file.string))': keep it and a copy in a safe place; clients accept no other key")
+      warn(
+        .newKey,
+        "created a secret key in '\(escaped(file.string))': keep it and a copy in a safe place; clients accept no other key"
+      )
     }
     let output = Output()
     if report.json {

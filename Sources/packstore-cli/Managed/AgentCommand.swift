@@ -72,7 +72,8 @@ struct Agent: AsyncParsableCommand {
     options.tell = log.tell
     options.manager.pullOptions.rowLimit = rows.maxRows
     options.manager.onFirstContact = { site, key in
-      warn("the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on")
+      warn(
+        .firstContact, "the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on")
     }
     do {
       try await run(folder, app, options)

@@ -145,7 +145,7 @@ struct OverrideURL: AsyncParsableCommand {
     try file.set(override)
     file.sweep(keeping: override)
     guard trust == nil, report.isTalkative else { return }
-    warn("no key is given, so the first contact trusts the key of the site; set it with --trust")
+    warn(.unnamedKey, "no key is given, so the first contact trusts the key of the site; set it with --trust")
   }
 
   /// - Throws: the error that a pull from the URL would throw.

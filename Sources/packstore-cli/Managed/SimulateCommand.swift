@@ -126,7 +126,8 @@ struct Simulate: AsyncParsableCommand {
     options.limits.dailyTime = .seconds(extensions.extensionTime)
     options.limits.byteCount = extensions.extensionMemory
     options.onFirstContact = { site, key in
-      warn("the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on")
+      warn(
+        .firstContact, "the site '\(withoutSecrets(site))' is signed by the key \(key), which is trusted from now on")
     }
     return options
   }

@@ -33,7 +33,7 @@ struct AuthorizationOptions: ParsableArguments {
   func authorizations(for sites: [String]) throws -> SiteAuthorizations {
     let authorizations = try SiteAuthorizations(
       given(), for: sites, environment: ProcessInfo.processInfo.environment)
-    for warning in authorizations.warnings { warn(escaped(warning)) }
+    for warning in authorizations.warnings { warn(.authorization, escaped(warning)) }
     return authorizations
   }
 
@@ -50,7 +50,7 @@ private func readSecret(_ name: String) throws -> String {
   guard name != "-" else { return try readStandardInput() }
   let file = try InputFile(FilePath(name))
   let bytes = try file.contents(limit: secretByteCountLimit)
-  if try file.isOpenToOthers { warn(escaped(SiteAuthorizations.openToOthers(name))) }
+  if try file.isOpenToOthers { warn(.authorization, escaped(SiteAuthorizations.openToOthers(name))) }
   return String(decoding: bytes, as: UTF8.self)
 }
 

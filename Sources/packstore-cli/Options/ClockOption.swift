@@ -15,7 +15,7 @@ struct ClockOption: ParsableArguments {
 
   /// - Throws: ``Failure`` `invalidArgument` if this machine's clock is earlier than the program's release.
   func require(quiet: Bool) throws {
-    if let text = try Self.check(.now, isAllowed: allowClock), !quiet { warn(text) }
+    if let text = try Self.check(.now, isAllowed: allowClock), !quiet { warn(.clock, text) }
   }
 
   /// - Returns: the warning for a clock that is earlier than the release and allowed; `nil` for a plausible clock.

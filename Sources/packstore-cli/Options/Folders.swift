@@ -95,7 +95,7 @@ func explainRefusal(
     if isRefusal {
       complain(escapedText(notice.description))
     } else if !quiet {
-      warn(escapedText(notice.description))
+      warn(.init(notice.kind), escapedText(notice.description))
     }
   }
   let kinds = Set(error.notices.map(\.kind))

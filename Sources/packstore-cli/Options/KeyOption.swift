@@ -90,7 +90,9 @@ struct KeyFile {
       throw otherProduct(product, delegation)
     }
     if let end = key.endsAt, !quiet, end > .now, end.timeIntervalSinceNow < Self.warningTime {
-      warn("the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that")
+      warn(
+        .keyExpires, "the key may sign until \(formatDate(end)): run 'packstore delegate' with the root key before that"
+      )
     }
     return key
   }
@@ -100,7 +102,7 @@ struct KeyFile {
     let (key, made) = try namingKeyFaults {
       try SiteKey.readOrMakeRelease(path, options: .init(product: product))
     }
-    if let made, !quiet { warn(description(of: made)) }
+    if let made, !quiet { warn(.newKey, description(of: made)) }
     return key
   }
 

@@ -40,7 +40,9 @@ struct LookArgument: ParsableArguments {
     guard base?.isEmpty != true else { throw ValidationError("--base needs a folder") }
   }
 
-  func place(_ look: LookOptions) -> LookedAt { LookedAt(name: store, options: look, base: base) }
+  func place(_ look: LookOptions, needsContent: Bool = false) -> LookedAt {
+    LookedAt(name: store, options: look, base: base, needsContent: needsContent)
+  }
 }
 
 /// A place where versions of packs are.
@@ -69,6 +71,14 @@ struct LookedAt {
 
   private enum Kind {
     case store, site, bucket
+  }
+
+  /// The place as errors name it; `nil` for a store.
+  var noun: String? {
+    get throws {
+      guard try kind() != .store else { return nil }
+      return name.contains("://") || isFolder(FilePath(name)) ? "the site" : "the archive"
+    }
   }
 
   /// Lends the versions.
@@ -162,7 +172,7 @@ struct LookedAt {
     pull.authorization = try options.authorization.authorizations(for: [name] + others).authorization(for: name)
     // It is looked at, and installed nowhere.
     pull.allowsUnsigned = options.trust == nil
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     try await SitePreview(of: name, options: pull).fill(store, with: packs, scope) { bar.update(Progress($0)) }
   }

@@ -46,6 +46,7 @@ private func checked(_ store: Store) throws -> Store {
   let path = store.path.string
   if store.lacksLocks {
     warn(
+      .noLocks,
       "\(escaped(path)): the file system has no locks: a collection by another process may delete files that this"
         + " command reads")
   }
@@ -53,6 +54,7 @@ private func checked(_ store: Store) throws -> Store {
     try store.checkControl()
   } catch let error as PackStoreError where error.code == .corrupt {
     warn(
+      .damagedControl,
       "\(escaped(path)): CONTROL is damaged and may hide a newer commit; run"
         + " 'packstore repair \(escaped(path))'")
   }
@@ -68,7 +70,16 @@ struct ReportOptions: ParsableArguments {
   @Flag(help: "Print JSON, with sizes in bytes and dates in UTC.")
   var json = false
 
+  @Option(
+    help: .init(
+      "How to report progress on standard error: text, json (one object per line) or none (default: text, none with --json).",
+      valueName: "form"))
+  var progress: ProgressForm?
+
   @OptionGroup var quietOption: QuietOption
+
+  /// How progress is reported.
+  var progressForm: ProgressForm { progress ?? (isTalkative ? .text : .none) }
 
   var quiet: Bool { quietOption.quiet }
 

@@ -95,6 +95,7 @@ struct SourceOptions: ParsableArguments {
     let patterns = Set(result.ignored.filter(\.isStandard).map(\.pattern)).sorted()
     guard !patterns.isEmpty else { return }
     warn(
+      .excludedFiles,
       "skipped system files (\(patterns.joined(separator: ", "))): '--no-default-excludes' includes them")
   }
 

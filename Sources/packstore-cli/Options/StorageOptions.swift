@@ -90,14 +90,14 @@ extension SiteHost {
     traffic: StorageTraffic? = nil, reading: (@Sendable (Site) async throws -> [PackVersion])? = nil,
     _ body: @Sendable (Site, ProgressBar) async throws -> Result
   ) async throws -> Result {
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     let progress = StorageProgress(bar: bar, isQuiet: report.quiet, traffic: traffic)
     do {
       let result = try await change(
         signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }, reading: reading
       ) { site in
         let text = ClockOption.warning(lastRoot: try? site.channels().map(\.madeAt).max())
-        if let text, !report.quiet { warn(text) }
+        if let text, !report.quiet { warn(.clock, text) }
         return try await body(site, bar)
       }
       bar.finish()
@@ -150,13 +150,14 @@ struct StorageProgress: Sendable {
       bar?.update(
         Progress(activity: "uploading", bytesDone: Int(clamping: byteCount), bytesTotal: Int(clamping: total)))
     case .overtaken:
-      if !isQuiet { warn("another publisher was faster: publishing on top of its changes") }
+      if !isQuiet { warn(.otherPublisher, "another publisher was faster: publishing on top of its changes") }
     case .fetched(let byteCount): traffic?.change { $0.fetchedByteCount &+= byteCount }
     case .fetchedContent(let byteCount): traffic?.change { $0.contentByteCount &+= byteCount }
     case .uploaded(let byteCount): traffic?.change { $0.uploadedByteCount &+= byteCount }
     case .discardedJob:
       if !isQuiet {
         warn(
+          .discardedJob,
           "discarded a job of the ledger that no publisher can have written: check who can write below the ledger's"
             + " prefix")
       }

@@ -53,11 +53,13 @@ struct VersionName: Sendable {
 
   /// The version, among those that are kept.
   ///
-  /// - Parameter standard: the version for a name without a version.
-  func find(in snapshot: Snapshot, standard: Which = .current) throws -> PackVersion {
+  /// - Parameters:
+  ///   - standard: the version for a name without a version.
+  ///   - place: the place that has the versions, such as "the site"; `nil` for a store.
+  func find(in snapshot: Snapshot, standard: Which = .current, of place: String? = nil) throws -> PackVersion {
     let versions = snapshot.versions(of: pack)
     guard let current = versions.first else {
-      throw PackStoreError.noPack(pack, among: (snapshot.packs + snapshot.removedPacks).map(\.id))
+      throw PackStoreError.noPack(pack, among: (snapshot.packs + snapshot.removedPacks).map(\.id), of: place)
     }
     switch which ?? standard {
     case .current: return current

@@ -86,7 +86,7 @@ struct MakeDelta: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if let level { options.level = level.level }
     if let product = product.product { options.product = product }
 
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now

@@ -67,14 +67,17 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try await site.makeDeltas(for: channel, signedBy: key, options: options) { bar.update(Progress($0)) }
     }
     if !report.quiet {
-      for delta in missing { warn("missing delta to \(delta.version) from \(delta.from): \(delta.reason)") }
+      for delta in missing {
+        warn(.missingDelta, "missing delta to \(delta.version) from \(delta.from): \(delta.reason)")
+      }
     }
     let output = Output()
     if report.json {
-      try output.json(
-        made.map {
+      try output.json([
+        "deltas": made.map {
           DeltaMade(pack: $0.pack.name, from: $0.fromVersion, to: $0.toVersion, bytes: $0.byteCount)
-        })
+        }
+      ])
     } else if report.isTalkative {
       try output.lines(
         made.isEmpty ? ["no delta is missing"] : made.map { "a delta leads from \($0): \(formatBytes($0.byteCount))" })
@@ -85,8 +88,9 @@ struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func plan(_ missing: [(from: PackVersion, to: PackVersion)]) throws {
     let output = Output()
     if report.json {
-      try output.json(
-        missing.map { DeltaMade(pack: $0.to.pack.name, from: $0.from.number, to: $0.to.number, bytes: nil) })
+      try output.json([
+        "deltas": missing.map { DeltaMade(pack: $0.to.pack.name, from: $0.from.number, to: $0.to.number, bytes: nil) }
+      ])
     } else if report.isTalkative {
       try output.lines(
         missing.isEmpty

@@ -60,12 +60,14 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
 
   private func sayWarnings(about offers: Store.SiteOffers) {
     if offers.isStale {
-      warn("the site's root is older than a root seen before: the mirror may be out of date")
+      warn(.staleRoot, "the site's root is older than a root seen before: the mirror may be out of date")
     } else if offers.packs.isEmpty {
-      warn("the site has no packs")
+      warn(.emptySite, "the site has no packs")
     }
     if offers.isFirstContact, let key = offers.key {
-      warn("a pull would trust the key \(key) of this site; compare it with the publisher's key")
+      warn(
+        .firstContact, "a pull would trust the key \(key) of this site; compare it with the publisher's key"
+      )
     }
   }
 

@@ -260,7 +260,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try output.flush()
     if let deltaFailure {
       if !report.quiet {
-        warn("the versions are published, but some deltas are missing: 'packstore deltas' creates them")
+        warn(.missingDelta, "the versions are published, but some deltas are missing: 'packstore deltas' creates them")
       }
       throw deltaFailure
     }
@@ -273,6 +273,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     } catch {
       guard !report.quiet else { return }
       warn(
+        .unrecordedRoot,
         "cannot record the newest root next to the key: \(escaped("\(error)")); add '--after' to the next publication")
     }
   }
@@ -387,10 +388,11 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func warnAll(_ result: Site.PublishResult) {
     for lost in result.lostVersions {
-      warn("the site lost \(lost), and the source does not contain it: the site no longer offers it")
+      warn(
+        .lostVersion, "the site lost \(lost), and the source does not contain it: the site no longer offers it")
     }
     for missing in result.missingDeltas {
-      warn("missing delta to \(missing.version) from \(missing.from): \(missing.reason)")
+      warn(.missingDelta, "missing delta to \(missing.version) from \(missing.from): \(missing.reason)")
     }
   }
 

@@ -98,7 +98,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func run() async throws {
     if !site.contains("://") { try PackFileKind.require(.archive, at: site, store: store.store, for: "pull") }
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
@@ -138,6 +138,7 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func warnOfPin(_ key: SitePublicKey) {
     guard !report.quiet else { return }
     warn(
+      .firstContact,
       "the pull failed, but the key \(key) of this site is trusted from now on; compare it with the publisher's"
         + " key; 'packstore trust \(escaped(store.store))' lists and removes trusted keys")
   }
@@ -163,12 +164,12 @@ struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func say(_ result: Store.PullResult, _ duration: Duration) throws {
     if !report.quiet {
-      for text in result.warnings { warn(text) }
+      for warning in result.warnings { warn(warning.code, warning.text) }
       result.warnOfSharedKey(site: site)
-      if result.packs.isEmpty { warn("the site has no packs: nothing was pulled") }
+      if result.packs.isEmpty { warn(.emptySite, "the site has no packs: nothing was pulled") }
       if result.isFirstContact, let key = result.key {
         let trusted = dryRun ? "would be trusted by a pull" : "is trusted from now on"
-        warn("the key \(key) of this site \(trusted); compare it with the publisher's key")
+        warn(.firstContact, "the key \(key) of this site \(trusted); compare it with the publisher's key")
       }
     }
     let output = Output()

@@ -57,7 +57,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if !report.quiet, !result.otherChannels.isEmpty {
       let names = result.otherChannels.map { "'\($0)'" }.joined(separator: ", ")
       let change = dryRun ? "would change" : "was changed"
-      warn("the key may not sign \(names), or a later key replaced it: nothing \(change) there")
+      warn(.otherKey, "the key may not sign \(names), or a later key replaced it: nothing \(change) there")
     }
     let output = Output()
     if report.json {

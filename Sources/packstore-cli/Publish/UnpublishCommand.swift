@@ -61,7 +61,8 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if report.json {
       try output.json(UnpublishReport(result, isDryRun: dryRun))
     } else if dryRun, report.isTalkative {
-      try output.lines(result.droppedVersions.map { "\($0) would leave the site" } + [replacedRoots(result)])
+      try output.lines(
+        result.droppedVersions.map { "\($0) would leave the site" } + remainingLines(result) + [replacedRoots(result)])
     } else if report.isTalkative {
       try output.lines(
         result.droppedVersions.map { "\($0) is no longer on the site" }
@@ -69,6 +70,13 @@ struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
           + retiredLines(result))
     }
     try output.flush()
+  }
+
+  /// Packs that other channels still offer: they stay on the site.
+  private func remainingLines(_ result: Site.PublishResult) -> [String] {
+    result.remainingOffers.sorted { $0.key < $1.key }.map { pack, channels in
+      "\(pack) is still offered by \(listed(channels.map { "the channel \($0)" })): '--all' removes it from all channels"
+    }
   }
 }
 
@@ -114,10 +122,17 @@ private struct UnpublishReport: Encodable {
     let version: UInt64
   }
 
+  /// A pack that other channels still offer.
+  struct Remaining: Encodable {
+    let pack: String
+    let channels: [String]
+  }
+
   let sequence: UInt64
   let unchanged, dryRun: Bool
   let changedChannels: [String]
   let dropped: [Version]
+  let remaining: [Remaining]
   let retiredBytes: Int
   let retiredUntil: String?
   let bytes: Int
@@ -128,6 +143,9 @@ private struct UnpublishReport: Encodable {
     sequence = result.sequence
     unchanged = result.isUnchanged
     dropped = result.droppedVersions.map { Version(pack: $0.pack.name, version: $0.number) }
+    remaining = result.remainingOffers.sorted { $0.key < $1.key }.map { pack, channels in
+      Remaining(pack: pack.name, channels: channels.map(\.name))
+    }
     retiredBytes = result.retiredByteCount
     retiredUntil = result.retiredUntil.map(formatDate)
     bytes = result.byteCount

@@ -62,7 +62,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let unfollowed = try store.packs().filter { !followed.contains($0.id) && $0.origin != .local }
     try say(updated, isFollowing: !sites.isEmpty, unfollowed: unfollowed.map(\.id))
     for failure in failures.dropFirst() where !report.quiet {
-      warn("'\(escaped(withoutSecrets(failure.site.location)))': \(escaped("\(failure.error)"))")
+      warn(.failedSite, "'\(escaped(withoutSecrets(failure.site.location)))': \(escaped("\(failure.error)"))")
     }
     if let first = failures.first { throw first.error }
     for update in updated {
@@ -78,7 +78,7 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   ) async throws -> SiteUpdate {
     var options = options(for: site)
     options.authorization = try authorizations.authorization(for: site.location)
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let clock = ContinuousClock(), start = clock.now
     let result = try await pull(from: site, options) { bar.update(Progress($0)) }
@@ -116,13 +116,15 @@ struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func say(_ updates: [SiteUpdate], isFollowing: Bool, unfollowed: [PackID]) throws {
     if !report.quiet {
-      for text in updates.flatMap(\.warnings) { warn(text) }
+      for warning in updates.flatMap(\.warnings) { warn(warning.code, warning.text) }
       for update in updates { update.result.warnOfSharedKey(site: update.site.location) }
       if !unfollowed.isEmpty {
-        warn("no signed site is known for \(listed(unfollowed.map(\.name))): run 'packstore pull' with the site")
+        warn(
+          .unknownSite,
+          "no signed site is known for \(listed(unfollowed.map(\.name))): run 'packstore pull' with the site")
       }
       if !isFollowing, unfollowed.isEmpty {
-        warn("no pack of the store comes from a site: 'packstore pull' installs packs from a site")
+        warn(.unknownSite, "no pack of the store comes from a site: 'packstore pull' installs packs from a site")
       }
     }
     let output = Output()
@@ -150,9 +152,11 @@ private struct SiteUpdate {
     return site.packs.filter { !known.contains($0) }
   }
 
-  var warnings: [String] {
+  var warnings: [Warning] {
     result.warnings
-      + left.map { "\($0) left the site '\(place)' and was not changed: 'packstore remove' deletes it" }
+      + left.map {
+        Warning(.skippedPack, "\($0) left the site '\(place)' and was not changed: 'packstore remove' deletes it")
+      }
   }
 
   func lines(isDryRun: Bool) -> [String] {

@@ -47,7 +47,8 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     guard !jsonLines || !report.json else { throw ValidationError("--json and --json-lines exclude each other") }
     guard operands.count >= 2 else {
       throw ValidationError(
-        "one operand is missing next to '\(escaped(operands.first ?? ""))': name two versions of a store, or two folders")
+        "one operand is missing next to '\(escaped(operands.first ?? ""))': name two versions of a store, or two folders"
+      )
     }
     guard operands.count == 2 || operands.count == 3 && store == nil else {
       throw ValidationError("too many operands: name two versions of one store, or two folders")
@@ -130,7 +131,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let store = try Store(at: FilePath(folder.path))
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let result = try await store.change(options: .init(durability: .atomic)) { [quiet = report.quiet] transaction in
       do {
@@ -180,9 +181,10 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
       separator = ","
     }
     try output.write((separator == "," ? "" : separator).utf8)
-    try output.write(#"],"totals":"#.utf8)
-    try output.write(jsonBytes(TotalsReport(totals)))
-    try output.line("}")
+    try output.write("],".utf8)
+    // The members of another object, without its first brace.
+    try output.write(jsonBytes(TypedObject(["totals": TotalsReport(totals)], type: jsonType)).dropFirst())
+    try output.line()
   }
 
   private func summary(_ totals: Snapshot.DifferenceTotals) -> String {

@@ -61,8 +61,7 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
 
   func run() async throws {
     if let html { _ = try outputFile(html, force: force) }  // before there is any work
-    var place = source.place(look)
-    place.needsContent = true
+    let place = source.place(look, needsContent: true)
     guard try !delta || place.hasContent else {
       throw Failure(
         .invalidArgument,
@@ -72,12 +71,12 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
     let scope = from == nil ? SitePreview.Scope.first : .all
     let hasContent = try place.hasContent
     try await place.read(scope, of: pack.map { [$0] }, report) {
-      try show($0.makeSnapshot(), hasContent: hasContent)
+      try show($0.makeSnapshot(), of: place.noun, hasContent: hasContent)
     }
   }
 
-  private func show(_ snapshot: Snapshot, hasContent: Bool) throws {
-    let inspection = try inspect(snapshot, hasContent: hasContent)
+  private func show(_ snapshot: Snapshot, of place: String?, hasContent: Bool) throws {
+    let inspection = try inspect(snapshot, of: place, hasContent: hasContent)
     if let html { try writeTextFile(inspection.html(title: title), to: html, force: force) }
     let output = Output()
     if report.json {
@@ -90,10 +89,14 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
 
   private var title: String { pack.map { "\($0)" } ?? FilePath(source.store).lastComponent?.string ?? source.store }
 
-  private func inspect(_ snapshot: Snapshot, hasContent: Bool) throws -> Inspection {
-    if let pack, snapshot.pack(pack) == nil { throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id)) }
-    let version = try from.flatMap { from in try pack.map { try VersionName("@\(from)", of: $0).find(in: snapshot) } }
-    let bar = ProgressBar(enabled: report.isTalkative)
+  private func inspect(_ snapshot: Snapshot, of place: String?, hasContent: Bool) throws -> Inspection {
+    if let pack, snapshot.pack(pack) == nil {
+      throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id), of: place)
+    }
+    let version = try from.flatMap { from in
+      try pack.map { try VersionName("@\(from)", of: $0).find(in: snapshot, of: place) }
+    }
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     return try Inspection(of: snapshot, pack: pack, from: version, makesDelta: delta, findsDuplicates: hasContent) {
       count in

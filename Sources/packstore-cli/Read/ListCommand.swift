@@ -52,7 +52,14 @@ struct List: AsyncParsableCommand, CommandWithSubject {
   var readsStore: Bool { get throws { try store.place(look).hasContent } }
 
   func run() async throws {
-    try await store.place(look).read(.first, of: pack.pack.map { [$0] }, report) { try list($0.makeSnapshot()) }
+    let place = store.place(look)
+    try await place.read(.first, of: pack.pack.map { [$0] }, report) { store in
+      let snapshot = try store.makeSnapshot()
+      if let pack = pack.pack, snapshot.pack(pack) == nil {
+        throw try PackStoreError.noPack(pack, among: snapshot.packs.map(\.id), of: place.noun)
+      }
+      try list(snapshot)
+    }
   }
 
   private func list(_ snapshot: Snapshot) throws {

@@ -32,9 +32,9 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    let isHere = try store.place(look).hasContent
-    try await store.place(look).read(.all, of: pack.map { [$0] }, report) { store in
-      try show(store.makeSnapshot(), isHere ? installations(in: store) : .init())
+    let place = store.place(look), isHere = try place.hasContent
+    try await place.read(.all, of: pack.map { [$0] }, report) { store in
+      try show(store.makeSnapshot(), of: place.noun, isHere ? installations(in: store) : .init())
     }
   }
 
@@ -43,14 +43,15 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     (try? InstallLog(inStore: store.path).read()) ?? .init(isDamaged: true)
   }
 
-  private func show(_ snapshot: Snapshot, _ log: InstallLog.Content) throws {
+  private func show(_ snapshot: Snapshot, of place: String?, _ log: InstallLog.Content) throws {
     if log.isDamaged, !report.quiet {
       warn(
+        .damagedLog,
         "the store's file 'installs' is damaged: the sources and notes of some versions are unknown")
     }
     let all = snapshot.packs + snapshot.removedPacks
     let packs = all.filter { pack == nil || $0.id == pack }
-    if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id)) }
+    if let pack, packs.isEmpty { throw PackStoreError.noPack(pack, among: all.map(\.id), of: place) }
 
     let histories = try packs.map { pack in
       (pack, try snapshot.versions(of: pack.id).map { try LogEntry($0, in: snapshot, log.installation(of: $0)) })

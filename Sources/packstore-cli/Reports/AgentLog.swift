@@ -14,8 +14,8 @@ final class AgentLog: Sendable {
 
   private func print(_ notice: AgentNotice) {
     if [.problem, .sharedKey].contains(notice.kind) {
-      let code = notice.kind == .sharedKey ? WarningCode.sharedKey : nil
-      return warn(escaped(notice.app.map { "\($0): \(notice.text)" } ?? notice.text), code: code)
+      let code = notice.kind == .sharedKey ? WarningCode.sharedKey : .agentProblem
+      return warn(code, escaped(notice.app.map { "\($0): \(notice.text)" } ?? notice.text))
     }
     guard !report.quiet else { return }
     error.withLock { error in

@@ -52,7 +52,8 @@ extension Store.PullResult {
   /// The result as text.
   func lines(_ duration: Duration, isDryRun: Bool) -> [String] {
     let others =
-      otherPacks.isEmpty ? [] : ["not installed: \(listed(otherPacks.map(\.name))); 'packstore pull --all' installs all packs"]
+      otherPacks.isEmpty
+      ? [] : ["not installed: \(listed(otherPacks.map(\.name))); 'packstore pull --all' installs all packs"]
     return packs.flatMap { $0.lines(isDryRun: isDryRun) } + others + [summary(duration)]
   }
 
@@ -63,15 +64,19 @@ extension Store.PullResult {
   }
 
   /// What people should know of packs that were left as they were, and of a root that is old.
-  var warnings: [String] {
-    var texts: [String] = []
+  var warnings: [Warning] {
+    var warnings: [Warning] = []
     if isStale {
-      texts.append(
-        "the site's root is older than a root seen before: nothing was changed; the mirror may be out of date")
+      warnings.append(
+        .init(
+          .staleRoot,
+          "the site's root is older than a root seen before: nothing was changed; the mirror may be out of date"))
     } else if age > .seconds(30 * 86_400) {
-      texts.append("the site's root was made \(Int(age / .seconds(86_400))) days ago; '--max-age' refuses old ones")
+      let days = Int(age / .seconds(86_400))
+      warnings.append(.init(.oldRoot, "the site's root was made \(days) days ago; '--max-age' refuses old ones"))
     }
-    return texts + packs.compactMap { $0.warning(isStaleRoot: isStale) }
+    return warnings
+      + packs.compactMap { pack in pack.warning(isStaleRoot: isStale).map { Warning(.skippedPack, $0) } }
   }
 }
 
@@ -81,9 +86,9 @@ extension Store.PullResult {
     guard let other = siteOfSameKey else { return }
     let product = origin.product.map { " for the product '\($0)'" } ?? ""
     warn(
+      .sharedKey,
       "'\(escaped(withoutSecrets(site)))' and '\(escaped(withoutSecrets(other)))' are not copies of each other, but one root key signs"
-        + " both\(product): packs of the same name replace each other; ask the publisher to use different products",
-      code: .sharedKey)
+        + " both\(product): packs of the same name replace each other; ask the publisher to use different products")
   }
 
   /// The failure to report after the other packs were updated; `nil` if no pack was skipped because of its publisher.

@@ -48,7 +48,7 @@
         + "\(note.isHTTP2 ? ", HTTP/2" : "")\(failure)"
     }
 
-    func notice(_ text: String) { warn(escaped(text)) }
+    func notice(_ text: String) { warn(.server, escaped(text)) }
 
     private func write(_ body: (Output) throws -> Void) {
       error.withLock { error in

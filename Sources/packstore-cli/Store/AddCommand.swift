@@ -147,7 +147,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try requireFolder(folder)  // first: a mistyped folder must not make a store
     var storeOptions = wait.storeOptions
     storeOptions.threadCount = threads
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
 
     let clock = ContinuousClock()
@@ -158,7 +158,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
     bar.finish()
     if !report.quiet {
-      for notice in result.notices { warn(escapedText(notice.description)) }
+      for notice in result.notices { warn(.init(notice.kind), escapedText(notice.description)) }
       source.warnOfStandard(result)
     }
     let output = Output()

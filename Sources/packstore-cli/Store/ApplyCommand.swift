@@ -75,7 +75,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try book.check(RootClaims.Signer(authority), of: authority.delegation.product, at: file)
     }
     let store = try self.store.open(storeOptions)
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
 
     let clock = ContinuousClock()

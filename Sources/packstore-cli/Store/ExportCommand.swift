@@ -93,7 +93,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   private func writeArchive(of pack: Site.PublishedPack, of source: Store, to file: ArchiveOutput) async throws {
     let hasKey = try key.exists || !dryRun
     let key = try key.open(for: product.product, quiet: report.quiet, isDryRun: dryRun)
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now
@@ -152,7 +152,7 @@ extension Export {
 
   private func writeAppleArchive(of pack: Site.PublishedPack, of source: Store, to file: String) async throws {
     let date = try UInt64(clamping: sourceDate(ProcessInfo.processInfo.environment))
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let clock = ContinuousClock()
     let start = clock.now

@@ -35,7 +35,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       overwrites: overwrite, createsUnsafeLinks: unsafeLinks, continuesAfterDamage: true)
     try requireOutside(folder, of: store.store)
     let store = try store.openForReading()
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
 
     let clock = ContinuousClock()
@@ -56,7 +56,8 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if !report.quiet {
       for link in refused {
         let (path, target) = (escaped(link.path), escaped(link.target))
-        warn("'\(path)' is a link out of the folder, to '\(target)', and was not created: see --unsafe-links")
+        warn(
+          .unsafeLink, "'\(path)' is a link out of the folder, to '\(target)', and was not created: see --unsafe-links")
       }
     }
     let damaged = result.damaged.sorted { $0.path < $1.path }

@@ -38,14 +38,16 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
 
   func validate() throws {
     guard (budget ?? 1) > 0 else { throw ValidationError("invalid --budget: use at least 1 byte") }
-    guard (0.001...1e9).contains(seconds ?? 1) else { throw ValidationError("--seconds must be from 0.001 to 1000000000") }
+    guard (0.001...1e9).contains(seconds ?? 1) else {
+      throw ValidationError("--seconds must be from 0.001 to 1000000000")
+    }
   }
 
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
     let store = try self.store.open(.existing)
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let options = Store.CollectOptions(
       copyByteLimit: budget, timeLimit: seconds.map { .seconds($0) }, isDryRun: dryRun, waitsForWriters: !wait.noWait)

@@ -113,7 +113,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     if PackFileKind(FilePath(path)) == .delta {
       try PackFileKind.require(.archive, at: path, store: store.store, for: "import")
     }
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     if isFolder(FilePath(path)) {
       try refuseOptionsOfArchives()
@@ -197,6 +197,7 @@ extension Import {
   private func say(_ result: Store.PullResult) throws {
     if !report.quiet, !dryRun, result.isFirstContact, let key = result.key {
       warn(
+        .firstContact,
         "the key \(key) is trusted for this pack from now on; compare it with the publisher's key"
       )
     }
@@ -207,7 +208,7 @@ extension Import {
     }
     let output = Output()
     if report.json {
-      try output.json(result.packs.map { ImportReport($0, isDryRun: dryRun) })
+      try output.json(["packs": result.packs.map { ImportReport($0, isDryRun: dryRun) }])
     } else if report.isTalkative {
       try output.lines(result.packs.map(line))
     }
@@ -364,15 +365,17 @@ extension Import {
 
   private func say(_ imported: ImportReport, _ result: Store.InstallResult) throws {
     if !report.quiet {
-      for notice in result.notices { warn(escapedText(notice.description)) }
+      for notice in result.notices { warn(.init(notice.kind), escapedText(notice.description)) }
       source.warnOfStandard(result)
       if let notKept = imported.notKept, !notKept.isEmpty {
-        warn("the archive has metadata that a store does not keep: \(notKept.map(escaped).joined(separator: ", "))")
+        warn(
+          .unsupportedMetadata,
+          "the archive has metadata that a store does not keep: \(notKept.map(escaped).joined(separator: ", "))")
       }
     }
     let output = Output()
     if report.json {
-      try output.json([imported])
+      try output.json(["packs": [imported]])
     } else {
       try output.lines(source.lines(result))
     }

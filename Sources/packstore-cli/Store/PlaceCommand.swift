@@ -71,7 +71,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let store = try self.store.open(.existing)
     let (isSite, present) = try state(of: store)
     guard !isSite else { throw siteRefusal("place") }
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     if let from {
       let authorizations = try authorization.authorizations(for: [from])
@@ -108,7 +108,9 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let chosen = Store.CacheFolder(path: path, byteBudget: cacheBudget ?? (cache == nil ? present?.byteBudget : nil))
     if let present, present.path != chosen.path, !report.quiet {
       warn(
-        "data in '\(escaped(present.path.string))' is treated as purged from now on; 'packstore pull' downloads it again")
+        .lackingData,
+        "data in '\(escaped(present.path.string))' is treated as purged from now on; 'packstore pull' downloads it again"
+      )
     }
     return chosen == present ? nil : chosen
   }
@@ -120,7 +122,8 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         return try transaction.setPlacement(placement, of: pack)
       }
     } catch var error as PackStoreError where error.code == .purged {
-      error.specificRemedy = "nothing was changed; to fetch the data first, add '--from' with a site or store that has it"
+      error.specificRemedy =
+        "nothing was changed; to fetch the data first, add '--from' with a site or store that has it"
       throw error
     }
   }

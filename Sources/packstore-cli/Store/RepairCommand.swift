@@ -91,7 +91,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         remedy: "leave out --key, --product, --expires and --no-expires", path: store.store)
     }
     let key = isSite && !dryRun ? try siteKey() : nil
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let scratch = sites.isEmpty ? nil : try TemporaryFolder()
     defer { scratch?.remove() }
@@ -230,7 +230,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard pathExists(file) else {
       throw Failure(
         .noKey, "'\(escaped(file.string))': the key of the site '\(escaped(store.store))' does not exist",
-        remedy: "run 'packstore repair \(escaped(store.store)) --key FILE' with the key that signed it", path: file.string)
+        remedy: "run 'packstore repair \(escaped(store.store)) --key FILE' with the key that signed it",
+        path: file.string)
     }
     return try KeyFile(key).open(quiet: report.quiet, signed: "the site", clock: clock)
   }

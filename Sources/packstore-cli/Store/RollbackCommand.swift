@@ -49,7 +49,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       (snapshot.pack(pack)?.version.number, try targetNumber(in: snapshot), versionBefore(in: snapshot))
     }
     var number = target
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     if let from, let wanted = number ?? previous {
       let authorizations = try authorization.authorizations(for: [from])

@@ -26,7 +26,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func run() async throws {
     let folder = escaped(self.store.store)
     let store = try open()
-    let bar = ProgressBar(enabled: report.isTalkative)
+    let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
     let result = try await store.verify(deep: deep) {
       bar.update(Progress(activity: "verifying", bytesDone: $0.byteCount, bytesTotal: $0.totalByteCount))

@@ -128,7 +128,8 @@ final class BuildLog: Sendable {
     guard let file = state.file else { return }
     do { try file.append(Array(line.utf8)) } catch {
       state.file = nil
-      warnOnly("cannot write to the log: \((error as? PackStoreError)?.systemError?.description ?? "\(error)")")
+      warnOnly(
+        .fullLog, "cannot write to the log: \((error as? PackStoreError)?.systemError?.description ?? "\(error)")")
     }
   }
 }

@@ -50,6 +50,7 @@ struct Failure: Error {
     canRetry = code.canRetry
     facts.path = path
     facts.pack = pack
+    facts.subject = path.map { $0.contains("://") ? .site($0) : .file($0) } ?? pack.map { .pack($0) }
   }
 
   /// One line, `object: fault; remedy`.
@@ -169,14 +170,8 @@ struct SubjectReport: Encodable {
 /// What `--json` prints for a warning.
 struct WarningReport: Encodable {
   let level = "warning"
-  let code: WarningCode?
+  let code: WarningCode
   let message: String
-}
-
-/// A kind of warning that programs may act on.
-enum WarningCode: String, Encodable {
-  /// One root key signs two sites for the same product that are not copies of each other.
-  case sharedKey = "shared_key"
 }
 
 // MARK: - Objects of commands
@@ -201,6 +196,10 @@ struct CommandError: Error {
     failure.facts.store = failure.facts.store ?? subject.store
     failure.facts.site = failure.facts.site ?? subject.site
     failure.facts.pack = failure.facts.pack ?? subject.pack
+    // Wrong usage and a cancelled command are about no object.
+    if failure.facts.subject == nil, ![.usage, .cancelled].contains(failure.code) {
+      failure.facts.subject = failure.facts.store.map { .store($0) } ?? failure.facts.site.map { .site($0) }
+    }
     return failure
   }
 }

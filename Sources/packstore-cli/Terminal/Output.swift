@@ -33,15 +33,17 @@ func writeToStandardError(_ text: String) {
 }
 
 /// `packstore: warning: ...`, which the log has, too.
-func warn(_ sentence: String, code: WarningCode? = nil) {
+func warn(_ code: WarningCode, _ sentence: String) {
   BuildLog.current?.write("warning: \(sentence)")
-  warnOnly(sentence, code: code)
+  warnOnly(code, sentence)
 }
 
 /// A warning that is not for the log.
-func warnOnly(_ sentence: String, code: WarningCode? = nil) {
+func warnOnly(_ code: WarningCode, _ sentence: String) {
   let sentence = hidingSecrets(in: sentence)
-  guard !isJSONWanted else { return writeObject(WarningReport(code: code, message: sentence)) }
+  guard !isJSONWanted else {
+    return writeObject(WarningReport(code: code, message: sentence), type: "warning")
+  }
   writeToStandardError("packstore: warning: \(sentence)\n")
 }
 
@@ -54,12 +56,12 @@ func complain(_ sentence: String) {
 /// Reports why the command failed, as its last output.
 func complain(_ failure: Failure) {
   BuildLog.current?.write("failed: \(failure.sentence)")
-  guard !isJSONWanted else { return writeObject(FailureReport(failure)) }
+  guard !isJSONWanted else { return writeObject(FailureReport(failure), type: "error") }
   complain(failure.sentence)
 }
 
-private func writeObject(_ object: some Encodable) {
-  guard let bytes = try? jsonBytes(object) else { return }
+func writeObject(_ object: some Encodable, type: String) {
+  guard let bytes = try? jsonBytes(TypedObject(object, type: type)) else { return }
   writeToStandardError(String(decoding: bytes, as: UTF8.self) + "\n")
 }
 
@@ -104,9 +106,9 @@ final class Output: Sendable {
     }
   }
 
-  /// A value as JSON on one line.
+  /// A value as a JSON object on one line, with the type of the command that runs.
   func json(_ value: some Encodable) throws {
-    let bytes = try jsonBytes(value)
+    let bytes = try jsonBytes(TypedObject(value, type: jsonType))
     if let log = BuildLog.current { log.write(String(decoding: bytes, as: UTF8.self)) }
     try write(bytes)
     try line()
@@ -134,6 +136,9 @@ final class Output: Sendable {
 }
 
 // MARK: - JSON
+
+/// The `type` of the objects that this process prints as results: the name of its command, and of its schema.
+var jsonType: String { CommandLine.arguments.dropFirst().first.flatMap { $0.hasPrefix("-") ? nil : $0 } ?? "packstore" }
 
 /// A value as JSON on one line: fields in alphabetical order, in snake case, and no character that a terminal acts on.
 func jsonBytes(_ value: some Encodable) throws -> Data {

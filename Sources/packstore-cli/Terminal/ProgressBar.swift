@@ -1,5 +1,6 @@
 /// How far a long operation is: a bar on a terminal, an occasional line elsewhere.
 
+import ArgumentParser
 import PackDelivery
 import PackStore
 import Synchronization
@@ -54,52 +55,87 @@ extension Progress {
   }
 }
 
+/// How progress is reported.
+enum ProgressForm: String, CaseIterable, ExpressibleByArgument {
+  case text, json, none
+}
+
 /// Shows progress on standard error.
 ///
-/// On a terminal: one line, drawn when an activity begins and then at most ten times a second, as wide as the terminal, removed by `finish`. Elsewhere: a line
-/// every five seconds, so that quick work prints nothing. Nothing at all when `enabled` is false.
+/// On a terminal: one line, drawn when an activity begins and then at most ten times a second, as wide as the terminal, removed by
+/// `finish`. Elsewhere: a line at least every ten seconds, so that build jobs do not end a command as hung; quick work prints nothing.
+/// As JSON: an object when an activity begins and then as often as a line, at most once a second.
 final class ProgressBar: Sendable {
   private struct State {
-    var activity = ""
+    var last: Progress?
     var lastDrawn: ContinuousClock.Instant
     var visible = false
     var rate = Rate()
+    var isFinished = false
   }
 
-  private let enabled: Bool
+  private let form: ProgressForm
   private let isTerminal: Bool
   private let clock = ContinuousClock()
   private let state: Mutex<State>
+  private let heartbeat = Mutex<Task<Void, Never>?>(nil)
 
-  init(enabled: Bool) {
+  init(_ form: ProgressForm) {
     // Steps are reported instead, each at its end.
-    let enabled = enabled && !(BuildLog.current?.isVerbose ?? false)
-    self.enabled = enabled
-    isTerminal = enabled && isatty(STDERR_FILENO) == 1 && terminalIsSmart()
+    let form = form == .text && (BuildLog.current?.isVerbose ?? false) ? .none : form
+    self.form = form
+    isTerminal = form == .text && isatty(STDERR_FILENO) == 1 && terminalIsSmart()
     state = Mutex(State(lastDrawn: clock.now))
+    if form != .none, !isTerminal { beat() }
+  }
+
+  deinit { heartbeat.withLock { $0?.cancel() } }
+
+  /// Repeats the progress while an operation reports none: it may wait for a server, or compress one large block.
+  private func beat() {
+    heartbeat.withLock { task in
+      task = Task.detached { [weak self, clock] in
+        while (try? await clock.sleep(for: ProgressPace.lineInterval)) != nil {
+          guard let self else { return }
+          self.repeatProgress()
+        }
+      }
+    }
+  }
+
+  private func repeatProgress() {
+    state.withLock { state in
+      guard let progress = state.last, !state.isFinished else { return }
+      guard clock.now - state.lastDrawn >= ProgressPace.lineInterval else { return }
+      draw(progress, &state)
+    }
   }
 
   func update(_ progress: Progress) {
     BuildLog.current?.note(progress)
-    guard enabled else { return }
+    guard form != .none else { return }
     let now = clock.now
     state.withLock { state in
-      let isNew = state.activity != progress.activity
-      if isNew {
-        state.activity = progress.activity
-        state.rate = Rate()
-      }
+      let isNew = state.last?.activity != progress.activity
+      if isNew { state.rate = Rate() }
+      state.last = progress
+      state.isFinished = false
       state.rate.record(progress.bytesDone, at: now)
-      let isDue = now - state.lastDrawn >= (isTerminal ? .milliseconds(100) : .seconds(5))
-      guard isDue || (isNew && isTerminal) else { return }
-      state.lastDrawn = now
-      if isTerminal {
-        state.visible = true
-        writeToStandardError(
-          "\r\(barText(progress, rate: state.rate.bytesPerSecond, width: terminalWidth() - 1))\u{1b}[K")
-      } else {
-        writeToStandardError("\(lineText(progress, rate: state.rate.bytesPerSecond))\n")
-      }
+      let pace = ProgressPace(form: form, isTerminal: isTerminal)
+      if pace.isDue(after: now - state.lastDrawn, isNewActivity: isNew) { draw(progress, &state) }
+    }
+  }
+
+  private func draw(_ progress: Progress, _ state: inout State) {
+    state.lastDrawn = clock.now
+    let rate = state.rate.bytesPerSecond
+    if form == .json {
+      writeObject(ProgressReport(progress, rate: rate), type: "progress")
+    } else if isTerminal {
+      state.visible = true
+      writeToStandardError("\r\(barText(progress, rate: rate, width: terminalWidth() - 1))\u{1b}[K")
+    } else {
+      writeToStandardError("\(lineText(progress, rate: rate))\n")
     }
   }
 
@@ -109,7 +145,42 @@ final class ProgressBar: Sendable {
     state.withLock { state in
       if state.visible { writeToStandardError("\r\u{1b}[K") }
       state.visible = false
+      state.isFinished = true
     }
+  }
+}
+
+/// How often progress is shown.
+struct ProgressPace {
+  /// Two of these are the longest silence.
+  static let lineInterval = Duration.seconds(5)
+
+  let form: ProgressForm
+  let isTerminal: Bool
+
+  /// - Parameter time: since the progress was shown last.
+  func isDue(after time: Duration, isNewActivity: Bool) -> Bool {
+    switch form {
+    case .none: false
+    case .json: isNewActivity || time >= .seconds(1)
+    case .text: isTerminal ? isNewActivity || time >= .milliseconds(100) : time >= Self.lineInterval
+    }
+  }
+}
+
+/// What `--progress json` prints.
+struct ProgressReport: Encodable {
+  let activity: String
+  let bytes: Int
+  /// Left out while it is unknown.
+  let totalBytes, files, bytesPerSecond: Int?
+
+  init(_ progress: Progress, rate: Double?) {
+    activity = progress.activity
+    bytes = progress.bytesDone
+    totalBytes = progress.bytesTotal > 0 ? progress.bytesTotal : nil
+    files = progress.filesDone > 0 ? progress.filesDone : nil
+    bytesPerSecond = rate.map { Int(min(max($0, 0), 1e18)) }
   }
 }
 
