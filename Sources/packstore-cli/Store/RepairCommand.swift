@@ -127,7 +127,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       if report.isTalkative { try output.lines(healings(result) + gaps.healed.map(line)) }
       for gap in left where !report.quiet {
         let why = places.isEmpty || dryRun ? "its cached data is damaged" : "no given place has the data"
-        warn("\(gap.version) lacks \(formatBytes(gap.byteCount)): \(why)")
+        warn(.lackingData, "\(gap.version) lacks \(formatBytes(gap.byteCount)): \(why)")
       }
       try output.flush()  // losses come last, where users see them
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
