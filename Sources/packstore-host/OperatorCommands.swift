@@ -39,7 +39,7 @@
 
   struct RestoredCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "restored", abstract: "Revoke what a restored backup makes valid again.",
+      commandName: "restored", abstract: "Revoke credentials that a restored backup made valid again.",
       discussion: """
         Run it after the data folder or its database was restored from a backup, before 'serve'. Revocations and \
         decisions after the backup are lost, so it revokes all tokens of build jobs, ends all open uploads, and voids \
