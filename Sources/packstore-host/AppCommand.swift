@@ -4,7 +4,8 @@
 
   struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "app", abstract: "Create and list apps.", subcommands: [Create.self, List.self, ReplaceChannel.self])
+      commandName: "app", abstract: "Create and list apps.",
+      subcommands: [Create.self, List.self, ReplaceChannel.self, Approvals.self])
 
     struct Create: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
@@ -43,6 +44,27 @@
           name: name ?? bundleID, bundleID: bundleID, sku: sku, team: team, storeApprovals: approvals,
           externalApprovals: betaApprovals)
         try output.write(app, app.lines)
+      }
+    }
+
+    struct Approvals: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        abstract: "Set how many people must approve submissions.",
+        discussion: "Approvers of the store are different people, who neither submitted nor uploaded.")
+
+      @Argument(help: "Id or bundle id of the app.")
+      var app: String
+
+      @Option(help: "People for the store: 0, 1 or 2 (default: unchanged).")
+      var store: Int?
+
+      @Option(help: "People for external testers: 0 or 1 (default: unchanged).")
+      var external: Int?
+
+      @OptionGroup var data: DataOption
+
+      func run() async throws {
+        try await data.administration().setApprovals(app: app, store: store, external: external)
       }
     }
 

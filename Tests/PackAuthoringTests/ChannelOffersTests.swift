@@ -52,7 +52,7 @@ import Testing
     #expect(try site.store.makeSnapshot().versions(of: "B").map(\.number).sorted() == [1, 2], "versions stay")
     try await site.replaceOffers(of: beta, by: ["A": 2, "B": 1], signedBy: key)
     #expect(try offers(site, beta) == ["A": [2], "B": [1]])
-    try await site.replaceOffers(of: beta, by: [:], signedBy: key)
+    try await site.replaceOffers(of: beta, by: [:] as [PackID: UInt64], signedBy: key)
     #expect(try offers(site, beta) == [:])
   }
 
@@ -67,6 +67,28 @@ import Testing
     options.takesBack = true
     try await site.replaceOffers(of: beta, by: ["A": 1, "B": 2], signedBy: key, options: options)
     #expect(try offers(site, beta) == ["A": [1], "B": [2]])
+  }
+
+  @Test func sharesHaveFallbacks() async throws {
+    let site = try await site(), beta = try SiteChannel("beta")
+    func offered() throws -> [String] {
+      try site.channels().first { $0.channel == beta }?.packs.first?.offers.map { "\($0.version) \($0.share)" } ?? []
+    }
+    for share in ["5%", "50%", "0%", "5%"] {
+      let share = try DeviceShare(share)
+      try await site.replaceOffers(of: beta, by: ["A": [.init(2, share: share), .init(1)]], signedBy: key)
+      #expect(try offered() == ["2 \(share)", "1 100%"])
+      let again = try await site.replaceOffers(of: beta, by: ["A": [.init(2, share: share), .init(1)]], signedBy: key)
+      #expect(again.isUnchanged)
+    }
+    try await site.replaceOffers(of: beta, by: ["A": 2], signedBy: key)
+    #expect(try offered() == ["2 100%"])
+    for wrong in [[.init(1), .init(2)], [.init(2, share: .none), .init(2)]] as [[Site.PlannedOffer]] {
+      await #expect(throws: PackStoreError.self) {
+        try await site.replaceOffers(of: beta, by: ["A": wrong], signedBy: key)
+      }
+    }
+    #expect(try offered() == ["2 100%"])
   }
 
   @Test func missingVersionsAreRefused() async throws {

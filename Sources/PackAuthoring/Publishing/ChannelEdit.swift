@@ -89,25 +89,49 @@ struct ChannelEdit {
     return error
   }
 
-  /// Offers exactly the listed versions, each to all devices.
-  func replaceOffers(by offers: [PackID: UInt64]) throws -> Site.ChannelResult {
-    try run(makesChannel: true) { change, snapshot in
+  /// Offers exactly the listed versions.
+  func replaceOffers(by offers: [PackID: [Site.PlannedOffer]]) throws -> Site.ChannelResult {
+    let sorted = offers.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+    for (pack, planned) in sorted { try check(planned, of: pack) }
+    return try run(makesChannel: true) { change, snapshot in
       let present = change[channel]?.plan
-      for (pack, number) in offers.sorted(by: { $0.key < $1.key }) {
-        let higher = present?.offers(of: pack).map(\.number).filter { $0 > number }.max()
-        if let higher, !options.takesBack { throw stepsBack(pack, number, from: higher) }
+      for (pack, planned) in sorted where !options.takesBack {
+        let highest = planned.map(\.version).max() ?? 0
+        let higher = present?.offers(of: pack).map(\.number).filter { $0 > highest }.max()
+        if let higher { throw stepsBack(pack, highest, from: higher) }
       }
       try change.edit(channel) { plan in
-        for pack in plan.packs.keys.sorted() where offers[pack] == nil { plan.withdraw(pack) }
-        for (pack, number) in offers.sorted(by: { $0.key < $1.key }) {
-          let version = try snapshot.require(number, of: pack)
-          let before = plan.offers(of: pack).first { $0.number == number }
-          let range = try before.map(\.appVersions) ?? snapshot.attributes(of: version).appVersions
-          try plan.offer(.init(number: number, appVersions: range), of: pack) { try snapshot.platforms(of: pack, $0) }
-          for other in plan.offers(of: pack) where other.number != number { plan.withdraw(other.number, of: pack) }
-        }
+        for pack in plan.packs.keys.sorted() where offers[pack]?.isEmpty ?? true { plan.withdraw(pack) }
+        for (pack, planned) in sorted { try replace(planned, of: pack, in: &plan, snapshot) }
       }
     }
+  }
+
+  private func check(_ planned: [Site.PlannedOffer], of pack: PackID) throws {
+    guard planned.dropLast().allSatisfy({ $0.share != .all }), Set(planned.map(\.version)).count == planned.count else {
+      throw PackStoreError(
+        .invalidArgument, "has an offer after an offer for all devices, or a version twice", about: .pack(pack))
+    }
+  }
+
+  /// The last offer comes first into the plan, because an offer for all devices replaces the offers that it covers.
+  private func replace(
+    _ planned: [Site.PlannedOffer], of pack: PackID, in plan: inout ChannelPlan, _ snapshot: Snapshot
+  ) throws {
+    let present = plan.offers(of: pack)
+    let isSame =
+      present.map(\.number) == planned.map(\.version) && present.map(\.share) == planned.map(\.share.tenThousandths)
+    for offer in planned { _ = try snapshot.require(offer.version, of: pack) }
+    guard !isSame else { return }
+    for offer in planned.reversed() {
+      let version = try snapshot.require(offer.version, of: pack)
+      let before = present.first { $0.number == offer.version }
+      let range = try before.map(\.appVersions) ?? snapshot.attributes(of: version).appVersions
+      let next = ChannelPlan.Offer(number: offer.version, share: offer.share.tenThousandths, appVersions: range)
+      try plan.offer(next, of: pack) { try snapshot.platforms(of: pack, $0) }
+    }
+    let numbers = Set(planned.map(\.version))
+    for other in plan.offers(of: pack) where !numbers.contains(other.number) { plan.withdraw(other.number, of: pack) }
   }
 
   func close() throws -> Site.ChannelResult {

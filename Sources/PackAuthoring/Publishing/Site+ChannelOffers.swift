@@ -2,24 +2,48 @@ public import PackFormats
 public import PackStore
 
 extension Site {
-  /// Replaces all offers of a channel by one change of its root: each listed version is offered to all devices, and all other packs
-  /// are withdrawn. Versions stay on the site. Nothing is written if the channel offers exactly this.
+  /// A version that a channel is to offer, and the share of devices that get it.
+  public struct PlannedOffer: Hashable, Sendable {
+    public var version: UInt64
+    public var share: DeviceShare
+
+    public init(_ version: UInt64, share: DeviceShare = .all) {
+      self.version = version
+      self.share = share
+    }
+  }
+
+  /// Replaces all offers of a channel by one change of its root, and withdraws all packs that are not listed. Versions stay on the
+  /// site. Nothing is written if the channel offers exactly this.
   ///
   /// - Parameters:
-  ///   - offers: versions that the site keeps, by pack.
+  ///   - offers: versions that the site keeps, by pack, in the order in which devices try them: an offer for all devices comes last.
   ///   - channel: created if it is missing.
   ///   - key: a key that may sign the channel.
   ///   - options: expiry, grace period, `takesBack`, and whether to wait.
-  /// - Throws: `notFound` if the site does not keep a version; `invalidArgument` for a lower version without `takesBack`; `untrusted`
-  ///   if the key may not sign the channel; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`. The channel is then unchanged.
+  /// - Throws: `notFound` if the site does not keep a version; `invalidArgument` for a lower version without `takesBack`, and for a
+  ///   pack with an offer after an offer for all devices; `untrusted` if the key may not sign the channel; `busy`; `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`. The channel is then unchanged.
   @discardableResult
   public func replaceOffers(
-    of channel: SiteChannel, by offers: [PackID: UInt64], signedBy key: SiteKey, options: PublishOptions = .init(),
+    of channel: SiteChannel, by offers: [PackID: [PlannedOffer]], signedBy key: SiteKey,
+    options: PublishOptions = .init(),
     isDryRun: Bool = false
   ) async throws -> ChannelResult {
     try await BlockingExecutor.run {
-      try ChannelEdit(of: channel, of: self, signedBy: key, options: options, isDryRun: isDryRun).replaceOffers(by: offers)
+      try ChannelEdit(of: channel, of: self, signedBy: key, options: options, isDryRun: isDryRun).replaceOffers(
+        by: offers)
     }
+  }
+
+  /// Replaces all offers of a channel by versions for all devices.
+  @discardableResult
+  public func replaceOffers(
+    of channel: SiteChannel, by versions: [PackID: UInt64], signedBy key: SiteKey, options: PublishOptions = .init(),
+    isDryRun: Bool = false
+  ) async throws -> ChannelResult {
+    try await replaceOffers(
+      of: channel, by: versions.mapValues { [PlannedOffer($0)] }, signedBy: key, options: options, isDryRun: isDryRun)
   }
 }
 
@@ -43,7 +67,8 @@ extension Site {
   /// - Throws: `ioError`; `corrupt` for a file that is too large.
   package func rootBytes(of channel: SiteChannel) throws -> [UInt8]? {
     do { return try folder.read(.root(channel), limit: SiteRoot.byteCountLimit) } catch let error as PackStoreError
-    where error.code == .notFound { return nil }
+      where error.code == .notFound
+    { return nil }
   }
 
   /// Writes a root again that was announced before a crash.

@@ -23,7 +23,11 @@
       let live = try ReleaseRecord.filter(
         Column("packID") == packID && Column("context") == context && Column("state") == context.liveState
       ).fetchAll(database)
-      for var other in live { try other.apply(.supersede, outbox, in: database) }
+      for var other in live {
+        // A release for a part of the devices is no fallback: other devices still have the release before it.
+        fallbackID = other.share == Self.allDevices ? other.id : other.fallbackID
+        try other.apply(.supersede, outbox, in: database)
+      }
       try apply(event, outbox, in: database)
     }
 

@@ -52,6 +52,41 @@
       return try await context.database.read { try summary(of: next, in: $0) }
     }
 
+    /// Sets how many different people must approve, for the store and for external testers; `nil` leaves a number unchanged.
+    package func setApprovals(app: String, store: Int?, external: Int?) async throws {
+      let (record, _) = try await find(app)
+      guard (0...2).contains(store ?? 0), (0...1).contains(external ?? 0) else {
+        throw APIError.attributeInvalid("approvals", "not 0 to 2 for the store and 0 or 1 for external testers")
+      }
+      try await context.database.write { database in
+        var app = try AppRecord.find(database, key: ["id": record.id])
+        app.storeApprovals = store ?? app.storeApprovals
+        app.externalApprovals = external ?? app.externalApprovals
+        try app.update(database)
+      }
+    }
+
+    /// Sets the share of devices that get a version of the store or of external testers.
+    ///
+    /// - Parameter share: a percentage such as `5%`.
+    package func setShare(
+      app: String, pack: String, version: Int64, isExternal: Bool, share: String
+    ) async throws {
+      let (record, principal) = try await find(app)
+      let share = try DeviceShare(share)
+      let release = try await context.database.read { database in
+        try ReleaseRecord.fetchOne(
+          database,
+          sql: """
+            SELECT r.* FROM release r JOIN packVersion v ON v.id = r.versionID JOIN pack p ON p.id = r.packID
+            WHERE r.appID = ? AND p.identifier = ? AND v.number = ? AND r.context = ?
+            """,
+          arguments: [record.id, pack, version, isExternal ? ReleaseContext.externalBeta : ReleaseContext.store])
+      }
+      guard let release else { throw APIError.notFound("backgroundAssetVersions", "\(pack)@\(version)") }
+      _ = try await ReleaseCommands(context).setShare(Int(share.tenThousandths), of: release.id, by: principal)
+    }
+
     private func summary(of app: AppRecord, in database: Database) throws -> App {
       let delegation = try DelegationRecord.fetchOne(database, key: ["appID": app.id])
       let team = try TeamRecord.fetchOne(database, key: ["id": app.teamID])

@@ -1,5 +1,6 @@
 #if Hosting
   import GRDB
+  import PackAuthoring
   import PackStore
 
   extension ChannelRecord {
@@ -14,23 +15,44 @@
         arguments: [app, context])
     }
 
-    /// The offers that the root is to have: of each pack the version that is about to become live, or the live version.
-    func wantedOffers(in database: Database) throws -> [PackID: UInt64] {
-      let rows = try Row.fetchAll(
+    /// The offers that the root is to have: of each pack the release that is about to become live, or the live one; and its fallback
+    /// for devices outside of its share.
+    func wantedOffers(in database: Database) throws -> [PackID: [Site.PlannedOffer]] {
+      let releases = try ReleaseRecord.fetchAll(
         database,
         sql: """
-          SELECT p.identifier AS pack, v.number AS number, r.state AS state FROM release r
-          JOIN packVersion v ON v.id = r.versionID JOIN pack p ON p.id = r.packID
+          SELECT r.* FROM release r JOIN pack p ON p.id = r.packID
           WHERE r.appID = ? AND r.context = ? AND NOT p.archived AND r.state IN
             ('READY_FOR_TESTING', 'READY_FOR_DISTRIBUTION', 'PROCESSING_FOR_TESTING', 'PROCESSING_FOR_DISTRIBUTION')
-          ORDER BY r.state LIKE 'PROCESSING%', v.number
+          ORDER BY r.state LIKE 'PROCESSING%', r.createdDate
           """, arguments: [appID, context])
-      var offers: [PackID: UInt64] = [:]
-      for row in rows {
-        let pack = try PackID(validating: row["pack"]), number: Int64 = row["number"]
-        offers[pack] = UInt64(clamping: number)
+      let byPack = Dictionary(grouping: releases, by: \.packID)
+      var offers: [PackID: [Site.PlannedOffer]] = [:]
+      for (pack, releases) in byPack {
+        guard let identifier = try PackRecord.fetchOne(database, key: ["id": pack])?.identifier else { continue }
+        offers[try PackID(validating: identifier)] = try Self.offers(of: releases, in: database)
       }
       return offers
+    }
+
+    /// - Parameter releases: the live release of a pack, if it has one, and after it those that wait for a root.
+    private static func offers(of releases: [ReleaseRecord], in database: Database) throws -> [Site.PlannedOffer] {
+      guard let next = releases.last else { return [] }
+      let live = releases.first { $0.state.isLive && $0.id != next.id }
+      let fallbackID =
+        next.state.isLive
+        ? next.fallbackID : live.flatMap { $0.share == ReleaseRecord.allDevices ? $0.id : $0.fallbackID }
+      let fallback = try fallbackID.flatMap { try ReleaseRecord.fetchOne(database, key: ["id": $0]) }
+      guard next.share < ReleaseRecord.allDevices, let fallback else { return [try offer(next, .all, in: database)] }
+      let share = try DeviceShare(tenThousandths: UInt32(clamping: next.share))
+      return [try offer(next, share, in: database), try offer(fallback, .all, in: database)]
+    }
+
+    private static func offer(
+      _ release: ReleaseRecord, _ share: DeviceShare, in database: Database
+    ) throws -> Site.PlannedOffer {
+      let version = try VersionRecord.find(database, key: ["id": release.versionID])
+      return Site.PlannedOffer(UInt64(clamping: version.number), share: share)
     }
   }
 #endif

@@ -96,7 +96,7 @@
     }
 
     private func write(_ record: ChannelRecord) async throws {
-      let found = try await context.database.read { [app] database -> (Int64, [PackID: UInt64])? in
+      let found = try await context.database.read { [app] database -> (Int64, [PackID: [Site.PlannedOffer]])? in
         guard let channel = try ChannelRecord.find(app.id, record.context, in: database) else { return nil }
         return (channel.wantedRevision, try channel.wantedOffers(in: database))
       }
@@ -194,28 +194,41 @@
       _ context: HostContext, _ channel: ChannelRecord, _ root: [UInt8], in database: Database
     ) throws {
       let outbox = Outbox(context)
-      for release in try releases(in: root, of: channel, in: database)
-      where release.state == .processingForTesting || release.state == .processingForDistribution {
-        var release = release
+      for offered in try offered(in: root, of: channel, in: database)
+      where [.processingForTesting, .processingForDistribution].contains(offered.release.state) {
+        var release = offered.release
         try release.makeLive(by: .publish, outbox, in: database)
       }
     }
 
-    /// The releases of the versions that a root offers.
-    private static func releases(
-      in root: [UInt8], of channel: ChannelRecord, in database: Database
-    ) throws -> [ReleaseRecord] {
+    /// A pack's first offer in a root, and the release behind it for devices outside of its share.
+    private struct Offered {
+      var release: ReleaseRecord
+      let share: Int
+      let fallback: Identifier<ReleaseRecord>?
+    }
+
+    private static func offered(in root: [UInt8], of channel: ChannelRecord, in database: Database) throws -> [Offered]
+    {
       let signed = try SignedSiteRoot(decoding: root, file: channel.name)
-      return try signed.root.packs.flatMap { pack in
-        try pack.offers.compactMap { offer in
-          try ReleaseRecord.fetchOne(
-            database,
-            sql: """
-              SELECT r.* FROM release r JOIN packVersion v ON v.id = r.versionID JOIN pack p ON p.id = r.packID
-              WHERE r.appID = ? AND r.context = ? AND p.identifier = ? AND v.number = ?
-              """, arguments: [channel.appID, channel.context, pack.id.name, Int64(clamping: offer.number)])
+      return try signed.root.packs.compactMap { pack in
+        let releases = try pack.offers.compactMap { offer in
+          try release(of: pack.id, offer.number, on: channel, in: database)
         }
+        guard let first = releases.first, let offer = pack.offers.first else { return nil }
+        return Offered(release: first, share: Int(clamping: offer.share), fallback: releases.dropFirst().first?.id)
       }
+    }
+
+    private static func release(
+      of pack: PackID, _ number: UInt64, on channel: ChannelRecord, in database: Database
+    ) throws -> ReleaseRecord? {
+      try ReleaseRecord.fetchOne(
+        database,
+        sql: """
+          SELECT r.* FROM release r JOIN packVersion v ON v.id = r.versionID JOIN pack p ON p.id = r.packID
+          WHERE r.appID = ? AND r.context = ? AND p.identifier = ? AND v.number = ?
+          """, arguments: [channel.appID, channel.context, pack.name, Int64(clamping: number)])
     }
 
     // MARK: - Decisions of an operator
@@ -224,19 +237,22 @@
     /// others are superseded.
     func adopt() async throws {
       try await decide { context, record, root, database in
-        let offered = try root.map { try Self.releases(in: $0, of: record, in: database) } ?? []
+        let offered = try root.map { try Self.offered(in: $0, of: record, in: database) } ?? []
         let outbox = Outbox(context)
         let live = try ReleaseRecord.filter(
           Column("appID") == record.appID && Column("context") == record.context
             && Column("state") == record.context.liveState
         ).fetchAll(database)
-        for var release in live where !offered.contains(where: { $0.id == release.id }) {
+        for var release in live where !offered.contains(where: { $0.release.id == release.id }) {
           try release.apply(.supersede, outbox, in: database)
         }
-        for var release in offered where !release.state.isLive {
+        for offer in offered {
+          var release = offer.release
           let event: ReleaseEvent = release.state == .superseded ? .restore : .publish
-          guard record.context.next(release.state, event) != nil else { continue }
+          guard release.state.isLive || record.context.next(release.state, event) != nil else { continue }
           try release.makeLive(by: event, outbox, in: database)
+          (release.share, release.fallbackID) = (offer.share, offer.fallback)
+          try release.update(database)
         }
       }
     }

@@ -12,7 +12,15 @@
     let appID: AppID
     let context: ReleaseContext
     var state: ReleaseState
+
+    /// The share of devices that get the version, in ten-thousandths. The other devices get the fallback.
+    var share: Int = ReleaseRecord.allDevices
+
+    /// The release for devices outside of the share: the last one before it that was for all devices.
+    var fallbackID: Identifier<ReleaseRecord>?
     let createdDate: Timestamp
+
+    static let allDevices = 10_000
   }
 
   struct SubmissionRecord: Codable, FetchableRecord, PersistableRecord, Sendable {

@@ -66,7 +66,8 @@
     private static let releases = """
       CREATE TABLE release (
         id TEXT PRIMARY KEY NOT NULL, versionID TEXT NOT NULL REFERENCES packVersion, packID TEXT NOT NULL REFERENCES pack,
-        appID TEXT NOT NULL REFERENCES app, context TEXT NOT NULL, state TEXT NOT NULL, createdDate INTEGER NOT NULL,
+        appID TEXT NOT NULL REFERENCES app, context TEXT NOT NULL, state TEXT NOT NULL,
+        share INTEGER NOT NULL CHECK (share BETWEEN 0 AND 10000), fallbackID TEXT REFERENCES release, createdDate INTEGER NOT NULL,
         UNIQUE (versionID, context)) STRICT;
       CREATE UNIQUE INDEX releaseLive ON release (packID, context) WHERE state IN ('READY_FOR_TESTING', 'READY_FOR_DISTRIBUTION');
       CREATE TABLE submission (

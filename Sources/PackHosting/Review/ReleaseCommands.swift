@@ -27,6 +27,7 @@
         }
         let outbox = Outbox(context)
         try Self.supersedeWaiting(of: release.packID, release.context, outbox, in: database)
+        release.share = ReleaseRecord.allDevices
         try release.makeLive(by: .restore, outbox, in: database)
         try ChannelRecord.want(release.appID, release.context, in: database)
         return release
@@ -41,6 +42,42 @@
           && [ReleaseState.processingForTesting, .processingForDistribution].contains(Column("state"))
       ).fetchAll(database)
       for var release in waiting { try release.apply(.supersede, outbox, in: database) }
+    }
+
+    /// Sets the share of devices that get a version of the store or of external testers, in ten-thousandths: before its review, or while
+    /// it is live. 0 halts it: devices that have it keep it. Other devices get the version before it.
+    ///
+    /// - Throws: `APIError` 403 for a caller who is not a person; 404; 409 for an invalid share, a superseded or internal release, and
+    ///   for a part of the devices if no version was live before.
+    func setShare(
+      _ share: Int, of id: Identifier<ReleaseRecord>, by principal: Principal
+    ) async throws -> ReleaseRecord {
+      try principal.require(.release)
+      guard principal.isPerson else {
+        throw APIError.forbidden("rollout: only persons decide; sign in, or use an individual key")
+      }
+      guard (0...ReleaseRecord.allDevices).contains(share) else {
+        throw APIError.attributeInvalid(
+          "share", "\(share) is not in 0 to \(ReleaseRecord.allDevices); use ten-thousandths")
+      }
+      return try await context.database.write { database in
+        guard var release = try principal.release(id, in: database) else {
+          throw APIError.notFound("releases", id.rawValue)
+        }
+        guard release.context != .internalBeta, release.state != .superseded else {
+          throw APIError.entityState("release '\(id)': is superseded or for internal testers; its share cannot change")
+        }
+        guard share == ReleaseRecord.allDevices || !release.state.isLive || release.fallbackID != nil else {
+          throw APIError.entityState("release '\(id)': no version was live before it; release it to all devices")
+        }
+        release.share = share
+        try release.update(database)
+        if release.state.isLive || release.state == .processingForTesting || release.state == .processingForDistribution
+        {
+          try ChannelRecord.want(release.appID, release.context, in: database)
+        }
+        return release
+      }
     }
 
     /// Archives a pack: no version of it is live any more, its id stays taken, and its items leave their submissions.

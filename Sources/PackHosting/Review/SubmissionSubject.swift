@@ -22,7 +22,8 @@
       var lines = ["\(appID) \(context.rawValue) \(platform?.rawValue ?? "-")"]
       for item in try activeItems(in: database) {
         if let id = item.versionID, let version = try VersionRecord.fetchOne(database, key: ["id": id]) {
-          lines.append("version \(id) \(version.number) \((version.catalog ?? Data()).hex)")
+          let share = try ReleaseRecord.find(id, context, in: database)?.share ?? ReleaseRecord.allDevices
+          lines.append("version \(id) \(version.number) \((version.catalog ?? Data()).hex) \(share)")
         }
         if let id = item.appVersionID, let version = try AppVersionRecord.fetchOne(database, key: ["id": id]) {
           let date = version.earliestReleaseDate?.text ?? "-"

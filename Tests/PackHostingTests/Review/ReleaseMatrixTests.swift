@@ -1,4 +1,5 @@
 #if Hosting
+  import PackAuthoring
   import PackStore
   import Testing
 
@@ -54,6 +55,54 @@
         await apiError { try await commands.stepBack(to: current.id, by: host.admin) }
           == "409 STATE_ERROR.ENTITY_STATE_INVALID")
       #expect(await apiError { try await commands.stepBack(to: old.id, by: host.stranger) } == "403 FORBIDDEN_ERROR")
+    }
+
+    /// The offers of a pack in the store: version and share.
+    private func offers(_ host: TestHost) throws -> [String] {
+      let channel = try Site(existingAt: host.siteFolder).channels().first { $0.channel == .live }
+      return channel?.packs.first?.offers.map { "\($0.version) \($0.share)" } ?? []
+    }
+
+    @Test func releaseInSteps() async throws {
+      let host = try await TestHost()
+      try await host.delegate()
+      let one = try await host.published("one"), commands = ReleaseCommands(host.context)
+      _ = try await host.submit([one])
+      await host.work()
+      let first = try await host.release(one, .store)
+      #expect(
+        await apiError { try await commands.setShare(500, of: first.id, by: host.admin) }
+          == "409 STATE_ERROR.ENTITY_STATE_INVALID")
+      let two = try await host.published("two"), release = try await host.release(two, .store)
+      #expect(
+        await apiError { try await commands.setShare(500, of: release.id, by: host.developer) } == "403 FORBIDDEN_ERROR"
+      )
+      #expect(
+        await apiError { try await commands.setShare(10_001, of: release.id, by: host.admin) }
+          == "409 ENTITY_ERROR.ATTRIBUTE.INVALID")
+      _ = try await commands.setShare(500, of: release.id, by: host.admin)
+      _ = try await host.submit([two])
+      await host.work()
+      #expect(try offers(host) == ["2 5%", "1 100%"])
+      #expect(try await host.state(two, .store) == .readyForDistribution)
+      #expect(try await host.state(one, .store) == .superseded)
+      for (share, expected) in [(5000, ["2 50%", "1 100%"]), (0, ["2 0%", "1 100%"])] {
+        _ = try await commands.setShare(share, of: release.id, by: host.admin)
+        await host.work()
+        #expect(try offers(host) == expected)
+      }
+      // A release after a halted one has the last complete release as its fallback.
+      let three = try await host.published("three")
+      _ = try await commands.setShare(100, of: try await host.release(three, .store).id, by: host.admin)
+      _ = try await host.submit([three])
+      await host.work()
+      #expect(try offers(host) == ["3 1%", "1 100%"])
+      _ = try await commands.setShare(10_000, of: try await host.release(three, .store).id, by: host.admin)
+      await host.work()
+      #expect(try offers(host) == ["3 100%"])
+      _ = try await commands.stepBack(to: first.id, by: host.admin)
+      await host.work()
+      #expect(try offers(host) == ["1 100%"])
     }
 
     @Test func archivedPackIsLiveNowhere() async throws {
