@@ -1,5 +1,7 @@
 #if Hosting
+  import GRDB
   import HTTPTypes
+  import Logging
   import PackServer
   import PackStore
 
@@ -11,14 +13,16 @@
     let clock: any TimeSource
     let random: any RandomSource
     let bodyByteCount: Int
+    private let logger: Logger
 
     /// The OpenAPI document of the table.
     private let document: [UInt8]
 
     init(
       _ table: RouteTable, authenticator: Authenticator, limiter: RateLimiter, clock: any TimeSource,
-      random: any RandomSource, bodyByteCount: Int
+      random: any RandomSource, bodyByteCount: Int, logger: Logger
     ) {
+      self.logger = logger
       (self.table, self.authenticator, self.limiter) = (table, authenticator, limiter)
       (self.clock, self.random, self.bodyByteCount) = (clock, random, bodyByteCount)
       document = OpenAPIDocument(table: table).output.bytes
@@ -84,15 +88,25 @@
       }
     }
 
-    /// Returns the answer for a fault. Causes inside of the host are not shown to clients.
+    /// Returns the answer for a fault. Causes inside of the host are logged, and not shown to clients.
     func refusal(_ error: any Error, _ fields: HTTPFields = HTTPFields()) -> Reply {
       let errors: [APIError] =
         switch error {
         case let error as APIError: [error]
         case let errors as APIErrors: errors.all
-        default: [.internalFault]
+        case is ConnectionLost: [.malformed(400, "body: incomplete; send it again")]
+        default: [hostFault(error)]
         }
       return Reply(Answer(errors.first?.status ?? 500, ErrorDocument.body(errors, random)), fields)
+    }
+  }
+
+  extension APIHandler {
+    private func hostFault(_ error: any Error) -> APIError {
+      logger.error("request: failed", metadata: ["error": "\(error)"])
+      let isFull =
+        (error as? DatabaseError)?.resultCode == .SQLITE_FULL || (error as? PackStoreError)?.code == .noSpace
+      return isFull ? .limitReached("disk of the host: full; ask the operator") : .internalFault
     }
   }
 

@@ -3,6 +3,9 @@
   import NIOCore
   import PackServer
 
+  /// The client or a limit closed the connection while the body was read.
+  struct ConnectionLost: Error {}
+
   /// Reads the body of one request within its bounds.
   struct BodyReader {
     private let table: ConnectionTable
@@ -21,7 +24,9 @@
     /// Returns the next bytes; `nil` at the end.
     mutating func next() async throws -> ByteBuffer? {
       guard !isAtEnd else { return nil }
-      guard let piece = try await iterator.next() else {
+      let piece: ByteBuffer?
+      do { piece = try await iterator.next() } catch { throw ConnectionLost() }
+      guard let piece else {
         isAtEnd = true
         return nil
       }

@@ -19,7 +19,7 @@
     /// - Parameter onReady: called with the port once the server accepts connections.
     /// - Throws: `IOError` if the server cannot listen at the address.
     func run(onReady: @escaping @Sendable (Int) -> Void) async throws {
-      let table = ConnectionTable(options.limits)
+      let table = ConnectionTable(limits)
       let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount))
       do {
         try await run(table, group, onReady)
@@ -29,6 +29,14 @@
         try? await group.shutdownGracefully()
         throw error
       }
+    }
+
+    /// All connections of a proxy have its address, so only the limits for all addresses apply.
+    private var limits: ConnectionTable.Limits {
+      var limits = options.limits
+      guard options.isBehindProxy else { return limits }
+      (limits.connectionsOfAddress, limits.transfersOfAddress) = (limits.connections, limits.transfers)
+      return limits
     }
 
     private func run(
@@ -84,7 +92,8 @@
       let handler = APIHandler(
         RouteTable(api.routes),
         authenticator: Authenticator(database: context.database, time: context.clock), limiter: RateLimiter(),
-        clock: context.clock, random: context.random, bodyByteCount: options.bodyByteCount)
+        clock: context.clock, random: context.random, bodyByteCount: options.bodyByteCount,
+        logger: Logger(label: "packstore-host"))
       return HostResponder(
         api: handler, uploads: UploadCommands(context, signer: api.signer),
         sites: options.servesSites ? SiteFiles(folder: context.folder) : nil, table: table,

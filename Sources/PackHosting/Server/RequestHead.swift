@@ -55,6 +55,10 @@
     }
 
     private static func check(_ head: HTTPRequest, _ hosts: HostNames) throws {
+      // The codec takes the first `Host` as authority and leaves further ones in the fields.
+      guard head.headerFields[values: .host].isEmpty else {
+        throw APIError.malformed(400, "Host: appears more than once; name one server")
+      }
       switch hosts.judge(head.authority) {
       case .ours: return
       case .missing: throw APIError.malformed(400, "Host: missing; name the server")
@@ -84,6 +88,7 @@
 
   extension HTTPField.Name {
     static var forwardedProtocol: Self { make("X-Forwarded-Proto") }
+    static var host: Self { make("Host") }
     static var rateLimit: Self { make("X-Rate-Limit") }
 
     /// The name is a constant token, so it is always valid.
