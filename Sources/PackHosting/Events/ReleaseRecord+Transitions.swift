@@ -24,7 +24,7 @@
         Column("packID") == packID && Column("context") == context && Column("state") == context.liveState
       ).fetchAll(database)
       for var other in live {
-        // A release for a part of the devices is no fallback: other devices still have the release before it.
+        // A release for a part of the devices cannot be a fallback: other devices still have the release before it.
         fallbackID = other.share == Self.allDevices ? other.id : other.fallbackID
         try other.apply(.supersede, outbox, in: database)
       }

@@ -35,7 +35,7 @@
       return offers
     }
 
-    /// - Parameter releases: the live release of a pack, if it has one, and after it those that wait for a root.
+    /// - Parameter releases: the live release of a pack, if it has one, then releases that wait for a root.
     private static func offers(of releases: [ReleaseRecord], in database: Database) throws -> [Site.PlannedOffer] {
       guard let next = releases.last else { return [] }
       let live = releases.first { $0.state.isLive && $0.id != next.id }
