@@ -59,7 +59,9 @@ package struct Play: Sendable {
     defer { withExtendedLifetime(copy) {} }
     let folder = copy?.folder ?? group
     let clock = SimulatedClock(seed: options.seed)
-    let course = PlayCourse(clock: clock, tell: tell)
+    let course = PlayCourse(clock: clock) { [tell, group] note in
+      tell(note.naming(group.path.string, insteadOf: folder.path.string))
+    }
     try register(in: folder)
     if options.resetsBudget { try resetBudgets(folder) }
     let agent = GroupAgent(of: folder, options: try agentOptions(folder, course))

@@ -42,6 +42,14 @@ package struct PlayNote: Hashable, Sendable {
     self.kind = kind
     self.text = text
   }
+
+  /// Returns the note with the path of the group in place of the path of its copy.
+  func naming(_ group: String, insteadOf copy: String) -> Self {
+    guard group != copy else { return self }
+    var note = self
+    note.text = text.replacing(copy, with: group)
+    return note
+  }
 }
 
 /// The reason why a requested pack was not downloaded.
