@@ -92,7 +92,7 @@ class Workspace:
 
 
 def run_measured(stages, workspace, folder, memory_floor=0, watch=lambda process: None):
-    """Run the commands `stages` as a pipe in `folder` and return a Sample without sizes. `watch` is called with the last process.
+    """Run the commands `stages` as a pipe in `folder` and return a Sample without sizes. `generation_watch` is called with the last process.
 
     A process inherits the peak memory of the one that started it, so no peak below that of this
     interpreter can be seen. A stage of a pipe that stays below `memory_floor` counts as nothing.

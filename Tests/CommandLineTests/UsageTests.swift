@@ -94,7 +94,7 @@ import Testing
   @Test(arguments: Self.commands) func helpUsesPlainVerbs(command: String) throws {
     let help = try playground.packstore(command, "--help").output
     let abstract = try #require(help.split(separator: "\n").first)
-    for verb in ["Say", "See", "Take", "Give", "Let", "Look", "Play", "Bring", "Find"] {
+    for verb in ["Say", "See", "Take", "Give", "Let", "Look", "Simulation", "Bring", "Find"] {
       #expect(!abstract.hasPrefix("OVERVIEW: \(verb) "))
       #expect(!help.contains("   \(verb) "), "\(verb)")
     }

@@ -14,7 +14,7 @@
 #include "../CPackStoreTesting/include/CPackStoreInternals.h"
 #include "../CPackStoreTesting/include/CPackStoreTesting.h"
 #include "CPackHash.h"
-#include "segment/frames.h"
+#include "segment/frame_decoding.h"
 
 #define FUZZ_ASSERT(condition)                                                                                         \
   do {                                                                                                                 \

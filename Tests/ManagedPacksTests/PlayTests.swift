@@ -71,20 +71,20 @@ import Testing
 
     @discardableResult
     func play(
-      _ event: BAContentRequest, _ network: String? = nil, _ change: (inout Play.Options) -> Void = { _ in }
-    ) async throws -> (summary: PlaySummary, notes: [PlayNote]) {
-      var options = Play.Options()
+      _ event: BAContentRequest, _ network: String? = nil, _ change: (inout Simulation.Options) -> Void = { _ in }
+    ) async throws -> (summary: SimulationSummary, notes: [SimulationNote]) {
+      var options = Simulation.Options()
       options.environment = ["LANG": "en_US", "PATH": "/usr/bin:/bin"]
       if let network { options.network = try NetworkShape(network) }
       change(&options)
-      let notes = Mutex<[PlayNote]>([])
-      let summary = try await Play(in: group, options: options) { note in notes.withLock { $0.append(note) } }
+      let notes = Mutex<[SimulationNote]>([])
+      let summary = try await Simulation(in: group, options: options) { note in notes.withLock { $0.append(note) } }
         .run(event, app: nil)
       return (summary, notes.withLock { $0 })
     }
   }
 
-  private func reasons(_ notes: [PlayNote]) -> [String] {
+  private func reasons(_ notes: [SimulationNote]) -> [String] {
     notes.filter { $0.kind == .decided }.map { "\($0.pack ?? ""): \($0.reason ?? "")" }
   }
 
@@ -92,7 +92,7 @@ import Testing
 
   /// Once messages named the copy of the group that a simulation works in.
   @Test func messagesNameTheGroup() {
-    let note = PlayNote(.failed, "'/tmp/copy/store': the disk is full")
+    let note = SimulationNote(.failed, "'/tmp/copy/store': the disk is full")
     #expect(note.naming("/groups/g", insteadOf: "/tmp/copy").text == "'/groups/g/store': the disk is full")
     #expect(note.naming("/groups/g", insteadOf: "/groups/g") == note)
   }

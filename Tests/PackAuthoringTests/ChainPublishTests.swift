@@ -52,13 +52,13 @@ import PackFormats
       try await install(version)
       catalogs.append(try store.packs()[0].version.catalog)
       try await publish(nil, adjust)
-      _ = try ServedSite(folder)
+      _ = try RemoteSiteCopy(folder)
     }
     return catalogs
   }
 
   private func root(_ channel: SiteChannel = .live) throws -> SiteRoot.Pack {
-    try #require(try ServedSite(folder, channel: channel).root.packs.first)
+    try #require(try RemoteSiteCopy(folder, channel: channel).root.packs.first)
   }
 
   /// `1>2 2>3` of the deltas that a root names, by the places of what they lead from and to among `catalogs`.
@@ -197,7 +197,7 @@ import PackFormats
     if let way = DeltaRoutes(to: catalogs[3], by: try root().deltas).shortest(from: catalogs[0]) {
       #expect(way.allSatisfy { $0.to != catalogs[2] })
     }
-    _ = try ServedSite(folder)
+    _ = try RemoteSiteCopy(folder)
   }
 
   /// A release that was halted is in the middle of no chain.
@@ -228,7 +228,7 @@ import PackFormats
     try await publish { $0.deltaCount = 2 }
     #expect(try !deltas(catalogs).contains("2>3"))
     #expect(try deltas(catalogs, on: beta).contains("2>3"))
-    _ = try ServedSite(folder, channel: beta)
+    _ = try RemoteSiteCopy(folder, channel: beta)
   }
 
   // MARK: - Dry runs

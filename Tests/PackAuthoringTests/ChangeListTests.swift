@@ -48,7 +48,7 @@ import PackFormats
     let catalogs = try await publish(1...4)
     // The first was about to leave the site when the last came: clients have it all the same.
     #expect(try manifest().changeLists.map(\.from) == catalogs.dropLast().reversed())
-    #expect(try ServedSite(folder).versions == ["P": [4, 3, 2]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [4, 3, 2]])
     for list in try manifest().changeLists {
       #expect(list.byteCount < 500, "\(list.byteCount) bytes for one change of 51 files")
     }
@@ -110,7 +110,7 @@ import PackFormats
     try folder.remove(name)
     try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key, options: options)
     #expect(FileManager.default.contents(atPath: folder.path(name)) == bytes)
-    #expect(try manifest() == before && ServedSite(folder).versions["P"]?.first == 2)
+    #expect(try manifest() == before && RemoteSiteCopy(folder).versions["P"]?.first == 2)
 
     var damaged = bytes
     damaged[140] ^= 1
@@ -128,7 +128,7 @@ import PackFormats
     try folder.remove("site/changes/\(try manifest().changeLists[0].digest.hex)")
     try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key, options: options)
     #expect(try manifest().changeLists.isEmpty && lists.isEmpty)
-    #expect(try ServedSite(folder).versions == ["P": [2]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [2]])
   }
 
   /// The same of one that is damaged: no later publication believes what a repair refused.
@@ -142,7 +142,7 @@ import PackFormats
     #expect(try manifest().changeLists.isEmpty && lists.isEmpty)
     try await Site(at: FilePath(folder.path("site"))).publish(from: store, signedBy: key, options: options)
     #expect(try manifest().changeLists.isEmpty && lists.isEmpty)
-    #expect(try ServedSite(folder).versions == ["P": [2]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [2]])
   }
 
   /// Archives are for devices that have anything.

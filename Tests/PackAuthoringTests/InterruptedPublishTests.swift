@@ -104,7 +104,7 @@ private final class Fuse: Sendable {
       if files.fileExists(atPath: start) { try files.copyItem(atPath: start, toPath: site) }
       guard let end = try act(.steps(ends.count)) else { break }
       ends.append(end)
-      let shown = files.fileExists(atPath: site + "/root") ? try ServedSite(folder, exactly: false).versions : [:]
+      let shown = files.fileExists(atPath: site + "/root") ? try RemoteSiteCopy(folder, exactly: false).versions : [:]
       #expect([before, after].map(Self.offered).contains(shown), "after '\(end)'")
       try checkRecovery(after, "after '\(end)'", act)
     }
@@ -121,7 +121,7 @@ private final class Fuse: Sendable {
     _ after: [String: [UInt64]], _ when: Comment, _ act: ((Fuse.Length) throws -> String?)? = nil
   ) throws {
     #expect(try (act ?? { try publish(endingAt: $0) })(.endless) == nil)
-    let served = try ServedSite(folder)
+    let served = try RemoteSiteCopy(folder)
     #expect(served.versions == after, when)
     #expect(
       try Store(at: FilePath(folder.path("site")), options: .readOnly).read { try $0.verify(deep: true).isSound }, when)
@@ -154,7 +154,7 @@ private final class Fuse: Sendable {
     _ = try publish(grace: .seconds(86_400), now: Self.day)
     try await install(2)
     _ = try publish(grace: .seconds(86_400), now: 2 * Self.day)
-    let old = try ServedSite(folder)
+    let old = try RemoteSiteCopy(folder)
     try await install(3)
     let ends = try tryEveryStep(before: ["P": [3, 2]], after: ["P": [4, 3]]) {
       let end = try publish(endingAt: $0, grace: .seconds(86_400), now: 5 * Self.day)
@@ -168,7 +168,7 @@ private final class Fuse: Sendable {
     }
     #expect(due.contains { $0.hasPrefix("remove versions/") } && due.contains("collect"))
     let segments = folder.files("site").keys.filter { $0.hasPrefix("segments/") }
-    #expect(try Set(segments).isSubset(of: ServedSite(folder).files))
+    #expect(try Set(segments).isSubset(of: RemoteSiteCopy(folder).files))
   }
 
   @Test func unpublishing() async throws {
@@ -205,7 +205,7 @@ private final class Fuse: Sendable {
     try await install(5, as: "Q")
     _ = try publish()
     let before = folder.files("site")
-    let served = try ServedSite(folder)
+    let served = try RemoteSiteCopy(folder)
     let site = folder.path("site")
     var damaged: Set<String> = []
     for prefix in ["segments/", "frames/", "versions/"] {
@@ -236,10 +236,10 @@ private final class Fuse: Sendable {
       }
       repair.folder = SiteFolder(path: FilePath(site))
       _ = try repair.run(signedBy: key)
-      #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]], "after '\(end)'")
+      #expect(try RemoteSiteCopy(folder).versions == ["P": [1], "Q": [1]], "after '\(end)'")
     }
     #expect(ends.contains("repaired") && ends.contains("rename root"))
-    #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1], "Q": [1]])
     #expect(try SiteRepair(of: FilePath(site), from: [], options: .init(), progress: nil).plan().wasWhole)
   }
 
@@ -252,7 +252,7 @@ private final class Fuse: Sendable {
     for change in 2..<8 as Range<UInt64> {
       try await install(change)
       #expect(try publish(endingAt: .upTo("committed")) == "committed")
-      _ = try ServedSite(folder, exactly: false)
+      _ = try RemoteSiteCopy(folder, exactly: false)
     }
     // Version 2 was offered before, and version 7 never was.
     try checkRecovery(["P": [8, 2]], "in the end")
@@ -294,7 +294,7 @@ private final class Fuse: Sendable {
     try await install(1)
     #expect(try publish() == nil)
     #expect(folder.files("site").keys.count { own.contains($0) } == own.count)
-    #expect(try ServedSite(folder, exactly: false).versions == ["P": [2]])
+    #expect(try RemoteSiteCopy(folder, exactly: false).versions == ["P": [2]])
   }
 
   // MARK: - Several channels
@@ -357,15 +357,17 @@ private final class Fuse: Sendable {
       guard let end = try Self.end(.steps(ends.count), of: SiteFolder(path: FilePath(site)), act) else { break }
       ends.append(end)
       for channel in try SiteFolder(path: FilePath(site)).channels() {
-        _ = try ServedSite(folder, channel: channel, exactly: false)
+        _ = try RemoteSiteCopy(folder, channel: channel, exactly: false)
       }
       // Once more, to its end.
       do { try act(SiteFolder(path: FilePath(site))) } catch let error as PackStoreError {
         #expect([.notFound, .invalidArgument].contains(error.code), "\(name) after '\(end)': it was done already")
       }
-      for channel in try SiteFolder(path: FilePath(site)).channels() { _ = try ServedSite(folder, channel: channel) }
+      for channel in try SiteFolder(path: FilePath(site)).channels() {
+        _ = try RemoteSiteCopy(folder, channel: channel)
+      }
     }
-    for channel in try SiteFolder(path: FilePath(site)).channels() { _ = try ServedSite(folder, channel: channel) }
+    for channel in try SiteFolder(path: FilePath(site)).channels() { _ = try RemoteSiteCopy(folder, channel: channel) }
     return ends
   }
 }

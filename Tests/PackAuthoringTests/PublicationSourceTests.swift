@@ -73,7 +73,7 @@ import PackFormats
       try await install(UInt64(change))
       try await publishAsPlanned(.store(store))
     }
-    #expect(try ServedSite(folder).versions["P"]?.count == 3, "versions were dropped as planned")
+    #expect(try RemoteSiteCopy(folder).versions["P"]?.count == 3, "versions were dropped as planned")
     try await store.write { try $0.setPriority(5, of: "Q") }
     #expect(try await publishAsPlanned(.store(store)).changedChannels == [.live], "a priority is said in the root")
   }
@@ -96,7 +96,7 @@ import PackFormats
     let attributes = try site.store.read { try $0.attributes(of: first.packs[0].version) }
     #expect(attributes.platforms.map(\.rawValue) == ["iOS"])
     #expect(try contents(of: "M", in: site.store)["data"] == sampleFiles(0)["changing"])
-    #expect(try ServedSite(folder).versions == ["M": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["M": [1]])
     #expect(try await publishAsPlanned(.manifest(evaluate(0, #""platforms": ["iOS"],"#))).isUnchanged)
     #expect(try await publishAsPlanned(.manifest(evaluate(1))).packs.map(\.version.number) == [2])
     #expect(try await publishAsPlanned(.manifest(evaluate(2), version: 9)).packs.map(\.version.number) == [9])
@@ -117,7 +117,7 @@ import PackFormats
     #expect(try await publishAsPlanned(.manifest(evaluate(3), version: 3)).isUnchanged)
     let back = try await publishAsPlanned(.manifest(evaluate(2), version: 2))
     #expect(back.packs.map(\.isWithdrawal) == [true])
-    #expect(try ServedSite(folder).root.packs[0].offers.map(\.number) == [2])
+    #expect(try RemoteSiteCopy(folder).root.packs[0].offers.map(\.number) == [2])
     let before = folder.files("site")
     for (change, number) in [(5, 3), (5, 2), (2, 1)] as [(UInt64, UInt64)] {
       let refused = await failure { try await publish(.manifest(evaluate(change), version: number)) }
@@ -163,7 +163,7 @@ import PackFormats
     #expect(try await publishAsPlanned(archives(first, second)).packs.map(\.version.number) == [2])
     #expect(try contents(of: "P", in: site.store) == sampleFiles(1))
     #expect(try await publishAsPlanned(archives(first, second), [.init("P", version: 1)]).packs[0].isWithdrawal)
-    #expect(try ServedSite(folder).versions == ["P": [1, 2], "Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1, 2], "Q": [1]])
     #expect(await failure { try await publish(archives(first), [.init("P", version: 2)]) } == .notFound)
     #expect(await failure { try await publish(archives(first), [.init("Q")]) } == .notFound)
     expectNothingUnfinished()
@@ -251,7 +251,7 @@ import PackFormats
     let levels = try Store.Product("levels")
     let archive = try await export("P", to: "levels.pack", product: levels)
     try await publish(archives(archive))
-    #expect(try ServedSite(folder).root.product == levels, "a new site is what its first archive is")
+    #expect(try RemoteSiteCopy(folder).root.product == levels, "a new site is what its first archive is")
     let standard = try await export("P", to: "standard.pack")
     #expect(await failure { try await publish(archives(standard)) } == .invalidArgument)
     #expect(await failure { _ = try archives(archive, standard) } == .invalidArgument)
@@ -299,7 +299,7 @@ import PackFormats
     try transaction.commit()
     let result = try await publish(archives(file))
     #expect(result.restoredVersions.map(\.number) == [1] && result.lostVersions.isEmpty)
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
     #expect(try contents(of: "P", in: site.store) == sampleFiles(0))
   }
 

@@ -43,7 +43,7 @@ import Testing
     let result = try await publish()
     #expect(!result.isUnchanged && result.publicKey == key.publicKey)
     #expect(result.packs.map(\.version.number) == [1] && result.packs[0].previous == nil)
-    let served = try ServedSite(folder)
+    let served = try RemoteSiteCopy(folder)
     #expect(
       served.publicKey == key.publicKey && served.root.sequence == result.sequence && served.root.expiresAt == nil)
     #expect(served.versions == ["P": [1]])
@@ -73,7 +73,7 @@ import Testing
     for (name, bytes) in before where name.hasPrefix("segments/") || name.hasPrefix("frames/") {
       #expect(folder.files("site")[name] == bytes, "\(name) is immutable")
     }
-    #expect(try ServedSite(folder).versions == ["P": [2, 1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [2, 1]])
   }
 
   @Test func nothingNewChangesNothing() async throws {
@@ -86,7 +86,7 @@ import Testing
     try await store.setPriority(5, of: "P")
     let moved = try await publish()
     #expect(!moved.isUnchanged && moved.sequence > again.sequence && moved.packs[0].isUnchanged)
-    #expect(try ServedSite(folder).root.packs[0].priority == 5)
+    #expect(try RemoteSiteCopy(folder).root.packs[0].priority == 5)
   }
 
   @Test func severalPacks() async throws {
@@ -94,13 +94,13 @@ import Testing
     try await install(1, as: "Alpha-1.x_y")
     try await install(2, as: "0")
     try await publish()
-    #expect(try ServedSite(folder).versions == ["zulu": [1], "Alpha-1.x_y": [1], "0": [1]])
-    #expect(try ServedSite(folder).root.packs.map(\.id) == ["0", "Alpha-1.x_y", "zulu"])
+    #expect(try RemoteSiteCopy(folder).versions == ["zulu": [1], "Alpha-1.x_y": [1], "0": [1]])
+    #expect(try RemoteSiteCopy(folder).root.packs.map(\.id) == ["0", "Alpha-1.x_y", "zulu"])
     try await install(3, as: "0")
     try await install(3, as: "zulu")
     let result = try await publish([Site.PublishedPack("zulu")])
     #expect(result.packs.map(\.version.pack) == ["zulu"])
-    #expect(try ServedSite(folder).versions == ["zulu": [2, 1], "Alpha-1.x_y": [1], "0": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["zulu": [2, 1], "Alpha-1.x_y": [1], "0": [1]])
   }
 
   @Test(arguments: [String(repeating: "x", count: 128), "a.b", "_", "9-9", "CON", "root"])
@@ -108,14 +108,14 @@ import Testing
     let pack = try PackID(validating: name)
     try await install(0, as: pack)
     try await publish()
-    #expect(try ServedSite(folder).versions == [name: [1]])
+    #expect(try RemoteSiteCopy(folder).versions == [name: [1]])
   }
 
   @Test func packsWithoutFiles() async throws {
     try folder.makeFolder("nothing", [:])
     try await store.install(folder: FilePath(folder.path("nothing")), as: "Empty")
     try await publish()
-    let served = try ServedSite(folder)
+    let served = try RemoteSiteCopy(folder)
     #expect(served.versions == ["Empty": [1]])
     #expect(try contents(of: "Empty", in: Store(at: FilePath(folder.path("site")))) == [:])
   }
@@ -123,7 +123,7 @@ import Testing
   @Test func aStoreWithoutPacks() async throws {
     let result = try await publish()
     #expect(result.packs.isEmpty)
-    #expect(try ServedSite(folder).root.packs.isEmpty)
+    #expect(try RemoteSiteCopy(folder).root.packs.isEmpty)
     #expect(try await publish().isUnchanged)
   }
 
@@ -138,18 +138,18 @@ import Testing
         #expect(isMapped)
       }
     }
-    #expect(try ServedSite(folder).versions == ["P": [2, 1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [2, 1]])
   }
 
   /// Where a version lies may change while its content stays: then its manifest does.
   @Test func newlyMappedAssets() async throws {
     try await install()
     try await publish()
-    let before = try ServedSite(folder).root.packs[0].offers
+    let before = try RemoteSiteCopy(folder).root.packs[0].offers
     try await install(map: ["big"])
     let result = try await publish()
     #expect(!result.isUnchanged)
-    let after = try ServedSite(folder).root.packs[0].offers
+    let after = try RemoteSiteCopy(folder).root.packs[0].offers
     #expect(before.map(\.catalog) == after.map(\.catalog) && before.map(\.manifest) != after.map(\.manifest))
   }
 
@@ -158,14 +158,14 @@ import Testing
       try await install(change)
       let result = try await publish(keep: 2)
       #expect(result.droppedVersions.map(\.number) == (change >= 2 ? [change - 1] : []))
-      let served = try ServedSite(folder)
+      let served = try RemoteSiteCopy(folder)
       #expect(served.versions == ["P": change == 0 ? [1] : [change + 1, change]])
     }
     // Fewer than before: nothing is new, and much goes.
     let before = folder.files("site").keys.filter { $0.hasPrefix("segments/") }.count
     let result = try await publish(keep: 1)
     #expect(result.droppedVersions.map(\.number) == [4] && result.packs[0].isUnchanged && !result.isUnchanged)
-    let served = try ServedSite(folder)
+    let served = try RemoteSiteCopy(folder)
     #expect(served.versions == ["P": [5]])
     let after = folder.files("site").keys.filter { $0.hasPrefix("segments/") }
     #expect(after.count < before && Set(after) == served.segments, "what nothing names is gone")
@@ -184,7 +184,7 @@ import Testing
       try await install(change)
       try await publish(keep: 1)
     }
-    #expect(try ServedSite(folder).versions == ["P": [4, 1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [4, 1]])
   }
 
   /// A store that went back publishes that, and goes on later.
@@ -196,57 +196,57 @@ import Testing
     try await store.write { _ = try $0.rollBack("P") }
     let result = try await publish()
     #expect(result.packs[0].isWithdrawal && result.packs[0].newStoredByteCount < 100_000)
-    #expect(try ServedSite(folder).versions == ["P": [1, 2]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1, 2]])
     try await store.write { try $0.unpin("P") }
     try await install(7)
     #expect(try await publish().packs[0].isWithdrawal == false)
-    #expect(try ServedSite(folder).versions == ["P": [3, 1, 2]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [3, 1, 2]])
   }
 
   @Test func oneVersionOfSeveral() async throws {
     for change in 0..<2 as Range<UInt64> { try await install(change) }
     let sequence = try await publish([Site.PublishedPack("P", version: 1)]).sequence
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
     #expect(await failure { try await publish([Site.PublishedPack("P", version: 9)]) } == .notFound)
     #expect(await failure { try await publish([Site.PublishedPack("Q")]) } == .notFound)
-    #expect(try ServedSite(folder).root.sequence == sequence)
+    #expect(try RemoteSiteCopy(folder).root.sequence == sequence)
   }
 
   @Test func expiry() async throws {
     try await install()
     try await publish { $0.expiry = .after(.seconds(3600)) }
-    let first = try ServedSite(folder).root
+    let first = try RemoteSiteCopy(folder).root
     #expect(first.expiresAt == first.madeAt + 3_600_000_000_000)
     let renewed = try await publish()
-    let second = try ServedSite(folder).root
+    let second = try RemoteSiteCopy(folder).root
     #expect(!renewed.isUnchanged && renewed.sequence > first.sequence && renewed.packs[0].isUnchanged)
     #expect(second.expiresAt! > first.expiresAt! && second.expiresAfter == first.expiresAfter)
     let site = try Site(at: FilePath(folder.path("site")))
     let refreshed = try await site.refresh(signedBy: key)
-    let third = try ServedSite(folder).root
+    let third = try RemoteSiteCopy(folder).root
     #expect([third.sequence] == refreshed.channels.map(\.sequence) && third.sequence > second.sequence)
     #expect(third.expiresAt! > second.expiresAt! && third.packs == second.packs)
     #expect(await failure { try await site.refresh(signedBy: SiteKey()) } == .untrusted)
     var options = Site.PublishOptions()
     options.expiry = .never
     try await site.refresh(signedBy: key, options: options)
-    #expect(try ServedSite(folder).root.expiresAt == nil)
+    #expect(try RemoteSiteCopy(folder).root.expiresAt == nil)
     #expect(try await publish().isUnchanged, "a site that does not expire is not written for nothing")
   }
 
   @Test func aSiteKeepsItsProduct() async throws {
     try await install(0)
     try await publish { $0.product = try? Store.Product("levels") }
-    #expect(try ServedSite(folder).root.product.name == "levels")
+    #expect(try RemoteSiteCopy(folder).root.product.name == "levels")
     try await install(1)
     try await publish()
-    #expect(try ServedSite(folder).root.product.name == "levels")
+    #expect(try RemoteSiteCopy(folder).root.product.name == "levels")
     #expect(await failure { try await publish { $0.product = .standard } } == .invalidArgument)
   }
 
   private var deltas: [String] {
     get throws {
-      let pack = try ServedSite(folder).root.packs[0]
+      let pack = try RemoteSiteCopy(folder).root.packs[0]
       let versions = try Store(at: FilePath(folder.path("site")), options: .readOnly).makeSnapshot().versions(
         of: pack.id)
       return pack.deltas.map { delta in
@@ -263,7 +263,7 @@ import Testing
     let second = try await publish { $0.deltaCount = 2 }
     #expect(second.deltas.map(\.description) == ["P@1 to 2"])
     #expect(try deltas == ["1 to 2"])
-    #expect(second.byteCount == (try ServedSite(folder)).byteCount(folder))
+    #expect(second.byteCount == (try RemoteSiteCopy(folder)).byteCount(folder))
     #expect(try await publish { $0.deltaCount = 2 }.isUnchanged, "it is there")
     try await install(2)
     #expect(try await publish { $0.deltaCount = 2 }.deltas.map(\.fromVersion) == [2, 1])
@@ -302,7 +302,7 @@ import Testing
     try #require(deltas == ["1 to 2"])
     try await store.setAttributes(Attributes(language: LanguageTag("de")), of: "P")
     try await publish()
-    #expect(try ServedSite(folder).root.packs[0].offers.map(\.number).first == 3)
+    #expect(try RemoteSiteCopy(folder).root.packs[0].offers.map(\.number).first == 3)
     #expect(try deltas == [] && folder.files("site/deltas").isEmpty)
     let again = try await publish { $0.deltaCount = 2 }
     #expect(again.deltas.map(\.description) == ["P@1 to 3"])
@@ -341,10 +341,10 @@ import Testing
       }
     }
     #expect(await isCancelled { _ = try await task.value })
-    #expect(try ServedSite(folder, exactly: false).versions == ["P": [2]] && deltas == [])
+    #expect(try RemoteSiteCopy(folder, exactly: false).versions == ["P": [2]] && deltas == [])
     try await publish { $0.deltaCount = 1 }
     #expect(try deltas == ["1 to 2"])
-    _ = try ServedSite(folder)
+    _ = try RemoteSiteCopy(folder)
   }
 
   @Test func whatIsRefused() async throws {
@@ -364,7 +364,7 @@ import Testing
     let other = try folder.store("other")
     try await other.install(folder: FilePath(folder.makeFolder("source", sampleFiles(9))), as: "P")
     #expect(await failure { try await site.publish(from: other, signedBy: key) } == .exists)
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
     // A root that was tampered with has no signer.
     var root = try #require(folder.files("site")["root"])
     root[20] ^= 1
@@ -382,7 +382,7 @@ import Testing
     waiting.cancel()
     #expect(await isCancelled { _ = try await waiting.value })
     withExtendedLifetime(lock) {}
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
   }
 
   @Test func atTheSameTime() async throws {
@@ -391,7 +391,7 @@ import Testing
       for index in 0..<4 { group.addTask { try await publish([Site.PublishedPack(PackID(validating: "P\(index)"))]) } }
       try await group.waitForAll()
     }
-    let served = try ServedSite(folder)
+    let served = try RemoteSiteCopy(folder)
     #expect(served.versions == ["P0": [1], "P1": [1], "P2": [1], "P3": [1]])
   }
 
@@ -408,7 +408,7 @@ import Testing
     let code = await failure { _ = try await task.value }
     #expect(code == nil, "it ended, or was cancelled")
     try await publish()
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
   }
 
   @Test func progressIsTold() async throws {
@@ -451,7 +451,7 @@ import Testing
   }
 }
 
-extension ServedSite {
+extension RemoteSiteCopy {
   /// Names of the segment files that the root leads to.
   var segments: Set<String> { Set(files.filter { $0.hasPrefix("segments/") }) }
 

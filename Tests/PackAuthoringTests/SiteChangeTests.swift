@@ -108,7 +108,7 @@ import Testing
     let result = try publish(at: 10)
     #expect(result.droppedVersions.map(\.number) == [1])
     #expect(result.retiredByteCount > 0 && result.retiredUntil == Date(timeIntervalSince1970: 17 * 86_400))
-    #expect(try names.isSuperset(of: old) && ServedSite(folder).versions == ["P": [2]])
+    #expect(try names.isSuperset(of: old) && RemoteSiteCopy(folder).versions == ["P": [2]])
     let waiting = try publish(at: 16)
     #expect(waiting.isUnchanged && waiting.retiredByteCount == result.retiredByteCount && names.isSuperset(of: old))
     let tree = folder.files("site")
@@ -116,7 +116,7 @@ import Testing
     #expect(folder.files("site") == tree, "nothing is due, and nothing is written")
     let over = try publish(at: 17)
     #expect(over.isUnchanged && over.retiredByteCount == 0 && over.retiredUntil == nil)
-    #expect(try names == Set(ServedSite(folder).files))
+    #expect(try names == Set(RemoteSiteCopy(folder).files))
     let verification = try Store(at: FilePath(folder.path("site")), options: .readOnly).makeSnapshot().verify(
       deep: true)
     #expect(verification.isSound)
@@ -130,9 +130,9 @@ import Testing
     try publish(at: 2)
     try await store.write { _ = try $0.rollBack("P", toVersion: 1) }
     try publish(at: 8)
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
     try publish(at: 12)
-    let first = try Set(ServedSite(folder).files)
+    let first = try Set(RemoteSiteCopy(folder).files)
     try await store.write { _ = try $0.rollBack("P", toVersion: 2) }
     try publish(at: 13)
     try publish(at: 19)
@@ -173,7 +173,7 @@ import Testing
     try await installLittle()
     try await installLittle(as: "Q")
     try publish(at: 30, expiry: .after(.seconds(86_400)))
-    let wrong = try ServedSite(folder).root
+    let wrong = try RemoteSiteCopy(folder).root
     switch way {
     case "publish": try publish(at: 2)
     case "publish what is new":
@@ -186,12 +186,12 @@ import Testing
       repair.now = 2 * Self.day
       _ = try repair.run(signedBy: key)
     }
-    let root = try ServedSite(folder).root
+    let root = try RemoteSiteCopy(folder).root
     #expect(root.madeAt == 2 * Self.day && root.sequence > wrong.sequence && root.expiresAt == 3 * Self.day)
     // Within a day clocks may differ, and dates never go back.
     try publish(at: 3)
     try publish(at: 2)
-    #expect(try ServedSite(folder).root.madeAt == 3 * Self.day)
+    #expect(try RemoteSiteCopy(folder).root.madeAt == 3 * Self.day)
   }
 
   private func refresh(at day: Int64) async throws {
@@ -221,12 +221,12 @@ import Testing
   @Test func aDamagedListIsSaid() async throws {
     try await install(0)
     try publish(at: 1)
-    let before = try ServedSite(folder).root
+    let before = try RemoteSiteCopy(folder).root
     try Data("packstore retired\n".utf8).write(to: URL(fileURLWithPath: folder.path("site/retired")))
     try await install(1)
     let error = #expect(throws: PackStoreError.self) { try publish(at: 2) }
     #expect(error?.code == .corrupt && error?.subject?.name == folder.path("site/retired"))
-    #expect(try ServedSite(folder, exactly: false).root == before)
+    #expect(try RemoteSiteCopy(folder, exactly: false).root == before)
   }
 
   // MARK: - Unpublishing
@@ -238,13 +238,13 @@ import Testing
     let old = names
     let result = try unpublish(["Q"], at: 2)
     #expect(result.droppedVersions.map { "\($0)" } == ["Q@1"] && result.sequence > first.sequence)
-    #expect(try ServedSite(folder).versions == ["P": [1]] && names.isSuperset(of: old))
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]] && names.isSuperset(of: old))
     #expect(await failure { try unpublish(["Q"], at: 2) } == .notFound)
     try await store.write { try $0.remove("Q") }
     try publish(at: 10)
-    #expect(try names == Set(ServedSite(folder).files))
+    #expect(try names == Set(RemoteSiteCopy(folder).files))
     try unpublish(["P"], at: 11, grace: 0)
-    #expect(try ServedSite(folder).versions == [:] && names == [])
+    #expect(try RemoteSiteCopy(folder).versions == [:] && names == [])
     let stranger = Unpublication(
       site: try Site(existingAt: FilePath(folder.path("site"))), key: SiteKey(), options: .init())
     #expect(await failure { _ = try stranger.run(["P"]) } == .untrusted)
@@ -252,7 +252,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
   }
 
-  // MARK: - Healing
+  // MARK: - PurgedDataRecovery
 
   /// Commits as a program would that knows nothing of sites: past the mark, and with no word to the root.
   private func commitBehindTheBack(_ body: (inout Transaction) throws -> Void) throws {
@@ -276,19 +276,19 @@ import Testing
     }
     try await install(7, as: "Q")
     try publish(at: 4, keep: 3)
-    #expect(try ServedSite(folder).versions == ["P": [3, 2, 1], "Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [3, 2, 1], "Q": [1]])
     try commitBehindTheBack { try $0.trim("P", keeping: 1) }
     #expect(try publish(at: 5, keep: 3).lostVersions.isEmpty, "what no channel offers is not missed")
-    #expect(try ServedSite(folder).versions == ["P": [3], "Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [3], "Q": [1]])
     try commitBehindTheBack { try $0.remove("P") }
     let mended = try publish(at: 6, keep: 3)
     #expect(mended.restoredVersions.map(\.number) == [3] && mended.lostVersions.isEmpty)
-    #expect(try ServedSite(folder).versions == ["P": [3], "Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [3], "Q": [1]])
     try commitBehindTheBack { try $0.remove("P") }
     try await store.write { try $0.remove("P") }
     let result = try publish(at: 7, keep: 3)
     #expect(result.lostVersions.map(\.description) == ["P@3"])
-    #expect(try ServedSite(folder).versions == ["Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["Q": [1]])
     #expect(try publish(at: 8, keep: 3).isUnchanged)
   }
 
@@ -312,7 +312,7 @@ import Testing
     publication.now = 3 * Self.day
     let result = try publication.run([Site.PublishedPack("P")])
     #expect(result.restoredVersions.isEmpty && result.lostVersions.isEmpty)
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
   }
 
   // MARK: - Repair
@@ -327,7 +327,7 @@ import Testing
     }
     #expect(try await repair(key).wasWhole && folder.files("site") == before, "what is whole is left alone")
     // The tables that a damaged manifest names cannot be told: it is another pack's.
-    let packs = try ServedSite(folder).root.packs
+    let packs = try RemoteSiteCopy(folder).root.packs
     let (p, q) = (packs[0].offers[0], packs[1].offers[0])
     let intact = try #require(before[SitePath.version(q.manifest).description])
     let table = try q.openManifest(Array(intact), of: "Q").segments[0].id
@@ -349,7 +349,7 @@ import Testing
     try folder.remove("site/CONTROL")
     #expect(await failure { _ = try await Store.repair(at: FilePath(site)) } == .isSite)
     #expect(try await repair(key).store.isRebuilt)
-    #expect(try ServedSite(folder).versions == ["P": [1], "Q": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1], "Q": [1]])
     #expect(
       try Store(at: FilePath(site)).makeSnapshot().packs.allSatisfy { $0.origin == .local },
       "a site's packs are its own")
@@ -395,7 +395,7 @@ import Testing
       #expect(folder.files("site")["root"] == bytes)
       let options = Self.options(grace: 7, product: product, expiry: .after(.seconds(2 * 86_400)))
       #expect(try await repair(options, key).damagedFiles == ["root"])
-      let served = try ServedSite(folder)
+      let served = try RemoteSiteCopy(folder)
       #expect(served.versions == ["P": [1]] && served.root.product == product && served.publicKey == key.publicKey)
       #expect(served.root.expiresAfter == 2 * Self.day)
     }
@@ -435,7 +435,7 @@ import Testing
     #expect(repaired.damagedFiles == ["roots/beta"] && repaired.closedChannels == [beta])
     let closed = try #require(try SiteFolder(path: FilePath(folder.path("site"))).readRoot(of: beta)).root
     #expect(closed.isClosed && closed.packs.isEmpty)
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
     #expect(try await repair(key).wasWhole)
     _ = try edit(key).promote("P", 1)
     // It is not known, and a key for all channels could lock out the one that the channel has.
@@ -478,9 +478,10 @@ import Testing
     let repaired = try await Site.repair(at: site.path, signedBy: key, options: options)
     #expect(repaired.damagedFiles == ["root"])
     #expect(
-      try ServedSite(folder).versions.isEmpty, "what it offered is not guessed: it may be that of the other channel")
+      try RemoteSiteCopy(folder).versions.isEmpty, "what it offered is not guessed: it may be that of the other channel"
+    )
     #expect(try publish(at: 3).packs.map(\.version.number) == [1])
-    #expect(try ServedSite(folder).versions == ["P": [1]])
+    #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
   }
 
   /// A site that begins with another channel has a root of `live`, so that one which is missing later was lost.
@@ -491,7 +492,8 @@ import Testing
     let site = try Site(at: FilePath(folder.path("site")))
     try await site.publish(from: store, signedBy: key, options: options)
     #expect(
-      try ServedSite(folder).versions.isEmpty && ServedSite(folder, channel: options.channel!).versions == ["P": [1]])
+      try RemoteSiteCopy(folder).versions.isEmpty
+        && RemoteSiteCopy(folder, channel: options.channel!).versions == ["P": [1]])
   }
 
   /// A publication does not guess either what only the root said.
@@ -506,7 +508,7 @@ import Testing
     #expect(await failure { try unpublish(["P"], at: 3) } == .invalidArgument)
     #expect(folder.files("site")["root"] == nil)
     try publish(at: 3, product: product, expiry: .never)
-    let root = try ServedSite(folder).root
+    let root = try RemoteSiteCopy(folder).root
     #expect(root.product == product && root.expiresAfter == nil)
   }
 }

@@ -6,7 +6,7 @@ import PackFormats
 @testable import PackStore
 
 /// A site as a client sees it, read from its files alone.
-struct ServedSite {
+struct RemoteSiteCopy {
   let root: SiteRoot
   let publicKey: SitePublicKey
 
@@ -63,7 +63,7 @@ struct ServedSite {
       versions[pack.id.name]! += kept.filter { !pack.offers.map(\.number).contains($0) }
     }
     let siteFolder = SiteFolder(path: FilePath(folder.path(site)))
-    let known = KnownManifests(in: siteFolder)
+    let known = ManifestIndex(in: siteFolder)
     for version in snapshot.keptVersions { #expect(known.manifest(of: version) != nil, "\(version) is not described") }
     named.formUnion(try known.files(of: snapshot.keptVersions).keys)
     for other in try siteFolder.channels() where other != channel {

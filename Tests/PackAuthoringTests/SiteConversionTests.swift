@@ -129,13 +129,13 @@ import Testing
     for number in 1...4 { try await publish("\(number)", label: "1.\(number)") }
     try await publish("5", to: beta)
     try await site.promote("P", version: 5, to: .live, share: DeviceShare("5%"), signedBy: key)
-    let before = try [SiteChannel.live, beta].map { try ServedSite(folder, channel: $0).root }
+    let before = try [SiteChannel.live, beta].map { try RemoteSiteCopy(folder, channel: $0).root }
     try makePrevious(seed: seed)
     await #expect(throws: PackStoreError.self) { try await site.refresh(signedBy: key) }
     let result = try await site.convert(signedBy: key)
     #expect(result.channels.map(\.channel) == [beta, .live])
     for old in before {
-      let new = try ServedSite(folder, channel: old.channel).root
+      let new = try RemoteSiteCopy(folder, channel: old.channel).root
       #expect(new.sequence > old.sequence && new.product == old.product && new.site == old.site)
       #expect(ChannelPlan(new).saysTheSame(as: ChannelPlan(old)))
       #expect(new.packs.map { $0.offers.map(\.catalog) } == old.packs.map { $0.offers.map(\.catalog) })
@@ -147,10 +147,10 @@ import Testing
     #expect(try snapshot.attributes(of: try #require(snapshot.version(4, of: "P"))).label == VersionLabel("1.4"))
     // Publishing goes on, with a number above all earlier ones.
     try await publish("6")
-    #expect(try ServedSite(folder).versions["P"]?.first == 6)
-    let highest = try ServedSite(folder).root.highest
+    #expect(try RemoteSiteCopy(folder).versions["P"]?.first == 6)
+    let highest = try RemoteSiteCopy(folder).root.highest
     #expect(try await site.convert(signedBy: key).channels.count == 2, "a converted site is only signed again")
-    #expect(try ServedSite(folder).root.highest == highest, "nothing is taken away")
+    #expect(try RemoteSiteCopy(folder).root.highest == highest, "nothing is taken away")
   }
 
   /// A version was withdrawn before the conversion. A device that had not seen the withdrawal kept the version, because the converted
@@ -170,7 +170,7 @@ import Testing
     try await site.promote("P", version: 1, to: .live, signedBy: key, options: options)
     try makePrevious(seed: seed)
     try await site.convert(signedBy: key)
-    let root = try ServedSite(folder).root, offer = try #require(root.offers(of: "P").first)
+    let root = try RemoteSiteCopy(folder).root, offer = try #require(root.offers(of: "P").first)
     #expect(offer.number == 1)
     var statement = Provenance(.signed(key.publicKey, .standard), .root, serial: 1, sequence: root.sequence)
     statement.highest = try #require(root.highest["P"]?.number)
@@ -204,12 +204,12 @@ import Testing
     }
     let first = try await site.convert(signedBy: delegated(live, 9))
     #expect(first.channels.map(\.channel) == [.live] && first.otherChannels == [beta])
-    #expect(try ServedSite(folder, exactly: false).root.packs.flatMap(\.offers).map(\.number) == [2])
-    let before = try ServedSite(folder, exactly: false).root
+    #expect(try RemoteSiteCopy(folder, exactly: false).root.packs.flatMap(\.offers).map(\.number) == [2])
+    let before = try RemoteSiteCopy(folder, exactly: false).root
     let next = try await site.convert(signedBy: delegated(own, 10, [beta]))
     #expect(next.channels.map(\.channel) == [beta] && next.otherChannels == [.live])
-    #expect(try ServedSite(folder).root == before)
-    let root3 = try ServedSite(folder, channel: beta).root
+    #expect(try RemoteSiteCopy(folder).root == before)
+    let root3 = try RemoteSiteCopy(folder, channel: beta).root
     #expect(root3.packs.flatMap(\.offers).map(\.number) == [3] && root3.packs[0].offers[0].epoch > 0)
   }
 

@@ -30,12 +30,12 @@ import Testing
 
   /// Continues from the site, and refreshes its roots.
   private func continued(
-    to name: String, by signer: SiteKey? = nil, _ adjust: (inout ContinuedSite.Options) -> Void = { _ in }
-  ) async throws -> ContinuedSite {
-    var options = ContinuedSite.Options()
+    to name: String, by signer: SiteKey? = nil, _ adjust: (inout RemoteSiteContinuation.Options) -> Void = { _ in }
+  ) async throws -> RemoteSiteContinuation {
+    var options = RemoteSiteContinuation.Options()
     adjust(&options)
-    let site = ContinuedSite(
-      FilePath("\(path)/\(name)"), from: ServedSource("\(path)/site"), options: options)
+    let site = RemoteSiteContinuation(
+      FilePath("\(path)/\(name)"), from: RemoteSiteLocation("\(path)/site"), options: options)
     let key = signer ?? key
     do {
       _ = try await site.change(signedBy: key, makesSite: false, isDryRun: false, events: { _ in }, reading: nil) {
@@ -76,19 +76,19 @@ import Testing
     #expect(await code { _ = try await continued(to: "third") { $0.after = served + 1 } } == .stale)
     let third = try await continued(to: "third") { ($0.after, $0.marks) = (served, known) }
     #expect(third.predecessors.map(\.sequence) == [served])
-    #expect(try Predecessor(in: FilePath("\(path)/third")).isMarked)
-    #expect(try !Predecessor(in: FilePath("\(path)/first")).isMarked)
+    #expect(try RemoteSitePredecessor(in: FilePath("\(path)/third")).isMarked)
+    #expect(try !RemoteSitePredecessor(in: FilePath("\(path)/first")).isMarked)
   }
 
   /// A check cannot call it safe to copy roots if nothing proves that the served ones are the newest.
   @Test func checksWithoutMarkAreNotSafe() async throws {
     try await publish("one")
     _ = try await continued(to: "first")
-    let source = ServedSource("\(path)/site")
-    #expect(try await ServedCheck(FilePath("\(path)/first"), at: source).run() == .unmarked)
+    let source = RemoteSiteLocation("\(path)/site")
+    #expect(try await RemoteSiteCheck(FilePath("\(path)/first"), at: source).run() == .unmarked)
     let served = try root().sequence
     _ = try await continued(to: "second") { $0.after = served }
-    #expect(try await ServedCheck(FilePath("\(path)/second"), at: source).run() == .unchanged)
+    #expect(try await RemoteSiteCheck(FilePath("\(path)/second"), at: source).run() == .unchanged)
   }
 
   /// A thief signed a very high number, and the owner revoked. Each later job needed `--after`, and a job for another channel an

@@ -9,11 +9,11 @@ import Testing
 
   @Test func predecessors() throws {
     let beta = try SiteChannel("beta")
-    var predecessor = Predecessor(roots: [.live: digest])
+    var predecessor = RemoteSitePredecessor(roots: [.live: digest])
     predecessor.roots.updateValue(nil, forKey: beta)
     let text = "packstore predecessor 1\nroot beta -\nroot live \(digest.hex)\n"
     #expect(predecessor.text == text)
-    #expect(try Predecessor(decoding: Array(text.utf8), file: "p") == predecessor)
+    #expect(try RemoteSitePredecessor(decoding: Array(text.utf8), file: "p") == predecessor)
   }
 
   @Test(arguments: [
@@ -23,7 +23,7 @@ import Testing
     "packstore predecessor 1\nroot LIVE -\nroot live -\n", "packstore predecessor 1\nroot live -\nmore\n",
   ])
   func damagedPredecessors(text: String) {
-    #expect(throws: PackStoreError.self) { try Predecessor(decoding: Array(text.utf8), file: "p") }
+    #expect(throws: PackStoreError.self) { try RemoteSitePredecessor(decoding: Array(text.utf8), file: "p") }
   }
 
   /// A frame table of two frames, 64 to 164 and 200 to 300.

@@ -217,9 +217,7 @@ static pks_status compare_chunk(pks__verification *v, chunk_walk *walk, const pk
   bool same = place.begin == part->begin && place.end <= part->end
     && place.end - place.begin == pks__get32(chunk->length) && pks__id_equal(id, &chunk->id);
   if (!same) {
-    return pks__fail(
-      &v->found, PKS_CORRUPT, "chunks differ from the catalog", segment->name, part->frame.ref.offset
-    );
+    return pks__fail(&v->found, PKS_CORRUPT, "chunks differ from the catalog", segment->name, part->frame.ref.offset);
   }
   walk->row++;
   part->begin = place.end;
@@ -277,8 +275,7 @@ pks_status pks__verify_entry(pks__verification *v, uint32_t rank, const pks__cat
   pks_status status = pks__namespace_find(v->snapshot, entry->path, entry->path_length, rank, &hit, &found, &v->found);
   if (status) { return status; }
   if (!found || !is_record_of(entry, &hit.entry)) {
-    const char *text =
-      found ? "the index contradicts the catalog" : "the index lacks an asset of the catalog";
+    const char *text = found ? "the index contradicts the catalog" : "the index lacks an asset of the catalog";
     return pks__fail(&v->found, PKS_CORRUPT, text, NULL, PKS_NO_OFFSET);
   }
   if (entry->kind != PKS__RECORD_FILE) { return PKS_OK; }

@@ -395,9 +395,7 @@ pks_status pks__verify_version(pks__verification *v, uint32_t rank, uint32_t ind
     bool is_readable = !status;
     status = settle_version(v, &walk, status);
     if (is_readable) {
-      if (!has_counts(version, &info)) {
-        report_version(v, &walk, "the catalog's counts differ from the generation");
-      }
+      if (!has_counts(version, &info)) { report_version(v, &walk, "the catalog's counts differ from the generation"); }
       pks__tree_cursor_init(&walk.catalog, pages, PKS__TREE_MAP, 0, &map);
       status = walk_catalog(v, &walk);
     }

@@ -5,7 +5,7 @@
 /// chunks, found by content; data that it lacks entirely stays PURGED.
 #include <string.h>
 
-#include "commit/relay.h"
+#include "commit/relayout.h"
 #include "packstore_admin.h"
 #include "packstore_write.h"
 #include "store/base_store.h"

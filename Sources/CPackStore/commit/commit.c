@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "codec/checksum.h"
-#include "commit/compaction.h"
 #include "commit/gc.h"
+#include "commit/run_compaction.h"
 #include "commit/sync_backlog.h"
 #include "store/base_store.h"
 #include "store/chunk_lookup.h"

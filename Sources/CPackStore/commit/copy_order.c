@@ -73,7 +73,8 @@ static pks_status is_missing_elsewhere(
   bool found = false;
   pks_status status = pks__segment_chunk_id(use->segment, row, &id, error);
   if (!status) {
-    status = pks__reliance_find_chunk(order->reliance, order->snapshot, id, PKS__SEGMENT_DATA, &ref, &found, error);
+    status =
+      pks__reuse_policy_find_chunk(order->reuse_policy, order->snapshot, id, PKS__SEGMENT_DATA, &ref, &found, error);
   }
   *missing = !found;
   return status;
@@ -99,10 +100,10 @@ static pks_status add_chunk(pks__copy_order *order, const pks__chunk_visit *visi
 }
 
 pks_status pks__copy_order_make(
-  pks__copy_order *out, const pks__evacuation_plan *plan, pks_snapshot *snapshot, const pks__reliance *reliance,
+  pks__copy_order *out, const pks__evacuation_plan *plan, pks_snapshot *snapshot, const pks__reuse_policy *reuse_policy,
   pks__scratch_folder *home, pks_error *error
 ) {
-  *out = (pks__copy_order){.plan = plan, .snapshot = snapshot, .reliance = reliance, .asset_begins = true};
+  *out = (pks__copy_order){.plan = plan, .snapshot = snapshot, .reuse_policy = reuse_policy, .asset_begins = true};
   pks__scratch_init(&out->items, home);
   pks__scratch_init(&out->wanted, home);
   pks_status status = pks__scratch_append(&out->wanted, NULL, plan->use.bits.length, error);

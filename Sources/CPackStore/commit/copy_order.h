@@ -9,7 +9,7 @@
 #ifndef PKS_COMMIT_COPY_ORDER_H
 #define PKS_COMMIT_COPY_ORDER_H
 
-#include "ingest/reliance.h"
+#include "ingest/reuse_policy.h"
 #include "space/evacuation_plan.h"
 
 typedef struct pks__copy_item {
@@ -24,7 +24,7 @@ typedef struct pks__copy_item {
 typedef struct pks__copy_order {
   const pks__evacuation_plan *plan;
   pks_snapshot *snapshot;
-  const pks__reliance *reliance;
+  const pks__reuse_policy *reuse_policy;
   pks__scratch items;   ///< pks__copy_item
   pks__scratch wanted;  ///< a bit for each row, placed as in the plan's `use`
   bool asset_begins;    ///< the next item is the first of its asset
@@ -33,7 +33,7 @@ typedef struct pks__copy_order {
 
 /// Lists the wanted chunks. `snapshot` must be the plan's. Must be freed, also after an error.
 pks_status pks__copy_order_make(
-  pks__copy_order *out, const pks__evacuation_plan *plan, pks_snapshot *snapshot, const pks__reliance *reliance,
+  pks__copy_order *out, const pks__evacuation_plan *plan, pks_snapshot *snapshot, const pks__reuse_policy *reuse_policy,
   pks__scratch_folder *home, pks_error *error
 );
 void pks__copy_order_free(pks__copy_order *order);  ///< a zeroed one is fine

@@ -3,14 +3,14 @@
 #include <stdio.h>
 
 #include "commit/copy_order.h"
-#include "commit/relay.h"
+#include "commit/relayout.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
 typedef struct evacuation {
   pks_txn *txn;
   const pks__evacuation_plan *plan;
-  pks__reliance reliance;
+  pks__reuse_policy reuse_policy;
   pks__copy_order order;
   pks__ingest *ingest;                ///< ingest of the first version, which receives the frames of all
   pks__frame_reader *reader;          ///< while frames are copied
@@ -156,7 +156,7 @@ static pks_status copy_segments(evacuation *evacuation, pks_error *error) {
   pks__frame_pipeline *pipeline = &evacuation->ingest->frames;
   pks__frame_readers *readers = &evacuation->txn->store->readers;
   pks_status status = pks__copy_order_make(
-    &evacuation->order, evacuation->plan, pks__txn_snapshot(evacuation->txn), &evacuation->reliance,
+    &evacuation->order, evacuation->plan, pks__txn_snapshot(evacuation->txn), &evacuation->reuse_policy,
     &evacuation->txn->staging.scratch, error
   );
   if (!status) { status = pks__frame_reader_take(readers, &evacuation->reader, error); }
@@ -200,7 +200,7 @@ static pks_status move_version(
   pks_txn *txn = evacuation->txn;
   pks_snapshot *snapshot = pks__txn_snapshot(txn);
   bool sync = txn->options.durability == PKS_DURABLE, is_first = txn->changes.length == 0;
-  pks__version_request request = pks__relay_request(snapshot, pack, version, is_current, &evacuation->plan->avoided);
+  pks__version_request request = pks__relayout_request(snapshot, pack, version, is_current, &evacuation->plan->avoided);
   request.keeps_missing = true;
   request.stores_durably = is_first && !evacuation->plan->is_purgeable;
   request.fetch = (pks__chunk_fetch){.context = evacuation, .fetch = fetch_chunk};
@@ -229,8 +229,8 @@ pks_status pks__evacuate(
     &evacuation.stored, &evacuation.ids, &evacuation.ends, &evacuation.fetched, &evacuation.dictionary_bytes};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], &txn->staging.scratch); }
   const char *owner = plan->is_purgeable ? pks__generation_any_pack(&txn->base->generation, plan->pack)->name : "";
-  pks_status status = pks__reliance_open(
-    &evacuation.reliance, txn->base, owner, plan->is_purgeable, &plan->avoided, &txn->staging.scratch, error
+  pks_status status = pks__reuse_policy_open(
+    &evacuation.reuse_policy, txn->base, owner, plan->is_purgeable, &plan->avoided, &txn->staging.scratch, error
   );
   *copied_bytes = 0;
   txn->evacuates = true;
@@ -241,7 +241,7 @@ pks_status pks__evacuate(
     bool is_current = at.pack < generation->pack_count && at.version == 0;
     status = move_version(&evacuation, pack->name, &pack->versions[at.version], is_current, copied_bytes, error);
   }
-  pks__reliance_free(&evacuation.reliance);
+  pks__reuse_policy_free(&evacuation.reuse_policy);
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_free(all[i]); }
   return status;
 }

@@ -112,7 +112,7 @@ pks_status pks__txn_stage_known(
   if (pack && pack->held) { return fail_held(name, error); }
   pks__staged_op change = {.kind = kept ? PKS__CHANGE_RETURN : PKS__CHANGE_ADD, .version = kept ? *kept : *version};
   change.provenance = *by;
-  change.purgeable = ingest->reliance.purgeable;
+  change.purgeable = ingest->reuse_policy.purgeable;
   if (!kept) { change.version.pinned = false; }
   // The same content under another number is another version.
   ingest->result.unchanged = false;

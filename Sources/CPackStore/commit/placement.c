@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "catalog/catalog.h"
-#include "commit/relay.h"
+#include "commit/relayout.h"
 #include "store/asset_cache.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
@@ -88,7 +88,7 @@ static pks_status find_avoided(
 // MARK: - Laying versions out again
 
 /// Lays out all kept versions, the current one first: shared data moves with it.
-static pks_status relay_versions(
+static pks_status relayout_versions(
   pks_txn *txn, const char *name, const pks__segment_set *avoided, pks_add_result *result, pks_error *error
 ) {
   bool is_live;
@@ -100,7 +100,7 @@ static pks_status relay_versions(
     pks__version version = pks__generation_find_state(&pks__txn_snapshot(txn)->generation, name, NULL)->versions[i];
     bool is_current = is_live && i == 0;
     pks_add_result other = {0};
-    status = pks__txn_relay(txn, name, &version, is_current, avoided, false, i == 0 ? result : &other, error);
+    status = pks__txn_relayout(txn, name, &version, is_current, avoided, false, i == 0 ? result : &other, error);
     result->new_stored_bytes += other.new_stored_bytes;
     if (!is_current && status == PKS_PURGED) { status = PKS_OK; }
   }
@@ -118,7 +118,7 @@ static pks_status stage_placement(
   pks_status status = PKS_OK;
   if (purgeable) { status = find_avoided(&avoided, pks__txn_snapshot(txn), pack, &txn->staging.scratch, error); }
   if (!status) { status = pks__txn_stage_named(txn, &change, pack, error); }
-  if (!status) { status = relay_versions(txn, pack, purgeable ? &avoided : NULL, result, error); }
+  if (!status) { status = relayout_versions(txn, pack, purgeable ? &avoided : NULL, result, error); }
   pks__segment_set_free(&avoided);
   return status;
 }

@@ -498,7 +498,7 @@ pks_status pks__txn_stage_next(
   const pks__generation *generation = &pks__txn_snapshot(txn)->generation;
   pks_status status = choose_number(generation, &ingest->request, adopts, &number, error);
   if (status) { return status; }
-  pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = *by, .purgeable = ingest->reliance.purgeable};
+  pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = *by, .purgeable = ingest->reuse_policy.purgeable};
   change.version = (pks__version){
     .number = number,
     .catalog = ingest->catalog_id,

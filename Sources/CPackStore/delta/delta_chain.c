@@ -147,7 +147,7 @@ static pks_status stage_middle(
       .kind = PKS__CHANGE_ADD,
       .version = version_of(file, number),
       .provenance = *by,
-      .purgeable = ingest.reliance.purgeable,
+      .purgeable = ingest.reuse_policy.purgeable,
     };
     status = pks__txn_stage_version(txn, &ingest, &change, &result, error);
   }

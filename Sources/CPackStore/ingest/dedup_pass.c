@@ -16,7 +16,7 @@ static bool follows_last_hit(pks__dedup_pass *pass, const pks__id *id) {
   const pks__id *stored;
   if (!pass->has_last_hit || hit->row + 1 >= hit->segment->chunk_count) { return false; }
   if (pks__segment_chunk_id(hit->segment, hit->row + 1, &stored, NULL) || !pks__id_equal(stored, id)) { return false; }
-  if (!pks__reliance_allows(&pass->ingest->reliance, hit->segment, hit->row + 1, false)) { return false; }
+  if (!pks__reuse_policy_allows(&pass->ingest->reuse_policy, hit->segment, hit->row + 1, false)) { return false; }
   hit->row++;
   return true;
 }
@@ -32,8 +32,9 @@ static pks_status find_old_chunk(pks__dedup_pass *pass, const pks__id *id, bool 
   *found = repeats_last_hit(pass, id) || follows_last_hit(pass, id);
   if (*found) { return PKS_OK; }
   const pks__ingest *ingest = pass->ingest;
-  pks_status status =
-    pks__reliance_find_chunk(&ingest->reliance, ingest->base, id, PKS__SEGMENT_DATA, &pass->last_hit, found, error);
+  pks_status status = pks__reuse_policy_find_chunk(
+    &ingest->reuse_policy, ingest->base, id, PKS__SEGMENT_DATA, &pass->last_hit, found, error
+  );
   pass->has_last_hit = !status && *found;
   return status;
 }
@@ -324,11 +325,13 @@ static void count_item(pks__catalog_info *info, const pks__item *item) {
 /// Finds out whether an asset that did not change needs a new record.
 static pks_status find_relaid(pks__dedup_pass *pass, const char *path, size_t length, pks_error *error) {
   pks__ingest *ingest = pass->ingest;
-  if (!ingest->reliance.is_limited || pass->asset.changed || pass->asset.span_count == 0) { return PKS_OK; }
+  if (!ingest->reuse_policy.is_limited || pass->asset.changed || pass->asset.span_count == 0) { return PKS_OK; }
   pks__hit hit;
   bool found, allows = true;
   pks_status status = pks__namespace_find(ingest->base, path, length, ingest->base_pack, &hit, &found, error);
-  if (!status && found) { status = pks__reliance_allows_record(&ingest->reliance, ingest->base, &hit, &allows, error); }
+  if (!status && found) {
+    status = pks__reuse_policy_allows_record(&ingest->reuse_policy, ingest->base, &hit, &allows, error);
+  }
   pass->asset.relaid = !allows;
   ingest->result.restored_count += !allows;
   return status;
@@ -341,7 +344,7 @@ void pks__dedup_pass_begin(pks__dedup_pass *pass, const pks__item *item) {
   pass->asset = (pks__ingest_asset){.first_span = PKS__SCRATCH_COUNT(&ingest->spans, pks__chunk_span)};
   pass->is_searching = item->mapped;
   pass->passed.length = 0;
-  const pks__frame_form *form = pks__kind_forms_for(
+  const pks__frame_form *form = pks__frame_grouping_kinds_for(
     &ingest->forms, pks__entry_list_path(&ingest->listing, item), item->path_length, item->size, item->mapped
   );
   pks__frame_pipeline_begin_asset(&ingest->frames, item->size, item->mapped, form);
@@ -396,7 +399,7 @@ static pks_status open_old_catalog(pks__dedup_pass *pass, pks_error *error) {
   if (!current || ingest->is_kept) { return PKS_OK; }
   pks__catalog_info info;
   pks__tree map;
-  pass->old_is_indexed = ingest->reliance.lacks_pages;
+  pass->old_is_indexed = ingest->reuse_policy.lacks_pages;
   if (pass->old_is_indexed) { return open_old_records(pass, error); }
   pks_status status = pks__catalog_read_root(pks__snapshot_pages(ingest->base), &current->catalog, &info, &map, error);
   if (status) { return status; }
@@ -415,7 +418,7 @@ pks_status pks__dedup_pass_open(
   pks__scratch_folder *home = &ingest->staging->scratch;
   pks__map_search_init(&out->search, ingest->base, ingest->base_pack, &ingest->new_ids, home);
   out->search.written = pks__ingest_written(ingest);
-  out->search.reliance = &ingest->reliance;
+  out->search.reuse_policy = &ingest->reuse_policy;
   pks__scratch_init(&out->passed, home);
   pks_status status = pks__ingest_report(ingest, PKS_PHASE_STORE, error);
   return status ? status : open_old_catalog(out, error);

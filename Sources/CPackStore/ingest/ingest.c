@@ -73,7 +73,7 @@ pks_status pks__ingest_init(
   const pks__pack_state *state = pks__generation_find_state(&base->generation, request->pack, NULL);
   bool purgeable = state ? state->purgeable : request->placement == PKS_PLACE_PURGEABLE;
   out->stores_purgeable = purgeable;
-  return pks__reliance_open(&out->reliance, base, request->pack, purgeable, NULL, &staging->scratch, error);
+  return pks__reuse_policy_open(&out->reuse_policy, base, request->pack, purgeable, NULL, &staging->scratch, error);
 }
 
 pks_status pks__ingest_report(const pks__ingest *ingest, pks_phase phase, pks_error *error) {
@@ -115,7 +115,7 @@ pks_status pks__ingest_open_parts(pks__ingest *ingest, const pks__frame_sink *si
   if (status) { return status; }
   if (!ingest->staging->is_for_site) { ingest->frames.series.target = pks__segment_target(ingest->bytes_expected); }
   status = pks__page_writer_open(&ingest->pages, ingest->staging, ingest->base, ingest->frames.level, sync, error);
-  ingest->pages.reliance = &ingest->reliance;
+  ingest->pages.reuse_policy = &ingest->reuse_policy;
   return status;
 }
 
@@ -210,7 +210,7 @@ void pks__ingest_close(pks__ingest *ingest) {
   if (!ingest->staging) { return; }
   pks__run_writer_free(&ingest->run);
   pks__frame_pipeline_close(&ingest->frames);
-  pks__kind_forms_free(&ingest->forms);
+  pks__frame_grouping_kinds_free(&ingest->forms);
   if (ingest->pages.base) { pks__page_writer_close(&ingest->pages); }
   pks__pool_destroy(ingest->pool);
   pks__scratch *all[] = {&ingest->assets,  &ingest->spans,   &ingest->old_segments,
@@ -219,6 +219,6 @@ void pks__ingest_close(pks__ingest *ingest) {
   pks__entry_list_free(&ingest->listing);
   pks__hash_map_free(&ingest->old_segment_map);
   pks__hash_map_free(&ingest->new_chunks);
-  pks__reliance_free(&ingest->reliance);
+  pks__reuse_policy_free(&ingest->reuse_policy);
   *ingest = (pks__ingest){0};
 }

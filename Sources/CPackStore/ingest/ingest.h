@@ -24,10 +24,10 @@
 #include "catalog/row_budget.h"
 #include "codec/chunker.h"
 #include "index/run_writer.h"
-#include "ingest/kind_forms.h"
+#include "ingest/frame_grouping_kinds.h"
 #include "ingest/map_search.h"
 #include "ingest/page_writer.h"
-#include "ingest/reliance.h"
+#include "ingest/reuse_policy.h"
 
 /// Consecutive chunks in one place.
 typedef struct pks__chunk_span {
@@ -96,7 +96,7 @@ typedef struct pks__ingest {
   pks__staging *staging;
   pks_snapshot *base;
   uint32_t base_pack;  ///< the pack's index in `base`, or UINT32_MAX
-  pks__reliance reliance;
+  pks__reuse_policy reuse_policy;
   bool stores_purgeable;  ///< new frames go to the cache folder
   pks_add_request request;
   pks__chunker chunker;
@@ -106,7 +106,7 @@ typedef struct pks__ingest {
   bool saves_memory;  ///< of `frames`: set it before the parts are opened
   pks__pool *pool;
   pks__page_writer pages;
-  pks__kind_forms forms;
+  pks__frame_grouping_kinds forms;
   pks__frame_pipeline frames;
   pks__scratch assets;            ///< pks__ingest_asset by item
   pks__scratch spans;             ///< pks__chunk_span
@@ -134,7 +134,7 @@ typedef struct pks__ingest {
 /// Whether there is nothing to commit: the content is the current version's, every asset stays where it is, and no page is lost.
 static inline bool pks__ingest_is_idle(const pks__ingest *ingest) {
   return ingest->result.unchanged && ingest->result.relaid_count == 0 && ingest->result.restored_count == 0
-    && !ingest->reliance.lacks_pages;
+    && !ingest->reuse_policy.lacks_pages;
 }
 
 void pks__ingest_close(pks__ingest *ingest);  ///< a zeroed one is fine

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "ingest/dedup_pass.h"
-#include "ingest/form_choice.h"
+#include "ingest/frame_grouping.h"
 #include "ingest/read_batch.h"
 
 static pks_status consume_chunks(
@@ -199,7 +199,7 @@ static bool read_for_sample(void *context, const pks__sample_file *file, uint8_t
 
 static pks_status choose_forms(pks__ingest *ingest, const pks__folder_scan *source, pks_error *error) {
   pks__sample_source files = {.context = (void *)(uintptr_t)source, .walk = walk_folder, .read = read_for_sample};
-  return pks__form_choice_run(ingest, &files, error);
+  return pks__frame_grouping_run(ingest, &files, error);
 }
 
 // MARK: - Ingest
@@ -272,7 +272,7 @@ static pks_status take_attributes(pks__ingest *ingest, pks_error *error) {
 /// Reads the cached data of a purgeable pack that is added again: frames that are damaged at full length are stored again, too. It
 /// is about as much as the folder, which is read as well.
 static pks_status check_cached(const pks__ingest *ingest, pks_error *error) {
-  bool has_cached = ingest->reliance.purgeable && ingest->base_pack != UINT32_MAX;
+  bool has_cached = ingest->reuse_policy.purgeable && ingest->base_pack != UINT32_MAX;
   return has_cached ? pks_snapshot_check_cached(ingest->base, ingest->base_pack, 0, error) : PKS_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "catalog/map_flags.h"
 #include "catalog/tree_cursor.h"
 #include "ingest/dedup_pass.h"
-#include "ingest/form_choice.h"
+#include "ingest/frame_grouping.h"
 #include "store/chunk_lookup.h"
 
 typedef struct version_walk {
@@ -34,7 +34,7 @@ static bool chunk_fits(const pks__catalog_chunk *chunk, uint32_t maximum) {
 }
 
 pks_status pks__ingest_version_has(
-  const pks__version_request *request, pks_snapshot *base, const pks__reliance *reliance,
+  const pks__version_request *request, pks_snapshot *base, const pks__reuse_policy *reuse_policy,
   const pks__catalog_entry *entry, uint32_t chunk_maximum, bool *had, pks_error *error
 ) {
   *had = true;
@@ -50,8 +50,9 @@ pks_status pks__ingest_version_has(
     if (status || !more) { break; }
     *had = chunk_fits(&chunk, chunk_maximum);
     if (!*had) { break; }
-    status = reliance ? pks__reliance_find_chunk(reliance, base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error)
-                      : pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
+    status = reuse_policy
+      ? pks__reuse_policy_find_chunk(reuse_policy, base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error)
+      : pks__snapshot_find_chunk(base, &chunk.id, PKS__SEGMENT_DATA, &ref, had, error);
     want.id = &chunk.id;
     want.length = pks__get32(chunk.length);
     if (!status && !*had && request->has) { status = request->has(request->context, &want, had, error); }
@@ -124,8 +125,9 @@ static pks_status next_entry(version_walk *walk, pks_error *error) {
   pks_status status = pks__catalog_entry_read(&walk->entries, &entry, error);
   if (!status && request->lost) {
     const pks__ingest *ingest = walk->pass.ingest;
-    status =
-      pks__ingest_version_has(request, ingest->base, &ingest->reliance, &entry, ingest->chunker.maximum, &had, error);
+    status = pks__ingest_version_has(
+      request, ingest->base, &ingest->reuse_policy, &entry, ingest->chunker.maximum, &had, error
+    );
   }
   if (!status && had) { status = take_entry(walk, &entry, error); }
   if (!status && !had) { request->lost(request->context, entry.path, entry.path_length); }
@@ -229,7 +231,7 @@ static bool read_for_sample(void *context, const pks__sample_file *file, uint8_t
 
 static pks_status choose_forms(pks__ingest *ingest, const pks__version_request *request, pks_error *error) {
   pks__sample_source files = {.context = (void *)(uintptr_t)request, .walk = walk_for_sample, .read = read_for_sample};
-  return request->tries_forms ? pks__form_choice_run(ingest, &files, error) : PKS_OK;
+  return request->tries_forms ? pks__frame_grouping_run(ingest, &files, error) : PKS_OK;
 }
 
 // MARK: - Ingest
@@ -272,9 +274,9 @@ pks_status pks__ingest_version_open(
   status = take_attributes(out, request, error);
   if (status) { return status; }
   out->stores_purgeable = out->stores_purgeable && !request->stores_durably;
-  out->reliance.is_limited = out->reliance.is_limited || request->relays || request->avoided;
-  out->reliance.keeps_missing = request->keeps_missing;
-  out->reliance.avoided = request->avoided;
+  out->reuse_policy.is_limited = out->reuse_policy.is_limited || request->relays || request->avoided;
+  out->reuse_policy.keeps_missing = request->keeps_missing;
+  out->reuse_policy.avoided = request->avoided;
   // The written catalog must equal the source catalog, regardless of this store's own chunker.
   out->chunker = pks__chunker_make(info.chunk_average);
   out->info.chunk_average = info.chunk_average;

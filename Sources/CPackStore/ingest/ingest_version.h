@@ -31,16 +31,16 @@ typedef struct pks__version_request {
   const pks__segment_set *avoided;
   /// it is tried how small assets are put into frames, as with a folder: `fetch` has all chunks that the base has not
   bool tries_forms;
-  bool keeps_missing;   ///< as in `pks__reliance`
+  bool keeps_missing;   ///< as in `pks__reuse_policy`
   bool stores_durably;  ///< chunks stored again go to the store's own files, even if the pack is purgeable
   /// receives and keeps the frames, and records written ones before the walk; outlives the ingest. NULL: the staging
   const pks__frame_sink *sink;
 } pks__version_request;
 
-/// Whether `base`, within `reliance` (NULL: everything), or `request->has`, has every chunk of an entry, and these chunks form the
-/// file: whether a walk without lost files keeps it. `chunk_maximum` is the maximum chunk length.
+/// Whether `base`, within `reuse_policy` (NULL: everything), or `request->has`, has every chunk of an entry, and these chunks form
+/// the file: whether a walk without lost files keeps it. `chunk_maximum` is the maximum chunk length.
 pks_status pks__ingest_version_has(
-  const pks__version_request *request, pks_snapshot *base, const pks__reliance *reliance,
+  const pks__version_request *request, pks_snapshot *base, const pks__reuse_policy *reuse_policy,
   const pks__catalog_entry *entry, uint32_t chunk_maximum, bool *had, pks_error *error
 );
 

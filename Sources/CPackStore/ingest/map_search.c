@@ -69,7 +69,7 @@ static pks_status add_stored(
 ) {
   location at;
   if (has_place(search, ref, may_lack)) { return PKS_OK; }
-  if (!pks__reliance_allows(search->reliance, ref->segment, ref->row, may_lack)) { return PKS_OK; }
+  if (!pks__reuse_policy_allows(search->reuse_policy, ref->segment, ref->row, may_lack)) { return PKS_OK; }
   pks_status status = locate(ref->segment, ref->row, &at, error);
   if (status || !at.raw || at.begin % PKS__PAGE != 0) { return forgive(status); }
   search->places[search->place_count++] =
@@ -208,7 +208,7 @@ pks_status pks__map_search_begin(
   if (!status) { add_laid_out(search, first); }
   if (!status) { add_written(search, first); }
   // Existing data, and data of this add, take precedence over missing data.
-  bool may_lack = search->reliance->keeps_missing;
+  bool may_lack = search->reuse_policy->keeps_missing;
   if (!status && may_lack) { status = add_kept(search, path, length, first, true, error); }
   if (!status && may_lack) { status = add_copies(search, first, true, error); }
   return status;
@@ -233,7 +233,7 @@ static pks_status stored_goes_on(
   if (row >= segment->chunk_count) { return PKS_OK; }
   pks_status status = pks__segment_chunk_id(segment, (uint32_t)row, &stored, error);
   if (status || !pks__id_equal(stored, id)) { return forgive(status); }
-  if (!pks__reliance_allows(search->reliance, segment, (uint32_t)row, place->may_lack)) { return PKS_OK; }
+  if (!pks__reuse_policy_allows(search->reuse_policy, segment, (uint32_t)row, place->may_lack)) { return PKS_OK; }
   status = locate(segment, (uint32_t)row, &at, error);
   if (status) { return forgive(status); }
   // Frames must also be consecutive by number, in case a table contains wrong offsets.

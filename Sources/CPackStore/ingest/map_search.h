@@ -11,7 +11,7 @@
 #define PKS_INGEST_MAP_SEARCH_H
 
 #include "format/hash_map.h"
-#include "ingest/reliance.h"
+#include "ingest/reuse_policy.h"
 #include "store/chunk_lookup.h"
 #include "store/state.h"
 
@@ -48,7 +48,7 @@ typedef struct pks__map_search {
   pks__scratch laid_out;            ///< stretches of new chunks, each a map asset
   pks__hash_map laid_out_by_first;  ///< prefix of the first chunk's id -> index in `laid_out`
   pks__written_chunks written;
-  const pks__reliance *reliance;  ///< which stored places may be used
+  const pks__reuse_policy *reuse_policy;  ///< which stored places may be used
   pks__map_place places[PKS__MAP_PLACES_MAX];
   uint32_t place_count;
   uint32_t chunk_count;  ///< chunks of the current asset so far, contained in each place

@@ -100,7 +100,7 @@ static pks_status put_page(void *context, const void *page, size_t length, pks__
   pks__chunk_ref ref;
   bool found;
   pks_status status =
-    pks__reliance_find_chunk(pages->reliance, pages->base, id, PKS__SEGMENT_METADATA, &ref, &found, error);
+    pks__reuse_policy_find_chunk(pages->reuse_policy, pages->base, id, PKS__SEGMENT_METADATA, &ref, &found, error);
   if (status) { return status; }
   pages->page_bytes += length;
   return found ? reuse_page(pages, id, &ref.segment->id, error) : write_page(pages, page, length, id, error);

@@ -4,13 +4,13 @@
 
 #include "catalog/tree.h"
 #include "codec/codec.h"
-#include "ingest/reliance.h"
+#include "ingest/reuse_policy.h"
 #include "ingest/staging.h"
 #include "segment/segment_set.h"
 
 typedef struct pks__page_writer {
-  pks_snapshot *base;             ///< pages found here are not written again
-  const pks__reliance *reliance;  ///< which copies of these count
+  pks_snapshot *base;                     ///< pages found here are not written again
+  const pks__reuse_policy *reuse_policy;  ///< which copies of these count
   pks__segment_series series;
   pks__scratch ids;         ///< pks__id of every page written
   pks__hash_map by_id;      ///< id -> index in `ids`

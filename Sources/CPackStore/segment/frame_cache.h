@@ -10,7 +10,7 @@
 #define PKS_SEGMENT_FRAME_CACHE_H
 
 #include "platform/threads.h"
-#include "segment/frames.h"
+#include "segment/frame_decoding.h"
 
 enum { PKS__FORGOTTEN_FRAMES = 128 };  ///< the number of forgotten frames that a cache remembers
 

@@ -11,7 +11,7 @@
 /// Reads the control file, and updates the store's state from it.
 static pks_status read_control(pks_store *store, pks__control *out, pks_error *error) {
   pks_status status = pks__store_read_control(store, out, error);
-  if (!status) { pks__watch_settle(&store->watch, out); }
+  if (!status) { pks__generation_watch_settle(&store->watch, out); }
   return status;
 }
 
@@ -94,7 +94,7 @@ static bool has_current(pks_store *store) {
 }
 
 pks_status pks__snapshot_open_current(pks_snapshot **out, pks_store *store, pks_error *error) {
-  uint64_t newest = pks__watch_newest(&store->watch);
+  uint64_t newest = pks__generation_watch_newest(&store->watch);
   *out = newest ? retain_current(store, newest) : NULL;
   if (*out) { return PKS_OK; }
   pks__control control;
@@ -138,7 +138,7 @@ pks_status pks_snapshot_open(pks_snapshot **out, pks_store *store, pks_error *er
 pks_status pks_store_generation(uint64_t *generation, pks_store *store, pks_error *error) {
   pks_status status = pks__store_check_process(store, error);
   if (status) { return status; }
-  uint64_t newest = pks__watch_newest(&store->watch);
+  uint64_t newest = pks__generation_watch_newest(&store->watch);
   if (!newest) {
     pks__control control;
     status = read_control(store, &control, error);

@@ -27,13 +27,13 @@
 #include "index/run.h"
 #include "platform/threads.h"
 #include "segment/frame_cache.h"
-#include "segment/frames.h"
+#include "segment/frame_decoding.h"
 #include "segment/segment.h"
 #include "store/asset_cache.h"
 #include "store/control.h"
 #include "store/generation.h"
+#include "store/generation_watch.h"
 #include "store/locks.h"
-#include "store/watch.h"
 
 #define PKS__TMP_FOLDER "tmp"
 #define PKS__INCOMING_FOLDER "incoming"
@@ -100,7 +100,7 @@ struct pks_store {
   pks_vfs_file lock;          ///< `LOCK`, while a store is made or repaired; PKS_VFS_NO_FILE: not open
   pks__wait wait;             ///< for the writer's lock
   pks_vfs_file control;
-  pks__watch watch;              ///< of `control`
+  pks__generation_watch watch;   ///< of `control`
   pks_sha256 *sha256;            ///< NULL when the caller gave none
   pks_sha256_many *sha256_many;  ///< NULL: chunks are hashed one by one; set only with `sha256`
   bool may_write;                ///< SHA-256 is available, and both the caller and the system allow writing

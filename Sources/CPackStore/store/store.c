@@ -119,7 +119,7 @@ static pks_status open_files(pks_store *store, const char *path, const pks_optio
   if (status == PKS_NOT_A_STORE) { return pks__store_fail_with_other_control(store, path, error); }
   if (status) { return status; }
   // What cannot be read must not be looked at in a mapping.
-  if (!control.is_unreadable) { pks__watch_open(&store->watch, store->vfs, store->control); }
+  if (!control.is_unreadable) { pks__generation_watch_open(&store->watch, store->vfs, store->control); }
   const pks__control_slot *slot = pks__control_current(&control);
   store->chunk_average = slot->chunk_average;
   memcpy(store->store_id, slot->store_id, sizeof store->store_id);
@@ -364,7 +364,7 @@ pks_status pks__store_open_parts(pks_store **out, const char *path, const pks_op
 // MARK: - Closing
 
 static void close_files(pks_store *store) {
-  pks__watch_close(&store->watch);
+  pks__generation_watch_close(&store->watch);
   pks_vfs_file files[] = {store->control, store->readers_file, store->lock, store->root};
   for (size_t i = 0; i < PKS_COUNT_OF(files); i++) {
     if (files[i] != PKS_VFS_NO_FILE) { pks__vfs_close(store->vfs, files[i]); }

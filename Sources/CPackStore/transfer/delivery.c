@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "commit/placement.h"
-#include "commit/relay.h"
+#include "commit/relayout.h"
 #include "ingest/incoming_folders.h"
 #include "packstore_admin.h"
 #include "store/snapshot.h"
@@ -158,7 +158,7 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   pks__delivery_site_init(&made->site, context, &made->wants);
   pks__delivery_pages_init(&made->pages, context, &made->wants, &made->site);
   pks__delivery_changes_init(&made->changes, context, &made->wants, &made->site, &made->pages);
-  pks__delivery_needs_init(&made->needs, context, &made->pages, &made->changes, &made->frames.ingest);
+  pks__missing_chunks_init(&made->needs, context, &made->pages, &made->changes, &made->frames.ingest);
   pks__delivery_plan_init(&made->plan, context, &made->wants, &made->site, &made->needs);
   pks__delivery_dictionaries_init(&made->dictionaries, context, &made->wants, &made->plan);
   pks__delivery_frames_init(&made->frames, context, &made->pages, &made->needs, &made->plan, &made->dictionaries);
@@ -238,10 +238,10 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
   switch (phase) {
     case PKS__DELIVERY_ROOTS: return enter_roots(delivery, error);
     case PKS__DELIVERY_CATALOG: return enter_catalog(delivery, error);
-    case PKS__DELIVERY_NEEDS: return pks__delivery_needs_find(&delivery->needs, error);
-    case PKS__DELIVERY_LAYOUT: return pks__delivery_needs_want_layout(&delivery->needs, error);
+    case PKS__MISSING_CHUNKS: return pks__missing_chunks_find(&delivery->needs, error);
+    case PKS__DELIVERY_LAYOUT: return pks__missing_chunks_want_layout(&delivery->needs, error);
     case PKS__DELIVERY_TABLES:
-      status = pks__delivery_needs_complete_mapped(&delivery->needs, error);
+      status = pks__missing_chunks_complete_mapped(&delivery->needs, error);
       return status ? status : pks__delivery_plan_want_tables(&delivery->plan, error);
     case PKS__DELIVERY_DICTIONARIES:
       status = pks__delivery_plan_make(&delivery->plan, error);
@@ -266,7 +266,7 @@ static pks__delivery_phase phase_after(pks__delivery_phase phase) {
 
 /// Determines the next requests, when the whole last round was given.
 static pks_status begin_round(pks_delivery *delivery, pks_error *error) {
-  pks__layout_visitor visitor = {.context = &delivery->needs, .visit = pks__delivery_needs_visit_layout};
+  pks__layout_visitor visitor = {.context = &delivery->needs, .visit = pks__missing_chunks_visit_layout};
   const pks__delivery_wants *wants = &delivery->wants;
   pks__delivery_wants_begin(&delivery->wants);
   pks_status status = PKS_OK;
@@ -461,7 +461,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
   if (status) { return status; }
   pks__ingest *ingest = &frames->ingest;
   pks__staged_op change = {.kind = PKS__CHANGE_ADD, .provenance = delivery->provenance};
-  change.purgeable = ingest->reliance.purgeable;
+  change.purgeable = ingest->reuse_policy.purgeable;
   change.version = (pks__version){
     .number = context->version,
     .catalog = context->catalog,
@@ -475,7 +475,7 @@ static pks_status stage(pks_delivery *delivery, pks_add_result *result, pks_erro
     change.kind = delivery->change;
     change.version = delivery->kept;
   }
-  bool has_losses = ingest->reliance.has_losses;
+  bool has_losses = ingest->reuse_policy.has_losses;
   status = pks__txn_stage_version(txn, ingest, &change, result, error);
   return !status && has_losses ? heal_kept_versions(txn, context->pack, error) : status;
 }
@@ -484,7 +484,9 @@ pks_status pks_delivery_stage(pks_add_result *result, pks_delivery *delivery, pk
   pks_add_result discarded;
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
-  if (delivery->phase != PKS__DELIVERY_DONE) { return invalid(delivery, "the delivery still has pending requests", error); }
+  if (delivery->phase != PKS__DELIVERY_DONE) {
+    return invalid(delivery, "the delivery still has pending requests", error);
+  }
   status = stage(delivery, result ? result : &discarded, error);
   if (!status) {
     status = pks__txn_follow_placement(delivery->txn, delivery->context.pack, delivery->placement, error);

@@ -48,7 +48,7 @@ typedef enum pks__delivery_phase {
   PKS__DELIVERY_CHANGES,
   PKS__DELIVERY_ROOTS,
   PKS__DELIVERY_CATALOG,
-  PKS__DELIVERY_NEEDS,
+  PKS__MISSING_CHUNKS,
   PKS__DELIVERY_LAYOUT,
   PKS__DELIVERY_TABLES,
   PKS__DELIVERY_DICTIONARIES,
@@ -78,7 +78,7 @@ struct pks_delivery {
   pks__delivery_site site;
   pks__delivery_pages pages;
   pks__delivery_changes changes;
-  pks__delivery_needs needs;
+  pks__missing_chunks needs;
   pks__delivery_plan plan;
   pks__delivery_dictionaries dictionaries;
   pks__delivery_frames frames;

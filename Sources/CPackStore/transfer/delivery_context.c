@@ -66,7 +66,8 @@ pks_status pks__delivery_check_room(const pks__delivery_context *context, uint64
   bool made = pks__vfs_makes_room(vfs, ENOSPC, needed - left);
   if (made && (pks__vfs_free_bytes(vfs, context->store->root, &left) || left >= needed)) { return PKS_OK; }
   (void)pks__fail_about(
-    error, PKS_NO_SPACE, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, context->pack, "not enough disk space for the rest of the delivery"
+    error, PKS_NO_SPACE, PKS_DETAIL_NONE, PKS_SUBJECT_PACK, context->pack,
+    "not enough disk space for the rest of the delivery"
   );
   if (error) { error->needed = needed; }
   return PKS_NO_SPACE;

@@ -7,7 +7,7 @@
 #include "codec/hash_batch.h"
 
 void pks__delivery_frames_init(
-  pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
+  pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__missing_chunks *needs,
   const pks__delivery_plan *plan, const pks__delivery_dictionaries *dictionaries
 ) {
   *frames = (pks__delivery_frames){
@@ -173,7 +173,7 @@ static pks_status list_chunks(pks__delivery_frames *frames, const arrival *arriv
 /// Returns the alignment of a raw frame, as if its first chunk had been added here. Later chunks of an asset abut.
 static uint64_t alignment_of(const pks__delivery_frames *frames, const arrival *arrival) {
   pks__planned_chunk first = pks__delivery_plan_chunk(frames->plan, arrival->plan, 0);
-  const pks__needy_file *file = pks__delivery_needs_file(frames->needs, first.chunk->file);
+  const pks__needy_file *file = pks__missing_chunks_file(frames->needs, first.chunk->file);
   bool begins = first.begin == 0 && (file->mapped ? first.chunk->offset == 0 : first.number == file->first);
   if (arrival->frame.codec != PKS__CODEC_RAW || !begins) { return 1; }
   return file->mapped || file->size >= PKS__LARGE_ASSET ? PKS__PAGE : 8;
@@ -202,7 +202,7 @@ static pks_status keep_frame(pks__delivery_frames *frames, const arrival *arriva
     .ids = PKS__SCRATCH_AT(&frames->ids, const pks__id, 0),
     .ends = PKS__SCRATCH_AT(&frames->ends, const uint32_t, 0),
     .chunk_count = (uint32_t)PKS__SCRATCH_COUNT(&frames->ids, pks__id),
-    .ends_asset = is_end && last->offset + last->length == pks__delivery_needs_file(frames->needs, last->file)->size,
+    .ends_asset = is_end && last->offset + last->length == pks__missing_chunks_file(frames->needs, last->file)->size,
   };
   return pks__frame_pipeline_add_encoded(&frames->ingest.frames, &frame, error);
 }
@@ -213,7 +213,7 @@ static pks_status gather_chunk(
   pks__delivery_frames *frames, const pks__missing_chunk *chunk, const uint8_t *bytes, pks_error *error
 ) {
   pks__frame_pipeline *pipeline = &frames->ingest.frames;
-  const pks__needy_file *file = pks__delivery_needs_file(frames->needs, chunk->file);
+  const pks__needy_file *file = pks__missing_chunks_file(frames->needs, chunk->file);
   if (frames->open_file != chunk->file) {
     if (frames->open_file != UINT32_MAX) { pks__frame_pipeline_end_asset(pipeline); }
     pks__frame_pipeline_begin_asset(pipeline, file->size, false, NULL);
@@ -412,7 +412,7 @@ pks_status pks__delivery_frames_walk(pks__delivery_frames *frames, bool sync, pk
     .pack = context->pack,
     .catalog = context->catalog,
     .layout = context->layout,
-    .is_mapped = context->without_frames ? is_not_mapped : pks__delivery_needs_is_mapped,
+    .is_mapped = context->without_frames ? is_not_mapped : pks__missing_chunks_is_mapped,
     .context = frames->needs,
     .pages = pks__delivery_pages_source(frames->pages),
     .fetch = {.context = frames, .fetch = fetch},

@@ -27,7 +27,7 @@
 typedef struct pks__delivery_frames {
   pks__delivery_context *context;
   pks__delivery_pages *pages;
-  pks__delivery_needs *needs;
+  pks__missing_chunks *needs;
   const pks__delivery_plan *plan;
   const pks__delivery_dictionaries *dictionaries;
   pks__ingest ingest;
@@ -44,7 +44,7 @@ typedef struct pks__delivery_frames {
 } pks__delivery_frames;
 
 void pks__delivery_frames_init(
-  pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__delivery_needs *needs,
+  pks__delivery_frames *frames, pks__delivery_context *context, pks__delivery_pages *pages, pks__missing_chunks *needs,
   const pks__delivery_plan *plan, const pks__delivery_dictionaries *dictionaries
 );
 

@@ -18,7 +18,7 @@ typedef struct frame_place {
 
 void pks__delivery_plan_init(
   pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
-  pks__delivery_needs *needs
+  pks__missing_chunks *needs
 ) {
   *plan = (pks__delivery_plan){.context = context, .wants = wants, .site = site, .needs = needs};
   pks__scratch *arrays[] = {&plan->segments, &plan->segment_numbers, &plan->starts, &plan->heads,
@@ -44,7 +44,7 @@ pks__planned_chunk pks__delivery_plan_chunk(
 ) {
   uint32_t number = *PKS__SCRATCH_AT(&plan->order, const uint32_t, frame->first + index);
   return (pks__planned_chunk){
-    .chunk = pks__delivery_needs_chunk(plan->needs, number),
+    .chunk = pks__missing_chunks_chunk(plan->needs, number),
     .number = number,
     .begin = place_at(plan, number)->begin,
   };
@@ -63,7 +63,7 @@ typedef struct extent_walk {
 
 static void open_extents(extent_walk *walk, pks__delivery_plan *plan, const pks__needy_file *file) {
   pks__layout_entry entry;
-  bool decodes = pks__delivery_needs_layout_entry(plan->needs, file, &entry);
+  bool decodes = pks__missing_chunks_layout_entry(plan->needs, file, &entry);
   PKS_ASSERT(decodes);
   *walk = (extent_walk){.plan = plan, .file = file};
   pks__extent_cursor_init(&walk->extents, pks__delivery_pages_source(plan->needs->pages), &entry);
@@ -80,7 +80,7 @@ static pks_status next_extent(extent_walk *walk, pks_error *error) {
   bool fits = length > 0 && length <= walk->file->size - walk->begin;
   if (!fits) {
     const char *text = "the layout covers only a part";
-    return pks__delivery_needs_corrupt(walk->plan->needs, walk->file, text, error);
+    return pks__missing_chunks_corrupt(walk->plan->needs, walk->file, text, error);
   }
   walk->end += length;
   return PKS_OK;
@@ -93,7 +93,7 @@ static pks_status seek_extent(extent_walk *walk, const pks__missing_chunk *chunk
     if (status) { return status; }
   }
   if (chunk->length <= walk->end - chunk->offset) { return PKS_OK; }
-  return pks__delivery_needs_corrupt(walk->plan->needs, walk->file, "a chunk is split", error);
+  return pks__missing_chunks_corrupt(walk->plan->needs, walk->file, "a chunk is split", error);
 }
 
 /// The data segment of the present extent.
@@ -101,7 +101,7 @@ static pks_status find_segment(const extent_walk *walk, uint32_t *out, pks_error
   *out = pks__delivery_site_find_data(walk->plan->site, &walk->extent.segment);
   if (*out != UINT32_MAX) { return PKS_OK; }
   const char *text = "the layout names a segment that the version lacks";
-  return pks__delivery_needs_corrupt(walk->plan->needs, walk->file, text, error);
+  return pks__missing_chunks_corrupt(walk->plan->needs, walk->file, text, error);
 }
 
 /// Visits the missing chunks of a file, each with the extent that holds it.
@@ -114,7 +114,7 @@ static pks_status visit_file(
   pks_status status = PKS_OK;
   for (uint64_t i = file->first; !status && i < file->end; i++) {
     uint32_t segment;
-    status = seek_extent(&walk, pks__delivery_needs_chunk(plan->needs, i), error);
+    status = seek_extent(&walk, pks__missing_chunks_chunk(plan->needs, i), error);
     if (!status) { status = find_segment(&walk, &segment, error); }
     if (!status) { status = visit(&walk, segment, i, error); }
     if (!status) { status = pks__delivery_tick(plan->context, error); }
@@ -128,8 +128,8 @@ static pks_status visit_files(
   pks_error *error
 ) {
   pks_status status = PKS_OK;
-  for (uint64_t i = 0; !status && i < pks__delivery_needs_file_count(plan->needs); i++) {
-    pks__needy_file file = *pks__delivery_needs_file(plan->needs, i);
+  for (uint64_t i = 0; !status && i < pks__missing_chunks_file_count(plan->needs); i++) {
+    pks__needy_file file = *pks__missing_chunks_file(plan->needs, i);
     if (file.first < file.end) { status = visit_file(plan, &file, visit, error); }
   }
   return status;
@@ -203,7 +203,7 @@ static pks_status place_chunk(extent_walk *walk, uint32_t segment, uint64_t inde
   uint64_t frames_at = needed_at(plan, *number_of(plan, segment))->frames_at;
   pks__frame_table table = pks__delivery_site_table(plan->site, segment);
   const uint64_t *starts = PKS__SCRATCH_AT(&plan->starts, const uint64_t, frames_at);
-  const pks__missing_chunk *chunk = pks__delivery_needs_chunk(plan->needs, index);
+  const pks__missing_chunk *chunk = pks__missing_chunks_chunk(plan->needs, index);
   uint32_t first = pks__get32(walk->extent.frame), skip = pks__get32(walk->extent.skip);
   uint64_t position;
   bool fits = first < table.frame_count && skip < starts[first + 1] - starts[first]
@@ -212,7 +212,7 @@ static pks_status place_chunk(extent_walk *walk, uint32_t segment, uint64_t inde
   uint32_t frame = fits ? frame_holding(starts, first, table.frame_count, position) : 0;
   fits = fits && chunk->length <= starts[frame + 1] - position;
   if (!fits) {
-    return pks__delivery_needs_corrupt(plan->needs, walk->file, "the layout does not lead to frames", error);
+    return pks__missing_chunks_corrupt(plan->needs, walk->file, "the layout does not lead to frames", error);
   }
   uint32_t *head = PKS__SCRATCH_AT(&plan->heads, uint32_t, frames_at + frame);
   *place_at(plan, (uint32_t)index) = (frame_place){.begin = (uint32_t)(position - starts[frame]), .next = *head};
@@ -226,14 +226,14 @@ static bool lies_before(const void *context, const void *a, const void *b) {
 
 /// Puts the chunks of a frame in order, each once. CORRUPT when they overlap otherwise.
 static pks_status order_chunks(pks__delivery_plan *plan, pks__planned_frame *frame, pks_error *error) {
-  const pks__delivery_needs *needs = plan->needs;
+  const pks__missing_chunks *needs = plan->needs;
   uint32_t *order = PKS__SCRATCH_AT(&plan->order, uint32_t, frame->first);
   pks__sort(order, frame->chunk_count, sizeof *order, lies_before, plan);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < frame->chunk_count; i++) {
-    const pks__missing_chunk *chunk = pks__delivery_needs_chunk(needs, order[i]);
-    const pks__needy_file *file = pks__delivery_needs_file(needs, chunk->file);
-    const pks__missing_chunk *before = kept > 0 ? pks__delivery_needs_chunk(needs, order[kept - 1]) : NULL;
+    const pks__missing_chunk *chunk = pks__missing_chunks_chunk(needs, order[i]);
+    const pks__needy_file *file = pks__missing_chunks_file(needs, chunk->file);
+    const pks__missing_chunk *before = kept > 0 ? pks__missing_chunks_chunk(needs, order[kept - 1]) : NULL;
     uint32_t apart = before ? place_at(plan, order[i])->begin - place_at(plan, order[kept - 1])->begin : 0;
     bool is_repeated =
       before && apart == 0 && before->length == chunk->length && pks__id_equal(&before->id, &chunk->id);
@@ -243,7 +243,7 @@ static pks_status order_chunks(pks__delivery_plan *plan, pks__planned_frame *fra
       continue;
     }
     if (before && apart < before->length) {
-      return pks__delivery_needs_corrupt(needs, file, "chunks overlap in a frame of the site", error);
+      return pks__missing_chunks_corrupt(needs, file, "chunks overlap in a frame of the site", error);
     }
     frame->needed += chunk->length;
     order[kept++] = order[i];
@@ -281,9 +281,9 @@ static pks_status plan_frame(
 
 /// Returns the bytes of partly present map assets that will certainly be laid out again.
 static uint64_t room_for_mapped(const pks__delivery_plan *plan, uint64_t room) {
-  for (uint64_t i = 0; i < pks__delivery_needs_file_count(plan->needs); i++) {
-    const pks__needy_file *file = pks__delivery_needs_file(plan->needs, i);
-    bool is_laid_out = file->mapped && pks__delivery_needs_missing_bytes(plan->needs, file) < file->size;
+  for (uint64_t i = 0; i < pks__missing_chunks_file_count(plan->needs); i++) {
+    const pks__needy_file *file = pks__missing_chunks_file(plan->needs, i);
+    bool is_laid_out = file->mapped && pks__missing_chunks_missing_bytes(plan->needs, file) < file->size;
     if (is_laid_out && file->size < UINT64_MAX / 2 - room) { room += file->size; }
   }
   return room;
@@ -302,7 +302,7 @@ static pks_status plan_frames(pks__delivery_plan *plan, uint64_t *room, pks_erro
 }
 
 pks_status pks__delivery_plan_make(pks__delivery_plan *plan, pks_error *error) {
-  uint64_t room = 0, chunk_count = pks__delivery_needs_chunk_count(plan->needs);
+  uint64_t room = 0, chunk_count = pks__missing_chunks_chunk_count(plan->needs);
   pks_status status = pks__scratch_append(&plan->places, NULL, chunk_count * sizeof(frame_place), error);
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&plan->segments, needed_segment); i++) {
     status = list_frames(plan, needed_at(plan, i), error);

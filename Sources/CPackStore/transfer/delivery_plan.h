@@ -16,7 +16,7 @@
 #ifndef PKS_TRANSFER_DELIVERY_PLAN_H
 #define PKS_TRANSFER_DELIVERY_PLAN_H
 
-#include "transfer/delivery_needs.h"
+#include "transfer/missing_chunks.h"
 
 /// A frame to fetch.
 typedef struct pks__planned_frame {
@@ -37,7 +37,7 @@ typedef struct pks__delivery_plan {
   pks__delivery_context *context;
   pks__delivery_wants *wants;
   pks__delivery_site *site;
-  pks__delivery_needs *needs;
+  pks__missing_chunks *needs;
   pks__scratch segments;         ///< needed segments
   pks__scratch segment_numbers;  ///< uint32_t by segment of the site: its index in `segments`, UINT32_MAX: not needed
   pks__scratch starts;           ///< uint64_t by frame of needed segments and one more each: raw bytes before
@@ -53,7 +53,7 @@ typedef struct pks__delivery_plan {
 
 void pks__delivery_plan_init(
   pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
-  pks__delivery_needs *needs
+  pks__missing_chunks *needs
 );
 
 /// Requests the tables of needed segments. If nothing is requested, all are present. The needs must be complete.

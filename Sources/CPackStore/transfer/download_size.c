@@ -11,9 +11,9 @@
 #include "catalog/catalog.h"
 #include "commit/transaction.h"
 #include "store/chunk_lookup.h"
-#include "transfer/delivery_needs.h"
 #include "transfer/download_pages.h"
 #include "transfer/frame_walk.h"
+#include "transfer/missing_chunks.h"
 #include "transfer/site_version.h"
 
 typedef struct download {

@@ -72,7 +72,7 @@ package actor GroupAgent {
   private var eventsInProgress = 0
   /// The failures by pack while an event is applied, when no installation waits for the pack yet.
   private var failedDuringEvents: [String: String] = [:]
-  private let bell = Bell()
+  private let bell = TaskNotifier()
   private let unmanaged: UnmanagedApps
   private var apps: [String: App] = [:]
   /// The reason why each rejected app is not served, so that it is reported once.

@@ -234,7 +234,7 @@ actor UnmanagedApp {
     guard let record = try folder.list()[id] else { throw CancellationError() }
     let folder = folder, restrictions = configuration.restrictions, session = session, transport = transport
     try await BlockingExecutor.runAsync {
-      let sink = try PartSink(record, in: folder, restrictions, telling: session)
+      let sink = try PartialFileWriter(record, in: folder, restrictions, telling: session)
       try await transport.fetch(sink.request, to: sink)
       try sink.finish()
     }

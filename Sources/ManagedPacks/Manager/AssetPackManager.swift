@@ -21,7 +21,7 @@ public actor AssetPackManager {
   }()
 
   nonisolated let hub = StatusHub()
-  private nonisolated let result: Result<CoreInUse, any Error>
+  private nonisolated let result: Result<ActiveCore, any Error>
   private nonisolated let delegateHolder = Mutex(DelegateHolder())
 
   /// The progress of all essential packs together; see ``ensureEssential()``.
@@ -40,7 +40,7 @@ public actor AssetPackManager {
 
   private init(_ configuration: Result<ManagedConfiguration, any Error>, _ options: Options) {
     let hub = hub
-    result = configuration.flatMap { configuration in Result { try CoreInUse(configuration, options, hub: hub) } }
+    result = configuration.flatMap { configuration in Result { try ActiveCore(configuration, options, hub: hub) } }
     statusUpdates = DownloadStatusUpdates(hub, pack: nil)
     let estimate = (try? configuration.get())?.essentialByteCount ?? 0, opened = try? result.get()
     essentialProgress = InstallationProgress(estimate: estimate) { command in

@@ -49,7 +49,7 @@ actor DownloadEngine {
   private let folder: DownloadFolder
   private let options: Options
   private let listener: any DownloadListener
-  private nonisolated let bell = Bell()
+  private nonisolated let bell = TaskNotifier()
   /// The number of changes of the list signalled so far, and the number when the list was last read.
   private nonisolated let pokes = Mutex((said: 0, heard: 0))
   private var open: [String: Open] = [:]
@@ -200,7 +200,7 @@ actor DownloadEngine {
       try Task.checkCancellation()
       try await BlockingExecutor.runAsync {
         try checkConditions(of: record)
-        let sink = try PartSink(record, in: folder, options.restrictions, telling: listener)
+        let sink = try PartialFileWriter(record, in: folder, options.restrictions, telling: listener)
         try await options.transport.fetch(sink.request, to: sink)
         try sink.finish()
       }

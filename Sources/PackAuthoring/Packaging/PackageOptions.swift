@@ -21,7 +21,7 @@ extension Manifest {
 
     /// Earlier versions on a site that is not available here, if ``previous`` is `nil`. The new version's number follows theirs,
     /// and a version with the content and attributes of the last one is not created. All data of the pack is stored.
-    public var knownVersions: KnownVersions?
+    public var knownVersions: PublishedVersionIndex?
 
     /// The product; `nil`: the product of the previous archive, or `Store.Product.standard`.
     public var product: Store.Product?

@@ -103,7 +103,7 @@ struct Packaging {
   }
 
   private static func check(
-    _ number: UInt64, _ product: Store.Product, of pack: PackID, after known: KnownVersions?
+    _ number: UInt64, _ product: Store.Product, of pack: PackID, after known: PublishedVersionIndex?
   ) throws {
     guard let known else { return }
     if let highest = known.highest(of: pack), number <= highest {
@@ -215,14 +215,14 @@ struct Packaging {
   private func describe(_ snapshot: Snapshot, as site: SiteFolder) throws -> SiteRoot {
     try site.makeFolders()
     var description = try SiteDescription(
-      of: snapshot, leaving: [], in: site, known: KnownManifests(in: site), roots: [], listsChanges: false
+      of: snapshot, leaving: [], in: site, known: ManifestIndex(in: site), roots: [], listsChanges: false
     ) { [progress] done, total in
       progress?(.describe(byteCount: Int(clamping: done), totalByteCount: Int(clamping: total)))
     }
     var plan = ChannelPlan()
     let offer = ChannelPlan.Offer(number: number, appVersions: manifest.attributes.appVersions)
     plan.offer(offer, of: manifest.assetPackID) { _ in [] }
-    let contents = try description.contents(of: plan, current: nil, deltas: KnownDeltas([]))
+    let contents = try description.contents(of: plan, current: nil, deltas: DeltaIndex([]))
     let root = SiteRoot(
       sequence: number, madeAt: date, expiresAfter: nil, site: siteID, product: product, channel: key.archiveChannel,
       sheets: contents.sheets, packs: contents.packs)

@@ -99,7 +99,7 @@ struct DeltaWork {
 
   /// Returns the pairs of versions without a delta: first the most common source of each wanted version, then the next source of
   /// each. Versions that the site no longer keeps are left out.
-  func pairs(_ wanted: Wanted, _ known: KnownDeltas, in snapshot: Snapshot) -> [Pair] {
+  func pairs(_ wanted: Wanted, _ known: DeltaIndex, in snapshot: Snapshot) -> [Pair] {
     let wanted = wanted.filter { wanted in
       snapshot.version(wanted.version.number, of: wanted.version.pack)?.catalog == wanted.version.catalog
     }

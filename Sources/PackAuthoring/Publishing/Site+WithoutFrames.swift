@@ -51,7 +51,7 @@ extension Site {
       inventory.files.formUnion(try root.files(in: folder).keys)
     }
     let versions = try store.makeSnapshot().keptVersions
-    inventory.files.formUnion(try KnownManifests(in: folder).files(of: versions).keys)
+    inventory.files.formUnion(try ManifestIndex(in: folder).files(of: versions).keys)
     inventory.files.formUnion(try folder.readRetired().entries.keys)
     inventory.dataSegments = try dataSegments(of: versions)
     return inventory
@@ -61,7 +61,7 @@ extension Site {
   ///
   /// - Throws: `notFound`, `corrupt`, `ioError`, `outOfMemory`.
   package func dataSegments(of versions: [PackVersion]) throws -> Set<SegmentID> {
-    let snapshot = try store.makeSnapshot(), known = KnownManifests(in: folder)
+    let snapshot = try store.makeSnapshot(), known = ManifestIndex(in: folder)
     var segments: Set<SegmentID> = []
     for version in versions {
       if let manifest = known.manifest(of: version) {
@@ -77,7 +77,7 @@ extension Site {
   ///
   /// - Throws: `corrupt`, `ioError`, `outOfMemory`.
   package func segments(of versions: [PackVersion]) throws -> [VersionManifest.Segment] {
-    let known = KnownManifests(in: folder)
+    let known = ManifestIndex(in: folder)
     var seen: Set<SegmentID> = []
     return versions.flatMap { known.manifest(of: $0)?.segments ?? [] }.filter { seen.insert($0.id).inserted }
   }

@@ -53,10 +53,10 @@ struct SiteChange {
   var leaving: Set<PackVersion> = []
 
   /// The manifests and frame tables in the folder.
-  private var known: KnownManifests
+  private var known: ManifestIndex
 
   /// The site's deltas.
-  private(set) var deltas: KnownDeltas
+  private(set) var deltas: DeltaIndex
 
   /// Bytes of new files other than those of the store.
   var newByteCount: UInt64 { newFileByteCount.addingClamped(newRootByteCounts.values.clampedSum()) }
@@ -106,8 +106,8 @@ struct SiteChange {
         channel, isMeant: channel == target, folder, key, options, rebuildsRoot: rebuildsRoot)
     }
     let roots = channels.values.compactMap(\.root)
-    known = KnownManifests(in: folder)
-    deltas = KnownDeltas(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
+    known = ManifestIndex(in: folder)
+    deltas = DeltaIndex(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
     self.now = max(now, 0)
     retiringAt = roots.map(\.madeAt).reduce(self.now, max)
     retired = try folder.readRetired()

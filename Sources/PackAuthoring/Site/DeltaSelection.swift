@@ -45,7 +45,7 @@ struct DeltaSelection {
   }
 
   /// Whether it may be part of a chain to an offer.
-  func isCandidate(_ delta: KnownDeltas.Delta) -> Bool {
+  func isCandidate(_ delta: DeltaIndex.Delta) -> Bool {
     // A delta to other attributes of offered content would lead to the wrong version.
     guard !offers.contains(where: { $0.catalog == delta.row.to }) else {
       return leadsToOffer(delta) && (isCertain(delta) || history.contains(delta.row))
@@ -54,7 +54,7 @@ struct DeltaSelection {
   }
 
   /// Returns the candidates to list, in their order.
-  func choose(from candidates: [KnownDeltas.Delta]) -> [SiteRoot.Delta] {
+  func choose(from candidates: [DeltaIndex.Delta]) -> [SiteRoot.Delta] {
     let rows = candidates.map(\.row)
     var chosen = Set(candidates.filter(isCertain).map(\.row))
     var reached: Set<CatalogID> = []
@@ -79,11 +79,11 @@ struct DeltaSelection {
   }
 
   /// Whether it is listed regardless of its length.
-  private func isCertain(_ delta: KnownDeltas.Delta) -> Bool {
+  private func isCertain(_ delta: DeltaIndex.Delta) -> Bool {
     leadsToOffer(delta) && (trustsRoot || kept.contains(delta.row.from))
   }
 
-  private func leadsToOffer(_ delta: KnownDeltas.Delta) -> Bool {
+  private func leadsToOffer(_ delta: DeltaIndex.Delta) -> Bool {
     offers.contains { $0.catalog == delta.row.to && delta.numbers.contains($0.number) }
   }
 }

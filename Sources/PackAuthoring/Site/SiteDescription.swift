@@ -28,7 +28,7 @@ struct SiteDescription {
   private(set) var newByteCount: UInt64 = 0
 
   /// The files in the folder, including newly written ones.
-  private(set) var known: KnownManifests
+  private(set) var known: ManifestIndex
 
   private let snapshot: Snapshot
   private let kept: [PackVersion]
@@ -53,7 +53,7 @@ struct SiteDescription {
   ///   - listsChanges: whether to build change lists for clients with earlier versions.
   ///   - progress: receives the described and the total bytes of segments.
   init(
-    of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, known: KnownManifests, roots: [SiteRoot],
+    of snapshot: Snapshot, leaving: Set<PackVersion>, in folder: SiteFolder, known: ManifestIndex, roots: [SiteRoot],
     checksFiles: Bool = false, listsChanges: Bool = true,
     progress: (_ byteCount: UInt64, _ total: UInt64) -> Void
   ) throws {
@@ -235,7 +235,7 @@ struct SiteDescription {
   ///   - current: the previous root.
   ///   - deltas: the site's deltas.
   mutating func contents(
-    of plan: ChannelPlan, current: SiteRoot?, deltas: KnownDeltas
+    of plan: ChannelPlan, current: SiteRoot?, deltas: DeltaIndex
   ) throws -> Contents {
     var contents = Contents()
     var attributes: [Digest256: Attributes] = [:]
@@ -266,7 +266,7 @@ struct SiteDescription {
   }
 
   /// Returns the deltas to list, if they exist.
-  private func usable(_ known: [KnownDeltas.Delta], _ selection: DeltaSelection) throws -> [SiteRoot.Delta] {
+  private func usable(_ known: [DeltaIndex.Delta], _ selection: DeltaSelection) throws -> [SiteRoot.Delta] {
     let present = try known.filter { delta in
       guard selection.isCandidate(delta) else { return false }
       // A missing delta is of no use, unless it exists where the site is served.

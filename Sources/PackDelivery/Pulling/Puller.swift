@@ -505,7 +505,7 @@ final class Puller {
     progress.pack = manifest.pack
     var takesRoute = route?.isCheapInAnyCase ?? false
     if !takesRoute {
-      let crossroads = Crossroads(delivery) { [isPlan] totals in
+      let crossroads = FrameCostProbe(delivery) { [isPlan] totals in
         takesRoute = route?.isCheaper(than: totals) ?? false
         return !takesRoute && !isPlan
       }

@@ -2,7 +2,7 @@ import PackFormats
 import PackStore
 
 /// Runs a delivery until the cost of its frames is known, then asks whether to continue.
-final class Crossroads: Incoming {
+final class FrameCostProbe: Incoming {
   private let delivery: Delivery
   private let goesOn: (DeliveryTotals) -> Bool
   private var decision: Bool?

@@ -103,7 +103,7 @@ public struct BucketSite: SiteHost {
   }
 
   /// The ledger that ``exists()`` read, so that the following change need not read it again.
-  private let firstLook = FirstLook()
+  private let firstLook = CachedLedgerRead()
 
   /// Calls `body` with a copy of the site that has its roots and the list of its versions.
   ///
@@ -216,7 +216,7 @@ public struct BucketSite: SiteHost {
   }
 
   private func changeOnce<Result: Sendable>(
-    _ folder: WorkFolder, _ look: FirstLook.Value?, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
+    _ folder: WorkFolder, _ look: CachedLedgerRead.Value?, _ key: SiteKey, makesSite: Bool, isDryRun: Bool,
     _ events: @escaping @Sendable (SiteChangeEvent) -> Void,
     _ reading: (@Sendable (Site) async throws -> [PackVersion])?,
     _ body: @Sendable (Site) async throws -> Result
@@ -432,7 +432,7 @@ public struct BucketSite: SiteHost {
 }
 
 /// A ledger that was read, for the job that continues from it. Used once: after a conflict, the ledger is read again.
-private final class FirstLook: Sendable {
+private final class CachedLedgerRead: Sendable {
   typealias Value = (job: BucketJob, ledger: Ledger)
   private let value = Mutex<Value?>(nil)
 

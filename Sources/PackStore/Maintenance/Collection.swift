@@ -101,7 +101,7 @@ extension Store {
         }
       }
     }
-    if !options.isDryRun { GenerationBell.shared.ring() }
+    if !options.isDryRun { GenerationNotifier.shared.ring() }
     return CollectResult(totals)
   }
 }

@@ -41,7 +41,7 @@ extension Store {
     }
 
     /// A damaged asset whose bytes were found in another place.
-    public struct Healing: Hashable, Codable, Sendable {
+    public struct PurgedDataRecovery: Hashable, Codable, Sendable {
       public let pack: PackID
       public let version: UInt64
       public let asset: String
@@ -87,7 +87,7 @@ extension Store {
 
     /// Damaged assets that were restored, at most the first 1,000. Undamaged assets that were stored again, because their file is
     /// damaged, are not included.
-    public let healings: [Healing]
+    public let healings: [PurgedDataRecovery]
     public let healedAssetCount: Int
 
     /// Bytes written to new segments.
@@ -200,7 +200,7 @@ private struct RepairObserver {
   let progress: ((Store.RepairProgress) -> Void)?
   var faults: [Store.Fault] = []
   var losses: [Store.RepairResult.Loss] = []
-  var healings: [Store.RepairResult.Healing] = []
+  var healings: [Store.RepairResult.PurgedDataRecovery] = []
 
   init(progress: ((Store.RepairProgress) -> Void)?) { self.progress = progress }
 

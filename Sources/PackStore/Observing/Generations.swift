@@ -35,13 +35,13 @@ extension Store {
       public mutating func next() async throws -> Generation? {
         while !isOver && !Task.isCancelled {
           // Read before checking, so that a commit after the check ends the sleep.
-          let rings = GenerationBell.shared.rings
+          let rings = GenerationNotifier.shared.rings
           guard let newest = try look() else { break }
           if last.map({ $0 < newest }) ?? true {
             last = newest
             return newest
           }
-          await GenerationBell.shared.wait(after: rings, atMost: interval)
+          await GenerationNotifier.shared.wait(after: rings, atMost: interval)
         }
         isOver = true
         return nil

@@ -74,7 +74,7 @@ public final class Store: Sendable {
 
   deinit {
     pks_store_close(pointer)
-    GenerationBell.shared.ring()
+    GenerationNotifier.shared.ring()
   }
 }
 

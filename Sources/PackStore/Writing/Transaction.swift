@@ -456,7 +456,7 @@ final class TransactionHold {
     try? installLog?.prune(keeping: keptVersions, lock)
     // A pull skips purged packs until their data is complete again.
     for pack in wholePacks { pks_store_clear_purge_mark(store.pointer, pack.name) }
-    GenerationBell.shared.ring()
+    GenerationNotifier.shared.ring()
     return Store.Generation(rawValue: generation)
   }
 

@@ -120,9 +120,9 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// Whether the previous version is on a site, whose metadata alone is read.
   private var isServed: Bool { previous?.contains("://") ?? false }
 
-  private func knownVersions(_ key: SiteKey) async throws -> KnownVersions? {
+  private func knownVersions(_ key: SiteKey) async throws -> PublishedVersionIndex? {
     guard let previous else { return nil }
-    return try await ServedSource(
+    return try await RemoteSiteLocation(
       previous, options: try storage.options(),
       authorization: try authorization.authorizations(for: [previous]).authorization(for: previous)
     ).knownVersions(

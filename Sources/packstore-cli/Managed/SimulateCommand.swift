@@ -93,7 +93,7 @@ struct Simulate: AsyncParsableCommand {
     guard let event = BAContentRequest(word: words[0]), let name = GroupName(words[1]) else { return }
     let log = PlayLog(report)
     let (folder, app, options) = try prepare(name)
-    let play = Play(in: folder, options: options, tell: log.tell)
+    let play = Simulation(in: folder, options: options, tell: log.tell)
     let summary = try await play.run(event, app: app)
     try log.end(summary)
     guard summary.isComplete else {
@@ -103,7 +103,7 @@ struct Simulate: AsyncParsableCommand {
   }
 
   /// In place, the app is noted in the group as it would be by a launch; else in the copy alone.
-  private func prepare(_ name: GroupName) throws -> (GroupFolder, app: String?, Play.Options) {
+  private func prepare(_ name: GroupName) throws -> (GroupFolder, app: String?, Simulation.Options) {
     var options = self.options
     if inPlace {
       let (folder, app) = try name.open(registering: true)
@@ -114,8 +114,8 @@ struct Simulate: AsyncParsableCommand {
     return (folder, configuration?.appID, options)
   }
 
-  private var options: Play.Options {
-    var options = Play.Options()
+  private var options: Simulation.Options {
+    var options = Simulation.Options()
     options.network = network
     options.freeByteCount = diskFree
     options.crashesExtension = crashExtension
@@ -155,16 +155,16 @@ private final class PlayLog: Sendable {
 
   init(_ report: ReportOptions) { self.report = report }
 
-  var tell: @Sendable (PlayNote) -> Void { { self.print($0) } }
+  var tell: @Sendable (SimulationNote) -> Void { { self.print($0) } }
 
-  private func print(_ note: PlayNote) {
+  private func print(_ note: SimulationNote) {
     guard report.json || !report.quiet else { return }
     write {
       if report.json { try output.json(PlayLine(note)) } else { try output.line(Self.text(note)) }
     }
   }
 
-  private static func text(_ note: PlayNote) -> String {
+  private static func text(_ note: SimulationNote) -> String {
     let who = note.app.map { "\($0): " } ?? ""
     return "\(seconds(note.time))  \(note.kind.word)  \(escaped(who + note.text))"
   }
@@ -174,7 +174,7 @@ private final class PlayLog: Sendable {
     return String(repeating: " ", count: max(11 - text.count, 0)) + text
   }
 
-  func end(_ summary: PlaySummary) throws {
+  func end(_ summary: SimulationSummary) throws {
     write {
       if report.json { return try output.json(PlayEnd(summary)) }
       guard !report.quiet else { return }
@@ -200,7 +200,7 @@ private final class PlayLog: Sendable {
   }
 }
 
-extension PlayNote.Kind {
+extension SimulationNote.Kind {
   /// As wide as the widest.
   fileprivate var word: String {
     let word = rawValue.replacing("_", with: " ")
@@ -220,7 +220,7 @@ private struct PlayLine: Encodable {
   let status, bytes, stalls: Int?
   let message: String
 
-  init(_ note: PlayNote) {
+  init(_ note: SimulationNote) {
     kind = note.kind.rawValue
     seconds = rounded(note.time)
     app = note.app
@@ -253,7 +253,7 @@ private struct PlayEnd: Encodable {
     let reason: String
   }
 
-  init(_ summary: PlaySummary) {
+  init(_ summary: SimulationSummary) {
     seconds = rounded(summary.duration)
     launchableSeconds = summary.launchableAfter.map(rounded)
     requests = summary.requestCount

@@ -37,10 +37,10 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   var subject: Failure.Facts { .init(site: withoutSecrets(site)) }
 
   func run() async throws {
-    let source = ServedSource(
+    let source = RemoteSiteLocation(
       site, options: try storage.options(),
       authorization: try authorization.authorizations(for: [site]).authorization(for: site))
-    let finding = try await ServedCheck(FilePath(folder), at: source).run()
+    let finding = try await RemoteSiteCheck(FilePath(folder), at: source).run()
     let output = Output()
     if report.json {
       try output.json(CheckReport(state: finding.rawValue))
@@ -51,7 +51,7 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-extension ServedCheck.Finding {
+extension RemoteSiteCheck.Finding {
   fileprivate var words: String {
     switch self {
     case .unchanged: "the site is unchanged: safe to copy the roots"

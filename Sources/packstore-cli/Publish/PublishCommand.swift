@@ -279,7 +279,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   /// The roots that the publication continues from, and how old they are.
-  private func predecessorLines(_ continued: ContinuedSite?) -> [String] {
+  private func predecessorLines(_ continued: RemoteSiteContinuation?) -> [String] {
     (continued?.predecessors ?? []).map { root in
       let age = formatDuration(.seconds(max(0, -root.madeAt.timeIntervalSinceNow)))
       return "continues from root \(root.sequence) of the channel \(root.channel), made \(age) ago"
@@ -289,17 +289,17 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// Whether the content of the site is elsewhere.
   private var isRemote: Bool { S3Location.names(site) || continueFrom != nil }
 
-  private func continuedSite() throws -> ContinuedSite? {
+  private func continuedSite() throws -> RemoteSiteContinuation? {
     guard let continueFrom else { return nil }
-    var options = ContinuedSite.Options()
+    var options = RemoteSiteContinuation.Options()
     options.channels = (noOffer ? [] : [channel]) + alsoChannel
     options.trustedKey = trust
     options.after = after
     options.marks = try key.markFile.map { try RootMarks(contentsOf: $0) }
-    let source = ServedSource(
+    let source = RemoteSiteLocation(
       continueFrom, options: try storage.options(),
       authorization: try authorization.authorizations(for: [continueFrom]).authorization(for: continueFrom))
-    let continued = ContinuedSite(FilePath(site), from: source, options: options, isDryRun: dryRun)
+    let continued = RemoteSiteContinuation(FilePath(site), from: source, options: options, isDryRun: dryRun)
     try continued.requireEmpty()
     return continued
   }
@@ -339,7 +339,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   ///
   /// - Returns: the failure. The publication is reported in any case.
   private func makeDeltas(
-    for result: inout Site.PublishResult, on continued: ContinuedSite?, signedBy key: SiteKey, _ traffic: StorageTraffic
+    for result: inout Site.PublishResult, on continued: RemoteSiteContinuation?, signedBy key: SiteKey,
+    _ traffic: StorageTraffic
   ) async -> (any Error)? {
     do {
       try await addDeltas(to: &result, on: continued, signedBy: key, traffic)
@@ -348,7 +349,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private func addDeltas(
-    to result: inout Site.PublishResult, on continued: ContinuedSite?, signedBy key: SiteKey, _ traffic: StorageTraffic
+    to result: inout Site.PublishResult, on continued: RemoteSiteContinuation?, signedBy key: SiteKey,
+    _ traffic: StorageTraffic
   ) async throws {
     guard let deltas, deltas > 0, !noOffer else { return }
     var options = options

@@ -16,7 +16,7 @@ struct Conflicts: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
-  @OptionGroup(title: "Sites and archives") var look: LookOptions
+  @OptionGroup(title: "Sites and archives") var look: PreviewOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store) }

@@ -40,7 +40,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   @Flag(help: "Print one line of JSON for each difference, and one with the totals.")
   var jsonLines = false
 
-  @OptionGroup(title: "Sites and archives") var look: LookOptions
+  @OptionGroup(title: "Sites and archives") var look: PreviewOptions
   @OptionGroup var report: ReportOptions
 
   func validate() throws {
@@ -102,7 +102,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   ) async throws {
     guard !operand.isFolder else { return try await readFolder(operand.location, body) }
     let isBesideBucket = ([storePath].compactMap { $0 } + operands).contains(where: S3Location.names)
-    let place = LookedAt(name: operand.location, options: look, others: operands, isBesideBucket: isBesideBucket)
+    let place = PreviewedStore(name: operand.location, options: look, others: operands, isBesideBucket: isBesideBucket)
     let scope = operand.version?.which ?? .current == .current ? SitePreview.Scope.first : .all
     try await place.read(scope, of: pack.map { [$0] }, report) { store in
       let snapshot = try store.makeSnapshot()

@@ -25,7 +25,7 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var source: LookArgument
-  @OptionGroup(title: "Sites and archives") var look: LookOptions
+  @OptionGroup(title: "Sites and archives") var look: PreviewOptions
 
   @Argument(help: "The pack (default: all packs, merged).", transform: parsePackID)
   var pack: PackID?

@@ -24,7 +24,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
-  @OptionGroup(title: "Sites and archives") var look: LookOptions
+  @OptionGroup(title: "Sites and archives") var look: PreviewOptions
 
   @Argument(help: "The folder or asset to list (default: everything).")
   var path: String = ""

@@ -22,7 +22,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
-  @OptionGroup(title: "Sites and archives") var look: LookOptions
+  @OptionGroup(title: "Sites and archives") var look: PreviewOptions
 
   @Argument(help: "The pack (default: all packs).", transform: parsePackID)
   var pack: PackID?

@@ -27,7 +27,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   )
 
   @OptionGroup var store: LookArgument
-  @OptionGroup(title: "Sites and archives") var look: LookOptions
+  @OptionGroup(title: "Sites and archives") var look: PreviewOptions
   @Flag(help: "Also show sizes by file name extension, largest first.")
   var byExtension = false
 

@@ -75,7 +75,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     defer { bar.finish() }
     if let from {
       let authorizations = try authorization.authorizations(for: [from])
-      try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).heal(
+      try await PurgedDataRecovery(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).heal(
         pack, from: from)
     }
     let result = try await place(in: store, chosenFolder(present))

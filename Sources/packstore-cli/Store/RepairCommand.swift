@@ -188,7 +188,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   /// Of these, the versions that lack anything still: the repair may have found their bytes.
-  private func stillLacking(_ gaps: [Healing.Gap]) throws -> [Healing.Gap] {
+  private func stillLacking(_ gaps: [PurgedDataRecovery.Gap]) throws -> [PurgedDataRecovery.Gap] {
     guard !gaps.isEmpty else { return [] }
     let snapshot = try store.open(.existing).makeSnapshot()
     return try gaps.filter { gap in
@@ -202,19 +202,24 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// from being whole. A store that is so damaged that it cannot be done is repaired without.
   private func bringBack(
     _ bar: ProgressBar, _ authorizations: SiteAuthorizations
-  ) async throws -> (healed: [Healing.Gap], left: [Healing.Gap]) {
+  ) async throws -> (healed: [PurgedDataRecovery.Gap], left: [PurgedDataRecovery.Gap]) {
     guard !Site.exists(at: FilePath(store.store)) else { return ([], []) }
     do {
-      guard !places.isEmpty, !dryRun else { return ([], try Healing.damagedGaps(in: store.openForReading())) }
+      guard !places.isEmpty, !dryRun else {
+        return ([], try PurgedDataRecovery.damagedGaps(in: store.openForReading()))
+      }
       let store = try self.store.open(.existing)
-      return try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).healAll(
-        from: places)
+      return try await PurgedDataRecovery(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations)
+        .healAll(
+          from: places)
     } catch let error as PackStoreError where [.corrupt, .notAStore, .ioError].contains(error.code) {
       return ([], [])
     }
   }
 
-  private func line(_ gap: Healing.Gap) -> String { "brought back: \(gap.version), \(formatBytes(gap.byteCount))" }
+  private func line(_ gap: PurgedDataRecovery.Gap) -> String {
+    "brought back: \(gap.version), \(formatBytes(gap.byteCount))"
+  }
 
   private func failure(_ result: Store.RepairResult) -> Failure {
     dryRun
@@ -251,7 +256,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private func text(
-    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ healed: [Healing.Gap], _ left: [Healing.Gap]
+    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ healed: [PurgedDataRecovery.Gap],
+    _ left: [PurgedDataRecovery.Gap]
   ) -> [String] {
     if result.wasWhole {
       if let site {
@@ -349,7 +355,7 @@ private struct RepairReport: Encodable {
   }
 
   init(
-    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ gaps: [Healing.Gap], isDryRun: Bool
+    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ gaps: [PurgedDataRecovery.Gap], isDryRun: Bool
   ) {
     broughtBack = gaps.map {
       BroughtBack(pack: $0.version.pack.name, version: $0.version.number, bytes: $0.byteCount)

@@ -53,8 +53,9 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     defer { bar.finish() }
     if let from, let wanted = number ?? previous {
       let authorizations = try authorization.authorizations(for: [from])
-      try await Healing(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations).rollBack(
-        pack, to: wanted, from: from)
+      try await PurgedDataRecovery(store: store, waits: !wait.noWait, bar: bar, authorizations: authorizations)
+        .rollBack(
+          pack, to: wanted, from: from)
       number = wanted
     }
     let now = try await rollBack(store, to: number)
