@@ -35,7 +35,8 @@ struct AppleArchiveContainer: ContainerReader {
   private mutating func entry(_ header: AppleArchiveHeader) throws -> ContainerEntry? {
     guard let path = header.path else { throw faults.refused("has an entry without a path") }
     guard !header.isOperation else {
-      throw faults.refused("is a patch or a list of files, which is not supported", remedy: "create an archive of the files")
+      throw faults.refused(
+        "is a patch or a list of files, which is not supported", remedy: "create an archive of the files")
     }
     var entry = ContainerEntry(path: path, kind: .folder, isExecutable: isExecutable(mode: header.mode))
     let names: [UInt8: String] = [

@@ -82,7 +82,8 @@ extension ForeignArchive {
     }
     guard let pack = try? PackID(validating: manifest.assetPackID) else {
       var error = PackStoreError(
-        .invalidArgument, "the archive belongs to the pack '\(shown(manifest.assetPackID.utf8))', an invalid name of a pack",
+        .invalidArgument,
+        "the archive belongs to the pack '\(shown(manifest.assetPackID.utf8))', an invalid name of a pack",
         file: name)
       error.specificRemedy = "name the pack"
       throw error

@@ -45,7 +45,9 @@ struct TarContainer: ContainerReader {
         hasEnded = true
         return nil
       }
-      guard let header = ForeignTarHeader(block) else { throw faults.damaged("a header has a wrong checksum or number") }
+      guard let header = ForeignTarHeader(block) else {
+        throw faults.damaged("a header has a wrong checksum or number")
+      }
       if try !read(header, into: &extensions) { return try entry(header, block, extensions) }
     }
   }

@@ -42,7 +42,8 @@ struct TarSparse {
     let version = [values["major"], values["minor"]].map { $0.map(Self.number) ?? 0 }
     guard version == [0, 0] || version == [0, 1] || version == [1, 0] else {
       throw faults.refused(
-        path, "a sparse file of an unknown version", remedy: "create it again without --sparse (bsdtar: --no-read-sparse)"
+        path, "a sparse file of an unknown version",
+        remedy: "create it again without --sparse (bsdtar: --no-read-sparse)"
       )
     }
     guard !isDamaged, let byteCount = (values["realsize"] ?? values["size"]).flatMap(Self.number) else {

@@ -47,12 +47,14 @@ struct ZipBounds {
   func fault(_ faults: ArchiveFaults) -> PackStoreError {
     func bytes(_ count: UInt64) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
     if after > 0 {
-      return faults.refused("has \(bytes(after)) after the end of the zip file", remedy: "remove them with 'head -c \(end)'")
+      return faults.refused(
+        "has \(bytes(after)) after the end of the zip file", remedy: "remove them with 'head -c \(end)'")
     }
     guard before > 0 else {
       return faults.refused("has other bytes before the zip file", remedy: "unpack it and create it again")
     }
     return faults.refused(
-      "has \(bytes(before)) before the zip file", remedy: "remove them with 'tail -c +\(before + 1)', or create it again")
+      "has \(bytes(before)) before the zip file",
+      remedy: "remove them with 'tail -c +\(before + 1)', or create it again")
   }
 }

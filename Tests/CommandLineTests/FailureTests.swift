@@ -391,7 +391,8 @@ import Testing
     #expect(playground.tree("open") == ["packstore"])
     let locked = try run("add open/new locked --pack P")
     #expect(locked.contains("'file' cannot be read: Permission denied\n"))
-    #expect(locked.hasSuffix("contains files that cannot be stored; let this user read the listed files, or remove them\n"))
+    #expect(
+      locked.hasSuffix("contains files that cannot be stored; let this user read the listed files, or remove them\n"))
   }
 
   #if os(Linux)

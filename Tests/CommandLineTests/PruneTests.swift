@@ -48,7 +48,8 @@ import Testing
     #expect(try playground.tree("site") == tree && playground.read("site/root") == root)
 
     let run = try publish("--prune")
-    #expect(run.status == 0 && run.lines.first == "removing B: the source does not contain it", "\(run.output)\(run.errors)")
+    #expect(
+      run.status == 0 && run.lines.first == "removing B: the source does not contain it", "\(run.output)\(run.errors)")
     #expect(run.lines.contains("B is no longer offered by the channel live"))
     #expect(run.lines.contains("B@1 is no longer on the site"))
     #expect(try offered() == ["A", "C"])

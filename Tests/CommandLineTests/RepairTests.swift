@@ -51,7 +51,7 @@ import Testing
     #expect(
       lines.last
         == "packstore: 'store': the store is damaged; run 'packstore repair store', with '--from COPY' for each other store"
-          + " that may contain the same packs"
+        + " that may contain the same packs"
     )
     #expect(run.output.hasPrefix("1 fault that hurts 2 assets in "))  // that of each version
     let json = try playground.packstore("verify", "store", "--json").json

@@ -47,7 +47,8 @@ final class ViewFolder: Sendable {
     while true {
       let name = "\(prefix)\(UInt64.random(in: 0 ... .max))", lockName = name + lockSuffix
       do {
-        let lock = try FileLock(FilePlace(lockName, in: parent), waits: false, reason: "another process is examining it")
+        let lock = try FileLock(
+          FilePlace(lockName, in: parent), waits: false, reason: "another process is examining it")
         // A process that swept between the creation and the locking of the file has removed it.
         if pathExists(parent.appending(lockName)) { return (parent.appending(name), lock) }
       } catch let error as PackStoreError where error.code == .busy {}

@@ -60,7 +60,8 @@ extension SiteKey {
   public func delegated(byAnswer answer: String, for product: Store.Product) throws -> SiteKey {
     let key = try delegated(byText: answer)
     guard key.delegation?.product == product else {
-      throw PackStoreError(.untrusted, "the delegation is for another product than '\(product)'; answer the newest request")
+      throw PackStoreError(
+        .untrusted, "the delegation is for another product than '\(product)'; answer the newest request")
     }
     return key
   }

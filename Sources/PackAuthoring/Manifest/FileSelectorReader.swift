@@ -58,7 +58,8 @@ struct FileSelectorReader {
 
   private mutating func reportMore(_ member: JSONMember, than first: JSONMember) {
     problems.error(
-      member.position, "a file selector has '\(first.name)' and '\(member.name)'", remedy: "split it into two selectors")
+      member.position, "a file selector has '\(first.name)' and '\(member.name)'", remedy: "split it into two selectors"
+    )
   }
 
   private mutating func readSingle(_ member: JSONMember, _ index: Int) {

@@ -74,7 +74,8 @@ struct ManifestProblems {
     guard omittedCount > 0, let last else { return order.map { problems[$0].problem } }
     let rest = ManifestProblem(
       severity: hasErrors ? .error : .warning, line: last.line, column: last.column,
-      message: "\(omittedCount) more problems are not listed", remedy: "correct the listed problems first", suggestions: [])
+      message: "\(omittedCount) more problems are not listed", remedy: "correct the listed problems first",
+      suggestions: [])
     return order.map { problems[$0].problem } + [rest]
   }
 }

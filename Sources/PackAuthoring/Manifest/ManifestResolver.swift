@@ -82,7 +82,8 @@ struct ManifestResolver {
     }
     if takenCount == 0 {
       let name = selector.source.isEmpty ? "." : selector.source
-      reportNothing(selector, "the folder '\(name)' contains no files" + (excludedCount > 0 ? " except excluded files" : ""))
+      reportNothing(
+        selector, "the folder '\(name)' contains no files" + (excludedCount > 0 ? " except excluded files" : ""))
     }
   }
 

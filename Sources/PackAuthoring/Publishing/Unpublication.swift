@@ -100,7 +100,8 @@ struct Unpublication {
       let channels = change.channelStates.filter { !$0.plan.offers(of: pack).isEmpty }.map(\.channel)
       guard !channels.isEmpty, !channels.contains(channel) else { continue }
       throw PackStoreError(
-        .notFound, "the channel '\(channel)' does not offer the pack (channels with the pack: \(listed(channels.map(\.name))))",
+        .notFound,
+        "the channel '\(channel)' does not offer the pack (channels with the pack: \(listed(channels.map(\.name))))",
         about: .pack(pack), detail: .noPack)
     }
   }

@@ -25,7 +25,8 @@ struct DepotReader {
       ["DepotBuild", "DepotBuildConfig", "AppBuild"].contains(where: root.isNamed)
     else {
       return problems.error(
-        root.position, "'\(root.key.prefix(100))' is not a depot build script", remedy: "use a script that begins with \"DepotBuild\"")
+        root.position, "'\(root.key.prefix(100))' is not a depot build script",
+        remedy: "use a script that begins with \"DepotBuild\"")
     }
     guard !root.isNamed("AppBuild") else { return readApp(root, entries, depot) }
     readDepot(root, entries)

@@ -184,7 +184,8 @@ extension SiteKey {
       throw PackStoreError(.invalidArgument, "a release key cannot delegate; use the root key \(rootKey)")
     }
     let next = try KeyDelegation(
-      to: releaseKey, by: self, serial: serial, revokedBelow: revocations.serial(for: product), madeAt: madeAt, endsAt: endsAt,
+      to: releaseKey, by: self, serial: serial, revokedBelow: revocations.serial(for: product), madeAt: madeAt,
+      endsAt: endsAt,
       product: product, channels: channels)
     let lines = rotations.map { Self.line("rotation", $0.encode) } + [Self.line("delegation", next.encode)]
     return lines.map { $0 + "\n" }.joined()

@@ -77,7 +77,8 @@ public struct BucketCheck: Sendable {
       try await probe("reads return the last write", without: conditions, readBack),
       try await probe("answers have a date", without: conditions, dated),
       try await probe(
-        "the SHA-256 of an object is reported", isNeeded: false, without: "existing objects are downloaded for comparison",
+        "the SHA-256 of an object is reported", isNeeded: false,
+        without: "existing objects are downloaded for comparison",
         checksum),
       try await probe(
         "a damaged upload is refused", isNeeded: false, without: "use https, which detects the damage",

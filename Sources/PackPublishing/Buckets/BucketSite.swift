@@ -140,7 +140,10 @@ public struct BucketSite: SiteHost {
             image.image, committed: nanoseconds(base.committed), from: storage, extent)
         }
         return try await body(try folder.openSite(of: image.image))
-      } catch let missing as MissingObject { try await lost.note(missing) }  // another publisher continued, or it is lost
+      } catch let missing as MissingObject {
+        // Another publisher continued, or the object is lost.
+        try await lost.note(missing)
+      }
     }
     throw DeliveryError(.siteChanged, "changed repeatedly while it was read", at: location)
   }

@@ -100,7 +100,10 @@ import Testing
         ["error: the script lacks 'FileMapping'; map the files of the pack"]
       ),
       (#"§"Depot" { }"#, [#"error: 'Depot' is not a depot build script; use a script that begins with "DepotBuild""#]),
-      (#"§"DepotBuild" "x""#, [#"error: 'DepotBuild' is not a depot build script; use a script that begins with "DepotBuild""#]),
+      (
+        #"§"DepotBuild" "x""#,
+        [#"error: 'DepotBuild' is not a depot build script; use a script that begins with "DepotBuild""#]
+      ),
       (
         #"§"DepotBuild" { "DepotID" "1" }"#,
         ["error: the script lacks 'FileMapping'; map the files of the pack"]
@@ -124,7 +127,9 @@ import Testing
         "\"DepotBuild\" { \"DepotID\" §\"1\n\" }",
         ["error: a string is not closed on its line; add a double quote at its end"]
       ),
-      (#""DepotBuild" { "DepotID" §"1 }"#, ["error: a string is not closed on its line; add a double quote at its end"]),
+      (
+        #""DepotBuild" { "DepotID" §"1 }"#, ["error: a string is not closed on its line; add a double quote at its end"]
+      ),
       (
         #""DepotBuild" { "DepotID" "1" §[$WIN32] }"#,
         ["error: conditions in brackets are not supported; remove the condition or its entry"]
@@ -188,7 +193,8 @@ import Testing
     ),
     (#""FileMapping" { "LocalPath" "a" } "FileExclusion" §"" "#, ["error: 'FileExclusion' is empty; remove it"]),
     (
-      #""FileMapping" { "LocalPath" "a" } "FileExclusion" §{ }"#, ["error: 'FileExclusion' must be a string, not a block"]
+      #""FileMapping" { "LocalPath" "a" } "FileExclusion" §{ }"#,
+      ["error: 'FileExclusion' must be a string, not a block"]
     ),
   ])
   func entriesThatAreWrong(_ entries: String, _ problems: [String]) {
