@@ -61,7 +61,7 @@ import Testing
     try playground.succeed("publish", "store", "site", "--key", "key", "-q")
     try playground.succeed("pull", "client", "site", "-q")
     let refused = try playground.packstore("attributes", "client", "P", "--set", "set.json")
-    #expect(refused.status == 4 && refused.errors.contains("take the pack over with --adopt"), "\(refused.errors)")
+    #expect(refused.status == 4 && refused.errors.contains("add --adopt to change its origin"), "\(refused.errors)")
     try playground.succeed("attributes", "client", "P", "--set", "set.json", "--adopt")
     #expect(try attributes(in: "client")["language"] as? String == "de")
     #expect(try playground.succeed("trust", "client", "--json").output.contains(#""kind":"local","packs":["P"]"#))
@@ -109,7 +109,7 @@ import Testing
     (["attributes", "store", "P@9"], 1, "version 'P@9': not kept"),
     (["attributes", "store", "P", "--set", "none"], 1, "none"),
     (["attributes", "store", "P", "--dry-run"], 2, "--set"),
-    (["attributes", "store", "P@1", "--set", "set.json"], 2, "name the pack alone"),
+    (["attributes", "store", "P@1", "--set", "set.json"], 2, "name the pack without a version"),
     (["attributes", "store", "Q", "--set", "set.json"], 1, "pack 'Q': not in the store"),
   ])
   func wrongUsage(_ arguments: [String], _ status: Int32, _ error: String) throws {

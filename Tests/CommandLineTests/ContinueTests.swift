@@ -103,7 +103,7 @@ import Testing
     try upload("second", to: "served", checking: "served")
     let run = try playground.packstore("check-served", "first", "served")
     #expect(
-      run.status == 6 && run.errors.contains("another job has published meanwhile"), "\(run.status) \(run.errors)")
+      run.status == 6 && run.errors.contains("another job has published since then"), "\(run.status) \(run.errors)")
     let full = try publish("first", from: "served", status: 1)
     #expect(full.errors.contains("is not empty"), "\(full.errors)")
     let stranger = try playground.packstore("check-served", "source", "served")

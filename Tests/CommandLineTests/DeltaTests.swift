@@ -112,7 +112,7 @@ import Testing
       (["delta", "store", "P@1", "P@7", "-o", "f"], 1, "version 'P@7': not kept"),
       (["delta", "store", "Q@1", "@2", "-o", "f"], 1, "pack 'Q': not in the store"),
       (["delta", "store", "P", "P@2", "-o", "f"], 2, "old version missing"),
-      (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "of the same pack"),
+      (["delta", "store", "P@1", "Q@2", "-o", "f"], 2, "to the same pack"),
       (["delta", "store", "P@1", "@2"], 2, "--output"),
       (["delta", "store", "P@1", "@2", "-o", "f", "--level", "23"], 2, "level"),
       (["delta", "store", "P@1", "@2", "-o", "f", "--level", "-1"], 2, "'-1'"),

@@ -202,7 +202,7 @@ import Testing
       (["pipe.tar", "--pack", "P"], 1, "'pipe.tar': contains 'pipe', a pipe"),
       (
         ["a.tar", "--pack", "P", "--limit", "100k"], 1,
-        "'a.tar': unpacks to more than 100000 bytes, the limit; allow more with --limit if you know where"
+        "'a.tar': unpacks to more than 100000 bytes, the limit; if you trust the archive, raise --limit"
       ),
       (
         ["a.tar", "--pack", "P", "--downgrade"], 2,

@@ -130,7 +130,7 @@ import Testing
       (["diff", "store", "folder"], "'store': contains several packs (P, Q); name one, such as 'store#P'"),
       (["diff", "store#X", "folder"], "pack 'X': not in the store"),
       (["inspect", "served", "P", "--from", "1", "--delta"], "a delta needs the content of both versions"),
-      (["ls", "store", "--endpoint", "http://127.0.0.1:1"], "has no options of object storage"),
+      (["ls", "store", "--endpoint", "http://127.0.0.1:1"], "the options of object storage are set"),
     ] {
       let run = try playground.packstore(arguments)
       #expect(run.status != 0 && run.errors.contains(reason), "\(arguments): \(run.errors)")

@@ -31,7 +31,7 @@ import Testing
     let offers = try run("offers", "device", "site")
     #expect(offers.lines.first == "PACK  VERSION  HERE  POLICY     PLATFORMS  LANGUAGE  DOWNLOAD  REFUSED")
     #expect(offers.lines.last?.hasPrefix("P           2        essential  iOS        de ") == true, "\(offers.output)")
-    #expect(offers.errors.contains("would be trusted by a pull"))
+    #expect(offers.errors.contains("a pull would trust the key"))
     let old = try run("offers", "device", "site", "--app-version", "1.0")
     #expect(
       old.lines.last?.split(separator: " ").joined(separator: " ") == "P none 2: app version", "\(old.output)")

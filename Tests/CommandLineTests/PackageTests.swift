@@ -67,7 +67,7 @@ import Testing
     try playground.write("other", to: "assets/texts/Seven")
     try playground.write("one more", to: "assets/texts/seven")
     let run = try pack("-o", "P.pack")
-    #expect(run.status == 0 && run.errors.components(separatedBy: "case only").count == 2, "\(run.errors)")
+    #expect(run.status == 0 && run.errors.components(separatedBy: "only by case").count == 2, "\(run.errors)")
   }
 
   /// Two very different environments: another folder, another order of names in it, other times and modes, another zone,

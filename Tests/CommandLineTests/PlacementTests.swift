@@ -49,7 +49,7 @@ import Testing
     #expect(folder["path"] as? String == "\(self.folder)/my/cache" && folder["budget"] as? Int == 2_000_000_000)
     #expect(!playground.exists(".cache"))
     let other = try playground.succeed("place", "store", "A", "purgeable", "--cache", "other-cache")
-    #expect(other.errors.contains("counts as purged from now on"))
+    #expect(other.errors.contains("is treated as purged from now on"))
     #expect(other.lines[0].hasSuffix("; 700.0 kB of its data are missing"), "\(other.lines)")
     #expect(try state() == "purged")
     // It was moved, and is as it was.

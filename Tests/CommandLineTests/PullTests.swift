@@ -230,7 +230,7 @@ import Testing
     try playground.write(old, to: "web/site/root")
     let lagging = try playground.packstore("pull", "store", "web/site", "--json")
     #expect(try lagging.status == 0 && lagging.json["stale"] as? Bool == true)
-    #expect(try playground.packstore("pull", "store", "web/site").errors.contains("mirror may lag"))
+    #expect(try playground.packstore("pull", "store", "web/site").errors.contains("mirror may be out of date"))
     #expect(try playground.packstore("cat", "store", "a").output == "y")
   }
 

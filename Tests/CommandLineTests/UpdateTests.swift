@@ -50,7 +50,7 @@ import Testing
     let (sites, run) = try update()
     #expect(run.status == 0 && sites.first?["left"] as? [String] == ["B"])
     #expect(
-      run.errors.contains("B left the site") && run.errors.contains("'packstore remove' frees it"), "\(run.errors)")
+      run.errors.contains("B left the site") && run.errors.contains("'packstore remove' deletes it"), "\(run.errors)")
     #expect(try content("B") == "B 1", "it stays")
   }
 
@@ -81,7 +81,8 @@ import Testing
   @Test func thereMayBeNone() throws {
     try playground.succeed("add", "device", "folders/site/A", "--pack", "Own")
     let own = try update()
-    #expect(own.run.status == 0 && own.sites.isEmpty && own.run.errors.contains("no pack here came from a site"))
+    #expect(
+      own.run.status == 0 && own.sites.isEmpty && own.run.errors.contains("no pack of the store comes from a site"))
     try playground.succeed("publish", "store-site", "plain", "B", "--key", "key")
     try playground.succeed("export", "plain", "B", "-o", "B.pack", "--key", "key")
     try playground.succeed("import", "device", "B.pack")

@@ -118,7 +118,7 @@ import Testing
     let setup = try Setup(), socket = try setup.connect()
     try send(try MessageFrames.frame(Array(#"{"ask":"status","format":2}"#.utf8)), to: socket)
     guard case .failed(let reason)? = try await reply(from: socket) else { throw Failure("no reply") }
-    #expect(reason.contains("later version"))
+    #expect(reason.contains("later protocol version"))
   }
 
   struct Failure: Error { init(_: String) {} }

@@ -138,18 +138,18 @@ import Testing
   /// Whatever is wrong with it, the agent goes on without it.
   @Test(
     arguments: [
-      ("kill -SEGV $$", "not heard"), ("exit 3", "ended"), ("exec <&-; exec sleep 1000", "ended"),
-      ("exec sleep 1000", "more time"), ("while :; do :; done", "more time"),
-      ("trap '' TERM INT HUP; sleep 1000 & wait", "more time"),
+      ("kill -SEGV $$", "crashed"), ("exit 3", "exited with status 3"), ("exec <&-; exec sleep 1000", "exited before"),
+      ("exec sleep 1000", "time limit"), ("while :; do :; done", "time limit"),
+      ("trap '' TERM INT HUP; sleep 1000 & wait", "time limit"),
       ("printf 'hello there' >&0; exec sleep 1000", "invalid answer"),
       ("printf '\\000\\000\\000\\002{}' >&0; exec sleep 1000", "invalid answer"),
       (answer("B", true) + "; exec sleep 1000", "invalid answer"),
-      ("while printf '\\000\\000\\000\\002{}'; do :; done >&0", "not heard"),
+      ("while printf '\\000\\000\\000\\002{}'; do :; done >&0", "invalid answer"),
     ])
   func itIsNoHelp(script: String, fault: String) async throws {
     let setup = try setUp(script)
     let (packs, told) = try await install(setup) { options in
-      guard fault == "more time" else { return }
+      guard fault == "time limit" else { return }
       options.limits.longestRun = .seconds(60)
       options.extensionClock = startClock(setup)
     }
@@ -243,7 +243,7 @@ import Testing
     }
     _ = try await install(setup) { $0.limits.dailyTime = .zero }
     #expect(starts(setup) == 0)
-    for (expected, reason) in [(1, "more time"), (2, "more time"), (2, "no time left"), (2, "no time left")] {
+    for (expected, reason) in [(1, "time limit"), (2, "time limit"), (2, "used its time"), (2, "used its time")] {
       let told = try await run(day: 10)
       #expect(told.contains(reason), "\(told)")
       #expect(starts(setup) == expected)

@@ -85,7 +85,7 @@ let hostileMessages: [String: String] = [
   "folder-bytes.zip":
     "refused: 'folder-bytes.zip': contains 'p', a folder with content",
   "global.tar":
-    "refused: 'global.tar': has a global header that names or measures all entries, which is not supported",
+    "refused: 'global.tar': has a global header with a name or size for all entries, which is not supported",
   "hard-link-later.tar":
     "refused: 'hard-link-later.tar': contains 'h', a hard link to 'z', which is not an earlier file",
   "hard-link-out.tar":

@@ -359,7 +359,8 @@ import Testing
     put([UInt8](repeating: 10, count: Ledger.byteCountLimit + 1), at: .ledger)
     let error = await #expect(throws: PackStoreError.self) { try await publish("2") }
     #expect(error?.code == .corrupt && error?.subject?.name == "simulation: ledger")
-    #expect(error?.reason.contains("16") == true && error?.specificRemedy?.hasPrefix("restore the ledger") == true)
+    #expect(
+      error?.reason.contains("16") == true && error?.specificRemedy?.hasPrefix("restore an earlier version") == true)
   }
 
   /// A job deletes some of a long list, and leaves the rest to the next one.

@@ -107,11 +107,11 @@
       try await fixture.export("Tutorial", from: other, to: "Tutorial.pack")
       await content.load()
       let fault = try #require(content.state.faults.values.first)
-      #expect(fault.contains("'Tutorial'") && fault.contains("higher number"), "\(fault)")
+      #expect(fault.contains("'Tutorial'") && fault.contains("higher version number"), "\(fault)")
       let router = fixture.router(content)
       let archive = await router.get("/packs/Tutorial")
       #expect(archive.status == .serviceUnavailable)
-      #expect(String(decoding: archive.content, as: UTF8.self).contains("higher number"))
+      #expect(String(decoding: archive.content, as: UTF8.self).contains("higher version number"))
       #expect(await router.get("/site/root").status == .ok)
       // With another number it is served.
       try await fixture.install(seed: 10, in: "other")

@@ -50,6 +50,7 @@ PKS_MUST_CHECK pks_status pks_snapshot_measure_download(
 /// with the dictionaries that they need, as a `pks_delivery` requests them. The manifest, frame tables and pages are not included.
 /// Both versions are kept; `pack` may be a removed one. O(chunks). Errors: NOT_FOUND (no such pack or version), PURGED, CORRUPT,
 /// IO_ERROR, OUT_OF_MEMORY.
+/// The result is an upper limit: frames that the device fetched for the old version may contain chunks of the new one.
 PKS_MUST_CHECK pks_status pks_snapshot_measure_update(
   uint64_t *bytes, const pks_snapshot *snapshot, uint32_t pack, uint64_t from, uint64_t to,
   pks_error *PKS_NULLABLE error

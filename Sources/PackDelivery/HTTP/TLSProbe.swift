@@ -30,7 +30,7 @@
 
   extension HTTPClients {
     /// How long the probe may take, in seconds: it only improves a message.
-    private static let probeLimit: Int64 = 5
+    private static let probeLimit: Int64 = 2
 
     /// Whether a server completes a TLS handshake, with any certificate. Nothing of its answer is used.
     func usesTLS(_ url: SiteURL) async -> Bool {
@@ -38,6 +38,8 @@
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow, timeout: .init(connect: .seconds(Self.probeLimit)), decompression: .disabled)
       configuration.httpVersion = .http1Only
+      // A server that refuses connections is not asked again until the limit.
+      configuration.connectionPool.retryConnectionEstablishment = false
       var tls = TLSConfiguration.makeClientConfiguration()
       tls.certificateVerification = .none
       configuration.tlsConfiguration = tls

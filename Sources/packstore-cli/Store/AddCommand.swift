@@ -233,7 +233,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   /// The library's error with the option that helps.
   private func explain(_ error: PackStoreError, _ store: Store) -> any Error {
-    if error.code == .exists, let version, error.specificRemedy == nil {
+    if error.code == .exists, let version, error.specificRemedy == nil || error.detail == .lowNumber {
       return explainNumber(version, in: store) ?? error
     }
     if error.code == .conflict {
