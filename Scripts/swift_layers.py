@@ -9,6 +9,7 @@ file of the extension: to name it does not need the file of `Manager`.
 import os
 import re
 
+TABLE = re.compile(r"^\| folder .*?(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)  # the first one
 ROW = re.compile(r"^\| `(\w+)`", re.MULTILINE)
 LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|#"""(?:.|\n)*?"""#|"""(?:.|\n)*?"""|#"(?:[^"\n]|"(?!#))*"#|'
@@ -67,7 +68,7 @@ def _keep_interpolations(match):
 def read_module(module, complain):
     """The layers of a module in their order, and its sources."""
     with open(os.path.join(module, "README.md"), encoding="utf-8") as readme:
-        order = ROW.findall(readme.read())
+        order = ROW.findall(TABLE.search(readme.read()).group())
     sources, layers = [], set()
     for folder, folders, files in os.walk(module):
         folders[:] = sorted(name for name in folders if not name.endswith(".docc") and name != "include")

@@ -100,7 +100,7 @@
       let body =
         rows.isEmpty
         ? "<p class=\"facts\">No client downloads a pack.</p>"
-        : table("Downloads", ["pack", "client", "sent", "of the whole pack", "state"], rows)
+        : table("Downloads", ["pack", "client", "sent", "share of the pack", "state"], rows)
       return "<h2>Downloads</h2>\n\(body)"
     }
 
