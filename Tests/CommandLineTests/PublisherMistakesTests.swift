@@ -29,7 +29,7 @@ import Testing
     let run = try playground.packstore("publish", "Store", "Site", "--key", "short")
     #expect(
       run.status == 4
-        && run.errors.hasPrefix("packstore: 'short': not a secret key: "))
+        && run.errors.hasPrefix("packstore: 'short': not a secret key: its second line is missing"))
     for command in [["delegate", "short", "new"], ["rotate", "short", "new"], ["keygen", "short"]] {
       let run = try playground.packstore(command)
       #expect(run.status == 4 && run.errors.contains("its second line is missing"), "\(command): \(run.errors)")

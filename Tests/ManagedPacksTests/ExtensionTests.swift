@@ -153,7 +153,9 @@ import Testing
       options.limits.longestRun = .seconds(60)
       options.extensionClock = startClock(setup)
     }
-    #expect(packs == ["A", "B"] && told.contains(fault), "\(told)")
+    // The end of a process may be seen before its status.
+    let isUnknown = ["crashed", "exited with status 3"].contains(fault) && told.contains("exited before answering")
+    #expect(packs == ["A", "B"] && (told.contains(fault) || isUnknown), "\(told)")
     #expect(try setup.store.packs().map(\.id) == ["A", "B"])
     #expect(starts(setup) == 1)
   }

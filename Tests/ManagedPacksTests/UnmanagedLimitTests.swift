@@ -112,7 +112,7 @@ import Testing
     for code in BAError.Code.allCases {
       let error = BAError(code)
       #expect((error as NSError).code == code.rawValue && (error as NSError).domain == "BAErrorDomain")
-      #expect(!error.reason.isEmpty && error.localizedDescription == error.reason)
+      #expect(error.reason.contains("; ") && error.localizedDescription == error.reason)
     }
   }
 

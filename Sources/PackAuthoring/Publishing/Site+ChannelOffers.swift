@@ -21,6 +21,7 @@ extension Site {
   ///   - channel: created if it is missing.
   ///   - key: a key that may sign the channel.
   ///   - options: expiry, grace period, `takesBack`, and whether to wait.
+  ///   - isDryRun: whether to compute the result only.
   /// - Throws: `notFound` if the site does not keep a version; `invalidArgument` for a lower version without `takesBack`, and for a
   ///   pack with an offer after an offer for all devices; `untrusted` if the key may not sign the channel; `busy`; `noSpace`,
   ///   `ioError`, `outOfMemory`, `corrupt`. The channel is then unchanged.
