@@ -290,6 +290,27 @@ import Testing
     #expect(progress.completedUnitCount == progress.totalUnitCount)
   }
 
+  /// A request that was read before the user cancelled its download is not continued.
+  @Test func aCancelledRequestIsNotContinued() async throws {
+    let setup = try setUp(), gate = Gate()
+    setup.site.state.withLock { $0.gates = ["A": gate, "B": gate] }
+    let manager = try setup.manager(), core = try manager.core, catalog = try await core.catalog()
+    #expect(try await manager.detectEvents() == [.install])
+    let requests = try core.journal.read().requests
+    #expect(Set(requests.keys) == ["A", "B", "C", "D"])
+    core.scheduler.controlEssential(.cancel)
+    // The pulls of both packs may still be running.
+    let taken = try core.takeUp(requests, catalog, forgetsUnlisted: false)
+    #expect(taken.essential.isEmpty)
+    #expect(core.scheduler.openDownloads.keys.sorted() == ["C", "D"])
+    gate.open()
+    for id in ["A", "B"] { await core.scheduler.stop(id, CancellationError()) }
+    for id in ["C", "D"] { try await manager.ensureLocalAvailability(of: pack(id)) }
+    core.journalQueue.sync {}
+    #expect(try core.journal.read().requests.isEmpty)
+    #expect(!manager.assetPackIsAvailableLocally(withID: "A") && !manager.assetPackIsAvailableLocally(withID: "B"))
+  }
+
   /// A resume that comes while a pause is applied to new downloads is not lost.
   @Test func aResumeDuringAPauseIsApplied() throws {
     let commands = Mutex<[DownloadProgress.Command]>([]), held = Mutex<InstallationProgress?>(nil)

@@ -55,21 +55,24 @@ final class DownloadScheduler: Sendable {
     var downloads: [String: Download] = [:]
     /// Downloads requested while an earlier download of the pack is being cancelled.
     var successors: [String: Download] = [:]
+    /// Ended downloads whose requests may still be recorded, and how often each ended.
+    var unrecordedEnds: [String: Int] = [:]
   }
 
   private let rules: DownloadRules
   private let clock: TransferClock
   private let hub: StatusHub
   private let fetch: Fetch
-  /// Called under the lock with the scheduler when a download is over and no new request for the pack exists.
-  private let onEnd: @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Void
+  /// Called under the lock with the scheduler when a download is over and no new request for the pack exists. Returns whether the
+  /// recorded request will be dropped; ``recordedEnd(of:)`` is called when it is.
+  private let onEnd: @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Bool
   /// Called under the lock when the app pauses or resumes a download.
   private let onPause: @Sendable (AssetPack, Bool) -> Void
   private let state = Mutex(State())
 
   init(
     rules: DownloadRules, clock: TransferClock, hub: StatusHub,
-    onEnd: @escaping @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Void,
+    onEnd: @escaping @Sendable (AssetPack, (any Error)?, DownloadScheduler) -> Bool,
     onPause: @escaping @Sendable (AssetPack, Bool) -> Void, fetch: @escaping Fetch
   ) {
     self.rules = rules
@@ -101,18 +104,44 @@ final class DownloadScheduler: Sendable {
   ///
   /// - Parameter paused: the packs that start paused if they are new.
   func request(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String> = []) -> Requested {
-    state.withLock { state in
-      var requested = Requested()
-      for (pack, urgency) in packs {
-        if add(pack, urgency, isStanding: true, to: &state) {
-          requested.new.insert(pack.id)
-          if paused.contains(pack.id) { hold(pack.id, in: &state) }
-        }
-        let download = state.successors[pack.id] ?? state.downloads[pack.id]
-        requested.downloads[pack.id] = download.map { ($0.progress, pack.downloadSize) }
+    state.withLock { request(packs, pausing: paused, in: &$0) }
+  }
+
+  private func request(
+    _ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String>, in state: inout State
+  ) -> Requested {
+    var requested = Requested()
+    for (pack, urgency) in packs {
+      if add(pack, urgency, isStanding: true, to: &state) {
+        requested.new.insert(pack.id)
+        if paused.contains(pack.id) { hold(pack.id, in: &state) }
       }
-      startReady(in: &state)
-      return requested
+      let download = state.successors[pack.id] ?? state.downloads[pack.id]
+      requested.downloads[pack.id] = download.map { ($0.progress, pack.downloadSize) }
+    }
+    startReady(in: &state)
+    return requested
+  }
+
+  /// Continues recorded requests, all before one starts. A request whose download was cancelled, or has ended and is about to be
+  /// dropped, is not continued.
+  ///
+  /// - Parameter paused: the packs that start paused if they are new.
+  func resume(_ packs: [(pack: AssetPack, urgency: Urgency)], pausing paused: Set<String>) -> Requested {
+    state.withLock { state in
+      let kept = packs.filter { pack, _ in
+        guard let open = state.downloads[pack.id] else { return state.unrecordedEnds[pack.id] == nil }
+        return !open.isCancelled || open.wasLeft || state.successors[pack.id]?.standing != nil
+      }
+      return request(kept, pausing: paused, in: &state)
+    }
+  }
+
+  /// Notifies that the journal has dropped the request of an ended download.
+  func recordedEnd(of id: String) {
+    state.withLock { state in
+      let left = (state.unrecordedEnds[id] ?? 1) - 1
+      state.unrecordedEnds[id] = left > 0 ? left : nil
     }
   }
 
@@ -423,7 +452,7 @@ final class DownloadScheduler: Sendable {
     let next = state.successors.removeValue(forKey: id)
     // A request recorded since then belongs to the next download, and a request that other processes recorded belongs to them.
     let isOver = error == nil || !ended.wasLeft && next?.standing == nil
-    if isOver { onEnd(ended.pack, error, self) }
+    if isOver, onEnd(ended.pack, error, self) { state.unrecordedEnds[id, default: 0] += 1 }
     if !ended.hasBegun { hub.publish(.began(ended.pack)) }
     if error == nil { hub.publish(.downloading(ended.pack, ended.progress)) }
     hub.publish(error.map { .failed(ended.pack, $0) } ?? .finished(ended.pack))

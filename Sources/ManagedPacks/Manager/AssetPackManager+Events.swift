@@ -55,11 +55,15 @@ extension AssetPackManager {
     let requested = core.scheduler.request(
       packs, pausing: essentialProgress.isPaused ? paused.union(essential) : paused)
     installation?.note(requested.downloads.filter { essential.contains($0.key) })
-    // If the user paused the installation in the meantime, no download existed to apply it to.
+    applyUserActions(core)
+    return requested
+  }
+
+  /// Applies a pause or a cancellation of the installation to downloads that did not exist when the user acted.
+  private nonisolated func applyUserActions(_ core: ManagedCore) {
     installation?.applyPause()
     // Only if the user cancelled: a task cancelled for another reason must not undo the downloads that a policy requires.
     if Task.isCancelled, essentialProgress.isCancelled { core.scheduler.controlEssential(.cancel) }
-    return requested
   }
 
   /// Detects the events since the journal was last written, and handles them: the app is new, has another version, or the user
@@ -89,7 +93,7 @@ extension AssetPackManager {
     // Requests of other apps of the group may be for packs of sites that this app does not use.
     let taken = try core.takeUp(requests, try await core.catalog(), forgetsUnlisted: journal.registrations.count <= 1)
     installation?.note(taken.essential)
-    installation?.applyPause()
+    applyUserActions(core)
   }
 
   /// Returns when all essential packs are complete. Call it before anything else that needs them.
@@ -158,14 +162,15 @@ extension ManagedCore {
     var essential: [String: InstallationProgress.Counted] = [:]
   }
 
-  /// Continues requests for offered packs.
+  /// Continues requests for offered packs. A request that was cancelled since the caller read it is not continued.
   ///
   /// - Parameter forgetsUnlisted: whether to drop requests for packs that no site lists.
   func takeUp(
     _ requests: [PackID: Journal.Request], _ catalog: PackCatalog, forgetsUnlisted: Bool
   ) throws -> TakenUp {
     var taken = TakenUp(), arrived: [PackID: Journal.Source] = [:], withdrawn: Set<PackID> = []
-    for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
+    var missing: [(id: PackID, pack: AssetPack)] = []
+    for id in requests.keys.sorted() {
       guard let pack = catalog.pack(id.name) else {
         if forgetsUnlisted, !catalog.isListed(id.name), catalog.errors.isEmpty { withdrawn.insert(id) }
         continue
@@ -174,14 +179,20 @@ extension ManagedCore {
       if try state(of: id.name, catalog).status.contains(.upToDate) {
         arrived[id] = catalog.source(of: pack)
       } else {
-        let requested = scheduler.request([(pack, request.urgency)], pausing: request.isPaused ? [id.name] : [])
-        if request.urgency == .essential { taken.essential.merge(requested.downloads) { _, new in new } }
+        missing.append((id, pack))
       }
     }
     taken.requests.formUnion(withdrawn)
-    guard !arrived.isEmpty || !withdrawn.isEmpty else { return taken }
-    // The process that downloaded these packs ended before it recorded the result.
     try journalQueue.sync {
+      // The queue has recorded every download that ended before this step.
+      let recorded = try journal.read().requests
+      let kept = missing.compactMap { id, pack in recorded[id].map { (pack: pack, urgency: $0.urgency) } }
+      let paused = missing.filter { recorded[$0.id]?.isPaused == true }.map(\.pack.id)
+      let resumed = scheduler.resume(kept, pausing: Set(paused))
+      let essential = Set(kept.filter { $0.urgency == .essential }.map(\.pack.id))
+      taken.essential = resumed.downloads.filter { essential.contains($0.key) }
+      guard !arrived.isEmpty || !withdrawn.isEmpty else { return }
+      // The process that downloaded these packs ended before it recorded the result.
       try journal.update { journal in
         for (id, source) in arrived {
           journal.requests[id] = nil

@@ -92,15 +92,18 @@ final class ManagedCore: Sendable {
       rules: rules, clock: options.clock, hub: hub,
       onEnd: { pack, error, scheduler in
         // A download that may succeed on a retry continues at the next launch.
-        guard error.map({ !DownloadRules.isTemporary($0) && !($0 is PackHandedOver) }) ?? true else { return }
+        let isTemporary = error.map { DownloadRules.isTemporary($0) || $0 is PackHandedOver } ?? false
         // A download that the limits before the first launch refuse continues after the launch.
-        if let refusal = error as? BAError, PackAllowance.refusals.contains(refusal.code) { return }
+        let isRefused = (error as? BAError).map { PackAllowance.refusals.contains($0.code) } ?? false
+        guard !isTemporary, !isRefused else { return false }
         queue.async {
+          defer { scheduler.recordedEnd(of: pack.id) }
           // A request made since then belongs to the next download.
           guard !scheduler.isStanding(pack.id) else { return }
           forget(pack, in: journal)
           agent?.refresh()
         }
+        return true
       },
       onPause: { pack, isPaused in
         guard !followsJournal else { return }
