@@ -1,8 +1,10 @@
 import PackFormats
 import PackStore
 
-/// Whether a file is an archive that `export` made: a tar file that begins with a site's root and goes on with a
-/// version. Either sign is enough, so that a damaged archive is reported as one.
+/// Whether a file is an archive created by `export`: a tar file whose first member is named `root`.
+///
+/// In addition, the member must begin like a site's root, or the next member must be in `versions/`. One of the two is enough, so
+/// that a damaged archive is reported as a damaged archive.
 func isPackArchive(_ path: FilePath) throws -> Bool {
   let file = try InputFile(path)
   let block = TarHeader.byteCount

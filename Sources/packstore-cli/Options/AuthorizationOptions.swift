@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-/// How the server of a site learns who requests files.
+/// Options for the authorization that requests to a site's server contain.
 struct AuthorizationOptions: ParsableArguments {
   @Option(
     help: .init(
@@ -29,7 +29,7 @@ struct AuthorizationOptions: ParsableArguments {
     }
   }
 
-  /// The authorizations for all sites that the command may read from. Warns of files that others can read.
+  /// Returns the authorizations for all sites that the command may read from. Warns about secret files that other users can read.
   func authorizations(for sites: [String]) throws -> SiteAuthorizations {
     let authorizations = try SiteAuthorizations(
       given(), for: sites, environment: ProcessInfo.processInfo.environment)
@@ -43,7 +43,7 @@ struct AuthorizationOptions: ParsableArguments {
   }
 }
 
-/// The most bytes of a token or of header fields.
+/// The maximum size of a token file or a file with header fields, in bytes.
 private let secretByteCountLimit = 64 << 10
 
 private func readSecret(_ name: String) throws -> String {

@@ -3,7 +3,7 @@ import PackDelivery
 import PackFormats
 import PackStore
 
-/// The client's facts for a site, and the versions that it accepts.
+/// Options of a client that downloads from a site: the trusted key, the channel and the device.
 struct ClientOptions: ParsableArguments {
   @Option(
     help: .trustedKey, transform: parsePublicKey)
@@ -28,7 +28,7 @@ struct ClientOptions: ParsableArguments {
   }
 }
 
-/// The client's device and app, and the maximum age of a site's root.
+/// Options for the client's device and app, and for the maximum age of a site's root.
 struct DeviceOptions: ParsableArguments {
   @Option(
     help: .init("Version of the app that reads the packs (default: any).", valueName: "version"),

@@ -2,24 +2,27 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-/// Signatures are dated by this machine's clock, and clients judge them by their dates.
+/// Option for signing with an implausible clock: signatures contain the time of this machine's clock, and clients check it.
 struct ClockOption: ParsableArguments {
   @Flag(help: "Sign even if this machine's clock is earlier than the release of this program.")
   var allowClock = false
 
-  /// When this version of the program was released, in seconds since 1970: 2026-11-01. No right clock is earlier.
+  /// The release date of this version of the program, in seconds since 1970: 2026-11-01. A correct clock is never earlier.
   static let releaseTime: TimeInterval = 1_793_491_200
 
-  /// A difference between two right clocks, in seconds.
+  /// The tolerated difference between two correct clocks, in seconds.
   private static let tolerance: TimeInterval = 900
 
-  /// - Throws: ``Failure`` `invalidArgument` if this machine's clock is earlier than the program's release.
+  /// Checks this machine's clock. Warns if it is earlier than the program's release and `--allow-clock` is set.
+  ///
+  /// - Throws: ``Failure`` `invalidArgument` if the clock is earlier than the program's release and `--allow-clock` is not set.
   func require(quiet: Bool) throws {
     if let text = try Self.check(.now, isAllowed: allowClock), !quiet { warn(.clock, text) }
   }
 
-  /// - Returns: the warning for a clock that is earlier than the release and allowed; `nil` for a plausible clock.
-  /// - Throws: ``Failure`` `invalidArgument` for an earlier clock that is not allowed.
+  /// - Parameter isAllowed: whether a clock that is earlier than the release is only a warning.
+  /// - Returns: the warning for a clock that is earlier than the release; `nil` for a plausible clock.
+  /// - Throws: ``Failure`` `invalidArgument` if the clock is earlier than the release and `isAllowed` is false.
   static func check(_ now: Date, isAllowed: Bool) throws -> String? {
     let release = Date(timeIntervalSince1970: Self.releaseTime)
     guard now < release else { return nil }
@@ -29,7 +32,7 @@ struct ClockOption: ParsableArguments {
     return finding
   }
 
-  /// The warning for a site whose last root is newer than this machine's clock; `nil` if none is.
+  /// Returns the warning for a site whose last root is dated after this machine's clock; `nil` if the date is plausible.
   static func warning(lastRoot: Date?, now: Date = .now) -> String? {
     guard let lastRoot, lastRoot.timeIntervalSince(now) > tolerance else { return nil }
     return

@@ -2,7 +2,7 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-/// How much work goes into a delta.
+/// The compression level of a delta.
 struct DeltaLevel: ExpressibleByArgument {
   let level: Int32
 

@@ -1,4 +1,4 @@
-/// Where commands work that are only to say what they would do: nothing that was named changes, and it need not be writable.
+/// Working copies for `--dry-run`: the named store or site is not changed and need not be writable.
 
 import PackAuthoring
 import PackDelivery
@@ -15,16 +15,17 @@ import PackStore
 
 /// The store that a dry run works with.
 ///
-/// - If no store exists yet, an empty store in a temporary folder.
-/// - One that can be written to itself: what is staged there is dropped, and what an interrupted pull left counts.
-/// - Otherwise a store in a temporary folder, with the given store as its base and with its packs.
+/// - If no store exists yet: an empty store in a temporary folder.
+/// - If the store is writable and its disk has enough space: the store itself. Staged data is discarded. Data that an interrupted
+///   pull left in the store is used.
+/// - Otherwise: a store in a temporary folder, with the given store as its base.
 struct DryRunStore {
   let store: Store
 
-  /// Packs that are held since a rollback, which a store over another one does not know; empty where that need not be said.
+  /// The held packs of the given store if it serves as a base: a store does not inherit holds from its base. Otherwise empty.
   let heldPacks: Set<PackID>
 
-  /// The device that the store is, if it has drawn an id; nil where that need not be said.
+  /// The given store's device id if it serves as a base; `nil` if it has no id yet, or if the dry run uses the store itself.
   let device: DeviceID?
 
   private let temporary: TemporaryFolder?
@@ -73,7 +74,7 @@ struct DryRunStore {
 
   func end() { temporary?.remove() }
 
-  /// The same pull, by the device that the store is.
+  /// Returns the options with the held packs and the device id of the given store.
   func apply(to options: Store.PullOptions) -> Store.PullOptions {
     var options = options
     options.heldPacks = heldPacks
@@ -82,8 +83,11 @@ struct DryRunStore {
   }
 }
 
-/// The site's folder that a dry run works with: itself, an empty one where there is none yet, or where nothing can be written a
-/// copy without frames.
+/// The site's folder that a command works with.
+///
+/// - Without `--dry-run`, or if the folder is writable and its disk has enough space: the site itself.
+/// - If no site exists yet: a new path in a temporary folder.
+/// - Otherwise: a copy without frames in a temporary folder.
 struct DryRunSite {
   let path: String
   private let temporary: TemporaryFolder?
@@ -107,22 +111,22 @@ struct DryRunSite {
   func end() { temporary?.remove() }
 }
 
-/// What a dry run stages among temporary files may take so much; where there is less, it works elsewhere.
+/// The free space that a dry run needs for staged files, in bytes. With less, it works in another folder.
 let roomForDryRuns: UInt64 = 64 << 20
 
-/// Whether a folder can be written to, on a disk that is not full.
+/// Whether a folder is writable and its disk has enough free space for a dry run.
 private func hasRoom(_ name: String) -> Bool {
   access(name, W_OK | X_OK) == 0 && freeByteCount(name) >= roomForDryRuns
 }
 
-/// Whether the disk of a folder can hold one more file; also if that cannot be found out, or the disk has no such limit.
+/// Whether the disk of a folder has a free inode. Also true if the number is unknown, or if the file system has no such limit.
 func hasFreeFiles(_ name: String) -> Bool {
   var info = statvfs()
   guard statvfs(name, &info) == 0 else { return true }
   return info.f_files == 0 || info.f_favail > 0
 }
 
-/// Free bytes for this user on the disk of a folder; 0 if they are unknown.
+/// Returns the number of bytes that this user can still write to the disk of a folder; 0 if it is unknown.
 func freeByteCount(_ name: String) -> UInt64 {
   var info = statvfs()
   guard statvfs(name, &info) == 0 else { return 0 }

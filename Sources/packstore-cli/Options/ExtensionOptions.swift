@@ -1,7 +1,7 @@
 import ArgumentParser
 import ManagedPacks
 
-/// Limits of an app's extension.
+/// Options for the limits of an app's extension.
 struct ExtensionOptions: ParsableArguments {
   @Option(help: .init("Time that an extension may run per day, in seconds.", valueName: "seconds"))
   var extensionTime = 180

@@ -1,4 +1,4 @@
-/// Folders outside of stores.
+/// Functions for folders outside stores.
 
 import PackStore
 
@@ -7,12 +7,12 @@ import PackStore
 #elseif canImport(Musl)
   import Musl
 #else
-  // When the module is compiled as a whole, `stat` counts as a part of it.
+  // In whole-module builds, the compiler attributes `stat` to CoreFoundation, so its members need this import.
   import CoreFoundation
   import Glibc
 #endif
 
-/// Fails unless there is a folder at `path`, or a link to one.
+/// Fails unless `path` is a readable folder or a link to one.
 func requireFolder(_ path: String) throws {
   var info = stat()
   guard stat(path, &info) == 0 else {
@@ -32,7 +32,7 @@ func requireFolder(_ path: String) throws {
   }
 }
 
-/// Fails when there is nothing at `path` that can be imported.
+/// Fails if nothing exists at `path`.
 func requireSource(_ path: String) throws {
   var info = stat()
   guard stat(path, &info) == 0 else {
@@ -43,9 +43,9 @@ func requireSource(_ path: String) throws {
   }
 }
 
-/// Fails if `folder` is the store or is inside it: written files would be among the store's own files.
+/// Fails if `folder` is the store or is inside it: files written there would mix with the store's own files.
 func requireOutside(_ folder: String, of store: String) throws {
-  // For a folder that does not exist yet, its nearest existing parent.
+  // If the folder does not exist yet, its nearest existing parent decides.
   var existing = FilePath(folder)
   while realPath(existing.string) == nil, !existing.removingLastComponent().isEmpty { existing.removeLastComponent() }
   let place = realPath(existing.string) ?? realPath(".")
@@ -56,15 +56,16 @@ func requireOutside(_ folder: String, of store: String) throws {
   }
 }
 
-/// Whether a store would be created at `path`: it does not exist, or is an empty folder.
+/// Whether opening `path` would create a store: `path` does not exist, or it is an empty folder.
 func isVacant(_ path: String) -> Bool {
   guard pathExists(FilePath(path)) else { return !path.isEmpty }
   guard isFolder(FilePath(path)) else { return false }
   return (try? namesInFolder(FilePath(path)).isEmpty) ?? false
 }
 
-/// Opens a store for a command that makes one when there is none. When the command fails, a store that it made is taken back:
-/// a refusal leaves no store without packs. An empty folder that was there before stays one.
+/// Opens a store for a command that creates a missing store.
+///
+/// If the command fails, the new store is deleted, so that no empty store remains. A folder that existed before is not deleted.
 func withStore<Result>(
   _ named: StoreArgument, options: Store.Options, _ body: (Store) async throws -> Result
 ) async throws -> Result {
@@ -84,11 +85,11 @@ private func realPath(_ path: String) -> String? {
   return String(cString: resolved)
 }
 
-/// Lists what of a folder or an archive could not be stored, if that is the error; returns the error to throw.
+/// Returns the error to throw. If it is a refusal, prints the files of the folder or archive that cannot be stored.
 func explainRefusal(
   _ error: PackStoreError, of name: String, _ kind: SourceOptions.Source = .folder, portable: Bool = false, quiet: Bool
 ) -> any Error {
-  // A list of patterns may be refused, too, before anything of the folder is.
+  // A refused list of patterns has no notices.
   guard error.code == .refused, !error.notices.isEmpty else { return error }
   for notice in error.notices {
     let isRefusal = !notice.kind.isWarning && (notice.kind != .twin || portable)
@@ -115,14 +116,16 @@ func explainRefusal(
   return failure
 }
 
-/// An empty folder where temporary files go. Its maker removes it.
+/// A new empty folder for temporary files. Its creator calls ``remove()``.
 struct TemporaryFolder {
   let path: String
 
-  /// In TMPDIR.
+  /// Creates a folder in TMPDIR, or in `/tmp` if TMPDIR is not set.
   init() throws { try self.init(in: Self.standardParent) }
 
-  /// In TMPDIR, or where that has less room, in another folder that systems have for such files, if it has.
+  /// Creates a folder on a disk with at least `room` free bytes.
+  ///
+  /// It tries TMPDIR first, then `/tmp`, `/var/tmp` and `/dev/shm`. If all have less space, it uses TMPDIR.
   init(room: UInt64) throws {
     let others = ["/tmp", "/var/tmp", "/dev/shm"].filter { access($0, W_OK | X_OK) == 0 && freeByteCount($0) >= room }
     let standard = Self.standardParent

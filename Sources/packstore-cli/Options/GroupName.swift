@@ -2,13 +2,13 @@ import ArgumentParser
 import ManagedPacks
 import PackStore
 
-/// A group as the user names it.
+/// A group of apps, given by its id, an app's property list or the group's folder.
 enum GroupName {
   case id(PackID)
   case propertyList(FilePath)
   case folder(FilePath)
 
-  /// Nil: it is none, or nothing is there.
+  /// Returns `nil` if the word is a path to a missing file, or is not a valid id.
   init?(_ word: String) {
     let path = FilePath(word)
     if word.contains("/") || [".plist", ".json"].contains(where: word.hasSuffix) {
@@ -20,9 +20,9 @@ enum GroupName {
     }
   }
 
-  /// The group that is meant where none is named: that of the property list in the environment, else the only one of this user.
+  /// Returns the default group: the group of the property list in the environment, otherwise this user's only group.
   ///
-  /// - Throws: `Failure` where it takes a name.
+  /// - Throws: `Failure` if this user has no group or several groups.
   static func only(_ environment: [String: String]) throws -> GroupName {
     if let list = environment[ManagedConfiguration.environmentVariable], !list.isEmpty {
       return .propertyList(FilePath(list))
@@ -40,7 +40,7 @@ enum GroupName {
     return .id(group)
   }
 
-  /// The groups in the standard place.
+  /// Returns the groups in the standard folder.
   static func all(_ environment: [String: String]) throws -> [PackID] {
     guard let parent = try? GroupFolder.standardParent(environment) else { return [] }
     return try namesInFolder(parent).compactMap { name in
@@ -51,27 +51,28 @@ enum GroupName {
     }.sorted()
   }
 
-  /// The group's folder, which is made where there is none, and the app whose property list it is.
+  /// Returns the group's folder, and the app if the group was given by a property list. Creates a missing folder.
   ///
-  /// - Parameter registering: the app is noted in the group. Without it a group that was named by its id must be there.
+  /// - Parameter registering: whether to register the app in the group. If false, a group given by its id must exist.
   func open(registering: Bool) throws -> (GroupFolder, app: String?) {
     let (folder, configuration) = try locate(makes: true, mustBeThere: !registering)
     if registering, let configuration {
       let active = OverrideFile(in: folder).state(at: Date().timeIntervalSince1970).active
-      // It stays an app of the group when an override ends.
+      // The app stays registered when an override ends.
       for group in [folder, try folder.under(active)] { try JournalFile(in: group).register(configuration) }
     }
     return (folder, configuration?.appID)
   }
 
-  /// The group's folder, which may be missing, and the app whose property list it is. Makes and writes nothing.
+  /// Returns the group's folder, which may be missing, and the app's configuration if the group was given by a property list.
+  /// Creates and writes nothing.
   ///
-  /// - Throws: `Failure` for a group that was named by its id and is not there.
+  /// - Throws: `Failure` if the group was given by its id and does not exist.
   func find() throws -> (folder: GroupFolder, configuration: ManagedConfiguration?) {
     try locate(makes: false, mustBeThere: true)
   }
 
-  /// The group's folder, created if it is missing.
+  /// Returns the group's folder. Creates a missing folder.
   func make() throws -> GroupFolder { try locate(makes: true, mustBeThere: false).folder }
 
   private func locate(

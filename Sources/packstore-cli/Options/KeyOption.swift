@@ -3,7 +3,7 @@ import PackAuthoring
 import PackFormats
 import PackStore
 
-/// The key that a publisher signs with. A key is a new publisher to clients, so that one is made only if the user requests it.
+/// Options for the key that a publisher signs with. To clients, a new key is a new publisher, so a key is created only on request.
 struct KeyOption: ParsableArguments {
   @Option(
     help: .init(
@@ -20,13 +20,15 @@ struct KeyOption: ParsableArguments {
 
   @OptionGroup var clock: ClockOption
 
-  /// Reads the key, or makes one and its root key if the user requested it.
+  /// Reads the key, or creates the key and its root key if `--new-key` is set.
   ///
   /// - Parameters:
-  ///   - product: the product to sign for, if the user named one.
-  ///   - signed: the object that another key has signed already, so that a new key would be refused; `nil` if none exists.
-  ///   - isDryRun: returns a key that is not stored instead of a new one.
-  /// - Throws: ``Failure``: `noKey` if the key is missing, `exists` if it should be new and is not, `usage`.
+  ///   - product: the product to sign for, if the user specified one.
+  ///   - signed: the object that another key has signed, for error messages, such as "the site"; a new key is then refused. `nil`
+  ///     if nothing is signed.
+  ///   - isDryRun: whether `--new-key` returns a key that is not written to a file.
+  /// - Throws: ``Failure``: `noKey` if the key is missing, `exists` if `--new-key` names an existing file, `usage` if `--new-key`
+  ///   is used without a key file, `untrusted` if the key is for another product.
   func open(
     for product: Store.Product? = nil, quiet: Bool, signed: String? = nil, isDryRun: Bool = false
   ) throws -> SiteKey {
@@ -40,11 +42,11 @@ struct KeyOption: ParsableArguments {
   /// Whether the key exists.
   var exists: Bool { get throws { try KeyFile(key).exists } }
 
-  /// The file next to the key with the highest sequence numbers that it signed; `nil` if the key is not in a file.
+  /// The file next to the key that records the highest sequence numbers signed with it; `nil` if the key is not in a file.
   var markFile: FilePath? { get throws { try KeyFile(key).markFile } }
 }
 
-/// The key that signed a site.
+/// Options for the key that signed a site.
 struct SiteKeyOption: ParsableArguments {
   @Option(
     help: .init(
@@ -61,11 +63,11 @@ struct SiteKeyOption: ParsableArguments {
   func open(quiet: Bool) throws -> SiteKey { try KeyFile(key).open(quiet: quiet, signed: "the site", clock: clock) }
 }
 
-/// A file with a secret key, or another source of its content.
+/// A file with a secret key, or another source of the key.
 struct KeyFile {
   private let path: FilePath
 
-  /// A source of the key's content that is not a file of this name.
+  /// The source of the key if it is not a file; `nil` for a file.
   private let given: GivenKey?
 
   init(_ name: String?) throws {
@@ -77,9 +79,9 @@ struct KeyFile {
 
   var markFile: FilePath? { given == nil ? FilePath(path.string + ".marks") : nil }
 
-  /// Reads the key.
+  /// Reads the key. Warns if it expires soon.
   ///
-  /// - Parameter signed: the object that the key signed before; `nil` if none exists.
+  /// - Parameter signed: the object that the key signed before, for error messages; `nil` if nothing is signed.
   func open(
     for product: Store.Product? = nil, quiet: Bool, signed: String?, clock: ClockOption
   ) throws -> SiteKey {
@@ -97,7 +99,8 @@ struct KeyFile {
     return key
   }
 
-  /// Makes a release key and its root key, and reports both: without the root key, its owner cannot publish to the same clients again.
+  /// Creates a release key and its root key, and reports both files. Without the root key, the owner cannot replace the release
+  /// key.
   func make(for product: Store.Product?, quiet: Bool) throws -> SiteKey {
     let (key, made) = try namingKeyFaults {
       try SiteKey.readOrMakeRelease(path, options: .init(product: product))
@@ -106,7 +109,7 @@ struct KeyFile {
     return key
   }
 
-  /// The created keys, and the owner's next step.
+  /// Returns the report of the created keys, with the owner's next step.
   private func description(of made: SiteKey.DelegationResult) -> String {
     let names = (release: escaped(path.string), root: escaped(SiteKey.rootFile(beside: path).string))
     let end = made.endsAt.map { " signs until \(formatDate($0))" } ?? " signs without expiry"
@@ -115,7 +118,7 @@ struct KeyFile {
       + " off this machine; clients trust \(made.rootKey), and the release key\(end)"
   }
 
-  /// A release key is for one product: each has a key of its own, by the same root key.
+  /// Returns the error for a release key of another product: a root key delegates one release key per product.
   private func otherProduct(_ product: Store.Product, _ delegation: KeyDelegation) -> Failure {
     let beside = SiteKey.rootFile(beside: path)
     let root = pathExists(beside) ? beside : "ROOT.key"
@@ -128,7 +131,7 @@ struct KeyFile {
         + " and name that with --key", path: path.string)
   }
 
-  /// Checks that a key can be made here.
+  /// Checks that `--new-key` can create the key file.
   func requireNew(signed: String?) throws {
     guard given == nil else {
       throw Failure(.usage, "--new-key needs a key file", remedy: "name a file with --key, or leave out --new-key")
@@ -155,11 +158,11 @@ struct KeyFile {
       remedy: "name the key that signed it with --key\(exists ? ", and leave out --new-key" : "")", path: path.string)
   }
 
-  /// How long before its end a key is warned of: 30 days.
+  /// Keys that expire within this time cause a warning: 30 days.
   private static let warningTime: TimeInterval = 30 * 86_400
 }
 
-/// Runs `body`, which reads key files. A file that is not one is a missing key: nothing of a store or a site is damaged.
+/// Runs `body`, which reads key files. Reports an invalid key file as a missing key, not as damage of a store or a site.
 func namingKeyFaults<Result>(_ body: () throws -> Result) throws -> Result {
   do {
     return try body()
@@ -168,12 +171,12 @@ func namingKeyFaults<Result>(_ body: () throws -> Result) throws -> Result {
   }
 }
 
-/// A secret key that is in no file with a name: a build job has it in a variable or a pipe, and no key is ever made there.
+/// A source of a secret key that is not a named file: a build job has the key in a variable or a pipe. No key is created there.
 enum GivenKey: Equatable {
   case descriptor(Int32)
   case variable(String)
 
-  /// What `-`, `fd:N` and `env:NAME` mean; nil for the name of a file.
+  /// Parses `-`, `fd:N` and `env:NAME`. Returns `nil` for the name of a file.
   init?(_ name: String) throws {
     if name == "-" {
       self = .descriptor(0)
@@ -204,7 +207,7 @@ enum GivenKey: Equatable {
   }
 }
 
-/// The given file, or the default file of the key.
+/// Returns the given key file, or the default key file.
 func keyFile(_ name: String?) throws -> FilePath {
   if let name { return FilePath(name) }
   guard let file = SiteKey.defaultFile(environment: ProcessInfo.processInfo.environment) else {
@@ -213,7 +216,7 @@ func keyFile(_ name: String?) throws -> FilePath {
   return file
 }
 
-/// The product of the packs.
+/// Option for the product of the packs.
 struct ProductOption: ParsableArguments {
   @Option(
     help: .init(
@@ -228,7 +231,7 @@ struct ProductOption: ParsableArguments {
   }
 }
 
-/// For how long clients believe a root.
+/// Options for the time after which clients refuse a root.
 struct ExpiryOptions: ParsableArguments {
   @Option(
     help: .init(
@@ -253,14 +256,14 @@ struct ExpiryOptions: ParsableArguments {
 let levelHelp = "Compression level, from 1 (fast) to 22 (small), or from -1 to -7 (larger, faster to read)"
 
 extension ParsableArguments {
-  /// Refuses a `--level` that does not exist.
+  /// Fails if `--level` is out of range.
   func validate(level: Int32?) throws {
     guard let level, !Store.CompressionLevel.exists(level) else { return }
     throw ValidationError("--level must be \(Store.CompressionLevel.range), not \(level)")
   }
 }
 
-/// Encoding of a store's content in an archive.
+/// Options for the encoding of a store's content in an archive.
 struct ArchiveEncodingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional, help: .init("\(levelHelp) (default: 12).", valueName: "n"))
@@ -272,7 +275,7 @@ struct ArchiveEncodingOptions: ParsableArguments {
   func validate() throws { try validate(level: level) }
 }
 
-/// Encoding of a manifest's content, which the manifest can also specify.
+/// Options for the encoding of a manifest's content. They override the manifest.
 struct ManifestEncodingOptions: ParsableArguments {
   @Option(parsing: .unconditional, help: .init("\(levelHelp) (default: the manifest's, or 12).", valueName: "n"))
   var level: Int32?
@@ -305,7 +308,7 @@ struct ManifestEncodingOptions: ParsableArguments {
   }
 }
 
-/// How small the deltas of a site are.
+/// Option for the compression level of a site's deltas.
 struct DeltaLevelOption: ParsableArguments {
   @Option(help: .init("Compression of deltas: fast, default, best, or 1 (fast) to 22 (small).", valueName: "level"))
   var deltaLevel: DeltaLevel?

@@ -2,7 +2,7 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-/// When a server is given up, and where it may lead.
+/// Options for the limits of requests to servers: time, rate, metadata, redirects and certificates.
 struct NetworkOptions: ParsableArguments {
   @Option(
     help: .init("Time without an answer after which a request is repeated (default: 30).", valueName: "seconds"),
@@ -66,7 +66,7 @@ struct NetworkOptions: ParsableArguments {
   }
 }
 
-/// A number of bytes per second above 0; see ``parseByteCount(_:)``.
+/// Parses a positive number of bytes per second; see ``parseByteCount(_:)``.
 @Sendable func parseByteRate(_ text: String) throws -> Int {
   guard let bytes = byteCount(text), bytes > 0 else {
     throw ValidationError("'\(text)' is not a number of bytes per second; use 500000, 500k or 2MB")
@@ -74,7 +74,7 @@ struct NetworkOptions: ParsableArguments {
   return bytes
 }
 
-/// A number of bytes, perhaps with `k`, `M` or `G` for thousands, millions, thousands of millions, and then perhaps with `B`.
+/// Parses a number of bytes with an optional factor, `k` (10^3), `M` (10^6) or `G` (10^9), and an optional `B` at the end.
 @Sendable func parseByteCount(_ text: String) throws -> Int {
   guard let bytes = byteCount(text) else {
     throw ValidationError("'\(text)' is not a number of bytes; use 500000, 500k or 2MB")
@@ -82,7 +82,7 @@ struct NetworkOptions: ParsableArguments {
   return bytes
 }
 
-/// A number of seconds, from 1 to a million.
+/// Parses a number of seconds, from 1 to 1,000,000.
 @Sendable func parseSeconds(_ text: String) throws -> Duration {
   guard let seconds = Int(text), (1...1_000_000).contains(seconds) else {
     throw ValidationError("'\(text)' is not a number of seconds from 1 to 1000000")

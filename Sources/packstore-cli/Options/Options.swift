@@ -18,13 +18,13 @@ struct StoreArgument: ParsableArguments {
     guard base?.isEmpty != true else { throw ValidationError("--base needs a folder") }
   }
 
-  /// For commands that only read: nothing in the folder changes.
+  /// Opens the store for reading only: nothing in the folder changes. Prints warnings about the store.
   func openForReading() throws -> Store { try openChecked(.readOnly) }
 
-  /// Opens the store for commands that need other options.
+  /// Opens the store with the given options, and prints warnings about it.
   func openChecked(_ options: Store.Options) throws -> Store { try checked(open(options)) }
 
-  /// Over its base, if one is named. Packs of the base are taken over where the store may be written to.
+  /// Opens the store, on top of its base if `--base` is set. A store that may be written also adopts the packs of its base.
   func open(_ options: Store.Options) throws -> Store {
     guard !store.contains("://") else {
       throw Failure(
@@ -36,12 +36,12 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Opens a store, and says when it may not be at its newest commit. What is asked for goes on; whatever writes is refused.
+/// Opens a store. Warns if a damaged CONTROL may hide the newest commit: reads continue, and the store refuses commits.
 func openStore(at path: String, options: Store.Options) throws -> Store {
   try checked(Store(at: FilePath(path), options: options))
 }
 
-/// Warns if a store may not be at its newest commit, or may lose files while it is read.
+/// Returns the store. Warns if it may not show its newest commit, or if it may lose files while the command reads it.
 private func checked(_ store: Store) throws -> Store {
   let path = store.path.string
   if store.lacksLocks {
@@ -83,7 +83,7 @@ struct ReportOptions: ParsableArguments {
 
   var quiet: Bool { quietOption.quiet }
 
-  /// Whether a person reads along.
+  /// Whether to print texts for people, such as summaries and progress.
   var isTalkative: Bool { !json && !quiet }
 }
 
@@ -91,7 +91,7 @@ struct WaitOption: ParsableArguments {
   @Flag(help: "Fail immediately if another process is writing to the store (default: wait).")
   var noWait = false
 
-  /// For a command that may make the store.
+  /// The options for a command that may create the store.
   var storeOptions: Store.Options {
     var options = Store.Options.createIfMissing
     options.waitsForWriters = !noWait
@@ -99,7 +99,7 @@ struct WaitOption: ParsableArguments {
   }
 }
 
-/// Options for the space that a commit frees.
+/// Options for deleting unused data at a commit.
 struct CollectionOptions: ParsableArguments {
   @Flag(help: .keepsGeneration)
   var keepGeneration = false
@@ -129,7 +129,7 @@ struct CollectionOptions: ParsableArguments {
   }
 }
 
-/// The user's folder for caches, for a store that has no cache folder when a purgeable pack comes; nil: the user has none.
+/// The user's cache folder, for a purgeable pack in a store that has no cache folder yet; `nil` if the user has none.
 var userCacheFolder: Store.CacheFolder? {
   (try? Store.Cache.standardFolder(named: "packstore")).map { Store.CacheFolder(path: $0) }
 }
@@ -140,7 +140,7 @@ struct PackOption: ParsableArguments {
   var pack: PackID?
 }
 
-/// Reads a pack's name from the command line.
+/// Parses a pack's name.
 @Sendable func parsePackID(_ name: String) throws -> PackID {
   if let sign = name.firstIndex(of: "@") {
     throw ValidationError(
@@ -158,20 +158,20 @@ func parsePackName(_ name: some StringProtocol) throws -> PackID {
   }
 }
 
-/// A path within a store as people write it: with a slash at the end, or `.` for everything.
+/// Normalizes a path in a store as the user wrote it: removes slashes at the end, and returns an empty path for `.`.
 func normalizedPath(_ path: String) -> String {
   var path = path[...]
   while path.hasSuffix("/"), path.count > 1 { path.removeLast() }
   return path == "." ? "" : String(path)
 }
 
-/// Reads a channel's name from the command line.
+/// Parses a channel's name.
 @Sendable func parseChannel(_ name: String) throws -> SiteChannel { try parse { try SiteChannel(name) } }
 
-/// Reads a language from the command line.
+/// Parses a language tag.
 @Sendable func parseLanguage(_ tag: String) throws -> LanguageTag { try parse { try LanguageTag(tag) } }
 
-/// What a value from the command line is, where its type says what is wrong with it.
+/// Parses a value of the command line. Converts the library's error into a usage error.
 func parse<Value>(_ read: () throws -> Value) throws -> Value {
   do { return try read() } catch let error as PackStoreError {
     throw ValidationError(error.remedy.map { "\(error.reason); \($0)" } ?? error.reason)

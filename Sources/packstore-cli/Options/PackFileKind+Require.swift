@@ -2,8 +2,7 @@ import PackFormats
 import PackStore
 
 extension PackFileKind {
-  /// Fails if the file at `path` is of another kind: the file is not damaged, and the remedy is another
-  /// command.
+  /// Fails if the file at `path` is of another kind. The error suggests the right command.
   ///
   /// - Parameter command: the requested command, such as `apply`.
   static func require(_ wanted: PackFileKind, at path: String, store: String, for command: String) throws {

@@ -1,7 +1,6 @@
 import PackStore
 
-/// The origins of a store's packs, as lists name them: by their ids, and only where one of the packs is not the machine's
-/// own.
+/// The origins of a store's packs for listings, as ids. Empty if all packs were added on this machine.
 struct PackOrigins {
   private var ids: [PackID: String] = [:]
 

@@ -1,4 +1,4 @@
-/// The source of commands that only read: a store, or versions in another place.
+/// The source of commands that only read: a store, a site or an archive.
 
 import ArgumentParser
 import PackAuthoring
@@ -7,7 +7,7 @@ import PackPublishing
 import PackFormats
 import PackStore
 
-/// Options for the access to other places and their trust.
+/// Options for reading sites and archives, and for the trust in them.
 struct PreviewOptions: ParsableArguments {
   @Option(
     help: .init(
@@ -24,8 +24,10 @@ struct PreviewOptions: ParsableArguments {
   @OptionGroup var rows: RowOptions
 }
 
-/// What a command looks at. ``PreviewOptions``, which say how that is reached, are beside it and not in it: in debug builds,
-/// ArgumentParser checks groups of groups again at each level, which takes a quarter of a second of each run.
+/// The store, site or archive that a command reads.
+///
+/// ``PreviewOptions`` are a separate option group: in debug builds, ArgumentParser checks nested groups again at each level, which
+/// takes a quarter of a second per run.
 struct LookArgument: ParsableArguments {
   @Argument(
     help: "A store, a site (folder, URL or s3://bucket/prefix) or an archive of a pack.", completion: .file())
@@ -45,35 +47,35 @@ struct LookArgument: ParsableArguments {
   }
 }
 
-/// A place where versions of packs are.
+/// A source of pack versions that a command reads.
 ///
-/// - A store is opened as it is.
-/// - For a site in a folder or at a URL, and for an archive, the metadata of its versions is copied into a temporary store; frames are
-///   not fetched.
-/// - For a site in object storage, ``BucketSite`` does this.
+/// - A store is opened directly.
+/// - For an archive, and for a site in a folder or at a URL, the metadata of its versions is copied into a temporary store. Frames
+///   are not downloaded.
+/// - For a site in object storage, ``BucketSite`` reads the versions.
 struct PreviewedStore {
   let name: String
   let options: PreviewOptions
-  /// Its base store.
+  /// The base of the store.
   var base: String?
 
-  /// With which a store is opened.
+  /// The options for opening a store.
   var storeOptions = Store.Options.readOnly
 
-  /// The other places that the command reads from.
+  /// The command's other stores, sites and archives, which may need authorization.
   var others: [String] = []
 
-  /// Whether the command reads assets. The folder of a site is then read as the publisher's store.
+  /// Whether the command reads assets. If true, a site's folder is read as the publisher's store.
   var needsContent = false
 
-  /// The options of object storage are for another place.
+  /// Whether another operand is in object storage, so that the options of object storage are accepted.
   var isBesideBucket = false
 
   private enum Kind {
     case store, site, bucket
   }
 
-  /// The place as errors name it; `nil` for a store.
+  /// The noun for the source in errors; `nil` for a store.
   var noun: String? {
     get throws {
       guard try kind() != .store else { return nil }
@@ -81,11 +83,11 @@ struct PreviewedStore {
     }
   }
 
-  /// Lends the versions.
+  /// Calls `body` with a store that contains the versions.
   ///
   /// - Parameters:
-  ///   - scope: of a site, which versions.
-  ///   - packs: for a site, the needed packs; `nil` for all.
+  ///   - scope: for a site, the versions to read.
+  ///   - packs: for a site, the packs to read; `nil` for all.
   func read<Result: Sendable>(
     _ scope: SitePreview.Scope, of packs: [PackID]? = nil, _ report: ReportOptions,
     _ body: @Sendable (Store) async throws -> Result
@@ -110,7 +112,7 @@ struct PreviewedStore {
       remedy: "leave them out, or name the site by its URL")
   }
 
-  /// Whether the bytes of assets are available, too.
+  /// Whether the contents of assets are available.
   var hasContent: Bool {
     get throws { try kind() == .store }
   }
@@ -127,7 +129,7 @@ struct PreviewedStore {
     return .site
   }
 
-  /// Whether a folder is read as clients read it: the publisher's store in it also has versions that no channel offers.
+  /// Whether to read a folder like a client: the publisher's store in the folder also has versions that no channel offers.
   private func isSite(_ path: FilePath) throws -> Bool {
     let names = try namesInFolder(path)
     guard names.contains(SitePath.root(.live).description) else { return false }
@@ -170,7 +172,7 @@ struct PreviewedStore {
     pull.limits = options.network.limits
     pull.rowLimit = options.rows.maxRows
     pull.authorization = try options.authorization.authorizations(for: [name] + others).authorization(for: name)
-    // It is looked at, and installed nowhere.
+    // The versions are only shown, not installed.
     pull.allowsUnsigned = options.trust == nil
     let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }

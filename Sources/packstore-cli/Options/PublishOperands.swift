@@ -2,12 +2,14 @@ import PackAuthoring
 import PackPublishing
 import PackStore
 
-/// The operands of `publish`, checked against the files under their names. Exchanged operands are an error before a key or a site is made.
+/// The operands of `publish`. Swapped operands are reported before the command creates a key or a site.
 struct PublishOperands {
   let source: String
   let site: String
 
-  /// - Throws: ``Failure`` `invalidArgument` if the two are exchanged.
+  /// Checks the order of the operands.
+  ///
+  /// - Throws: ``Failure`` `invalidArgument` if the operands are swapped.
   func requireOrder() throws {
     guard isExchanged else { return }
     let names = (source: escaped(source), site: escaped(site))
@@ -19,7 +21,7 @@ struct PublishOperands {
 
   private var isSourceSite: Bool { S3Location.names(source) || Site.exists(at: FilePath(source)) }
 
-  /// Whether the second operand can only be a source. A missing first operand is then the site that is to be made.
+  /// Whether the operands are swapped: the second can only be a source, and the first is a site, or a site to create.
   private var isExchanged: Bool {
     guard !S3Location.names(site), isSourceOnly(site) else { return false }
     return isSourceSite || !pathExists(FilePath(source))

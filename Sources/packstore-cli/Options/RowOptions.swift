@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How many rows a version may have.
+/// Option for the maximum number of rows (chunks and extents) of a version.
 struct RowOptions: ParsableArguments {
   @Option(
     help: .init(

@@ -1,4 +1,4 @@
-/// Help of options that several commands have, so that an option has the same text everywhere.
+/// Help texts of options that several commands share.
 
 import ArgumentParser
 
@@ -50,17 +50,17 @@ extension ArgumentHelp {
   /// `--dry-run` of commands that fetch versions.
   static var plansDownload: Self { "Report the data to download without changing the store." }
 
-  /// `--from` of commands that need data that was purged.
+  /// `--from` of commands that need purged data.
   static var missingDataSource: Self { .init("Site or store to fetch missing data from.", valueName: "place") }
 
   /// `--force` of commands that write a file.
   static var replacesFile: Self { "Replace the output file if it exists." }
 
-  /// A version in a store.
+  /// The argument for a version in a store.
   static var keptVersion: Self {
     .init("The pack, at its current version or a kept one.", valueName: "pack[@version]")
   }
 
-  /// The channel of a command that changes one.
+  /// `--channel` of commands that change a channel.
   static var targetChannel: Self { .init("The channel (default: live).", valueName: "name") }
 }

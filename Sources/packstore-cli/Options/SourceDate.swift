@@ -1,6 +1,7 @@
 import PackStore
 
-/// The date for what must not depend on a clock, in seconds since 1970, as the reproducible-builds project has it.
+/// Returns the date for reproducible output: the variable SOURCE_DATE_EPOCH of the reproducible-builds project, in seconds since
+/// 1970, or 0 if it is not set.
 func sourceDate(_ environment: [String: String]) throws -> Int64 {
   guard let text = environment["SOURCE_DATE_EPOCH"] else { return 0 }
   guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let date = Int64(text) else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-/// What of a folder, or of an archive that another program made, becomes a version, and when it is rather a mistake.
+/// Options for installing a folder or another program's archive: the files to skip, and the checks against mistakes.
 struct SourceOptions: ParsableArguments {
   @Option(
     name: .customLong("exclude"),
@@ -35,12 +35,14 @@ struct SourceOptions: ParsableArguments {
       valueName: "percent"), transform: parsePercent)
   var maxRemoved = 50
 
-  /// Whether any option is given: none applies to archives that 'packstore export' made.
+  /// Whether any of the options is set. They do not apply to archives created by `packstore export`.
   var isGiven: Bool {
     !patterns.isEmpty || !files.isEmpty || noDefaultExcludes || printSkipped || allowEmpty || maxRemoved != 50
   }
 
-  /// - Throws: when a file cannot be read.
+  /// Returns the rules for skipped files.
+  ///
+  /// - Throws: the error of a pattern file that cannot be read.
   func rules() throws -> IgnoreRules {
     var rules = IgnoreRules(patterns: patterns, lists: try files.map(readList))
     rules.usesStandardPatterns = !noDefaultExcludes
@@ -58,7 +60,7 @@ struct SourceOptions: ParsableArguments {
     return text
   }
 
-  /// A version from which little is left is not worth a question.
+  /// Versions with fewer files are not checked for removed files.
   private static let leastFileCount = 10
 
   /// The kind of the source of a version.
@@ -66,9 +68,9 @@ struct SourceOptions: ParsableArguments {
     case folder, archive
   }
 
-  /// Checks that a source is not a mistake: one without files, or with far fewer files than the version before.
+  /// Checks for a mistaken source: a source without files, or with far fewer files than the current version.
   ///
-  /// - Throws: `refused` if it is.
+  /// - Throws: `refused` for such a source.
   func check(
     _ result: Store.InstallResult, of name: String, _ kind: Source = .folder, after before: PackVersion?
   ) throws {
@@ -90,7 +92,7 @@ struct SourceOptions: ParsableArguments {
       remedy: "add --max-removed 100% if that is intended", path: name)
   }
 
-  /// Warns of skipped system files, once for each pattern.
+  /// Warns about skipped system files. Lists each pattern once.
   func warnOfStandard(_ result: Store.InstallResult) {
     let patterns = Set(result.ignored.filter(\.isStandard).map(\.pattern)).sorted()
     guard !patterns.isEmpty else { return }
@@ -99,7 +101,7 @@ struct SourceOptions: ParsableArguments {
       "skipped system files (\(patterns.joined(separator: ", "))): '--no-default-excludes' includes them")
   }
 
-  /// The skipped files, one line each, if requested.
+  /// Returns one line per skipped file if `--print-skipped` is set.
   func lines(_ result: Store.InstallResult) -> [String] {
     guard printSkipped else { return [] }
     let more = max(result.ignoredCount - result.ignored.count, 0)
@@ -112,10 +114,10 @@ struct SourceOptions: ParsableArguments {
   }
 }
 
-/// The skipped files, for JSON.
+/// A skipped file or folder, for JSON.
 struct SkippedReport: Encodable {
   let path, kind, pattern: String
-  /// Left out where the pattern is an option's or a default.
+  /// The file that contains the pattern; `nil` for a pattern of an option or a default pattern.
   let file: String?
   let `default`: Bool
 
@@ -128,7 +130,7 @@ struct SkippedReport: Encodable {
   }
 }
 
-/// Reads `50%` or `50`.
+/// Parses `50%` or `50`.
 @Sendable func parsePercent(_ text: String) throws -> Int {
   let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
   guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let percent = Int(digits), 0...100 ~= percent else {

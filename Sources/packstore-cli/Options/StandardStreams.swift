@@ -1,4 +1,4 @@
-/// Archives that come from a pipe, or go into one: `-` in the place of a file's name.
+/// Archives on standard input and standard output: `-` instead of a file's name.
 
 import PackArchives
 import PackFormats
@@ -12,15 +12,15 @@ import PackStore
   import Glibc
 #endif
 
-/// An archive from standard input. Archives are read out of order, so it is copied to a file in TMPDIR.
+/// An archive from standard input. It is copied to a file in TMPDIR, because archives are not read in sequence.
 struct SpooledInput {
   private let folder: TemporaryFolder
   let path: String
 
   /// Copies standard input up to its end.
   ///
-  /// - Throws: `wrongKind` and `refused`, before anything is written, if it does not begin as an archive does; `noSpace` if it would
-  ///   take the last tenth of the disk.
+  /// - Throws: `usage` if standard input is a terminal; `wrongKind` or `refused`, before anything is written, if it does not begin
+  ///   like an archive; `noSpace` if it is longer than nine tenths of the free space.
   init() throws {
     guard isatty(STDIN_FILENO) == 0 else {
       throw Failure(
@@ -28,7 +28,7 @@ struct SpooledInput {
         remedy: "pipe an archive into it, as in 'cat Assets.tar | packstore ...'")
     }
     let start = try Self.readStart()
-    // A delta has an error of its own.
+    // The command reports a delta itself.
     if PackFileKind(start: start) == .other { try ForeignArchive.checkStart(start, name: "standard input") }
     folder = try TemporaryFolder()
     path = folder.path + "/standard-input"
@@ -42,7 +42,7 @@ struct SpooledInput {
 
   func remove() { folder.remove() }
 
-  /// The first bytes, as many as decide what kind of archive it is.
+  /// Reads the first bytes, enough to identify the kind of archive.
   private static func readStart() throws -> [UInt8] {
     var start: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: ForeignArchive.startByteCount)
@@ -57,7 +57,7 @@ struct SpooledInput {
   private static func copy(after start: [UInt8], to path: FilePath) throws {
     let output = try NewFile(FilePlace(path))
     let folder = path.removingLastComponent().string, free = freeByteCount(folder)
-    // 0: that cannot be found out, and the disk is full when it is full.
+    // 0 means unknown: then only a failing write reports a full disk.
     var left = free > 0 ? free - free / 10 : .max
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     try output.write(start)
@@ -74,7 +74,7 @@ struct SpooledInput {
     }
   }
 
-  /// Reads at least one byte; 0 at the end.
+  /// Reads at least one byte, and returns the number of bytes; 0 at the end.
   private static func readSome(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       try Task.checkCancellation()
@@ -88,8 +88,9 @@ struct SpooledInput {
   }
 }
 
-/// The archive that a command makes: a file that was named, or, for `-`, one in TMPDIR that goes to standard output at the end.
-/// The command's report then goes to standard error.
+/// The archive that a command writes: the file that the user named, or for `-` a file in TMPDIR.
+///
+/// For `-`, the file is written to standard output at the end, and the command's report to standard error.
 struct ArchiveOutput {
   private let folder: TemporaryFolder?
   let path: String
@@ -97,8 +98,8 @@ struct ArchiveOutput {
   private var isStandardOutput: Bool { folder != nil }
 
   /// - Parameters:
-  ///   - name: as it was given.
-  ///   - force: a file of that name is replaced.
+  ///   - name: the name that the user gave.
+  ///   - force: whether to replace an existing file.
   init(_ name: String, force: Bool) throws {
     guard name == "-" else {
       folder = nil
@@ -114,7 +115,7 @@ struct ArchiveOutput {
     path = folder.path + "/archive.pack"
   }
 
-  /// Writes the file to standard output, if requested with `-`.
+  /// Writes the file to standard output if the name is `-`.
   func finish() throws {
     guard isStandardOutput, pathExists(FilePath(path)) else { return }
     let file = try InputFile(FilePath(path))
@@ -130,6 +131,6 @@ struct ArchiveOutput {
 
   func remove() { folder?.remove() }
 
-  /// Where the command's report goes.
+  /// Returns the stream for the command's report.
   func reportOutput() -> Output { Output(isStandardOutput ? STDERR_FILENO : STDOUT_FILENO) }
 }

@@ -6,7 +6,7 @@ import PackFormats
 import PackStore
 import Synchronization
 
-/// How object storage is reached, for a site that is named as `s3://bucket/prefix`.
+/// Options for the access to a site in object storage, `s3://bucket/prefix`.
 struct StorageOptions: ParsableArguments {
   @Option(
     help: .init(
@@ -33,7 +33,7 @@ struct StorageOptions: ParsableArguments {
       valueName: "folder"), completion: .directory)
   var work: String?
 
-  /// Where a site is that a person named.
+  /// Returns the host of the site that the user named: a folder or object storage.
   ///
   /// - Parameter waits: whether to wait for other publishers.
   func host(of site: String, waits: Bool = true) throws -> any SiteHost {
@@ -67,7 +67,7 @@ struct StorageOptions: ParsableArguments {
 }
 
 extension SiteHost {
-  /// Lends the site to a command that changes it, with the key that signed it, and a progress bar.
+  /// Calls `body`, which changes the site, with the site, the key that signed it and a progress bar.
   func edit<Result: Sendable>(
     with option: SiteKeyOption, _ report: ReportOptions, isDryRun: Bool,
     reading: (@Sendable (Site, SiteKey) async throws -> [PackVersion])? = nil,
@@ -114,10 +114,10 @@ extension SiteHost {
 /// The bytes that a command downloaded from object storage and uploaded to it.
 final class StorageTraffic: Sendable {
   struct Counts {
-    /// Bytes of the site's metadata.
+    /// Downloaded bytes of the site's metadata.
     var fetchedByteCount: UInt64 = 0
 
-    /// Of content that was read.
+    /// Downloaded bytes of content.
     var contentByteCount: UInt64 = 0
     var uploadedByteCount: UInt64 = 0
   }
@@ -128,7 +128,7 @@ final class StorageTraffic: Sendable {
 
   func change(_ body: (inout Counts) -> Void) { state.withLock { body(&$0) } }
 
-  /// As one line; nil where nothing was fetched or stored.
+  /// The traffic as one line of text; `nil` if nothing was downloaded or uploaded.
   var line: String? {
     let counts = counts
     guard counts.fetchedByteCount | counts.contentByteCount | counts.uploadedByteCount > 0 else { return nil }
@@ -138,7 +138,7 @@ final class StorageTraffic: Sendable {
   }
 }
 
-/// Shows the progress of a job in object storage.
+/// Reports the progress and the warnings of a change to a site in object storage.
 struct StorageProgress: Sendable {
   let bar: ProgressBar?
   let isQuiet: Bool

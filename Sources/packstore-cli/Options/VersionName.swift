@@ -2,8 +2,8 @@ import ArgumentParser
 import PackAuthoring
 import PackStore
 
-/// A version of a pack, as every command takes it: `Tutorial@3`, `Tutorial@1.4.2` by its label, `Tutorial@previous`,
-/// `Tutorial@current`; `Tutorial` is the version that the command says. Where the pack is clear, `@3` will do.
+/// A version of a pack as all commands accept it: `Tutorial@3`, `Tutorial@1.4.2` by its label, `Tutorial@previous` or
+/// `Tutorial@current`. `Tutorial` alone is the command's default version. If the pack is known, `@3` is enough.
 struct VersionName: Sendable {
   enum Which: Equatable, Sendable {
     case current
@@ -14,7 +14,7 @@ struct VersionName: Sendable {
   }
 
   let pack: PackID
-  /// Nil where only the pack is named.
+  /// `nil` if the text contains only the pack.
   var which: Which?
 
   init(pack: PackID, which: Which? = nil) {
@@ -22,7 +22,7 @@ struct VersionName: Sendable {
     self.which = which
   }
 
-  /// - Parameter knownPack: the pack of a version without one.
+  /// - Parameter knownPack: the pack to use if the text contains only a version.
   init(_ text: String, of knownPack: PackID? = nil) throws {
     let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
     if let knownPack, parts[0].isEmpty, parts.count == 2 {
@@ -43,7 +43,7 @@ struct VersionName: Sendable {
     }
   }
 
-  /// Digits only: no sign.
+  /// Parses a version number: digits only, without a sign.
   private static func numbered(_ text: Substring) -> Which? {
     guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(text),
       1...PackVersion.lastNumber ~= number
@@ -51,11 +51,11 @@ struct VersionName: Sendable {
     return .number(number)
   }
 
-  /// The version, among those that are kept.
+  /// Returns the version with this name among the pack's kept versions.
   ///
   /// - Parameters:
   ///   - standard: the version for a name without a version.
-  ///   - place: the place that has the versions, such as "the site"; `nil` for a store.
+  ///   - place: the source of the versions in error messages, such as "the site"; `nil` for a store.
   func find(in snapshot: Snapshot, standard: Which = .current, of place: String? = nil) throws -> PackVersion {
     let versions = snapshot.versions(of: pack)
     guard let current = versions.first else {
@@ -87,9 +87,9 @@ struct VersionName: Sendable {
     return version
   }
 
-  /// For a publisher. The current version is resolved when the publication reads it.
+  /// Returns the version to publish. The current version is resolved only when the publication reads it.
   func publishedPack(in snapshot: Snapshot) throws -> Site.PublishedPack {
-    // A removed pack has versions, too, as long as its history is kept.
+    // A removed pack also has versions while its history is kept.
     guard snapshot.packs.contains(where: { $0.id == pack }) else {
       throw PackStoreError.noPack(pack, among: snapshot.packs.map(\.id))
     }
@@ -99,7 +99,7 @@ struct VersionName: Sendable {
 }
 
 extension Failure {
-  /// No kept version has the label. Lists the existing labels.
+  /// Returns the error for a label that no kept version has. It lists the existing labels.
   fileprivate static func noLabel(_ label: VersionLabel, of pack: PackID, in snapshot: Snapshot) throws -> Failure {
     let labels = try snapshot.versions(of: pack).compactMap { try snapshot.attributes(of: $0).label?.text }
     let known = labels.isEmpty ? "no version has a label" : "labels: \(labels.joined(separator: ", "))"
@@ -109,11 +109,11 @@ extension Failure {
   }
 }
 
-/// Reads a label that a version is to get.
+/// Parses the label for a new version.
 @Sendable func parseLabel(_ text: String) throws -> VersionLabel { try parse { try VersionLabel(text) } }
 
-/// Reads the note on a version.
+/// Parses the note for a new version.
 @Sendable func parseNote(_ text: String) throws -> VersionNote { try parse { try VersionNote(text) } }
 
-/// Reads `PACK` or `PACK@VERSION`.
+/// Parses `PACK` or `PACK@VERSION`.
 @Sendable func parseVersionName(_ text: String) throws -> VersionName { try VersionName(text) }
