@@ -1,11 +1,11 @@
 import PackDelivery
 import PackStore
 
-// Remedies for users at a terminal. The remedies of the libraries name their API, which does not help here, and the
-// command has the names for its remedy.
+// Remedies for users of the command line. The libraries' remedies name functions of their API; these name commands and options,
+// with the names of the store, site and pack that the user gave.
 
 extension DeliveryError.Limit {
-  /// Whether the same command fails again for as long as its options are the same.
+  /// Whether the command fails again unless its options change.
   var isFinal: Bool { self == .metadata || self == .redirects || self == .privateRedirects }
 }
 
@@ -15,9 +15,9 @@ extension Failure.Facts {
 }
 
 extension PackStoreError {
-  /// The command or option that helps.
+  /// Returns the remedy: the command or option that helps.
   ///
-  /// - Parameter subject: the objects of the command.
+  /// - Parameter subject: the store, site and pack of the command.
   func advice(about subject: Failure.Facts) -> String? {
     switch detail {
     case .damagedRoot:
@@ -30,7 +30,7 @@ extension PackStoreError {
     }
   }
 
-  /// `nil` if the library's own remedy helps.
+  /// Returns the remedy as a command or option; `nil` if the library's remedy applies.
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     let store = subject.storeName
     switch code {
@@ -68,12 +68,12 @@ extension PackStoreError {
 }
 
 extension DeliveryError {
-  /// The command or option that helps.
+  /// Returns the remedy: the command or option that helps.
   ///
-  /// - Parameter subject: the objects of the command.
+  /// - Parameter subject: the store, site and pack of the command.
   func advice(about subject: Failure.Facts) -> String? { commandAdvice(about: subject) ?? remedy }
 
-  /// `nil` if the library's own remedy helps.
+  /// Returns the remedy as a command or option; `nil` if the library's remedy applies.
   private func commandAdvice(about subject: Failure.Facts) -> String? {
     if let limit { return advice(limit) }
     if needsAuthorization {

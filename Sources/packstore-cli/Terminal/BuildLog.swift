@@ -29,11 +29,13 @@ protocol CommandWithLog {
   var log: BuildLogOptions { get }
 }
 
-/// The log of this process's command: a line for the command, one for each step when it ends, those of warnings and of the
-/// failure or the result. Each begins with the time in UTC and the seconds since the command began.
+/// The log of this process's command.
 ///
-/// Nothing secret gets in: keys are not on a command line, and of URLs neither users and passwords nor queries are written.
-/// A file that takes no more ends the log, with a warning, and not the command.
+/// It contains one line for the command, for each step at its end, for each warning, and for each line of the result or the
+/// failure. Each line begins with the time in UTC and the seconds since the command began.
+///
+/// The log contains no secrets: arguments contain no keys, and URLs are written without user, password and query. If a write to the
+/// file fails, the log ends with a warning, and the command continues.
 final class BuildLog: Sendable {
   private struct State {
     var file: AppendedFile?
@@ -41,7 +43,7 @@ final class BuildLog: Sendable {
     var stepStart: ContinuousClock.Instant
   }
 
-  /// The lines go to standard error, too.
+  /// Whether lines are also written to standard error.
   let isVerbose: Bool
   private let clock = ContinuousClock()
   private let start: ContinuousClock.Instant
@@ -49,10 +51,10 @@ final class BuildLog: Sendable {
 
   private static let shared = Mutex<BuildLog?>(nil)
 
-  /// Nil: no log is wanted.
+  /// The log of the command; `nil` if neither `--verbose` nor `--log-file` is set.
   static var current: BuildLog? { shared.withLock { $0 } }
 
-  /// Opens the command's log before the work begins.
+  /// Opens the command's log, if one is requested. Called before the command runs.
   static func begin(for command: any ParsableCommand, arguments: [String]) throws {
     guard let options = (command as? any CommandWithLog)?.log else { return }
     guard options.verbose || options.logFile != nil else { return }
@@ -76,7 +78,7 @@ final class BuildLog: Sendable {
     state = Mutex(State(file: file, stepStart: start))
   }
 
-  /// An argument as it may be shown. Quotes are for people who copy the line.
+  /// Returns an argument without secrets, quoted if a shell would interpret it.
   static func shown(_ argument: String) -> String {
     var text = argument
     text = withoutSecrets(text)
@@ -93,7 +95,7 @@ final class BuildLog: Sendable {
     }
   }
 
-  /// The step that was under way has ended.
+  /// Writes the line of the current step, if a step is in progress.
   func endStep() {
     state.withLock { state in
       if let step = state.step { end(step, &state) }

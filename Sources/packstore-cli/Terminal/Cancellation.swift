@@ -1,4 +1,4 @@
-/// Ctrl-C: the first one asks, the second one kills.
+/// Handling of SIGINT and SIGTERM: the first signal cancels the command, the second signal ends the process.
 
 import Dispatch
 import Synchronization
@@ -11,15 +11,15 @@ import Synchronization
   import Glibc
 #endif
 
-/// Cancels a task at the first SIGINT or SIGTERM: long operations stop at a clean point, and so does a write that waits
-/// for its reader. A second one ends the process at once.
+/// Cancels a task at the first SIGINT or SIGTERM: long operations and blocked writes stop cleanly. A second signal of the same kind
+/// ends the process immediately.
 struct SignalWatch {
   private let sources: [any DispatchSourceSignal]
 
   init(cancelling task: Task<Void, any Error>) {
     PendingWrites.shared.prepare()
     sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)  // the source sees it all the same
+      signal(number, SIG_IGN)  // the dispatch source still receives the signal
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         task.cancel()
@@ -33,29 +33,29 @@ struct SignalWatch {
   }
 }
 
-/// The threads that write to standard output or standard error. A reader that does not read holds such a write for as
-/// long as it likes; a cancelled command gives it up.
+/// Interrupts writes to standard output and standard error when the command is cancelled. A reader that does not read can block
+/// such a write forever.
 ///
-/// A system call that waits ends early only by a signal to its thread, which may come just before the call does. So the
-/// signal is sent again and again, for as long as a thread is registered here.
+/// Only a signal to the thread interrupts a blocked system call, and the signal may arrive just before the call. So the signal is
+/// repeated while the thread is registered.
 final class PendingWrites: Sendable {
   static let shared = PendingWrites()
 
   private struct State {
     var threads: [pthread_t] = []
-    /// Runs once the command is cancelled.
+    /// Repeats the signal; `nil` until the command is cancelled.
     var timer: (any DispatchSourceTimer)?
   }
 
   private let state = Mutex(State())
 
-  /// Whether the command was cancelled: waiting operations then stop.
+  /// Whether the command was cancelled.
   private let isInterrupted = Atomic(false)
 
-  /// Ignored by default, and of no use to this program otherwise.
+  /// The signal that interrupts writes. Its default action is to ignore it, and this program has no other use for it.
   private static let signalNumber = SIGURG
 
-  /// Lets the signal end a system call, and do nothing else.
+  /// Installs an empty signal handler, so that the signal interrupts system calls.
   func prepare() {
     var action = sigaction()
     #if canImport(Darwin)
@@ -65,11 +65,11 @@ final class PendingWrites: Sendable {
     #else
       action.__sigaction_handler.sa_handler = { _ in }
     #endif
-    // No SA_RESTART: the call is to end.
+    // Without SA_RESTART, the system does not restart the interrupted call.
     sigaction(Self.signalNumber, &action, nil)
   }
 
-  /// Ends the writes that wait, now and later.
+  /// Interrupts all current and later writes that block.
   func interrupt() {
     isInterrupted.store(true, ordering: .sequentiallyConsistent)
     state.withLock { state in
@@ -84,14 +84,14 @@ final class PendingWrites: Sendable {
 
   private func signalThreads() {
     state.withLock { state in
-      // Each is in `withRegistration`, and so alive.
+      // Registered threads are in `withRegistration`, so they still exist.
       for thread in state.threads { pthread_kill(thread, Self.signalNumber) }
     }
   }
 
   /// Writes all of `bytes`.
   ///
-  /// - Returns: 0, or an error number: `ECANCELED` when the command was cancelled while the write waited.
+  /// - Returns: 0, or an error number; `ECANCELED` if the command was cancelled before all bytes were written.
   func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
     withRegistration {
       var rest = bytes[...]
@@ -109,7 +109,7 @@ final class PendingWrites: Sendable {
   }
 
   private func withRegistration<Result>(_ body: () -> Result) -> Result {
-    // Threads of Dispatch block all signals.
+    // Dispatch's threads block all signals.
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, Self.signalNumber)

@@ -3,39 +3,39 @@ import ManagedPacks
 import PackDelivery
 import PackStore
 
-/// The reason why a command failed: its message and the source of its exit status.
+/// The reason why a command failed: the message, the code that determines the exit status, and details for JSON.
 struct Failure: Error {
   var code: FailureCode
-  /// What went wrong, with names that are safe to show.
+  /// The object and its fault, with names that are safe to print on a terminal.
   var finding: String
-  /// What to do about it, in terms of commands and options.
+  /// The command or option that helps.
   var remedy: String?
-  /// Whether the same command may succeed later although its user changes nothing.
+  /// Whether the same command may succeed later without a change by the user.
   var canRetry: Bool
   var facts = Facts()
 
-  /// The exact objects of the failure, for programs.
+  /// The details of the failure, for programs.
   struct Facts {
     var store: String?
     var site: String?
     var pack: PackID?
     /// The file, folder or asset concerned.
     var path: String?
-    /// Where in a file of the store, in bytes.
+    /// The position in a file of the store, in bytes.
     var offset: UInt64?
     /// The URL of the request to a server.
     var url: String?
-    /// A number of bytes that would have been enough for the step that failed.
+    /// A number of free bytes that suffices for the failed step.
     var neededByteCount: UInt64?
     /// The number of purged bytes in the requested data.
     var missingByteCount: UInt64?
-    /// The process that is in the way.
+    /// The id of the process that holds the lock.
     var holder: UInt64?
     /// Names that the user may have meant.
     var suggestions: [String] = []
     /// Files that cannot be stored.
     var notices: [Store.InstallNotice] = []
-    /// The case of the code.
+    /// The specific case of the code.
     var detail: PackStoreError.Detail?
     /// The object that the finding names first.
     var subject: PackStoreError.Subject?
@@ -53,22 +53,22 @@ struct Failure: Error {
     facts.subject = path.map { $0.contains("://") ? .site($0) : .file($0) } ?? pack.map { .pack($0) }
   }
 
-  /// One line, `object: fault; remedy`.
+  /// The message in one line, `object: fault; remedy`, without secrets.
   var sentence: String { hidingSecrets(in: remedy.map { "\(finding); \($0)" } ?? finding) }
 }
 
 extension Failure {
-  /// The library's error with the command or option that helps.
+  /// Converts an error of the library, with a remedy for the command line.
   ///
-  /// - Parameter subject: the objects of the command, for the remedy.
+  /// - Parameter subject: the store, site and pack of the command, for the remedy.
   init(_ error: PackStoreError, about subject: Facts = .init()) {
     var named = error
-    // The core does not repeat the path of the call's store.
+    // The core omits the path of the store that was called.
     if error.subject == .store(nil), let store = subject.store { named.subject = .store(store) }
     self.init(named, as: FailureCode(error.code), remedy: error.advice(about: subject))
   }
 
-  /// The library's error with another code or remedy.
+  /// Converts an error of the library, with another code and remedy.
   init(_ error: PackStoreError, as code: FailureCode, remedy: String?) {
     self.init(code, escapedText(hidingSecrets(in: error.finding)), remedy: remedy.map(escapedText))
     facts.detail = error.detail
@@ -85,7 +85,7 @@ extension Failure {
 
   init(_ error: DeliveryError, about subject: Facts = .init()) {
     let isURL = error.location?.contains("://") == true
-    // A retry does not repair a local file: the file of trusted keys, an archive, a site in a folder.
+    // A retry does not repair a local file, such as the file of trusted keys, an archive or a site in a folder.
     let isLocalDamage = error.code == .corrupt && error.location != nil && !isURL
     self.init(
       isLocalDamage ? .corrupt : FailureCode(error.code), escapedText(error.finding),
@@ -99,7 +99,7 @@ extension Failure {
     facts.offset = error.offset
   }
 
-  /// The failure for another error; `nil` for wrong usage, help and a closed pipe.
+  /// Converts any error of a command. Returns `nil` for wrong usage, help and a closed pipe.
   init?(_ error: any Error, about subject: Facts = .init()) {
     switch error {
     case let failure as Failure: self = failure
@@ -118,7 +118,7 @@ extension Failure {
 
 // MARK: - The error object
 
-/// What `--json` prints for a failure.
+/// A failure as `--json` prints it.
 struct FailureReport: Encodable {
   let level = "error"
   let code: FailureCode
@@ -156,7 +156,7 @@ struct FailureReport: Encodable {
   }
 }
 
-/// The object of an error, by its kind.
+/// The object of an error, with its kind.
 struct SubjectReport: Encodable {
   let type: String
   let name: String?
@@ -167,7 +167,7 @@ struct SubjectReport: Encodable {
   }
 }
 
-/// What `--json` prints for a warning.
+/// A warning as `--json` prints it.
 struct WarningReport: Encodable {
   let level = "warning"
   let code: WarningCode
@@ -176,12 +176,12 @@ struct WarningReport: Encodable {
 
 // MARK: - Objects of commands
 
-/// A command that names its objects, for errors that do not.
+/// A command with a store, site or pack, for errors that do not name them.
 protocol CommandWithSubject {
   var subject: Failure.Facts { get }
 }
 
-/// An error and the facts of the command that it ended.
+/// An error that ended a command, with the command's store, site and pack.
 struct CommandError: Error {
   let cause: any Error
   let subject: Failure.Facts
@@ -196,7 +196,7 @@ struct CommandError: Error {
     failure.facts.store = failure.facts.store ?? subject.store
     failure.facts.site = failure.facts.site ?? subject.site
     failure.facts.pack = failure.facts.pack ?? subject.pack
-    // Wrong usage and a cancelled command are about no object.
+    // Wrong usage and cancellation have no object.
     if failure.facts.subject == nil, ![.usage, .cancelled].contains(failure.code) {
       failure.facts.subject = failure.facts.store.map { .store($0) } ?? failure.facts.site.map { .site($0) }
     }

@@ -2,7 +2,7 @@ import ManagedPacks
 import PackDelivery
 import PackStore
 
-/// One stable word for each way to fail: `code` of the error object that `--json` prints.
+/// The kinds of failure, each with a stable word: `code` of the error object that `--json` prints.
 enum FailureCode: String, CaseIterable, Encodable {
   case failed
   case usage
@@ -37,7 +37,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case untrusted
   /// An origin that still has packs cannot be forgotten.
   case inUse = "in_use"
-  /// A repair could not bring everything back.
+  /// A repair could not restore all data.
   case dataLost = "data_lost"
 
   case invalidLocation = "invalid_location"
@@ -48,7 +48,7 @@ enum FailureCode: String, CaseIterable, Encodable {
   case denied
   case badResponse = "bad_response"
   case siteChanged = "site_changed"
-  /// Data of a site differs from the data listed in its root; `corrupt` is damage in a store.
+  /// Data of a site differs from the data listed in its root. Damage in a store is `corrupt`.
   case siteCorrupt = "site_corrupt"
   case notSigned = "not_signed"
   case badSignature = "bad_signature"
@@ -59,14 +59,14 @@ enum FailureCode: String, CaseIterable, Encodable {
   case fromTheFuture = "from_the_future"
   case tooOld = "too_old"
   case expired
-  /// The publisher of a site signed an older state again.
+  /// The publisher of a site signed an older state.
   case publisherOutOfDate = "publisher_out_of_date"
-  /// The secret key that has to sign is not there.
+  /// The secret key for signing is missing.
   case noKey = "no_key"
 }
 
 extension FailureCode {
-  /// Whether the same command may succeed later although its user changes nothing.
+  /// Whether the same command may succeed later without a change by the user.
   var canRetry: Bool {
     switch self {
     case .busy, .conflict, .sourceChanged, .stale, .outOfMemory, .unreachable, .badResponse, .siteChanged, .siteCorrupt,
@@ -162,7 +162,7 @@ extension FailureCode {
       }
   }
 
-  /// The code of a failed system call.
+  /// Returns the code for the error number of a system call.
   init(systemError number: Int32) {
     self =
       switch Errno(rawValue: number) {

@@ -1,10 +1,10 @@
 import PackStore
 
-// How numbers, names and dates look in text. JSON has exact numbers instead.
+// Formats of numbers, names and dates in text. JSON contains exact numbers instead.
 
 // MARK: - Numbers
 
-/// `12 files, 2 links, 1 empty folder`; files are always named.
+/// Formats counts as `12 files, 2 links, 1 empty folder`. Omits a count of 0, except for files.
 func assetCounts(files: Int, links: Int, folders: Int) -> String {
   var counts = [formatCount(files, "file")]
   if links > 0 { counts.append(formatCount(links, "link")) }
@@ -12,12 +12,12 @@ func assetCounts(files: Int, links: Int, folders: Int) -> String {
   return counts.joined(separator: ", ")
 }
 
-/// `37.5 %` of a whole; `0.0 %` of nothing.
+/// Formats a part of a whole as `37.5 %`; `0.0 %` if the whole is 0.
 func formatPercent(_ part: Int, of whole: Int) -> String {
   "\(oneDecimal(whole == 0 ? 0 : Double(part) / Double(whole) * 100)) %"
 }
 
-/// `40 ms`, `1.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+/// Formats a duration as `40 ms`, `1.4 s`, `12 s`, `3 min 20 s` or `2 h 5 min`.
 func formatDuration(_ duration: Duration) -> String {
   let seconds = duration / .seconds(1)
   if seconds < 0.9995 { return "\(Int((max(seconds, 0) * 1000).rounded())) ms" }
@@ -28,7 +28,7 @@ func formatDuration(_ duration: Duration) -> String {
   return "\(whole / 3600) h \(whole % 3600 / 60) min"
 }
 
-/// `310.2 MB/s`.
+/// Formats a rate as `310.2 MB/s`.
 func formatRate(_ bytes: Int, in duration: Duration) -> String {
   formatRate(Double(bytes) / max(duration / .seconds(1), 1e-3))
 }
@@ -42,19 +42,20 @@ private func oneDecimal(_ value: Double) -> String {
   return "\(tenths / 10).\(tenths % 10)"
 }
 
-/// `2025-11-21T10:46:00Z`.
+/// Formats a date as `2025-11-21T10:46:00Z`.
 func formatDate(_ date: Date) -> String { date.formatted(.iso8601) }
 
-/// `nil` for 1970-01-01: archives that were made without a date have that one.
+/// Formats a date. Returns `nil` for the start of 1970, which archives without a date contain.
 func formatKnownDate(_ date: Date) -> String? { date.timeIntervalSince1970 == 0 ? nil : formatDate(date) }
 
 func formatDate(nanoseconds: Int64) -> String { formatDate(Date(timeIntervalSince1970: Double(nanoseconds) / 1e9)) }
 
 // MARK: - Names
 
-/// A name on one line, safe to show on a terminal: `\n`, `\t`, `\r`, `\\`, `\x1b` for control characters and for bytes
-/// that are not UTF-8, `\u{202e}` for what would reorder or break the line. Everything else stays as it is; no two
-/// names become the same.
+/// Escapes a name, so that it is one line and safe to print on a terminal.
+///
+/// Control characters and invalid UTF-8 become `\n`, `\t`, `\r`, `\\` or `\x1b`. Characters that reorder or break the line become
+/// `\u{202e}`. All other characters are unchanged. Different names have different results.
 func escaped(_ name: some Sequence<UInt8>) -> String {
   var text = ""
   var bytes = name.makeIterator()
@@ -76,12 +77,12 @@ func escaped(_ name: some Sequence<UInt8>) -> String {
 
 func escaped(_ name: String) -> String { escaped(name.utf8) }
 
-/// Escapes a sentence of the library. It already contains invalid UTF-8 as `\xe9`, and ambiguous characters as `\u0301`: these stay.
+/// Escapes a sentence of the library. Keeps its escapes of invalid UTF-8 (`\xe9`) and of ambiguous characters (`\u0301`).
 func escapedText(_ text: String) -> String {
   escaped(text).replacing(#/\\\\(x[89a-f][0-9a-f]|u[0-9a-f]{4}|u\{[0-9a-f]{5,6}\})/#) { #"\"# + $0.output.1 }
 }
 
-/// Escapes a text whose names are already escaped: backslashes are unchanged.
+/// Escapes a text with already escaped names: backslashes are unchanged.
 func escapedControls(_ text: String) -> String {
   var shown = ""
   for scalar in text.unicodeScalars {
@@ -90,7 +91,7 @@ func escapedControls(_ text: String) -> String {
   return shown
 }
 
-/// Whether a character of a name is not shown as it is.
+/// Whether ``escaped(_:)`` changes a character.
 func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
   var shown = ""
   append(scalar, to: &shown)
@@ -109,7 +110,7 @@ private func append(_ scalar: Unicode.Scalar, to text: inout String) {
   }
 }
 
-/// Whether a terminal acts on a character, or it changes the direction of text, ends a line or is invisible. Less than U+10000.
+/// Whether a character controls the terminal, changes the direction of text, ends a line or is invisible. All are below U+10000.
 func isControl(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar {
   case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{61c}", "\u{200e}", "\u{200f}", "\u{2028}"..."\u{202e}",
@@ -128,14 +129,14 @@ private func hexadecimal(_ byte: UInt8) -> String {
 enum Alignment { case left, right }
 
 extension String {
-  /// As wide as `width` at least.
+  /// Pads the text with spaces to at least `width` characters.
   func padded(to width: Int, _ alignment: Alignment = .left) -> String {
     let padding = String(repeating: " ", count: max(width - count, 0))
     return alignment == .left ? self + padding : padding + self
   }
 }
 
-/// Rows of text in columns two spaces apart, each as wide as its widest cell, except very long cells.
+/// A table of text. Columns are two spaces apart and as wide as their widest cell, except very long cells.
 struct Table {
   private let alignments: [Alignment]
   private var rows: [[String]]
@@ -149,7 +150,7 @@ struct Table {
 
   mutating func add(_ cells: [String]) { rows.append(cells) }
 
-  /// Longer cells move only the later cells of their own line.
+  /// The maximum width of a column. Longer cells shift only the following cells of their own line.
   private static let widthLimit = 60
 
   var lines: [String] {

@@ -1,10 +1,10 @@
 import PackStore
 
-/// The number of names of a folder that are compared with the missing name.
+/// The maximum number of names in a folder that are compared with the missing name.
 private let searchedNameLimit = 20_000
 
 extension Snapshot {
-  /// The asset at a path. If none exists, the error suggests similar names.
+  /// Returns the asset at a path. If it is missing, the error suggests similar names.
   @_lifetime(borrow self)
   func find(_ path: String, in pack: PackID?) throws -> Asset {
     do {
@@ -23,7 +23,7 @@ extension Snapshot {
     let (folder, missing) = nearestFolder(of: path, pack)
     let names = try names(in: folder, pack)
     let prefix = folder.isEmpty ? "" : folder + "/"
-    // Strings are equal if they are canonically equivalent.
+    // Swift compares strings by canonical equivalence, not by their bytes.
     if let same = names.first(where: { $0 == missing && !$0.utf8.elementsEqual(missing.utf8) }) {
       failure.facts.suggestions = [prefix + same]
       failure.remedy =
@@ -42,9 +42,9 @@ extension Snapshot {
     return failure
   }
 
-  /// The deepest folder on the way to a path, and the name that is missing there.
+  /// Returns the deepest existing folder of a path, and the name that is missing in it.
   private func nearestFolder(of path: String, _ pack: PackID?) -> (folder: String, missing: String) {
-    // Bytes: a slash and an accent behind it are one character of Swift.
+    // Splits bytes, because a slash and a following combining accent are one `Character`.
     var parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     var missing = parts.popLast() ?? ""
     while !parts.isEmpty {

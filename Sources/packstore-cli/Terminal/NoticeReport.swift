@@ -1,11 +1,11 @@
 import Foundation
 import PackStore
 
-/// A file that was left out, or could not be stored.
+/// A notice of an installation, for JSON: for example a file that was skipped or cannot be stored.
 struct NoticeReport: Encodable {
   let kind: String
   let path: String
-  /// In base64, if the path is not UTF-8.
+  /// The path's bytes in base64 if the path is not UTF-8.
   let pathBytes: String?
   let twin: String?
 

@@ -1,4 +1,4 @@
-/// Writes to standard output and standard error: text, JSON, raw bytes, warnings, errors.
+/// Output to standard output and standard error: text, JSON, raw bytes, warnings and errors.
 
 import PackDelivery
 import PackStore
@@ -14,31 +14,32 @@ import Synchronization
 
 // MARK: - Errors
 
-/// The reader of our standard output went away. The process ends as quietly as any filter does.
+/// The error if the reader of standard output or standard error closed the pipe. The process ends silently with SIGPIPE.
 struct BrokenPipe: Error {}
 
-/// The system's name for the current `errno`.
+/// Returns the system's description of an error number, by default `errno`.
 func systemErrorText(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
 
 // MARK: - Standard error
 
-/// Whether programs read along: `--json` is looked for in the arguments themselves, since they may be what is wrong.
-/// Everything on standard error is then JSON, too, one object on each line.
+/// Whether the arguments contain `--json`. Standard error then also contains JSON, one object per line.
+///
+/// It is read from the raw arguments, because errors in the arguments are also reported as JSON.
 let isJSONWanted = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
 
-/// Writes lines to standard error. A failure cannot be reported.
+/// Writes text to standard error. Ignores errors, because nothing can report them.
 func writeToStandardError(_ text: String) {
   var text = text
   text.withUTF8 { _ = PendingWrites.shared.writeAll(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
 }
 
-/// `packstore: warning: ...`, which the log has, too.
+/// Prints a warning, `packstore: warning: ...`, and writes it to the log.
 func warn(_ code: WarningCode, _ sentence: String) {
   BuildLog.current?.write("warning: \(sentence)")
   warnOnly(code, sentence)
 }
 
-/// A warning that is not for the log.
+/// Prints a warning without writing it to the log.
 func warnOnly(_ code: WarningCode, _ sentence: String) {
   let sentence = hidingSecrets(in: sentence)
   guard !isJSONWanted else {
@@ -47,13 +48,14 @@ func warnOnly(_ code: WarningCode, _ sentence: String) {
   writeToStandardError("packstore: warning: \(sentence)\n")
 }
 
-/// `packstore: ...`: one of several things to say of a failure, before the failure itself. JSON has them in a report.
+/// Prints a line `packstore: ...` with a detail of a failure, before the failure itself. With `--json`, prints nothing: the report
+/// contains the details.
 func complain(_ sentence: String) {
   guard !isJSONWanted else { return }
   writeToStandardError("packstore: \(sentence)\n")
 }
 
-/// Reports why the command failed, as its last output.
+/// Prints the failure as the command's last output, and writes it to the log.
 func complain(_ failure: Failure) {
   BuildLog.current?.write("failed: \(failure.sentence)")
   guard !isJSONWanted else { return writeObject(FailureReport(failure), type: "error") }
@@ -67,24 +69,24 @@ func writeObject(_ object: some Encodable, type: String) {
 
 // MARK: - Standard output
 
-/// Standard output, buffered. What cannot be written is an error: a listing on a full disk must not look complete.
+/// Buffered standard output. A failed write is an error, because a listing on a full disk must not look complete.
 ///
-/// `flush` before the end, or the rest is lost.
+/// Call ``flush()`` at the end; otherwise the buffered bytes are lost.
 final class Output: Sendable {
   private let buffer = Mutex<[UInt8]>([])
   private static let bufferSize = 1 << 16
   private let descriptor: Int32
 
-  /// - Parameter descriptor: standard error, where a command's result is on standard output and its report is not.
+  /// - Parameter descriptor: standard error for the report of a command that writes other data to standard output.
   init(_ descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
 
-  /// A line of text.
+  /// Writes a line of text.
   func line(_ text: String = "") throws {
     try write(text.utf8)
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// The result of a command, which is also written to the log.
+  /// Writes lines of a command's result, also to the log.
   func lines(_ lines: [String]) throws {
     for text in lines {
       if let log = BuildLog.current, !text.isEmpty { log.write(text) }
@@ -92,13 +94,13 @@ final class Output: Sendable {
     }
   }
 
-  /// Bytes as they are. Many are not copied.
+  /// Writes bytes unchanged, without copying them to the buffer. For large amounts.
   func write(_ bytes: Slice<UnsafeMutableRawBufferPointer>) throws {
     try flush()
     try check(PendingWrites.shared.writeAll(UnsafeRawBufferPointer(rebasing: bytes), to: descriptor))
   }
 
-  /// Bytes as they are.
+  /// Writes bytes unchanged, through the buffer.
   func write(_ bytes: some Collection<UInt8>) throws {
     try buffer.withLock { buffer in
       buffer.append(contentsOf: bytes)
@@ -106,7 +108,7 @@ final class Output: Sendable {
     }
   }
 
-  /// A value as a JSON object on one line, with the type of the command that runs.
+  /// Writes a value as a JSON object on one line, with the type of the running command.
   func json(_ value: some Encodable) throws {
     let bytes = try jsonBytes(TypedObject(value, type: jsonType))
     if let log = BuildLog.current { log.write(String(decoding: bytes, as: UTF8.self)) }
@@ -126,7 +128,7 @@ final class Output: Sendable {
     switch errorNumber {
     case 0: return
     case EPIPE: throw BrokenPipe()
-    // What the command has done by then stays done: it does not say that nothing was.
+    // The text does not claim that nothing changed: earlier effects of the command remain.
     case ECANCELED: throw Failure(.cancelled, "cancelled in the middle of a write to \(name)")
     default:
       throw Failure(
@@ -137,10 +139,10 @@ final class Output: Sendable {
 
 // MARK: - JSON
 
-/// The `type` of the objects that this process prints as results: the name of its command, and of its schema.
+/// The `type` of this process's results in JSON: the name of the command, which is also the name of the schema.
 var jsonType: String { CommandLine.arguments.dropFirst().first.flatMap { $0.hasPrefix("-") ? nil : $0 } ?? "packstore" }
 
-/// A value as JSON on one line: fields in alphabetical order, in snake case, and no character that a terminal acts on.
+/// Encodes a value as JSON on one line, with sorted keys in snake case. Escapes all characters that control a terminal.
 func jsonBytes(_ value: some Encodable) throws -> Data {
   let encoder = JSONEncoder()
   encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -148,7 +150,7 @@ func jsonBytes(_ value: some Encodable) throws -> Data {
   return escapingControls(try encoder.encode(value))
 }
 
-/// Escapes the characters that ``isControl(_:)`` names. Only strings contain them: the rest of JSON is visible ASCII.
+/// Escapes the characters selected by ``isControl(_:)``. Only strings contain them: all other JSON is visible ASCII.
 private func escapingControls(_ json: Data) -> Data {
   guard json.contains(where: { $0 >= 0x7f }) else { return json }
   var text = ""

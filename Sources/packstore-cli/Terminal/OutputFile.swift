@@ -6,15 +6,15 @@ import PackStore
 #elseif canImport(Musl)
   import Musl
 #else
-  // When the module is compiled as a whole, `stat` counts as a part of it.
+  // In whole-module builds, the compiler attributes `stat` to CoreFoundation, so its members need this import.
   import CoreFoundation
   import Glibc
 #endif
 
-/// The file that a command is to make, looked at before there is any work: what is written takes the place of a file, if
-/// that is wanted, and of nothing else, least of all of a device.
+/// Checks a command's output file before the command starts work. Only a regular file is replaced, and only with `force`; a device
+/// never is.
 ///
-/// - Returns: the name to write to; behind a link, that of the file that it leads to.
+/// - Returns: the path to write to; if `name` is a link to an existing file, the path of that file.
 func outputFile(_ name: String, force: Bool) throws -> String {
   guard !name.isEmpty else { throw ValidationError("-o needs the name of a file") }
   guard name != "-" else {
@@ -43,7 +43,7 @@ func outputFile(_ name: String, force: Bool) throws -> String {
   return file
 }
 
-/// Fails when no file can be made in a folder; that it is not there, the system says later.
+/// Fails if this user cannot create files in a folder. Accepts a missing folder: the later system call reports it.
 private func requireWritable(_ folder: FilePath) throws {
   let folder = folder.isEmpty ? "." : folder.string
   guard access(folder, W_OK | X_OK) != 0, errno != ENOENT, errno != ENOTDIR else { return }
@@ -52,14 +52,14 @@ private func requireWritable(_ folder: FilePath) throws {
     remedy: "name a file in a folder that this user may write to", path: folder)
 }
 
-/// Whether both names lead to one file.
+/// Whether both names refer to the same file.
 func isSameFile(_ one: String, _ other: String) -> Bool {
   var first = stat(), second = stat()
   return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
     && first.st_ino == second.st_ino
 }
 
-/// What to say of a file that is in the way.
+/// Returns the error for an output file that exists.
 func existsAlready(_ name: String) -> Failure {
   Failure(
     .exists, "'\(escaped(name))': exists already", remedy: "name another file, or replace it with --force", path: name)

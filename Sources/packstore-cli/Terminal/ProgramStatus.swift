@@ -1,21 +1,21 @@
-/// How the program ends, as scripts see it. The manual, `packstore --help` and Docs/CommandLine.md list the same.
+/// The exit statuses of the program. The manual, `packstore --help` and Docs/CommandLine.md list them, too.
 enum ProgramStatus: Int32, CaseIterable {
   case done = 0
   /// Failures without a status of their own.
   case failed = 1
-  /// The command line makes no sense.
+  /// The command line is invalid.
   case usage = 2
   /// The site could not be fetched.
   case network = 3
-  /// A signature, key, origin, age or version is refused.
+  /// A signature, key, origin, age or version was refused.
   case trust = 4
   /// The disk is full.
   case space = 5
-  /// Another process is in the way.
+  /// Another process holds a lock or made a conflicting change.
   case busy = 6
   /// Bytes are damaged or lost.
   case damage = 7
-  /// Ctrl-C or SIGTERM.
+  /// The command was cancelled by Ctrl-C or SIGTERM.
   case cancelled = 130
 }
 

@@ -1,4 +1,4 @@
-/// How far a long operation is: a bar on a terminal, an occasional line elsewhere.
+/// Progress of long operations: a bar on a terminal, otherwise occasional lines.
 
 import ArgumentParser
 import PackDelivery
@@ -13,19 +13,19 @@ import Synchronization
   import Glibc
 #endif
 
-/// How far an operation is.
+/// The progress of an operation.
 struct Progress {
-  /// Such as "storing".
+  /// The name of the current step, such as "storing".
   var activity: String
   var bytesDone = 0
-  /// 0: not known yet.
+  /// 0 if the total is not known yet.
   var bytesTotal = 0
-  /// Shown while the total is not known.
+  /// The number of processed files, shown while the total is not known.
   var filesDone = 0
 }
 
 extension Progress {
-  /// An installation: `activity` names its longest phase.
+  /// The progress of an installation; `activity` is the name of its longest phase.
   init(activity: String, _ progress: Store.InstallProgress) {
     switch progress.phase {
     case .scan: self.init(activity: "scanning", filesDone: progress.fileCount)
@@ -39,7 +39,7 @@ extension Progress {
 }
 
 extension Progress {
-  /// A pull.
+  /// The progress of a pull.
   init(_ progress: Store.PullProgress) {
     let pack = progress.pack.map { " \($0)" } ?? ""
     switch progress.phase {
@@ -55,16 +55,18 @@ extension Progress {
   }
 }
 
-/// How progress is reported.
+/// The format of progress reports.
 enum ProgressForm: String, CaseIterable, ExpressibleByArgument {
   case text, json, none
 }
 
 /// Shows progress on standard error.
 ///
-/// On a terminal: one line, drawn when an activity begins and then at most ten times a second, as wide as the terminal, removed by
-/// `finish`. Elsewhere: a line at least every ten seconds, so that build jobs do not end a command as hung; quick work prints nothing.
-/// As JSON: an object when an activity begins and then as often as a line, at most once a second.
+/// - On a terminal: one line as wide as the terminal. It is drawn when an activity begins, then at most ten times a second.
+///   `finish` removes it.
+/// - As text elsewhere: a line every five to ten seconds, so that a build system does not end the command as hung. Short operations
+///   print nothing.
+/// - As JSON: an object when an activity begins, then at most once a second, and at least every ten seconds.
 final class ProgressBar: Sendable {
   private struct State {
     var last: Progress?
@@ -81,7 +83,7 @@ final class ProgressBar: Sendable {
   private let heartbeat = Mutex<Task<Void, Never>?>(nil)
 
   init(_ form: ProgressForm) {
-    // Steps are reported instead, each at its end.
+    // With --verbose, the log prints each step at its end instead.
     let form = form == .text && (BuildLog.current?.isVerbose ?? false) ? .none : form
     self.form = form
     isTerminal = form == .text && isatty(STDERR_FILENO) == 1 && terminalIsSmart()
@@ -91,7 +93,8 @@ final class ProgressBar: Sendable {
 
   deinit { heartbeat.withLock { $0?.cancel() } }
 
-  /// Repeats the progress while an operation reports none: it may wait for a server, or compress one large block.
+  /// Repeats the last progress while an operation reports none, for example while it waits for a server or compresses a large
+  /// block.
   private func beat() {
     heartbeat.withLock { task in
       task = Task.detached { [weak self, clock] in
@@ -150,15 +153,17 @@ final class ProgressBar: Sendable {
   }
 }
 
-/// How often progress is shown.
+/// The intervals between progress reports.
 struct ProgressPace {
-  /// Two of these are the longest silence.
+  /// The minimum time between two lines. The maximum time is twice as long.
   static let lineInterval = Duration.seconds(5)
 
   let form: ProgressForm
   let isTerminal: Bool
 
-  /// - Parameter time: since the progress was shown last.
+  /// Whether to show progress now.
+  ///
+  /// - Parameter time: the time since progress was last shown.
   func isDue(after time: Duration, isNewActivity: Bool) -> Bool {
     switch form {
     case .none: false
@@ -168,11 +173,11 @@ struct ProgressPace {
   }
 }
 
-/// What `--progress json` prints.
+/// Progress as `--progress json` prints it.
 struct ProgressReport: Encodable {
   let activity: String
   let bytes: Int
-  /// Left out while it is unknown.
+  /// `nil` while unknown.
   let totalBytes, files, bytesPerSecond: Int?
 
   init(_ progress: Progress, rate: Double?) {
@@ -186,7 +191,7 @@ struct ProgressReport: Encodable {
 
 // MARK: - Rate
 
-/// Bytes per second over the last few seconds, so that the time left follows a change of speed without jumping.
+/// The rate of about the last three seconds, smoothed, so that the remaining time changes gradually.
 private struct Rate {
   private var start: (time: ContinuousClock.Instant, bytes: Int)?
   private var smoothed: Double?
@@ -201,7 +206,7 @@ private struct Rate {
     let seconds = (time - start.time) / .seconds(1)
     guard seconds >= 0.25, bytes >= start.bytes else { return }
     let current = Double(bytes - start.bytes) / seconds
-    let weight = min(seconds / 3, 1)  // a memory of about three seconds
+    let weight = min(seconds / 3, 1)  // averages about three seconds
     smoothed = smoothed.map { $0 + (current - $0) * weight } ?? current
     self.start = (time, bytes)
   }
@@ -209,8 +214,8 @@ private struct Rate {
 
 // MARK: - Text
 
-/// `storing [=====>     ]  42 %  1.2 GB of 3.0 GB  310.0 MB/s  6 s left`, shortened from the right to
-/// fit: at a narrow terminal the bar goes first.
+/// Returns `storing [=====>     ]  42 %  1.2 GB of 3.0 GB  310.0 MB/s  6 s left`, shortened to fit: first without the bar, then
+/// without the last facts.
 private func barText(_ progress: Progress, rate: Double?, width: Int) -> String {
   let facts = progressFacts(progress, rate: rate)
   var parts = facts
@@ -225,7 +230,7 @@ private func barText(_ progress: Progress, rate: Double?, width: Int) -> String 
   return text(" [" + bar + String(repeating: " ", count: room - bar.count) + "]")
 }
 
-/// The same in a line of its own.
+/// Returns the progress as a line of text without a bar.
 private func lineText(_ progress: Progress, rate: Double?) -> String {
   "packstore: \(progress.activity): \(progressFacts(progress, rate: rate).joined(separator: ", "))"
 }
@@ -252,7 +257,7 @@ private func fraction(_ progress: Progress) -> Double {
 
 // MARK: - Terminal
 
-/// Columns of the terminal at standard error; 80 when it does not say.
+/// Returns the number of columns of the terminal at standard error; 80 if it is unknown.
 private func terminalWidth() -> Int {
   var size = winsize()
   guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

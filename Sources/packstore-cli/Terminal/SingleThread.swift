@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Runs asynchronous code on the calling thread alone, if the system refuses others. The code must not move to another executor: Dispatch
-/// would wait for a thread forever.
+/// Runs asynchronous code on the calling thread only, for systems that refuse to create threads.
+///
+/// The code must not switch to another executor: Dispatch would wait for a thread forever.
 final class SingleThread: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-/// A text that a command prints, or writes to a file.
+/// Options of commands that print a text or write it to a file.
 struct TextFileOptions: ParsableArguments {
   @Option(
     name: .shortAndLong, help: .init("File to write (default: standard output).", valueName: "file"),
@@ -14,7 +14,7 @@ struct TextFileOptions: ParsableArguments {
   @Flag(help: "Print the text without writing the file.")
   var dryRun = false
 
-  /// The file that is written; nil: the text is printed.
+  /// The file to write; `nil` if the text is printed.
   var written: String? { dryRun ? nil : output }
 
   func validate() throws {
@@ -22,9 +22,9 @@ struct TextFileOptions: ParsableArguments {
     guard output != nil || !force else { throw ValidationError("--force needs '-o'") }
   }
 
-  /// Writes the file, whole or not at all, if one is wanted.
+  /// Writes the file atomically if `-o` is set. With `--dry-run`, only checks the file.
   ///
-  /// - Parameter source: the file that the text was made of, which stays.
+  /// - Parameter source: the command's input file, which must not be replaced.
   func write(_ text: String, madeOf source: String? = nil) throws {
     guard let output else { return }
     if force, let source, isSameFile(source, output) {
@@ -36,7 +36,7 @@ struct TextFileOptions: ParsableArguments {
   }
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file atomically.
 func writeTextFile(_ text: String, to output: String, force: Bool) throws {
   let file = FilePlace(FilePath(try outputFile(output, force: force)))
   let draft = FilePlace("\(file.name.string).draft-\(UInt64.random(in: 0 ... .max))", in: file.folder)

@@ -6,12 +6,12 @@
   import Glibc
 #endif
 
-/// A trial that creates as many threads as tasks and signals need at least.
+/// Checks at startup that the system allows the minimum number of threads for tasks and signals.
 ///
-/// If the system refuses a thread (EAGAIN: `ulimit -u`, or the pids limit of a container), Dispatch waits for one forever and no signal
-/// ends the program. So the program finds out first.
+/// If the system refuses a thread (EAGAIN, because of `ulimit -u` or a container's pids limit), Dispatch waits forever, and no
+/// signal ends the program.
 struct ThreadTrial: ~Copyable {
-  /// One for the program, one for events, two for work.
+  /// The number of threads: one for the program, one for events, two for work.
   private static let count = 4
   private let barrier: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -25,10 +25,10 @@ struct ThreadTrial: ~Copyable {
     barrier.deallocate()
   }
 
-  /// The error of the system if it refuses a thread; 0 otherwise.
+  /// Runs the check. Returns the system's error number if it refuses a thread; otherwise 0.
   static func run() -> Int32 { ThreadTrial().createThreads() }
 
-  /// All threads exist at the same time: each waits for the barrier.
+  /// Creates all threads. They exist at the same time, because each waits for the barrier.
   private func createThreads() -> Int32 {
     var threads: [pthread_t] = [], failure: Int32 = 0
     pthread_mutex_lock(barrier)

@@ -1,6 +1,6 @@
-/// A JSON object with its type and the version of that type's form.
+/// A JSON object with two more members: its type and the format version.
 struct TypedObject<Value: Encodable>: Encodable {
-  /// The version of all forms. It grows when a member is removed or changes its meaning, not when one is added.
+  /// The format version of all types. It increases if a member is removed or changes its meaning, but not for a new member.
   static var formatVersion: Int { 1 }
 
   private enum Keys: String, CodingKey { case type, formatVersion }
@@ -8,7 +8,7 @@ struct TypedObject<Value: Encodable>: Encodable {
   private let value: Value
   private let type: String
 
-  /// - Parameter value: must be encoded as an object without these two members.
+  /// - Parameter value: a value that is encoded as an object without these two members.
   init(_ value: Value, type: String) {
     self.value = value
     self.type = type

@@ -1,10 +1,10 @@
 import PackStore
 
-/// One stable word for each kind of warning: `code` of the warning object that `--json` prints.
+/// The kinds of warning, each with a stable word: `code` of the warning object that `--json` prints.
 enum WarningCode: String, CaseIterable, Encodable {
   /// The agent or an app's extension failed.
   case agentProblem = "agent_problem"
-  /// An authorization is readable by others, or is sent without TLS.
+  /// A file with authorizations is readable by other users, or an authorization is sent without TLS.
   case authorization
   /// The clock of this machine is implausible.
   case clock
@@ -12,7 +12,7 @@ enum WarningCode: String, CaseIterable, Encodable {
   case damagedControl = "damaged_control"
   /// The install log of a store is damaged.
   case damagedLog = "damaged_log"
-  /// The ledger of a site had a job that no publisher wrote.
+  /// The ledger of a site contained a job that no publisher wrote.
   case discardedJob = "discarded_job"
   /// The site has no packs.
   case emptySite = "empty_site"
@@ -20,9 +20,9 @@ enum WarningCode: String, CaseIterable, Encodable {
   case excludedFiles = "excluded_files"
   /// One of several sites failed.
   case failedSite = "failed_site"
-  /// A key is trusted from now on, or would be.
+  /// The command trusts a new key from now on, or would do so without `--dry-run`.
   case firstContact = "first_contact"
-  /// The log file cannot be written any more.
+  /// A write to the log file failed, so the log ends.
   case fullLog = "full_log"
   /// The key expires soon.
   case keyExpires = "key_expires"
@@ -38,7 +38,7 @@ enum WarningCode: String, CaseIterable, Encodable {
   case newKey = "new_key"
   /// The file system has no locks.
   case noLocks = "no_locks"
-  /// A file was left out, or will cause trouble elsewhere.
+  /// A file was skipped, or will cause problems on other systems.
   case notice
   /// The site's root is old.
   case oldRoot = "old_root"
@@ -52,7 +52,7 @@ enum WarningCode: String, CaseIterable, Encodable {
   case server
   /// One root key signs two sites for the same product that are not copies of each other.
   case sharedKey = "shared_key"
-  /// A pack was left as it is.
+  /// A pack was not changed.
   case skippedPack = "skipped_pack"
   /// The site's root is older than one already seen.
   case staleRoot = "stale_root"
@@ -60,7 +60,7 @@ enum WarningCode: String, CaseIterable, Encodable {
   case twin
   /// No site is known for a pack.
   case unknownSite = "unknown_site"
-  /// No key is required at the first contact.
+  /// No key was specified, so the first contact trusts the site's key.
   case unnamedKey = "unnamed_key"
   /// The newest root could not be recorded next to the key.
   case unrecordedRoot = "unrecorded_root"
@@ -85,7 +85,7 @@ extension WarningCode {
   }
 }
 
-/// A warning of a result, for its command to report.
+/// A warning that is part of a result. The command prints it.
 struct Warning {
   let code: WarningCode
   let text: String
