@@ -27,7 +27,7 @@ struct Cat: ParsableCommand, CommandWithSubject {
 
   @OptionGroup var quiet: QuietOption
 
-  /// Large enough that several frames are decoded at once.
+  /// Large enough to decode several frames at a time.
   private static let bufferSize = 8 << 20
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
@@ -70,7 +70,7 @@ struct Cat: ParsableCommand, CommandWithSubject {
   }
 }
 
-/// `A-B`, both inclusive, or `A-`: as in HTTP.
+/// A range of bytes, `A-B` with both ends included, or `A-`, as in HTTP.
 struct ByteRange: ExpressibleByArgument {
   let first: Int
   let last: Int?
@@ -83,12 +83,12 @@ struct ByteRange: ExpressibleByArgument {
     guard ends[1].isEmpty || last != nil, last ?? first >= first else { return nil }
   }
 
-  /// Digits only: no sign.
+  /// Parses a number: digits only, without a sign.
   private static func number(_ text: Substring) -> Int? {
     text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
   }
 
-  /// A range may end past the asset's end, but not begin there.
+  /// Returns the range within the asset. It may end after the asset's end, but must begin before it.
   func clamped(to asset: borrowing Snapshot.Asset) throws -> Range<Int> {
     guard first < asset.byteCount else {
       throw Failure(

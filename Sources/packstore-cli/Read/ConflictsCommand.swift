@@ -38,7 +38,8 @@ struct Conflicts: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  /// `Videos/a.m4v: Tutorial hides Level1`, or `Videos/a.m4v: Tutorial (local) hides Level1 (4f1d0c6a8b25e973)`.
+  /// Returns `Videos/a.m4v: Tutorial hides Level1`, or with origins
+  /// `Videos/a.m4v: Tutorial (local) hides Level1 (4f1d0c6a8b25e973)`.
   private func text(_ conflict: Snapshot.Conflict, _ origins: PackOrigins) -> String {
     func name(_ pack: PackID?) -> String { (pack?.name ?? "-") + (origins[pack].map { " (\($0))" } ?? "") }
     let hidden = conflict.hidden
@@ -52,7 +53,7 @@ private struct ConflictReport: Encodable {
   let bytes: Int
   let pack: String?
   let winner, winnerPath: String
-  /// Of `pack` and `winner`; absent where all packs are local.
+  /// The origins of `pack` and `winner`; `nil` if all packs are local.
   let origin, winnerOrigin: String?
 
   init(_ conflict: Snapshot.Conflict, _ origins: PackOrigins) {

@@ -76,7 +76,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// Compares two versions of one copy of a site: its work folder is open once at a time.
+  /// Compares two versions in one copy of a site, because a work folder can be open only once at a time.
   private func compareInBucket(_ old: DiffOperand, _ new: DiffOperand) async throws {
     try await read(old, pack: old.pack ?? new.pack) { snapshot, oldVersion in
       let name = new.version ?? VersionName(pack: new.pack ?? oldVersion.pack)
@@ -86,7 +86,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
 
   private var storePath: String? { operands.count == 3 ? operands[0] : store }
 
-  /// The two to compare. The second one is of the first one's pack where it names none.
+  /// Returns the two operands. If the second operand does not name a pack, it means the first operand's pack.
   private func compared() throws -> (DiffOperand, DiffOperand) {
     let old = try DiffOperand(operands[operands.count - 2], inStore: storePath, of: nil)
     return (old, try DiffOperand(operands[operands.count - 1], inStore: storePath, of: old.pack))
@@ -94,9 +94,9 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
 
   // MARK: - Operands
 
-  /// Lends a version.
+  /// Calls `body` with a snapshot and the operand's version in it.
   ///
-  /// - Parameter pack: which, where the operand does not say; nil: the only one.
+  /// - Parameter pack: the pack if the operand does not name one; `nil` for the only pack.
   private func read(
     _ operand: DiffOperand, pack: PackID?, _ body: @Sendable (Snapshot, PackVersion) async throws -> Void
   ) async throws {
@@ -123,7 +123,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
       remedy: "name one, such as '\(name)#\(first)'", path: location)
   }
 
-  /// A folder of files becomes a version of a temporary store.
+  /// Calls `body` with a version made from a folder of files, in a temporary store.
   private func readFolder(
     _ source: String, _ body: @Sendable (Snapshot, PackVersion) async throws -> Void
   ) async throws {
@@ -170,7 +170,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  /// One document, written as the differences come.
+  /// Writes one JSON document, difference by difference.
   private func printJSON(
     to output: Output, _ compare: ((Snapshot.Difference) throws -> Void) throws -> Snapshot.DifferenceTotals
   ) throws {
@@ -182,7 +182,7 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
     }
     try output.write((separator == "," ? "" : separator).utf8)
     try output.write("],".utf8)
-    // The members of another object, without its first brace.
+    // The members of another object, without its opening brace.
     try output.write(jsonBytes(TypedObject(["totals": TotalsReport(totals)], type: jsonType)).dropFirst())
     try output.line()
   }
@@ -198,22 +198,22 @@ struct Diff: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// What `diff` compares.
+/// An operand of `diff`.
 struct DiffOperand: Sendable {
-  /// Where it is.
+  /// The path or URL of the folder, store, site or archive.
   let location: String
 
   /// The version in a store or a site; `nil` for a folder, or if it depends on the other operand.
   let version: VersionName?
 
-  /// Whether it is a folder of files.
+  /// Whether the operand is a folder of files.
   let isFolder: Bool
 
   var pack: PackID? { version?.pack }
 
-  /// With a store, a name without a slash is a pack's; without one, everything is a place.
+  /// Parses an operand. If `store` is given, a name without a slash is a pack or a version; otherwise every operand is a location.
   ///
-  /// - Parameter knownPack: the pack of a version without one.
+  /// - Parameter knownPack: the pack to use if the text contains only a version.
   init(_ text: String, inStore store: String?, of knownPack: PackID?) throws {
     if let store, !text.contains("/"), !text.contains("#"), text != ".", text != ".." {
       (location, version, isFolder) = try (store, VersionName(text, of: knownPack), false)
@@ -227,7 +227,7 @@ struct DiffOperand: Sendable {
     version = try VersionName(String(text[text.index(after: mark)...]), of: knownPack)
   }
 
-  /// Whether a text would be a version, had a store been named.
+  /// Whether a text would be a version if a store were given.
   static func isVersion(_ text: String) -> Bool {
     text.contains("@") && !text.contains("/") && !text.contains("#") && !pathExists(FilePath(text))
   }

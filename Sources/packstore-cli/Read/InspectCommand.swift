@@ -60,7 +60,7 @@ struct Inspect: AsyncParsableCommand, CommandWithSubject {
   }
 
   func run() async throws {
-    if let html { _ = try outputFile(html, force: force) }  // before there is any work
+    if let html { _ = try outputFile(html, force: force) }  // fails before any work
     let place = source.place(look, needsContent: true)
     guard try !delta || place.hasContent else {
       throw Failure(
@@ -181,7 +181,7 @@ private struct InspectionReport: Encodable {
   let files, bytes, uniqueBytes, storedBytes: Int
   let kinds: [Kind]
   let largest: [File]
-  /// Nil: files were not compared.
+  /// `nil` if files were not compared.
   let duplicates: [Duplicate]?
   let duplicateBytes: Int?
   let change: Change?

@@ -48,7 +48,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
 
   var subject: Failure.Facts { .init(store: store.store, pack: pack.pack) }
 
-  /// Whether it reads a store of this machine: then it needs no thread but one.
+  /// Whether the command reads a store, so that one thread is enough.
   var readsStore: Bool { get throws { try store.place(look).hasContent } }
 
   func run() async throws {
@@ -100,7 +100,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// `file      12.3 MB  zstd/3     4.5 MB  Tutorial  `.
+  /// Returns the columns before the path, such as `file      12.3 MB  zstd/3     4.5 MB  Tutorial  `.
   private func details(
     _ asset: borrowing Snapshot.Asset, _ packWidth: Int, _ origins: PackOrigins
   ) throws -> String {
@@ -119,7 +119,7 @@ struct List: AsyncParsableCommand, CommandWithSubject {
 }
 
 extension Snapshot.Asset.Storage {
-  /// `map`, `raw`, `parts`, `zstd` or `mixed`; an empty file is none of these.
+  /// The storage form, `map`, `raw`, `parts`, `zstd` or `mixed`; `-` for an empty file.
   fileprivate var form: String {
     if frameCount == 0 { return "-" }
     if isMapped { return "map" }
@@ -136,14 +136,14 @@ private struct EntryReport: Encodable {
   let path, kind: String
   let bytes: Int
   let executable, contiguous, mapped: Bool
-  /// For a file.
+  /// `nil` unless the entry is a file.
   let form: String?
   let storedBytes, extents, frames, rawFrames: Int?
-  /// Absent for a folder that paths imply.
+  /// `nil` for a folder that only exists in the paths of assets.
   let pack: String?
-  /// Absent where all packs are local.
+  /// `nil` if all packs are local.
   let origin: String?
-  /// For a link.
+  /// `nil` unless the entry is a link.
   let target: String?
 
   init(_ entry: Snapshot.Entry, target: String?, _ storage: Snapshot.Asset.Storage?, _ origins: PackOrigins) {

@@ -38,7 +38,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// Where the file cannot be read, the versions are shown without it.
+  /// Returns the install log. An unreadable log counts as damaged, and the versions are shown without it.
   private func installations(in store: Store) -> InstallLog.Content {
     (try? InstallLog(inStore: store.path).read()) ?? .init(isDamaged: true)
   }
@@ -67,7 +67,7 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
 
   private func text(_ histories: [(Store.Pack, [LogEntry])]) -> [String] {
     let all = histories.flatMap(\.1)
-    // A column that is empty leaves no trace at the end of a line.
+    // Empty columns are omitted.
     let hasLabels = all.contains { $0.label != nil }, hasSources = all.contains { $0.source != nil }
     let hasNotes = all.contains { $0.note != nil }
     var columns: [(title: String, alignment: Alignment)] = [("VERSION", .left)]
@@ -108,17 +108,17 @@ struct Log: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// A kept version, with its label and the store's own record of it.
+/// A kept version, with its label and the store's record of its installation.
 private struct LogEntry {
   let version: PackVersion
   let label: VersionLabel?
   let note: VersionNote?
-  /// The note is a part of the version.
+  /// Whether the note is part of the version.
   let isNotePublished: Bool
   let installedAt: Date?
   let source: Installation.Source?
 
-  /// A version with lost attributes is listed, too, so that a damaged store has a log.
+  /// Also accepts a version whose attributes cannot be read, so that the log of a damaged store can be shown.
   init(_ version: PackVersion, in snapshot: Snapshot, _ installation: Installation?) throws {
     self.version = version
     var attributes: Attributes?
@@ -141,15 +141,15 @@ private struct PackReport: Encodable {
   struct Version: Encodable {
     let version: UInt64
     let current, pinned: Bool
-    /// Left out where the version has none.
+    /// `nil` if the version has no label.
     let label: String?
-    /// Left out where nothing is noted.
+    /// `nil` if the version has no note.
     let note: String?
     let notePublished: Bool?
     let catalog: String
-    /// Left out if the archive of the version has no date.
+    /// `nil` if the version came from an archive without a date.
     let committedAt: String?
-    /// For a version from another place, if the place is known.
+    /// `nil` if the source of the version is unknown, for example because it was added here.
     let installedAt, from, channel, key: String?
     let files, links, folders, bytes: Int
   }

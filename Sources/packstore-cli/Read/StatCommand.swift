@@ -74,7 +74,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     _ statistics: Store.Statistics, _ packs: [Store.Pack], _ removed: [Store.Pack], _ origins: PackOrigins,
     _ present: Presence
   ) -> [String] {
-    // A column that is empty leaves no trace at the end of a line.
+    // The table removes the spaces of empty columns at the end of a line.
     var table = Table(
       ("PACK", .left), ("ASSETS", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right),
       ("ON DISK", .right),
@@ -101,7 +101,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     ]
   }
 
-  /// The store's folder.
+  /// Returns lines about the store's folder.
   private func text(_ space: Store.Statistics.Space, _ present: Presence) -> [String] {
     let total = space.total
     let parts: [(String, Store.Statistics.Space.Files)] = [
@@ -128,7 +128,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// The cache folder.
+  /// Returns lines about the cache folder.
   private func cache(_ space: Store.Statistics.Space, _ folder: Store.CacheFolder) -> [String] {
     let budget = folder.byteBudget.map { ", of at most \(formatBytes($0))" } ?? ""
     let missing = space.packs.values.map(\.missingByteCount).clampedSum()
@@ -139,7 +139,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     ]
   }
 
-  /// Kinds of files, after an empty line.
+  /// Returns a table of the kinds of files, after an empty line.
   private func text(_ kinds: [Store.Statistics.Kind]) -> [String] {
     var table = Table(("EXTENSION", .left), ("FILES", .right), ("SIZE", .right), ("UNIQUE", .right), ("STORED", .right))
     for kind in kinds {
@@ -151,7 +151,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
     return [""] + table.lines
   }
 
-  /// The generations that readers retain; empty if there are none.
+  /// Returns lines about the generations that readers retain; empty if no reader retains one.
   private func text(_ held: Snapshot.HeldGenerations) -> [String] {
     guard !held.generations.isEmpty else { return [] }
     let numbers = held.generations.map { hold in
@@ -175,7 +175,7 @@ struct Stat: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// The placement of packs, and how much of them can be read.
+/// The placement of packs, and the part of them that can be read.
 private struct Presence {
   let folder: Store.CacheFolder?
   let availability: [PackID: Store.Availability]
@@ -186,7 +186,7 @@ private struct Presence {
       uniqueKeysWithValues: packs.map { ($0.id, try snapshot.availability(of: $0.version)) })
   }
 
-  /// Nothing is shown if all packs are durable, always were, and lack nothing.
+  /// Whether to show the placement. False if the store never had a purgeable pack, and no pack lacks data.
   var isShown: Bool { folder != nil || availability.values.contains { !$0.isWhole } }
 
   func text(_ pack: Store.Pack) -> String {
@@ -203,7 +203,7 @@ private struct Presence {
 }
 
 extension Store.Statistics {
-  /// In chunks that several packs use.
+  /// The bytes of chunks that several packs use.
   fileprivate var shared: (unique: Int, stored: Int) {
     (
       max(all.uniqueByteCount - packs.values.map(\.ownUniqueByteCount).clampedSum(), 0),
@@ -272,13 +272,13 @@ private struct StatReport: Encodable {
 
   struct CacheFolder: Encodable {
     let path: String
-    /// Absent: no bound.
+    /// `nil` if the size is unlimited.
     let budget: Int?
   }
 
   struct PackUsage: Encodable {
     let pack: String
-    /// Absent where all packs are local.
+    /// `nil` if all packs are local.
     let origin: String?
     let version: UInt64
     let usage: Usage
@@ -333,12 +333,12 @@ private struct StatReport: Encodable {
   }
 
   let packs: [PackUsage]
-  /// Absent: none was chosen.
+  /// `nil` if the store has no cache folder.
   let cacheFolder: CacheFolder?
-  /// That keep their history.
+  /// The removed packs with kept versions.
   let removedPacks: [RemovedPack]
   let space: Space
-  /// Absent unless asked for.
+  /// `nil` without `--by-extension`.
   let byExtension: [Kind]?
   let all: Usage
   let sharedUniqueBytes, sharedStoredBytes: Int
@@ -353,7 +353,7 @@ private struct StatReport: Encodable {
 
   struct MappedMode: Encodable {
     let possible: Bool
-    /// Absent: it is possible.
+    /// `nil` if mapped mode is possible.
     let reason: String?
   }
 
