@@ -1,11 +1,11 @@
 import ManagedPacks
 import Synchronization
 
-/// The lines that an agent prints, each at once: a log is read while it is written.
+/// Prints an agent's events. Each line is written immediately, because users read the log while the agent runs.
 final class AgentLog: Sendable {
   private let report: ReportOptions
   private let output = Output()
-  /// Standard output does not take more.
+  /// The first error of standard output; later lines are not printed.
   private let error: Mutex<(any Error)?> = Mutex(nil)
 
   init(_ report: ReportOptions) { self.report = report }
@@ -33,7 +33,7 @@ final class AgentLog: Sendable {
     }
   }
 
-  /// - Throws: what kept a line from being written.
+  /// - Throws: the error that prevented a line from being written.
   func check() throws {
     if let error = error.withLock({ $0 }) { throw error }
   }

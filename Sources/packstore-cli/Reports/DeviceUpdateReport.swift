@@ -1,6 +1,6 @@
 import PackAuthoring
 
-/// The bytes that a device with an offered version downloads for the new one.
+/// The download size of an update from an offered version to the new version, for JSON.
 struct DeviceUpdateReport: Encodable {
   let pack: String
   let from, to: UInt64

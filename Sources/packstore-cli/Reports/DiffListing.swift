@@ -1,7 +1,7 @@
 import ArgumentParser
 import PackStore
 
-/// Which differences a listing shows. Totals are of all of them.
+/// Options that select the listed differences. Totals include all differences.
 struct DiffSelection: ParsableArguments {
   @Flag(help: "Print only the number of differences.")
   var summary = false
@@ -33,11 +33,11 @@ struct DiffSelection: ParsableArguments {
   }
 }
 
-/// Differences as lines of text; a renamed folder is one line.
+/// Formats differences as lines of text. A renamed folder is one line.
 ///
-/// Files that moved come in a row. Files whose paths differ only in the leading folder are reported together.
+/// Consecutive moved files become one line if the same leading folder changed in their paths.
 struct DiffLines {
-  /// The folders that differ, without slashes at their ends; a file's own paths where it got another name.
+  /// The differing leading folders of a moved file, without slashes at the end; the complete paths if its name changed.
   private struct Move: Equatable {
     let old, new: Substring
 
@@ -62,10 +62,10 @@ struct DiffLines {
   private var move: Move?
   private var count = 0
 
-  /// The line of the first file.
+  /// The line for the first file of the current move.
   private var single = ""
 
-  /// The lines that are complete after another difference.
+  /// Adds a difference. Returns the lines that are now complete.
   mutating func add(_ difference: Snapshot.Difference) -> [String] {
     let next = Move(difference)
     if let next, next == move {
@@ -81,7 +81,7 @@ struct DiffLines {
     return lines
   }
 
-  /// The remaining lines at the end.
+  /// Returns the remaining lines. Called at the end.
   mutating func end() -> [String] {
     defer { move = nil }
     guard let move else { return [] }
@@ -101,7 +101,7 @@ struct DiffLines {
     case .moved: return "moved    \(path) (was \(escaped(difference.oldPath ?? "")))"
     }
   }
-  /// How much of a file is new, unless all of it is.
+  /// Returns the amount of new data in a file; empty if all of it is new.
   private func new(_ difference: Snapshot.Difference) -> String {
     difference.newChunkByteCount == difference.newByteCount
       ? "" : ", \(formatBytes(difference.newChunkByteCount)) new"

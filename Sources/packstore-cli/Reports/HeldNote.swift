@@ -1,14 +1,14 @@
 import PackStore
 
 extension Store {
-  /// What would be free if readers held no older generation, in bytes. The command is done when this is asked for: where it
-  /// cannot be found out, it counts as nothing.
+  /// The number of bytes that are not freed because readers retain older generations. 0 if it cannot be read, because the command
+  /// has already succeeded by then.
   var heldByteCount: Int {
     (try? read { (snapshot: borrowing Snapshot) in try snapshot.heldGenerations().keptByteCount }) ?? 0
   }
 }
 
-/// The text after the freed bytes, if readers retain a generation.
+/// Returns the text after the freed bytes; empty if readers retain no generation.
 func heldNote(_ byteCount: Int) -> String {
   byteCount == 0 ? "" : "; readers hold \(formatBytes(byteCount)), which a commit after them frees"
 }

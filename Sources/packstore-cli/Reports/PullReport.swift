@@ -2,7 +2,7 @@ import PackDelivery
 import PackStore
 
 extension Store.PullResult.Pack {
-  /// The outcome as text; empty if a warning reports it.
+  /// Returns the outcome as lines of text; empty if a warning or failure reports it.
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
     case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate: return []
@@ -40,7 +40,7 @@ extension Store.PullResult.Pack {
 }
 
 extension Store.PullResult.Pack {
-  /// The deltas by which it comes.
+  /// The deltas that the pack is downloaded with; `nil` if it is downloaded by ranges.
   private var deltaText: String? {
     deltaFrom.map {
       deltaCount > 1 ? "a chain of \(deltaCount) deltas from version \($0)" : "a delta from version \($0)"
@@ -49,7 +49,7 @@ extension Store.PullResult.Pack {
 }
 
 extension Store.PullResult {
-  /// The result as text.
+  /// Returns the result as lines of text.
   func lines(_ duration: Duration, isDryRun: Bool) -> [String] {
     let others =
       otherPacks.isEmpty
@@ -57,13 +57,13 @@ extension Store.PullResult {
     return packs.flatMap { $0.lines(isDryRun: isDryRun) } + others + [summary(duration)]
   }
 
-  /// The bytes and requests of the network.
+  /// Returns the downloaded bytes, the number of requests, the duration and the rate.
   private func summary(_ duration: Duration) -> String {
     "\(formatBytes(wireByteCount)) in \(formatCount(requestCount, "request")), "
       + "\(formatDuration(duration)), \(formatRate(wireByteCount, in: duration))"
   }
 
-  /// What people should know of packs that were left as they were, and of a root that is old.
+  /// The warnings about an old root and about packs that were not changed.
   var warnings: [Warning] {
     var warnings: [Warning] = []
     if isStale {
@@ -91,7 +91,8 @@ extension Store.PullResult {
         + " both\(product): packs of the same name replace each other; ask the publisher to use different products")
   }
 
-  /// The failure to report after the other packs were updated; `nil` if no pack was skipped because of its publisher.
+  /// Returns the failure for packs that were skipped because of their publisher's mistake; `nil` if there is no such pack. The
+  /// command reports it after the other packs were updated.
   ///
   /// - Parameters:
   ///   - store: the name of the store.
@@ -137,7 +138,7 @@ extension Store.PullResult.Pack {
 }
 
 extension Store.PullResult.Pack.Outcome {
-  /// As JSON has it.
+  /// The outcome in JSON.
   var word: String {
     switch self {
     case .otherOrigin: "other_origin"
@@ -181,7 +182,7 @@ struct PullReport: Encodable {
   }
 }
 
-/// What became of a pack, as JSON has it.
+/// The outcome for one pack as JSON.
 struct PulledPackReport: Encodable {
   let pack, outcome: String
   let from, to, deltaFrom: UInt64?

@@ -3,11 +3,11 @@
   import PackStore
   import Synchronization
 
-  /// The lines that the server prints, each at once: a log is read while it is written.
+  /// Prints the server's events. Each line is written immediately, because users read the log while the server runs.
   final class ServeLog: Sendable {
     private let report: ReportOptions
     private let output = Output()
-    /// Standard output does not take more.
+    /// The first error of standard output; later lines are not printed.
     private let error: Mutex<(any Error)?> = Mutex(nil)
 
     init(_ report: ReportOptions) { self.report = report }
@@ -62,11 +62,11 @@
       }
     }
 
-    /// - Throws: what kept a line from being written.
+    /// - Throws: the error that prevented a line from being written.
     func check() throws { if let error = error.withLock({ $0 }) { throw error } }
   }
 
-  /// A word that shells take as it is.
+  /// Returns a text as one shell word, quoted if necessary.
   private func shellWord(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
