@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The help of the program itself: all commands by group, without empty lines between groups, so that it fits on two screens.
+/// The help of the program: all commands by group, without empty lines between groups, so that it fits on two screens.
 /// ArgumentParser generates the help of each command.
 struct CommandOverview {
   let configuration: CommandConfiguration
@@ -10,7 +10,7 @@ struct CommandOverview {
     arguments.isEmpty || [["help"], ["--help"], ["-h"]].contains(Array(arguments))
   }
 
-  /// Lines of at most 80 columns, if names and abstracts are short enough.
+  /// The overview. Lines have at most 80 columns if names and abstracts are short enough.
   var text: String {
     let name = configuration.commandName ?? ""
     return """

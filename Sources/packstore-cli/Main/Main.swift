@@ -30,7 +30,7 @@ struct Packstore: ParsableCommand {
     groupedSubcommands: groups
   )
 
-  /// The commands by task, the most used ones first.
+  /// The commands by task, starting with the most frequent tasks.
   private static let groups = [
     CommandGroup(
       name: "Store",
@@ -67,14 +67,16 @@ struct Packstore: ParsableCommand {
 extension Packstore {
   static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
-  /// The command that the arguments ask for. Whether their first word names one is checked only when parsing failed or gave help: making
-  /// the names of all commands takes as long as parsing one.
+  /// Parses the arguments into a command.
+  ///
+  /// The first word is compared with the command names only if parsing failed or returned help: generating all names takes as long
+  /// as parsing.
   fileprivate static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
     let parsed = Result {
       try requireKnownShortOptions(arguments)
       return try parseAsRoot()
     }
-    // Of 'WORD --help' and 'help WORD' ArgumentParser makes its own command for help, also if there is no command WORD.
+    // ArgumentParser returns its own help command for 'WORD --help' and 'help WORD', even if no command WORD exists.
     if case .success(let command) = parsed, configuration.subcommands.contains(where: { $0 == type(of: command) }) {
       return command
     }
@@ -82,7 +84,7 @@ extension Packstore {
     return try parsed.get()
   }
 
-  /// Fails if the first word is not a command: ArgumentParser would complain of the command's options instead.
+  /// Fails if the first word is not a command: ArgumentParser would report the options after it instead.
   fileprivate static func requireKnownCommand(_ arguments: ArraySlice<String>) throws {
     let words = arguments.first == "help" ? arguments.dropFirst() : arguments
     guard let word = words.first, !word.hasPrefix("-") else { return }
@@ -97,8 +99,7 @@ extension Packstore {
 }
 
 extension Packstore {
-  /// Fails when an argument is not UTF-8. As a string it has another character in the place of each wrong byte, and so names
-  /// another file.
+  /// Fails if an argument is not UTF-8: in a string, replacement characters for its invalid bytes would name another file.
   fileprivate static func requireUTF8() throws {
     for place in stride(from: 1, to: Int(CommandLine.argc), by: 1) {
       guard let word = CommandLine.unsafeArgv[place], String(validatingCString: word) == nil else { continue }
@@ -108,11 +109,11 @@ extension Packstore {
     }
   }
 
-  /// All one-letter options that commands have.
+  /// The one-letter options of all commands.
   static let shortOptions: Set<Character> = ["0", "R", "h", "l", "o", "q", "v"]
 
-  /// Fails if a word such as '-dash' is not a group of one-letter options: ArgumentParser would see an 'h' in it and print
-  /// help, or complain of a letter.
+  /// Fails if a word such as '-dash' is not a group of one-letter options: ArgumentParser would print help because of the 'h', or
+  /// report a single letter.
   fileprivate static func requireKnownShortOptions(_ arguments: ArraySlice<String>) throws {
     for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("-") && !word.hasPrefix("--") {
       let letters = word.dropFirst()
@@ -129,7 +130,7 @@ extension Packstore {
 @main
 enum Main {
   static func main() {
-    signal(SIGPIPE, SIG_IGN)  // a reader that went away is an error of `write`, handled where it occurs
+    signal(SIGPIPE, SIG_IGN)  // `write` reports a closed pipe as an error
     forgetImpossibleWidth()
     let refusal = ThreadTrial.run()
     guard refusal == 0 else { exit(runWithoutThreads(refusal).rawValue) }
@@ -137,7 +138,7 @@ enum Main {
     dispatchMain()
   }
 
-  /// Terminals without a known width set 0. ArgumentParser would show empty lines in place of help.
+  /// Unsets an invalid COLUMNS: some terminals of unknown width set 0, and ArgumentParser would print empty lines instead of help.
   private static func forgetImpossibleWidth() {
     guard let columns = getenv("COLUMNS").flatMap({ Int(String(cString: $0)) }), columns <= 0 else { return }
     unsetenv("COLUMNS")
@@ -161,7 +162,8 @@ enum Main {
     return .done
   }
 
-  /// Help, the version, and commands that read a store need no threads but this one. Signals have their usual effect.
+  /// Runs a command without creating threads: help, the version, synchronous commands, and `ls` of a store. Signals have their
+  /// default effect.
   private static func runWithoutThreads(_ refusal: Int32) -> ProgramStatus {
     do {
       let command = try parse()
@@ -188,7 +190,7 @@ enum Main {
 
   private static func parse() throws -> any ParsableCommand {
     try Packstore.requireUTF8()
-    // Not left to ArgumentParser, which would take 'add --version N' for it.
+    // ArgumentParser would also accept `--version` in 'add --version N'.
     if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
     if CommandOverview.isRequested(by: CommandLine.arguments.dropFirst()) {
       throw CleanExit.message(CommandOverview(configuration: Packstore.configuration).text)
@@ -206,7 +208,7 @@ enum Main {
     try command.run()
   }
 
-  /// Reports the outcome and returns the exit status.
+  /// Reports the error and returns the exit status.
   private static func report(_ error: any Error) -> ProgramStatus {
     let cause = (error as? CommandError)?.cause ?? error
     if let failure = (error as? CommandError)?.failure ?? Failure(cause) {
@@ -221,7 +223,7 @@ enum Main {
     return reportUsage(cause)
   }
 
-  /// What ArgumentParser has to say: help and version go to standard output, wrong usage to standard error.
+  /// Prints ArgumentParser's message: help and version to standard output, wrong usage to standard error.
   private static func reportUsage(_ error: any Error) -> ProgramStatus {
     let text = Packstore.fullMessage(for: error)
     guard Packstore.exitCode(for: error) != .success else {
@@ -239,11 +241,11 @@ enum Main {
   }
 }
 
-/// ArgumentParser's message with words of the command line, safe to show on a terminal.
+/// Returns ArgumentParser's message, which quotes arguments, with escapes that make it safe to print on a terminal.
 private func showable(_ text: String) -> String {
   var text = text
   for argument in CommandLine.arguments.dropFirst() {
-    // A value may come with its option.
+    // An argument may contain both an option and its value.
     for word in [argument[...]] + argument.split(separator: "=", maxSplits: 1).dropFirst() {
       let name = String(word)
       if name.unicodeScalars.contains(where: needsEscape) { text = text.replacing(name, with: escaped(name)) }
@@ -254,11 +256,11 @@ private func showable(_ text: String) -> String {
 }
 
 extension Failure {
-  /// ArgumentParser's message on wrong usage: the fault, the usage of the command and the help.
+  /// Converts ArgumentParser's message about wrong usage, which contains the fault, the command's usage and a hint at the help.
   fileprivate init(usage text: String) {
     let lines = text.split(separator: "\n")
     let fault = lines.prefix { line in !["Help:", "Usage:", "See "].contains(where: line.hasPrefix) }
-    // Indentation and the help of a single argument are not part of the fault.
+    // Omits indentation and the help of a single argument.
     let more = lines.dropFirst(fault.count).filter { !$0.hasPrefix("Help:") }.flatMap { $0.split(separator: " ") }
       .joined(separator: " ")
     self.init(.usage, fault.joined(separator: " "), remedy: more.isEmpty ? nil : more)
