@@ -91,7 +91,7 @@ extension Store.PullResult {
         + " both\(product): packs of the same name replace each other; ask the publisher to use different products")
   }
 
-  /// Returns the failure for packs that were skipped because of their publisher's mistake; `nil` if there is no such pack. The
+  /// Returns the failure for packs that were skipped because of their publisher's mistake; `nil` if none was skipped. The
   /// command reports it after the other packs were updated.
   ///
   /// - Parameters:

@@ -16,7 +16,7 @@ extension Store.Durability: ExpressibleByArgument {
   public var defaultValueDescription: String { self == .durable ? "durable" : "atomic" }
 }
 
-/// The purposes of the layouts, for help.
+/// The help text about the purposes of the layouts.
 let layoutHelp = """
   Expected reads: random; sequential, which is stored smaller; or compact for rare reads, which stores many small \
   assets smallest
@@ -64,7 +64,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var mappedPaths: [String] = []
 
   @Option(
-    parsing: .unconditional,  // it may be negative
+    parsing: .unconditional,  // accepts negative numbers
     help: .init(
       "Priority of the pack: if packs have the same path, the highest wins (default: unchanged, or 0).", valueName: "n")
   )
@@ -144,7 +144,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var subject: Failure.Facts { .init(store: store.store, pack: pack) }
 
   func run() async throws {
-    try requireFolder(folder)  // first: a mistyped folder must not make a store
+    try requireFolder(folder)  // before a store is created: the name may be mistyped
     var storeOptions = wait.storeOptions
     storeOptions.threadCount = threads
     let bar = ProgressBar(report.progressForm)
@@ -174,7 +174,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try output.flush()
   }
 
-  /// What became of the pack, and which origin it had.
+  /// The result of the installation, and the pack's previous origin.
   private typealias Installed = (result: Store.InstallResult, before: Store.Origin?)
 
   private func install(_ storeOptions: Store.Options, _ bar: ProgressBar) async throws -> Installed {
@@ -231,7 +231,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       ignoring: try source.rules(), rowLimit: rows.maxRows)
   }
 
-  /// The library's error with the option that helps.
+  /// Returns the error with the option that helps.
   private func explain(_ error: PackStoreError, _ store: Store) -> any Error {
     if error.code == .exists, let version, error.specificRemedy == nil || error.detail == .lowNumber {
       return explainNumber(version, in: store) ?? error
@@ -244,7 +244,8 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     return explainRefusal(error, of: folder, portable: portable, quiet: report.quiet)
   }
 
-  /// Why a version cannot have this number, and which it can have. Nil when the store cannot be read to say so.
+  /// Returns the error for a version number that cannot be used, with a number that can. `nil` if the store cannot be read, or does
+  /// not contain the pack.
   private func explainNumber(_ version: UInt64, in store: Store) -> Failure? {
     guard let snapshot = try? store.makeSnapshot(),
       let known = (snapshot.packs + snapshot.removedPacks).first(where: { $0.id == pack })
@@ -291,7 +292,7 @@ struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     ]
   }
 
-  /// `3 files, 1 of them unchanged and stored afresh; 12.3 MB written`.
+  /// Returns a text such as `3 files, 1 of them unchanged and stored afresh; 12.3 MB written`.
   private func mappedSummary(_ result: Store.InstallResult) -> String {
     var text = formatCount(result.mappedCount, "file")
     if result.relaidCount > 0 { text += ", \(formatCount(result.relaidCount)) of them unchanged and stored afresh" }
@@ -310,9 +311,9 @@ private struct AddReport: Encodable {
   let seconds: Double
   let notices: [NoticeReport]
   let skippedCount: Int
-  /// Left out unless asked for.
+  /// `nil` without `--print-skipped`.
   let skipped: [SkippedReport]?
-  /// The origin that the pack had.
+  /// The pack's previous origin if the pack was adopted.
   let adoptedFrom: String?
 
   init(

@@ -98,7 +98,7 @@ struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try output.flush()
   }
 
-  /// Without a word from the user the pack's own publisher must have signed it, which the core compares.
+  /// Returns the required signer. Without `--trust` and `--allow-unsigned`, the core requires a signature by the pack's publisher.
   private func chooseTrust(for delta: VerifiedDelta) throws -> VerifiedDelta.Trust {
     if let trust { return .key(trust) }
     if allowUnsigned { return .anyone }

@@ -62,7 +62,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     }
   }
 
-  /// White space and comments are not stored.
+  /// The maximum size of the attributes file, in bytes. It is large, because white space and comments are not stored.
   private static let fileByteCountLimit = 1 << 20
 
   // MARK: - Change
@@ -76,7 +76,7 @@ struct ShowAttributes: AsyncParsableCommand, CommandWithSubject {
     options.cacheFolder = userCacheFolder
     var transaction = try store.makeTransaction(options: options)
     let result = try transaction.setAttributes(attributes, of: version.pack, adopts: adopt)
-    // The pack's priority may have been set apart from its attributes: a change of these alone moves it.
+    // The pack's priority may differ from its attributes. It is set only if the attribute changes.
     if attributes.priority != before.priority { try transaction.setPriority(attributes.priority, of: version.pack) }
     if !dryRun { try transaction.commit() }
     try show(AttributesReport(result.version, attributes, result)) { summary(result, attributes) }
@@ -153,7 +153,7 @@ private struct AttributesReport: Encodable {
     members = AttributesMembers(attributes)
   }
 
-  /// As one object.
+  /// Encodes both parts as one object.
   func encode(to encoder: any Encoder) throws {
     try head.encode(to: encoder)
     try members.encode(to: encoder)

@@ -52,7 +52,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
-  /// How files of other formats are named, which this is not.
+  /// File name extensions of other formats, which `export` cannot write.
   private static let otherEndings = ["zip", "gz", "tgz", "xz", "zst", "7z", "json", "delta"]
 
   func validate() throws {
@@ -64,7 +64,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private var isAppleArchive: Bool { FilePath(output).extension?.lowercased() == "aar" }
 
-  /// Fails for options that mean nothing for the kind of file.
+  /// Fails for options that do not apply to the kind of file.
   private func checkOptions() throws {
     let signing: [(isGiven: Bool, name: String)] = [
       (key.key != nil, "--key"), (key.newKey, "--new-key"), (product.product != nil, "--product"),
@@ -82,7 +82,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
 
   func run() async throws {
-    let source = try store.openForReading()  // first: --new-key makes no key for a mistyped store
+    let source = try store.openForReading()  // before --new-key creates a key: the store may be mistyped
     let pack = try version.publishedPack(in: source.makeSnapshot())
     let file = try ArchiveOutput(output, force: force)
     defer { file.remove() }
@@ -143,7 +143,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 // MARK: - Apple Archives
 
 extension Export {
-  /// How blocks of an Apple Archive are stored.
+  /// The encoding of blocks in an Apple Archive.
   enum Blocks: String, CaseIterable, ExpressibleByArgument {
     case zlib, stored
 
@@ -188,7 +188,7 @@ private struct ArchiveReport: Encodable {
   let dryRun: Bool
   let format: Format
   let catalog: String
-  /// Absent if the key would be created, and if nothing is signed.
+  /// `nil` if a dry run would create the key, or if nothing is signed.
   var publicKey: String?
   let bytes, assetBytes: Int
   let seconds: Double

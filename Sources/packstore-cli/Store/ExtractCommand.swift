@@ -40,7 +40,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
     let clock = ContinuousClock()
     let start = clock.now
-    // Without a progress to show, the store need not be measured first.
+    // Without progress, `extract` does not measure the store first.
     let progress: (@Sendable (Store.ExtractProgress) -> Void)? =
       report.isTalkative ? { @Sendable in bar.update(Progress($0)) } : nil
     let result: Store.ExtractResult
@@ -84,7 +84,7 @@ struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// The library's error with the option that helps.
+  /// Returns the error with the option that helps.
   private func explain(_ error: PackStoreError) -> any Error {
     guard error.code == .exists, error.specificRemedy == nil, let file = error.subject?.path else { return error }
     return Failure(

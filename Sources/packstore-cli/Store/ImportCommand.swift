@@ -105,11 +105,11 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// The archive in messages. The user does not know the file that standard input is copied to.
+  /// The name of the archive in messages: standard input instead of the temporary file that it is copied to.
   private var displayName: String { file == "-" ? "standard input" : file }
 
   private func run(_ path: String) async throws {
-    try requireSource(path)  // first: a mistyped name must not make a store
+    try requireSource(path)  // before a store is created: the name may be mistyped
     if PackFileKind(FilePath(path)) == .delta {
       try PackFileKind.require(.archive, at: path, store: store.store, for: "import")
     }
@@ -128,7 +128,7 @@ struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 }
 
-// MARK: - Options that make no sense
+// MARK: - Options that do not apply
 
 extension Import {
   private func refuse(_ options: [(isGiven: Bool, name: String)], _ reason: String) throws {
@@ -175,7 +175,7 @@ extension Import {
         result = try await pullIntoStore(
           store, storeOptions: wait.storeOptions, from: path, options: pullOptions, progress: show)
       } catch {
-        // The data is still in the archive: unlike a pull, an import has no partial state to continue from.
+        // Unlike a pull, an import does not need partial data to continue: the archive still has all of it.
         let isMade = isNew && !isVacant(store.store)
         if isMade { Store.removeUnused(at: FilePath(store.store), discardingDeliveries: true) }
         throw error
@@ -232,7 +232,7 @@ extension Import {
     collection.apply(to: .init(waitsForWriters: !wait.noWait, keptVersionCount: keep))
   }
 
-  /// Installs a folder as a version, or with `--dry-run` stages the version, and drops it.
+  /// Installs a folder as a version. With `--dry-run`, stages the version and discards it.
   private func install(
     _ folder: FilePath, _ kind: SourceOptions.Source, as pack: PackID, options: Store.InstallOptions, _ bar: ProgressBar
   ) async throws -> Store.InstallResult {
@@ -311,7 +311,7 @@ extension Import {
     try say(report, result)
   }
 
-  /// With `--limit`, the user trusts the archive.
+  /// The limits for unpacking. They are higher if the user sets `--limit`, and so trusts the archive.
   private var limits: ForeignArchive.Limits {
     var limits = ForeignArchive.Limits(byteCount: limit.map { UInt64($0) })
     if limit != nil { limits.windowByteCount = 128 << 20 }
@@ -322,7 +322,7 @@ extension Import {
     source.printSkipped ? result.ignored.map(SkippedReport.init) : nil
   }
 
-  /// Entries are listed for a dry run only.
+  /// Unpacks an archive. Returns its entries only for a dry run.
   private func unpack(
     _ archive: ForeignArchive, into folder: FilePath, _ bar: ProgressBar
   ) async throws -> (unpacked: ForeignArchive.Unpacked, entries: [ForeignArchive.Entry]) {
@@ -347,7 +347,8 @@ extension Import {
     }
   }
 
-  /// Names the space for all of the archive: the core names the space for one write.
+  /// Returns the error for a full disk. It contains the space for the whole archive; the core's error contains the space for one
+  /// write.
   private func noRoom(toUnpack archive: ForeignArchive, into folder: FilePath) -> Failure {
     let parent = folder.removingLastComponent().string, free = freeByteCount(parent)
     let finding = "too little space to unpack '\(escaped(displayName))' in '\(escaped(parent))' (TMPDIR)"
@@ -404,9 +405,9 @@ private struct ImportReport: Encodable {
   /// Metadata of the archive that the store does not keep.
   var notKept: [String]?
   var entries: [Entry]?
-  /// The number of skipped files and folders of a folder or another program's archive.
+  /// The number of files and folders skipped in a folder or in another program's archive.
   var skippedCount: Int?
-  /// With `--print-skipped`.
+  /// `nil` without `--print-skipped`.
   var skipped: [SkippedReport]?
 
   init(_ pack: Store.PullResult.Pack, isDryRun: Bool) {

@@ -66,7 +66,7 @@ struct Unpin: AsyncParsableCommand, CommandWithSubject {
   }
 }
 
-/// Reports the pack's pins and hold after a change.
+/// Reports the pack's pinned versions, and whether the pack is held, after a change.
 private func reportPins(of id: PackID, in store: Store, _ report: ReportOptions, done: String) throws {
   let output = Output()
   if report.json {

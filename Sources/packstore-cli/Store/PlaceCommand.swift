@@ -91,7 +91,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try output.flush()
   }
 
-  /// No snapshot outlives this: it would keep the commit from freeing what only it needs.
+  /// Reads the store's state. Releases its snapshot before the commit, which could otherwise not free the snapshot's data.
   private func state(of store: Store) throws -> (isSite: Bool, cacheFolder: Store.CacheFolder?) {
     try store.read { snapshot in (snapshot.isSite, snapshot.cacheFolder) }
   }
@@ -100,7 +100,7 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try store.read { snapshot in try snapshot.availability(of: version).missingByteCount }
   }
 
-  /// The folder that is to be chosen now; nil: none, or as the store has it.
+  /// Returns the cache folder to set; `nil` if the pack does not need one, or if the store's folder remains.
   private func chosenFolder(_ present: Store.CacheFolder?) throws -> Store.CacheFolder? {
     guard placement == .purgeable else { return nil }
     guard cache != nil || cacheBudget != nil || present == nil else { return nil }
@@ -143,12 +143,12 @@ struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   return placement
 }
 
-/// A path of the command line, as an absolute path.
+/// Converts a path of the command line into an absolute path.
 private func absolutePath(_ path: String) -> FilePath {
   FilePath(URL(fileURLWithPath: path).path).lexicallyNormalized()
 }
 
-/// A site's folder has no cache folder, because all its files are served.
+/// Returns the error for a site's store: it has no cache folder, because all its files are served.
 func siteRefusal(_ command: String) -> PackStoreError {
   PackStoreError(.isSite, "a site's store, to which 'packstore \(command)' does not apply", about: .store(nil))
 }
@@ -157,9 +157,9 @@ private struct PlaceReport: Encodable {
   let pack: String
   let version: UInt64
   let placement: String
-  /// None when there was never a purgeable pack.
+  /// `nil` if the store has no cache folder.
   let cacheFolder: String?
-  /// None: no bound.
+  /// `nil` if the size is unlimited.
   let cacheBudget: Int?
   let unchanged: Bool
   let storedBytes: Int

@@ -34,7 +34,7 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
     do {
       let snapshot = try store.open(.readOnly).makeSnapshot()
       guard !snapshot.isSite else { throw siteRefusal("purge") }
-      // Decoded copies that an app keeps there go first.
+      // The purge deletes decoded copies in an app's cache first.
       options.cache = snapshot.cacheFolder.map { Store.Cache(folder: $0.path, byteBudget: 0) }
     }
     let result = try await store.open(options).purge(bytes: bytes)
@@ -49,7 +49,8 @@ struct Purge: AsyncParsableCommand, CommandWithSubject {
     try output.flush()
   }
 
-  /// In the folder of a group of apps, files that were delivered to them go last: they are longer to get again.
+  /// If the store belongs to a group of apps and the purge freed too little, deletes files delivered to the apps. They come last,
+  /// because getting them again takes longer.
   private func purgeDownloads(after result: Store.PurgeResult) throws -> PurgeableDownloads.Result {
     guard let downloads = PurgeableDownloads(ofStore: FilePath(store.store)) else { return .init() }
     return try downloads.purge(byteCount: max(bytes - result.freedByteCount, 0))

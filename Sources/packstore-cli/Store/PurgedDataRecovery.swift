@@ -2,16 +2,16 @@ import PackAuthoring
 import PackDelivery
 import PackStore
 
-/// Brings back data of packs that is gone from the cache folder, from a site or from another store.
+/// Restores purged data of packs from a site or another store.
 struct PurgedDataRecovery {
   let store: Store
   let waits: Bool
   let bar: ProgressBar
   let authorizations: SiteAuthorizations
 
-  /// Heals the current version of a pack, if it lacks anything.
+  /// Restores missing data of a pack's current version.
   ///
-  /// - Returns: bytes of assets that were missing, and are there again.
+  /// - Returns: the number of restored bytes of assets; 0 if nothing was missing.
   @discardableResult
   func heal(_ pack: PackID, from place: String) async throws -> Int {
     guard let gap = try missing(pack, nil) else { return 0 }
@@ -19,9 +19,9 @@ struct PurgedDataRecovery {
     return gap.byteCount
   }
 
-  /// Heals the current versions of all packs that lack anything, each from the first place that has it.
+  /// Restores missing data of all packs' current versions, each from the first place that has the data.
   ///
-  /// - Returns: the restored gaps, and the gaps that remain.
+  /// - Returns: the restored gaps, and the remaining gaps.
   func healAll(from places: [String]) async throws -> (healed: [Gap], left: [Gap]) {
     var healed: [Gap] = [], left: [Gap] = []
     for pack in try store.read({ (snapshot: borrowing Snapshot) in snapshot.packs.map(\.id) }) {
@@ -31,8 +31,8 @@ struct PurgedDataRecovery {
     return (healed, left)
   }
 
-  /// The current versions of packs whose cached data is damaged, with the bytes of assets that it concerns. Data that is missing
-  /// altogether is not counted.
+  /// Returns the current versions with damaged cached data, and the number of affected bytes of assets. Missing data is not
+  /// counted.
   static func damagedGaps(in store: Store) throws -> [Gap] {
     let snapshot = try store.makeSnapshot()
     return try snapshot.packs.compactMap { pack in
@@ -55,12 +55,13 @@ struct PurgedDataRecovery {
     return false
   }
 
-  /// Whether another place may have what one has not.
+  /// Whether the error means that this place lacks the data, and the next place may have it.
   private static func isNotThere(_ code: PackStoreError.Code) -> Bool {
     [.notFound, .exists, .otherOrigin, .downgrade, .purged, .corrupt].contains(code)
   }
 
-  /// Whether a site can be read and may not change the pack. A repair may take chunks from it all the same, by their SHA-256.
+  /// Whether the error means that a readable site must not change the pack. A repair may still copy its chunks, which are
+  /// identified by their SHA-256.
   private static func isRefusal(_ code: DeliveryError.Code) -> Bool {
     [.noPack, .notSigned, .otherKey, .otherChannel, .tooOld, .expired].contains(code)
   }
@@ -71,15 +72,16 @@ struct PurgedDataRecovery {
     let byteCount: Int
   }
 
-  /// Makes a kept version current, and holds the pack there.
-  ///
-  /// - Parameter number: nil: the version before.
+  /// Makes a kept version with missing data current: restores its data, and holds the pack at it. Does nothing if no data is
+  /// missing.
   func rollBack(_ pack: PackID, to number: UInt64, from place: String) async throws {
     guard let gap = try missing(pack, number) else { return }
     try await bring(gap.version, from: place, holds: true)
   }
 
-  /// A kept version, by default the current one, and how many bytes of it are gone; nil: none.
+  /// Returns a kept version with the number of its missing bytes; `nil` if no data is missing, or if no such version is kept.
+  ///
+  /// - Parameter number: the version's number; `nil` for the current version.
   private func missing(_ pack: PackID, _ number: UInt64?) throws -> Gap? {
     let snapshot = try store.makeSnapshot()
     guard let version = snapshot.versions(of: pack).first(where: { number == nil || $0.number == number }) else {
@@ -91,7 +93,7 @@ struct PurgedDataRecovery {
   }
 
   private func bring(_ version: PackVersion, from place: String, holds: Bool) async throws {
-    // The packs of a site's own store belong to its publisher, whose roots sign them.
+    // A site's store is read like a site, because its packs belong to the publisher who signs its roots.
     guard isStore(place), !Site.exists(at: FilePath(place)) else {
       var options = Store.PullOptions(waitsForWriters: waits)
       options.authorization = try authorizations.authorization(for: place)
@@ -116,7 +118,7 @@ struct PurgedDataRecovery {
   }
 }
 
-/// A pull also ends well where it left a pack alone.
+/// Fails if the pull did not change the pack: a pull also succeeds if it skips a pack.
 private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, _ place: String) throws {
   let reason: String
   switch result.packs.first?.outcome {
@@ -132,7 +134,8 @@ private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, 
   throw error
 }
 
-/// A folder that can be opened as a store: also that of a site, unless it is a copy of what the site serves.
+/// Whether a place is a folder that can be opened as a store. This includes a site's folder, except a copy of only the served
+/// files.
 func isStore(_ place: String) -> Bool {
   !place.contains("://") && pathExists(FilePath(place).appending("CONTROL"))
 }

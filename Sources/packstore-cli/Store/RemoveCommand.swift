@@ -62,7 +62,7 @@ struct Remove: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try output.flush()
   }
 
-  /// What got free; nothing where nothing could.
+  /// Returns the line about freed space; empty if the history is kept and no space was freed or retained.
   private func freed(_ freedByteCount: Int, _ heldByteCount: Int) -> [String] {
     if keepHistory && freedByteCount == 0 && heldByteCount == 0 { return [] }
     let kept = keepGeneration ? "; the generation before keeps its files until the next commit" : ""
@@ -73,7 +73,7 @@ struct Remove: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 private struct RemoveReport: Encodable {
   struct Version: Encodable {
     let pack: String
-    /// None when only the history was left.
+    /// `nil` if the pack was already removed, and only its history was deleted.
     let version: UInt64?
   }
 

@@ -45,10 +45,11 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     completion: .directory)
   var places: [String] = []
 
-  /// Stores, which are opened as they are. A folder that is neither store nor site is among them, and refused as a store.
+  /// The stores among the sources. Also contains folders that are neither store nor site: opening them as a store reports the
+  /// error.
   private var donors: [String] { places.filter { !isSite($0) } + [store.base].compactMap { $0 } }
 
-  /// Sites and archives, whose versions are fetched.
+  /// The sites and archives among the sources. Their versions are fetched.
   private var sites: [String] { places.filter(isSite) }
 
   private func isSite(_ place: String) -> Bool {
@@ -129,7 +130,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         let why = places.isEmpty || dryRun ? "its cached data is damaged" : "no given place has the data"
         warn(.lackingData, "\(gap.version) lacks \(formatBytes(gap.byteCount)): \(why)")
       }
-      try output.flush()  // losses come last, where users see them
+      try output.flush()  // the losses follow at the end, where users see them
       for loss in result.losses { complain("lost: " + escaped(loss.description)) }
       if report.isTalkative { try output.lines(text(result, site, gaps.healed, left) + (site.map(text) ?? [])) }
     }
@@ -142,7 +143,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// Reads each source before anything is changed. A repair commits losses, so a mistyped source must not count as an empty source.
+  /// Opens each source before the repair changes anything. A repair commits losses, so a mistyped source must be an error.
   private func requireSources(_ authorizations: SiteAuthorizations) async throws {
     for donor in donors { _ = try openStore(at: donor, options: .readOnly).makeSnapshot() }
     for site in sites {
@@ -153,7 +154,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// A lost version leaves the site. A channel that offers only this version is empty afterwards.
+  /// Fails if the repair would lose a version: the site would no longer contain it, and a channel that offers only this version
+  /// would be empty.
   private func requireNoLosses(_ path: FilePath, _ donors: [String], _ options: Site.PublishOptions) async throws {
     let plan = try await Site.repair(at: path, from: donors.map { FilePath($0) }, signedBy: nil, options: options)
     guard !plan.store.losses.isEmpty else { return }
@@ -162,14 +164,14 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       remedy: "name the store that it was published from with '--from', or add --drop-lost, and publish again")
   }
 
-  /// How versions of other sites are fetched.
+  /// The options for fetching versions of other sites.
   private var sourceOptions: Store.PullOptions {
     var options = Store.PullOptions()
     options.rowLimit = rows.maxRows
     return options
   }
 
-  /// A publisher's store is repaired with all versions that the sites offer.
+  /// Returns the stores for the repair of a publisher's store, including a temporary store with all versions that the sites offer.
   private func donorsOfSite(
     _ scratch: TemporaryFolder?, _ bar: ProgressBar, _ authorizations: SiteAuthorizations
   ) async throws -> [String] {
@@ -187,7 +189,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     return donors + donor.paths.map(\.string)
   }
 
-  /// Of these, the versions that lack anything still: the repair may have found their bytes.
+  /// Returns the gaps that remain after the repair, which may have restored some of them.
   private func stillLacking(_ gaps: [PurgedDataRecovery.Gap]) throws -> [PurgedDataRecovery.Gap] {
     guard !gaps.isEmpty else { return [] }
     let snapshot = try store.open(.existing).makeSnapshot()
@@ -198,8 +200,10 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// Brings back what was purged, before a repair takes it for lost. Nothing of that is damage, so that nothing of it keeps a store
-  /// from being whole. A store that is so damaged that it cannot be done is repaired without.
+  /// Restores purged data before the repair, which would otherwise record it as lost.
+  ///
+  /// Without sources, or with `--dry-run`, only returns the versions with damaged cached data. If the store is too damaged for this
+  /// step, the repair runs without it.
   private func bringBack(
     _ bar: ProgressBar, _ authorizations: SiteAuthorizations
   ) async throws -> (healed: [PurgedDataRecovery.Gap], left: [PurgedDataRecovery.Gap]) {
@@ -229,7 +233,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       : Failure(.dataLost, "lost \(losses(result))", remedy: "add the source again to get it back")
   }
 
-  /// The key that signed the site; none is made, for clients would refuse it.
+  /// Returns the key that signed the site. A missing key is not created, because clients would refuse a new key.
   private func siteKey() throws -> SiteKey {
     let file = try keyFile(key)
     guard pathExists(file) else {
@@ -284,14 +288,14 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     var parts = [
       "\(dryRun ? "would keep" : "kept") \(formatCount(result.packCount, "pack")) in \(formatCount(result.versionCount, "version"))"
     ]
-    // Assets of older versions are listed, and not counted.
+    // The list of repaired assets also contains assets of older versions, which the count does not include.
     let healedCount = max(result.healedAssetCount, result.healings.count)
     if healedCount > 0 { parts.append("\(would)heal\(dryRun ? "" : "ed") \(formatCount(healedCount, "asset"))") }
     parts.append(result.isWhole ? "nothing lost" : "\(dryRun ? "would lose" : "lost") \(losses(result))")
     return parts.joined(separator: "; ")
   }
 
-  /// `2 assets, 1 older version`, of a repair that loses anything.
+  /// Returns the losses of a repair as text, such as `2 assets, 1 older version`.
   private func losses(_ result: Store.RepairResult) -> String {
     var lost: [String] = []
     if result.lostAssetCount > 0 { lost.append(formatCount(result.lostAssetCount, "asset")) }
@@ -342,10 +346,11 @@ private struct RepairReport: Encodable {
   let lost: [Loss]
   let healed: [HealedAsset]
   let broughtBack: [BroughtBack]
-  /// For a site: missing or damaged files next to its store, and the numbers of its roots, by channel.
+  /// For a site: its missing or damaged files next to the store.
   let damagedFiles: [String]?
-  /// Channels that are closed since their roots were damaged.
+  /// For a site: channels that were closed because their roots were damaged.
   let closedChannels: [String]?
+  /// For a site: the sequence numbers of its roots, by channel.
   let channels: [ChannelRoot]?
 
   struct BroughtBack: Encodable {

@@ -44,7 +44,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   func run() async throws {
     let store = try self.store.open(.existing)
     let pack = version.pack
-    // No snapshot outlives this: it would keep the commit from freeing what only it needs.
+    // The snapshot is released before the commit, which could otherwise not free the snapshot's data.
     let (before, target, previous) = try store.read { snapshot in
       (snapshot.pack(pack)?.version.number, try targetNumber(in: snapshot), versionBefore(in: snapshot))
     }
@@ -84,13 +84,14 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// The version that was current before the present one; of a pack that was removed, the last one.
+  /// Returns the number of the version before the current version; for a removed pack, the number of its last version.
   private func versionBefore(in snapshot: Snapshot) -> UInt64? {
     let versions = snapshot.versions(of: version.pack)
     return (snapshot.pack(version.pack) == nil ? versions.first : versions.dropFirst().first)?.number
   }
 
-  /// `nil` for the previous version, which the library finds; for a removed pack, it is the last version.
+  /// Returns the number of the requested version; `nil` for the previous version, which the library determines. For a removed pack,
+  /// this is the last version.
   private func targetNumber(in snapshot: Snapshot) throws -> UInt64? {
     switch version.which {
     case nil, .previous: nil
@@ -101,7 +102,7 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
 private struct RollbackReport: Encodable {
   let pack: String
-  /// None when the pack had been removed.
+  /// `nil` if the pack was removed before.
   let from: UInt64?
   let to: UInt64
 }

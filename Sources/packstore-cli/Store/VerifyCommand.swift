@@ -59,7 +59,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// A store that the disk cannot read is damaged, too; a store that this user may not read is not.
+  /// Opens the store. Reports an I/O error of the disk as damage, but not missing read permission.
   private func open() throws -> Store {
     do {
       return try store.openForReading()
@@ -71,7 +71,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  /// Purged data is not damage, and is counted apart.
+  /// Returns the summary. It counts purged data separately, because purged data is not damage.
   private func summary(_ result: Store.VerifyResult) -> String {
     let purged =
       result.purgedFaultCount == 0 ? "" : ", data of \(formatCount(purgedAssetCount(result), "asset")) purged"
@@ -91,13 +91,13 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       + " \(assets == 0 ? "no single asset" : formatCount(assets, "asset"))"
   }
 
-  /// The assets that the listed faults of purged data hurt.
+  /// Returns the number of assets with purged data among the listed faults.
   private func purgedAssetCount(_ result: Store.VerifyResult) -> Int {
     Set(result.faults.filter(\.isPurgedData).map(Victim.init)).count
   }
 }
 
-/// An asset with purged data, in one frame or in several.
+/// An asset with purged data in one or more frames.
 private struct Victim: Hashable, Comparable, CustomStringConvertible {
   let description: String
 
@@ -109,12 +109,12 @@ private struct Victim: Hashable, Comparable, CustomStringConvertible {
   static func < (left: Self, right: Self) -> Bool { left.description < right.description }
 }
 
-/// The commands that restore missing or damaged data of purgeable packs.
+/// Returns the remedy for missing or damaged data of purgeable packs.
 func fetchAdvice(for store: String) -> String {
   "fetch it again with 'packstore pull \(store) SITE PACK' or 'packstore repair \(store) --from PLACE'"
 }
 
-/// What to do about damage.
+/// Returns the remedy for damage.
 func repairAdvice(for store: String) -> String {
   guard !store.contains("://") else {
     return "run the command again; if it fails again, restore the objects of the site, or publish the packs again"

@@ -62,8 +62,8 @@ enum ProgressForm: String, CaseIterable, ExpressibleByArgument {
 
 /// Shows progress on standard error.
 ///
-/// - On a terminal: one line as wide as the terminal. It is drawn when an activity begins, then at most ten times a second.
-///   `finish` removes it.
+/// - On a terminal: one line as wide as the terminal. It is updated when an activity begins, then at most ten times a second.
+///   ``finish()`` removes it.
 /// - As text elsewhere: a line every five to ten seconds, so that a build system does not end the command as hung. Short operations
 ///   print nothing.
 /// - As JSON: an object when an activity begins, then at most once a second, and at least every ten seconds.
