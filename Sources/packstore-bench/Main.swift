@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Measures PackStore with the user's data, compared with plain files and the limits of the machine. Each workload has
-/// a subcommand.
+/// Compares PackStore with plain files and with the limits of the machine, with the user's data or synthetic data. Each workload
+/// has a subcommand.
 ///
-/// Every workload writes Markdown, and on request JSON with every sample and an HTML page. Reports name data sets and
-/// describe the machine; they contain no paths and no host names. Ratios within one run are comparable, figures of two
-/// machines are not. The package `Benchmarks`, which runs this program, measures other stores.
+/// Every workload prints Markdown, and optionally writes JSON with every sample and an HTML page. Reports contain the names of data
+/// sets and a description of the machine, but no paths and host names. Ratios within one run are comparable; figures of two
+/// machines are not. The package `Benchmarks` measures other stores with the same workloads.
 @main
 struct Main: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,7 +27,7 @@ struct Main: AsyncParsableCommand {
     ]
   )
 
-  /// The exit status after wrong usage, as of `packstore`.
+  /// The exit status for wrong usage, as in `packstore`.
   static let usageStatus: CInt = 2
 
   static func main() async {

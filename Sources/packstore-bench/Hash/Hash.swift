@@ -1,9 +1,9 @@
 import CPackHash
 
-/// SHA-256 by each implementation of CPackHash.
+/// Measures SHA-256 with each implementation in CPackHash.
 struct Hash: Workload {
   let title = "SHA-256"
-  /// Bytes of a message.
+  /// The lengths of messages, in bytes.
   var lengths = [64, 1 << 10, 8 << 10, 64 << 10, 1 << 20]
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
@@ -25,7 +25,8 @@ struct Hash: Workload {
   ) -> Comparison {
     let repetitions = max(1, (session.options.quick ? 2_000_000 : 50_000_000) / messages.byteCount)
     var comparison = Comparison(
-      title: title, explanation: "\(grouped(messages.count)) messages in the cache, again and again. \(Self.processor)",
+      title: title,
+      explanation: "\(grouped(messages.count)) messages in the cache, hashed repeatedly. \(Self.processor)",
       quantity: .throughput, point: length.map { .init(series: title, axis: "bytes", size: $0) })
     let turns = implementations.map { implementation in
       Turn(name: implementation.name, check: { try messages.check(implementation, digest) }) {
@@ -45,13 +46,13 @@ struct Hash: Workload {
   }
 }
 
-/// An implementation of CPackHash.
+/// An implementation of SHA-256 in CPackHash.
 struct HashImplementation {
   private let pointer: OpaquePointer
 
   static var selected: HashImplementation { HashImplementation(pointer: pkh_implementation_selected()) }
 
-  /// The implementations that this processor supports, the portable one first.
+  /// The implementations that this processor supports. The first is the portable implementation.
   static var supported: [HashImplementation] {
     var list: [HashImplementation] = [], index = 0
     while let pointer = pkh_implementation_at(index) {

@@ -4,7 +4,8 @@ import PackStore
 /// Times single reads at random places of a store.
 struct PauseReader {
   static let rangeLength = 64 << 10
-  /// Memory for all times is reserved at the beginning: growth would itself be a pause.
+  /// The maximum number of reads. Memory for their durations is reserved at the beginning, because growing the array would be a
+  /// pause.
   static let mostReads = 4 << 20
 
   private let store: Store
@@ -47,7 +48,7 @@ struct Pauses: Encodable, Equatable {
   let p999Ns: Double
   let longestNs: Double
 
-  /// - Precondition: there is at least one read.
+  /// - Precondition: `nanoseconds` is not empty.
   init(_ nanoseconds: [UInt32]) {
     let statistics = Statistics(nanoseconds.map(Double.init))
     reads = nanoseconds.count

@@ -23,7 +23,7 @@ struct PausesCommand: ParsableCommand {
     let reader = try PauseReader(Store(at: FilePath(store), options: .readOnly))
     let isOver = Atomic(false)
     let ended = DispatchSemaphore(value: 0)
-    _ = try reader.read(count: 1) { false }  // The first read opens files, and fails where the store does.
+    _ = try reader.read(count: 1) { false }  // The first read opens files, and reports errors of the store.
     print("reading")
     fflush(nil)
     Thread.detachNewThread {

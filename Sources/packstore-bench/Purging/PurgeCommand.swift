@@ -25,8 +25,8 @@ struct PurgeCommand: AsyncParsableCommand {
   var folder: String?
 
   func validate() throws {
-    guard (store == nil) != (folder == nil) else { throw ValidationError("Name a store, or a folder with --folder.") }
-    guard bytes >= 0 else { throw ValidationError("--bytes must not be below 0.") }
+    guard (store == nil) != (folder == nil) else { throw ValidationError("name a store, or a folder with --folder") }
+    guard bytes >= 0 else { throw ValidationError("invalid --bytes: use at least 0") }
   }
 
   func run() async throws {
@@ -51,7 +51,7 @@ struct PurgeCommand: AsyncParsableCommand {
     return Result(nanoseconds: nanoseconds, freedBytes: result.freedByteCount, files: result.fileCount)
   }
 
-  /// The names are collected first: a plain program would know the names of its files.
+  /// Unlinks all files of a folder. The time excludes the search for the names, because a program has the names of its files.
   private func unlink(_ folder: String) throws -> Result {
     let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
     var files: [(path: String, byteCount: Int)] = []

@@ -5,27 +5,27 @@ import Synchronization
 struct PackStoreProgram {
   private let path: String
 
-  /// - Parameter path: path of the program; if `nil`, it is searched next to this program, and in PATH.
-  /// - Throws: ``Unavailable`` if it does not exist.
+  /// - Parameter path: the path of the program; `nil` to search next to this program, then in PATH.
+  /// - Throws: ``Unavailable`` if the program does not exist.
   init(at path: String?) throws {
     let beside = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent().path
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
     let places = path.map { [$0] } ?? ([beside].compactMap(\.self) + folders).map { "\($0)/packstore" }
     guard let found = places.first(where: { access($0, X_OK) == 0 }) else {
-      throw Unavailable("there is no program '\(path ?? "packstore")': name it with --packstore")
+      throw Unavailable("program '\(path ?? "packstore")': not found; name it with --packstore")
     }
     self.path = found
     _ = Self.endsWithTheBenchmark
   }
 
-  /// The running process; 0 if none.
+  /// The id of the running process; 0 if no process runs.
   private static let running = Atomic<pid_t>(0)
   private static let endsWithTheBenchmark: Void = Interruption.whenItBegins {
     let process = running.load(ordering: .sequentiallyConsistent)
     if process != 0 { kill(process, SIGKILL) }
   }
 
-  /// The output of its commands; each command sets some of the fields.
+  /// The output of a command. Each command sets some of the fields.
   struct Answer: Decodable {
     struct Pack: Decodable {
       let metadataBytes: Int?
@@ -48,7 +48,9 @@ struct PackStoreProgram {
     let packs: [Pack]?
   }
 
-  /// - Throws: ``Unavailable`` with the last line of its error output.
+  /// Runs a command of the program.
+  ///
+  /// - Throws: ``Unavailable`` with the command's error message.
   @discardableResult
   func run(_ command: String, _ arguments: String...) throws -> Answer {
     let process = Process()
@@ -60,7 +62,7 @@ struct PackStoreProgram {
     process.standardError = complaints
     try process.run()
     Self.running.store(process.processIdentifier, ordering: .sequentiallyConsistent)
-    // The output fits in a pipe, so one pipe may be read after the other.
+    // The error output fits in a pipe, so it can be read after the output.
     let answer = output.fileHandleForReading.readDataToEndOfFile()
     let complaint = String(decoding: complaints.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     Self.running.store(0, ordering: .sequentiallyConsistent)
@@ -73,7 +75,7 @@ struct PackStoreProgram {
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     return try decoder.decode(Answer.self, from: answer)
   }
-  /// The error in the object on the last line of standard error.
+  /// Returns the message of the JSON object on the last line of standard error, or the line itself.
   private static func message(of complaint: String) -> String {
     struct Failure: Decodable { let message: String }
     let line = complaint.split(separator: "\n").last ?? "failed"

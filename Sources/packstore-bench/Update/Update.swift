@@ -1,6 +1,6 @@
 import Foundation
 
-/// Both sides of an update; runs each way once.
+/// Measures an update by the publisher and the client. Runs each way of updating once.
 struct Update {
   private let packstore: PackStoreProgram
   private let store: String
@@ -32,7 +32,7 @@ struct Update {
       newByteCount: sizes[1], ways: ways)
   }
 
-  /// Adds a version to the publisher's store and publishes it without deltas, which are made one by one.
+  /// Adds a version to the publisher's store and publishes it without deltas, which are created separately.
   private func publish(_ version: String) throws -> PackStoreProgram.Answer {
     note("publishing a version")
     try packstore.run("keygen", key)
@@ -50,7 +50,9 @@ struct Update {
       newStoredByteCount: pulled.packs?.first?.newStoredBytes)
   }
 
-  /// - Parameter client: a client with the old version, which is not changed.
+  /// Measures an update by a delta.
+  ///
+  /// - Parameter client: the store of a client with the old version. It is not changed.
   private func delta(_ level: String, for client: String) throws -> UpdateReport.Way {
     let name = "update by a delta, \(level)"
     note(name)
@@ -66,7 +68,7 @@ struct Update {
       applySeconds: applied.seconds ?? 0, newStoredByteCount: applied.newStoredBytes)
   }
 
-  /// Throws unless a client has the publisher's current version with all its bytes.
+  /// Fails unless a client has the publisher's current version with all bytes.
   private func check(_ client: String) throws {
     try packstore.run("verify", client, "--deep")
     let (own, expected) = try (catalog(of: client), catalog(of: store))

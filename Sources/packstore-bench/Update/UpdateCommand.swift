@@ -43,7 +43,7 @@ struct UpdateCommand: ParsableCommand {
     for folder in [old, new] {
       var isFolder: ObjCBool = false
       guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-        throw ValidationError("there is no folder '\(folder)'")
+        throw ValidationError("'\(folder)': not a folder")
       }
     }
   }

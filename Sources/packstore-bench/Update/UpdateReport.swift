@@ -1,6 +1,6 @@
 /// The cost of each way to update a client.
 struct UpdateReport: Codable {
-  /// The version of the JSON layout: rises when a field changes its meaning or goes away.
+  /// The version of the JSON format. It increases if a field changes its meaning or is removed.
   var format = 1
   let environment: Environment
   let fileSystem: String
@@ -10,28 +10,28 @@ struct UpdateReport: Codable {
 
   struct Way: Codable {
     let name: String
-    /// The client's download.
+    /// The number of bytes that the client downloads.
     let fetchedByteCount: Int
-    /// The part of it that is not content: manifests, frame tables, pages.
+    /// The part of the download that is not content: manifests, frame tables, pages.
     var metadataByteCount: Int?
     var requestCount: Int?
-    /// Preparing the download, with the version already in the publisher's store.
+    /// The time to prepare the download. The version is already in the publisher's store.
     let makeSeconds: Double
-    /// From the downloaded data to the version in the client's store; for ranges, including the download from a folder.
+    /// The time from the downloaded data to the version in the client's store. For ranges, it includes the download from a folder.
     let applySeconds: Double
-    /// Bytes of the chunks that the client lacked, as it stores them.
+    /// The stored size of the chunks that the client lacked.
     var newStoredByteCount: Int?
   }
 
   private static let title = "An update with PackStore"
 
-  /// The machine and the run, a line each.
+  /// Facts about the machine and the run, one line each.
   private var facts: [String] {
     [
       environment.line,
       "\(fileSystem); one run of each; from \(megabytes(oldByteCount)) MB to \(megabytes(newByteCount)) MB of 10^6 bytes",
-      "fetch: what the client fetches, counted by itself. make: publishing the version, or making the delta. MB/s are those "
-        + "of the whole version. What came out was verified, and compared with the publisher's.",
+      "fetch: the client's download, as it reports it. make: publishing the version, or creating the delta. MB/s: the size of "
+        + "the whole version per second of apply. The result was verified, and compared with the publisher's version.",
     ]
   }
 
@@ -53,14 +53,14 @@ struct UpdateReport: Codable {
     "# \(Self.title)\n\n" + facts.map { "- \($0)\n" }.joined() + "\n" + table.markdown
   }
 
-  /// The report as one page that needs no scripts and nothing from the network.
+  /// The report as a page for a browser, without scripts and external resources.
   var html: String {
     let list = element("ul", ["class": "facts"], facts.map { element("li", [:], escaped($0)) }.joined())
     let words = summary.map { element("p", [:], escaped($0)) }.joined()
     return page(titled: Self.title, list + words + table.html())
   }
 
-  /// The result in five lines of plain words.
+  /// The result in five sentences.
   var summary: [String] {
     let install = ways.first, update = ways.first { $0.name == "update by ranges" }
     let delta = ways.filter { $0.name.hasPrefix("update by a delta") }.min { $0.fetchedByteCount < $1.fetchedByteCount }
@@ -73,9 +73,9 @@ struct UpdateReport: Codable {
       "The new version has \(megabytes(newByteCount)) MB, the old one \(megabytes(oldByteCount)) MB.",
       "A new user downloads \(cost(install)) of the old version.",
       "A user of the old version downloads \(cost(update)) without deltas\(share(update)).",
-      "With the smallest delta that user downloads \(cost(delta))\(share(delta)).",
+      "With the smallest delta, the download is \(cost(delta))\(share(delta)).",
       "The update takes \(decimals(update?.applySeconds ?? 0, 2)) s here without deltas, and \(decimals(delta?.applySeconds ?? 0, 2))"
-        + " s with the delta; making the delta takes \(decimals(delta?.makeSeconds ?? 0, 2)) s.",
+        + " s with the delta; creating the delta takes \(decimals(delta?.makeSeconds ?? 0, 2)) s.",
     ]
   }
 }

@@ -1,17 +1,17 @@
 /// The path of an asset or folder, relative to the data set's folder, in every form that an interface may require, so
 /// that no contestant pays for a conversion.
 struct AssetPath {
-  /// UTF-8, NUL-terminated. Valid as long as the list that contains the path.
+  /// UTF-8, NUL-terminated. Valid while the list that contains the path exists.
   let utf8: UnsafePointer<CChar>
 
-  /// Bytes of UTF-8 without the NUL.
+  /// The number of bytes in `utf8`, without the NUL.
   let utf8Count: Int
 
   let string: String
 }
 
-/// Paths in the order of their use, with their bytes in memory in that order: a caller has the path at hand, so reading
-/// it should not cost a cache miss. Immutable, so any thread may use it.
+/// Paths in the order of their use. Their bytes have the same order in memory, because reading a path should not cost a cache miss:
+/// a real caller has just used it. Immutable, so any thread may use it.
 final class AssetPaths: RandomAccessCollection, @unchecked Sendable {
   let startIndex = 0
   let endIndex: Int
@@ -23,7 +23,7 @@ final class AssetPaths: RandomAccessCollection, @unchecked Sendable {
     bytes = .allocate(capacity: Swift.max(strings.reduce(0) { $0 + $1.utf8.count + 1 }, 1))
     var next = bytes.baseAddress!
     paths = strings.map { string in
-      // A copy, so that the bytes of the strings have this order too.
+      // Copies the string, so that the strings' bytes also have this order.
       let path = AssetPath(
         utf8: next, utf8Count: string.utf8.count, string: String(decoding: string.utf8, as: UTF8.self))
       for byte in string.utf8 {

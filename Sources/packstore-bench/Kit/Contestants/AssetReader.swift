@@ -1,25 +1,25 @@
 /// A contestant's form of a data set, opened for reading by one thread at a time.
 ///
-/// A reader implements the calls in its contestant's ``Abilities``; the other calls throw. Paths live as long as the
-/// data set, so a reader may keep them; see ``AssetPath``.
+/// A reader implements the calls in its contestant's ``Abilities``; the other calls throw. Paths are valid while the data set
+/// exists, so a reader may keep them; see ``AssetPath``.
 protocol AssetReader: AnyObject {
   /// Reads a whole asset to the beginning of `memory`, which has room for it.
   ///
   /// - Returns: the asset's length.
   func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int
 
-  /// Reads the bytes of an asset from `offset` on, as many as fit in `memory`. The asset has enough bytes.
+  /// Fills `memory` with bytes of an asset, from `offset` on. The asset has enough bytes.
   func read(_ path: AssetPath, at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws
 
   /// Borrows a complete asset without a copy: mapped memory, whose pages `body` may be the first to touch. Throws
   /// ``Unavailable`` if an asset cannot be borrowed, for example because it is compressed.
   func borrow(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
 
-  /// Provides a complete asset in memory of the contestant, by the call that its users would choose.
+  /// Provides a complete asset in memory of the contestant, by the call that the contestant's users would choose.
   func withContents(_ path: AssetPath, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
 
-  /// Finds each asset and its length, without reading. One call is timed as a whole, because a look-up may take less
-  /// time than reading the clock.
+  /// Finds each asset and its length, without reading the asset. A call looks up many paths, because one look-up may take less time
+  /// than reading the clock.
   ///
   /// - Returns: the sum of the lengths.
   func lookUp(_ paths: AssetPaths) throws -> Int

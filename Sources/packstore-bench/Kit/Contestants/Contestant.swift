@@ -1,4 +1,4 @@
-/// A way of storing assets: a store, a database, a file system image, an archive.
+/// A method of storing assets: a store, a database, a file system image or an archive.
 ///
 /// To add one, write a type that conforms to `Contestant`, and a class for its reader that conforms to ``AssetReader``.
 /// Put both in the package `Benchmarks`, so that PackStore never depends on its peers, and add the type to `Peers.all`
@@ -6,41 +6,43 @@
 ///
 /// Rules that keep the comparison honest:
 ///
-/// - Between calls, a reader may only keep what the contestant's own users would keep: an open store, a handle, a
+/// - Between calls, a reader may only keep objects that the contestant's own users would keep: an open store, a handle, a
 ///   transaction. Each read begins with a path. The location of an asset must not be cached by path outside the store.
 /// - The kit measures time outside the calls, and passes prepared paths. A call costs every contestant the same.
 /// - Once per workload, the kit compares all read bytes with the source, outside the measured time.
 protocol Contestant: Sendable {
-  /// Its name in reports: `LMDB`, `squashfs, zstd 128 KiB`. Unique among the participants.
+  /// The contestant's name in reports, such as `LMDB` or `squashfs, zstd 128 KiB`. Unique among the participants.
   var name: String { get }
 
-  /// Its settings, in one line without paths: version, level, block size, mount options, and whether it compresses,
+  /// The contestant's settings, in one line without paths: version, level, block size, mount options, and whether it compresses,
   /// checks and syncs. Readers of the report need to know which work was not done.
   var note: String { get }
 
-  /// The reason why it cannot take part on this machine (`mksquashfs is not installed`), or `nil`. The report shows the
-  /// reason. Any call may throw ``Unavailable`` if the reason is found later.
+  /// The reason why the contestant cannot take part on this machine, such as `mksquashfs is not installed`; otherwise `nil`. The
+  /// report shows the reason. Any call may throw ``Unavailable`` if the reason is found later.
   var unavailability: String? { get }
 
-  /// The calls that its reader supports. Workloads skip contestants without the required calls.
+  /// The calls that the contestant's reader supports. Workloads skip contestants without the required calls.
   var abilities: Abilities { get }
 
-  /// Contestants with the same form share the prepared data, for example two interfaces to one store. The default is
-  /// the name. `nil`: the form is the data set's own folder, and only the ingest workload calls `prepare`.
+  /// The name of the prepared form, by default the contestant's name. Contestants with the same form share the prepared data, for
+  /// example two interfaces to one store. `nil` if the form is the data set's own folder: then only the ingest workload calls
+  /// `prepare`.
   var form: String? { get }
 
-  /// Creates its form of a data set in the empty folder `workspace`. The ingest workload measures the time until it
-  /// returns and the file system has synced.
+  /// Creates the contestant's form of a data set in the empty folder `workspace`. The ingest workload measures the time until this
+  /// call returns and the file system has synced.
   func prepare(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws
 
-  /// Opens the result of `prepare`. It may be called any number of times, before earlier readers are closed, and from
-  /// several threads, each with its own reader.
+  /// Opens the result of `prepare`. It may be called any number of times, before earlier readers are closed, and from several
+  /// threads, each with its own reader.
   ///
-  /// - Parameter threadCount: number of threads that the reader may use for one large read.
+  /// - Parameter threadCount: the number of threads that the reader may use for one large read.
   func open(_ dataSet: DataSet, in workspace: String, threadCount: Int) throws -> any AssetReader
 
-  /// Makes the system drop decoded assets, while the stored data stays in the page cache: called before reads that a
-  /// report calls first reads. For contestants whose data the kernel decodes: otherwise their second read would be as
+  /// Makes the system drop decoded assets, while the stored data stays in the page cache. Called before each first read.
+  ///
+  /// For contestants whose data the kernel decodes: otherwise their first read would use data decoded by an earlier read, and be as
   /// fast as plain files.
   func forgetDecoded(_ dataSet: DataSet, in workspace: String) throws
 
@@ -80,11 +82,11 @@ struct Abilities: OptionSet, Sendable {
   static let scan = Self(rawValue: 1 << 6)
   /// ``AssetReader/extract(to:)``
   static let extract = Self(rawValue: 1 << 7)
-  /// Its `prepare` does the work of storing, so that its time is meaningful.
+  /// The contestant's `prepare` does the work of storing, so that its time is meaningful.
   static let ingest = Self(rawValue: 1 << 8)
-  /// Opening parses, maps or locks its own data, so that its time is meaningful.
+  /// Opening parses, maps or locks the contestant's own data, so that its time is meaningful.
   static let open = Self(rawValue: 1 << 9)
-  /// It is a ``SwappingContestant``, and no other contestant uses its interface for swaps.
+  /// The contestant is a ``SwappingContestant``, and no other contestant uses its interface for swaps.
   static let swap = Self(rawValue: 1 << 10)
 
   static let all: Self = [
@@ -92,7 +94,7 @@ struct Abilities: OptionSet, Sendable {
   ]
 }
 
-/// A contestant, or one of its calls, cannot take part here. The report shows the reason.
+/// The error if a contestant, or one of its calls, cannot take part on this machine. The report shows the reason.
 struct Unavailable: Error, CustomStringConvertible {
   let reason: String
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// An open folder, to which the paths of assets are relative.
+/// An open folder. The paths of assets are relative to it.
 ///
-/// Several threads may use one, but only one thread at a time may call `makeParents`.
+/// Several threads may use a folder, but only one thread at a time may call `makeParents`.
 final class FileFolder: @unchecked Sendable {
   let descriptor: CInt
   private var madeFolders: Set<Substring> = []
@@ -56,7 +56,7 @@ final class FileFolder: @unchecked Sendable {
     guard folder >= 0, let stream = fdopendir(folder) else { throw SystemError("open", path.string) }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      // Never copied as a value: an entry is as long as its name, whatever its type declares.
+      // An entry is not copied as a value: its length depends on its name, not on its declared type.
       guard let field = UnsafePointer(entry).pointer(to: \.d_name) else { continue }
       let name = UnsafeRawPointer(field).assumingMemoryBound(to: CChar.self)
       if name[0] == dot, name[1] == 0 || (name[1] == dot && name[2] == 0) { continue }
@@ -110,7 +110,7 @@ final class MappedFile {
   }
 }
 
-/// A system call failed.
+/// The error of a failed system call.
 struct SystemError: Error, CustomStringConvertible {
   let description: String
 
@@ -123,13 +123,13 @@ func checked(_ result: Int, _ call: String, _ path: AssetPath) throws -> Int {
   return result
 }
 
-/// Fills `memory` from `offset` on.
+/// Fills `memory` with the file's bytes from `offset` on.
 func readFully(_ file: CInt, at offset: Int, into memory: UnsafeMutableRawBufferPointer, _ path: AssetPath) throws {
   var done = 0
   while done < memory.count {
     let count = try checked(
       pread(file, memory.baseAddress! + done, memory.count - done, off_t(offset + done)), "read", path)
-    guard count > 0 else { throw Unavailable("'\(path.string)' is shorter than it was") }
+    guard count > 0 else { throw Unavailable("'\(path.string)': shorter than before") }
     done += count
   }
 }

@@ -2,29 +2,29 @@ import CPackStore
 import Foundation
 import PackStore
 
-/// The store this benchmark is for.
+/// PackStore as a contestant.
 struct PackStoreContestant: Contestant {
-  /// The interface that reads it.
+  /// The interface used for reading.
   enum Interface: Sendable { case swift, c }
 
   /// The API for Swift programs.
   static let swift = Self(name: "PackStore", interface: .swift, layout: .random)
-  /// The C core alone.
+  /// Only the C core.
   static let c = Self(name: "PackStore, C", interface: .c, layout: .random)
-  /// A level below 0: more space, and less time to read.
+  /// A compression level below 0: larger, but faster to read.
   static let fast = Self(name: "PackStore, level -1", interface: .swift, layout: .random, level: -1)
-  /// Small assets share frames, instead of each having one, with a dictionary or without.
+  /// Small assets share frames. By default, each has its own frame, with or without a dictionary.
   static let shared = Self(
     name: "PackStore, shared frames", interface: .swift, layout: .random, sharedFrameByteCount: 32 * 1024)
-  /// Larger frames, for assets that are read from front to back.
+  /// Larger frames, for assets that are read sequentially.
   static let sequential = Self(name: "PackStore, sequential", interface: .swift, layout: .sequential)
 
   let name: String
   let interface: Interface
   let layout: Store.InstallOptions.Layout
-  /// `nil`: the default of the layout.
+  /// `nil` for the layout's default.
   var level: Int32?
-  /// `nil`: the default of the layout.
+  /// `nil` for the layout's default.
   var sharedFrameByteCount: Int?
 
   private var levelInUse: Int32 { level ?? (layout == .random ? 3 : 4) }
@@ -86,7 +86,7 @@ private final class PackStoreReader: AssetReader {
     snapshot = try Store(at: FilePath(path), options: .forReading(path, threadCount: threadCount)).makeSnapshot()
   }
 
-  /// An object's stored snapshot cannot lend assets, but a parameter can.
+  /// Passes the snapshot as a parameter, because assets cannot be borrowed from an object's stored property.
   @inline(__always)
   private func reading<Result>(_ body: (Snapshot) throws -> Result) rethrows -> Result { try body(snapshot) }
 
@@ -157,7 +157,7 @@ private final class CoreReader: AssetReader {
 
   func read(_ path: AssetPath, into memory: UnsafeMutableRawBufferPointer) throws -> Int {
     var asset = try find(path)
-    guard Int(asset.size) <= memory.count else { throw Unavailable("'\(path.string)' is longer than it was") }
+    guard Int(asset.size) <= memory.count else { throw Unavailable("'\(path.string)': longer than before") }
     try check { pks_asset_read(&asset, 0, memory.baseAddress, Int(asset.size), $0) }
     return Int(asset.size)
   }
@@ -223,19 +223,19 @@ private final class CoreReader: AssetReader {
   }
 }
 
-/// The objects that a program opens in the core.
+/// Returns an object that `call` opens in the core.
 @inline(__always)
 private func opened(_ call: (UnsafeMutablePointer<OpaquePointer?>) -> pks_status) throws -> OpaquePointer {
   var pointer: OpaquePointer?
   try check { _ in call(&pointer) }
-  guard let pointer else { throw Unavailable("the core opened nothing") }
+  guard let pointer else { throw Unavailable("the core returned no object") }
   return pointer
 }
 
-/// Throws the core's error. The error's kilobyte is not cleared, and is copied only after an error: a C program would
-/// not pay for that either.
+/// Throws an error with the name of the core's status. The call gets no `pks_error`: clearing its kilobyte would take time that a C
+/// program need not spend either.
 @inline(__always)
 private func check(_ call: (UnsafeMutablePointer<pks_error>?) -> pks_status) throws {
   let status = call(nil)
-  guard status == PKS_OK else { throw Unavailable("the core says: \(String(cString: pks_status_name(status)))") }
+  guard status == PKS_OK else { throw Unavailable("error in the core: \(String(cString: pks_status_name(status)))") }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files in folders, as used by an app without a store.
+/// Plain files in folders, as an app without a store uses them.
 struct PlainFiles: Contestant {
   let name = "plain files"
   let note = "one file per asset; open, read, close; borrowed by mapping; neither compressed nor checksummed"

@@ -1,4 +1,4 @@
-/// An asset to generate: path, length, content.
+/// An asset to generate: its path, length and kind of content.
 struct AssetPlan: Equatable {
   let path: String
   let byteCount: Int
@@ -9,7 +9,7 @@ struct AssetPlan: Equatable {
 enum DataKind: String, CaseIterable, Codable {
   case compressible, incompressible, mixed, game
 
-  /// Its contents, with equal shares of bytes.
+  /// The kinds of content in the data, with equal shares of bytes.
   var contents: [Content] {
     switch self {
     case .compressible: [.compressible]
@@ -19,9 +19,9 @@ enum DataKind: String, CaseIterable, Codable {
   }
 }
 
-/// Sets of assets for workloads. Each is a pure function of its arguments.
+/// Plans sets of assets for workloads. Each set depends only on the arguments.
 enum AssetPlans {
-  /// Large assets of 4 to 64 MiB, or of 1 to 16 MiB if there is little data, so that there are several.
+  /// Plans large assets of 4 to 64 MiB. For less than 100 MB of data, plans assets of 1 to 16 MiB, so that several exist.
   static func large(_ kind: DataKind, byteCount: Int) -> [AssetPlan] {
     let unit = byteCount < 100_000_000 ? 1 << 18 : 1 << 20
     return kind.contents.flatMap { content in
@@ -32,7 +32,8 @@ enum AssetPlans {
     }
   }
 
-  /// Small assets, 10 KB in the mean, from 200 bytes to 64 KB, most of them shorter than the mean. As many bytes of each content.
+  /// Plans small assets from 200 bytes to 49 KB, 10 KB on average. Most are shorter than the average. Each kind of content has the
+  /// same number of bytes.
   static func small(_ contents: [Content], byteCount: Int, seed: UInt64) -> [AssetPlan] {
     var generator = SeededGenerator(seed: seed)
     return contents.flatMap { content in
@@ -48,7 +49,7 @@ enum AssetPlans {
     }
   }
 
-  /// A tree of all sizes.
+  /// Plans a tree of assets of all sizes.
   static func tree(_ kind: DataKind, byteCount: Int, seed: UInt64) -> [AssetPlan] {
     switch kind {
     case .game: game(byteCount: byteCount, seed: seed)
@@ -57,7 +58,7 @@ enum AssetPlans {
     }
   }
 
-  /// A tree like a game's: a few archives of levels, textures, music, films, and thousands of settings and scripts.
+  /// Plans a tree like a game's: a few archives of levels, textures, music, films, and thousands of settings and scripts.
   static func game(byteCount: Int, seed: UInt64) -> [AssetPlan] {
     var generator = SeededGenerator(seed: seed)
     func share(_ percent: Int) -> Int { byteCount / 100 * percent }
@@ -87,7 +88,7 @@ enum AssetPlans {
     return plans
   }
 
-  /// Assets that are found and listed, but never read: one folder per thousand, paths of about forty bytes.
+  /// Plans assets that are looked up and listed, but never read: one folder per 1000 assets, with paths of about 40 bytes.
   static func names(_ count: Int) -> [AssetPlan] {
     (0..<count).map { index in
       let path =
@@ -96,7 +97,7 @@ enum AssetPlans {
     }
   }
 
-  /// A folder of `count` assets for each of the counts, named by it.
+  /// Plans one folder for each count, with that number of assets. The folder's name contains the count.
   static func folders(_ counts: [Int]) -> [AssetPlan] {
     counts.flatMap { count in
       (0..<count).map {
@@ -107,8 +108,8 @@ enum AssetPlans {
 
   static func folderName(_ count: Int) -> String { "folder-of-\(count)" }
 
-  /// Divides `total` into pieces of the given lengths, in turns. The rest is a piece if it has at least `least` bytes,
-  /// and is otherwise added to the piece before it.
+  /// Divides `total` into pieces with the given lengths, in turn. The remainder becomes a piece if it has at least `least` bytes;
+  /// otherwise it is added to the piece before it.
   private static func cut(_ total: Int, into lengths: [Int], atLeast least: Int) -> [Int] {
     var pieces: [Int] = []
     var left = total
@@ -124,7 +125,7 @@ enum AssetPlans {
     return pieces
   }
 
-  /// Skewed towards short lengths, so that the mean is near 10 KB.
+  /// Returns a random length, skewed towards short lengths. The mean is 10 KB.
   private static func smallLength(_ generator: inout SeededGenerator) -> Int {
     let uniform = Double.random(in: 0..<1, using: &generator)
     return 200 + Int(uniform * uniform * uniform * uniform * 49_000)

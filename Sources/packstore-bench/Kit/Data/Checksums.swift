@@ -1,7 +1,7 @@
 import CXXHash
 import Foundation
 
-/// The expected checksums of all participants: XXH3 of each asset of the source.
+/// The XXH3 checksum of each asset of the source. Every participant must return the same bytes.
 final class Checksums {
   private let sums: [UInt64]
 
@@ -10,7 +10,9 @@ final class Checksums {
     sums = try dataSet.paths.map { try MappedFile($0, in: folder).withBytes(Self.sum) }
   }
 
-  /// - Throws: ``WrongBytes`` unless `bytes` are the asset's.
+  /// Compares bytes with the checksum of an asset.
+  ///
+  /// - Throws: ``WrongBytes`` if `bytes` differ from the asset.
   func check(_ bytes: UnsafeRawBufferPointer, are asset: Int, of dataSet: DataSet) throws {
     guard bytes.count == dataSet.assets[asset].byteCount, Self.sum(bytes) == sums[asset] else {
       throw WrongBytes(path: dataSet.assets[asset].path)
@@ -20,7 +22,7 @@ final class Checksums {
   static func sum(_ bytes: UnsafeRawBufferPointer) -> UInt64 { XXH3_64bits(bytes.baseAddress, bytes.count) }
 }
 
-/// A participant returned bytes that differ from the source.
+/// The error of a participant that returned bytes other than the source's.
 struct WrongBytes: Error, CustomStringConvertible {
   let path: String
 

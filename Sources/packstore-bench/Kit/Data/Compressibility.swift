@@ -1,8 +1,8 @@
 import Foundation
 
-/// Separates compressible files from others, by the core's rule for storing frames raw.
+/// Separates compressible files from incompressible files, by the core's rule for storing frames raw.
 enum Compressibility {
-  /// Returns the assets whose content is compressible, or the others.
+  /// Returns the incompressible assets if `content` is incompressible; otherwise the compressible assets.
   static func assets(_ assets: [DataSet.Asset], of folder: String, with content: Content) throws -> [DataSet.Asset] {
     let encoder = try ZstdEncoder()
     let paths = AssetPaths(assets.map(\.path))
@@ -13,7 +13,7 @@ enum Compressibility {
     }.map(\.0)
   }
 
-  /// Whether any part of a frame's length compresses: an asset that is stored raw in one piece has no such part.
+  /// Whether any piece with a frame's length is compressible. An asset that the core stores raw and contiguous has no such piece.
   private static func compresses(_ bytes: UnsafeRawBufferPointer, with encoder: ZstdEncoder) throws -> Bool {
     let frameLength = 128 << 10
     let room = Buffer(byteCount: ZstdEncoder.capacity(for: frameLength))

@@ -1,10 +1,10 @@
-/// Bytes of an asset, generated from a seed: the same on every machine.
+/// The kind of an asset's bytes. They are generated from a seed, and are equal on every machine.
 enum Content: String, Codable, CaseIterable {
-  /// About 2.3 to 1 at zstd's level 3, as the levels and meshes of a game.
+  /// Data that zstd compresses about 2.3 to 1 at level 3, like a game's levels and meshes.
   case compressible
-  /// Already compressed data: pictures, music, films.
+  /// Data that is already compressed, like pictures, music and films.
   case incompressible
-  /// Words and numbers, about 4 to 1: settings, scripts.
+  /// Words and numbers that compress about 4 to 1, like settings and scripts.
   case text
 
   func fill(_ memory: UnsafeMutableRawBufferPointer, seed: UInt64) {
@@ -30,8 +30,8 @@ enum Content: String, Codable, CaseIterable {
     }
   }
 
-  /// Generates bytes in the way compressors divide them: new bytes from a skewed alphabet, then copies from up to 48
-  /// KiB before, most of them short.
+  /// Generates alternating sequences, as compressors find them in real data: new bytes from a skewed alphabet, then a copy of bytes
+  /// at most 48 KiB before. Most copies are short.
   private func fillCompressible(_ memory: UnsafeMutableRawBufferPointer, _ generator: inout SeededGenerator) {
     let reach: UInt64 = 48 << 10
     var offset = 0
@@ -46,7 +46,7 @@ enum Content: String, Codable, CaseIterable {
         offset += 1
       }
       guard offset > 64 else { continue }
-      // Squared, so that near copies are more frequent than far ones.
+      // Squared, so that short distances are more frequent.
       let share = (dice >> 16) & 0xFFFF
       let distance = 1 + Int((share * share >> 16) * min(reach, UInt64(offset) - 1) >> 16)
       let copyEnd = min(offset + 4 + Int(dice >> 40 & 15) + (dice >> 60 == 0 ? 96 : 0), memory.count)

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A folder of assets to measure with. Reports show its name, never its path.
+/// A folder of assets to measure. Reports show its name, never its path.
 final class DataSet: Sendable {
   let name: String
 
   /// The folder of the plain files.
   let folder: String
 
-  /// Every regular file below the folder, in bytewise order of paths. A data set has no links.
+  /// The regular files below the folder, in bytewise order of paths. A data set has no links.
   let assets: [Asset]
 
-  /// Their paths, in the same order.
+  /// The paths of ``assets``, in the same order.
   let paths: AssetPaths
 
   struct Asset: Sendable {
-    /// Relative to the folder.
+    /// The path relative to the folder.
     let path: String
     let byteCount: Int
   }

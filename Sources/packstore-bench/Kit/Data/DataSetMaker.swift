@@ -50,7 +50,7 @@ enum DataSetMaker {
   }
 }
 
-/// The first error in work on several threads.
+/// Records the first error of work on several threads.
 final class Failure: @unchecked Sendable {
   private let lock = NSLock()
   private var error: (any Error)?
@@ -65,7 +65,7 @@ final class Failure: @unchecked Sendable {
 }
 
 extension FileFolder {
-  /// Creates a file with the bytes that `fill` returns.
+  /// Creates a file with the bytes that `fill` generates.
   fileprivate func write(_ path: AssetPath, _ byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
     let memory = FreshMemory(byteCount: byteCount)
     fill(memory.bytes)

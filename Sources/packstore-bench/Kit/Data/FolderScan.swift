@@ -1,9 +1,9 @@
 import Foundation
 
-/// A data set from the user's folder, or a part of it.
+/// Collects the files of the user's folder.
 enum FolderScan {
-  /// Returns the regular files below a folder, without links, up to `byteLimit` bytes in bytewise order of paths. Of
-  /// these, only files with a suitable length are returned.
+  /// Returns the regular files below a folder that have a suitable length, in bytewise order of paths, without links. Skips each
+  /// file that would raise their sum above `byteLimit` bytes.
   static func assets(
     below folder: String, byteLimit: Int, suitable: (Int) -> Bool
   ) throws -> [DataSet.Asset] {
@@ -18,7 +18,7 @@ enum FolderScan {
     }
   }
 
-  /// The sum of the lengths of all files below a folder.
+  /// Returns the sum of the lengths of all files below a folder.
   static func byteCount(below folder: String) throws -> Int {
     var sum = 0
     try walk(FileFolder(folder), "") { sum += $0.byteCount }
@@ -41,8 +41,7 @@ enum FolderScan {
     for folder in folders { try walk(root, folder, body) }
   }
 
-  /// Collects these assets of a folder in an empty one: as hard links if both are on one file system, otherwise as
-  /// copies.
+  /// Collects assets of a folder in an empty folder, as hard links if possible, otherwise as copies.
   static func gather(
     _ name: String, _ assets: [DataSet.Asset], of folder: String, at target: String
   ) throws -> DataSet {

@@ -1,15 +1,17 @@
-/// Ranges of equal length at random places of a data set. Each byte is equally likely.
+/// Ranges of equal length at random places of a data set.
 struct RandomRanges {
   struct Place {
     let asset: Int
     let path: AssetPath
     let offset: Int
-    /// Offset of the range in the data set, with all assets in sequence.
+    /// The offset of the range in the data set, with all assets in sequence.
     let position: Int
   }
 
   let all: [Place]
 
+  /// Creates ranges at `count` random places. Each byte of the data set is equally likely. Omits places in assets that are shorter
+  /// than a range.
   init(_ dataSet: DataSet, length: Int, count: Int, seed: UInt64) {
     var ends: [Int] = []
     for asset in dataSet.assets { ends.append((ends.last ?? 0) + asset.byteCount) }
@@ -25,8 +27,8 @@ struct RandomRanges {
     }
   }
 
-  /// Returns one range in the first half of every `stretch` bytes of each asset, in random order. They are so far apart
-  /// that no contestant has decoded a range with its neighbour.
+  /// Creates one range in the first half of every `stretch` bytes of each asset, in random order. The ranges are so far apart that
+  /// reading one range does not decode the next.
   init(_ dataSet: DataSet, length: Int, oneIn stretch: Int, seed: UInt64) {
     precondition(length <= stretch / 2)
     var generator = SeededGenerator(seed: seed)

@@ -1,4 +1,4 @@
-/// SplitMix64: small, good enough, and the same on every machine.
+/// The SplitMix64 generator: small, sufficient for benchmarks, and with the same sequence on every machine.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -3,7 +3,7 @@ import Foundation
 /// The folder of a pack whose assets change one at a time.
 final class SwapSource {
   let dataSet: DataSet
-  /// The new bytes of the asset that changed last.
+  /// The bytes of the last changed asset.
   private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
   private let memory: Buffer
   private let folder: FileFolder
@@ -19,7 +19,7 @@ final class SwapSource {
     generator = SeededGenerator(seed: seed)
   }
 
-  /// Replaces the bytes of one asset.
+  /// Replaces the bytes of a random asset, and returns its path.
   func change() throws -> AssetPath {
     let index = Int.random(in: dataSet.assets.indices, using: &generator)
     let new = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<dataSet.assets[index].byteCount])

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The cost of compression alone: libzstd at level 3 on pieces of a frame's length, from memory to memory. Nothing is
-/// chunked, hashed, compared or written.
+/// The cost of compression alone: libzstd at level 3 compresses pieces with a frame's length, from memory to memory. It does not
+/// divide data into chunks, hash, compare or write.
 final class EncodeLimit: Sendable {
   private let pieces: [Piece]
   private let threadCount: Int
@@ -31,7 +31,7 @@ final class EncodeLimit: Sendable {
     byteCount = dataSet.byteCount
   }
 
-  /// Compresses everything and returns the raw bytes.
+  /// Compresses all pieces, and returns the number of raw bytes.
   func encodeAll() throws -> Int {
     let next = Atomic(0)
     let failure = Failure()

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// The machine's speed with the source as open plain files: copying, reading and mapping them.
-final class FileLimit: @unchecked Sendable {  // nothing of it changes
+/// The machine's speed with the source as open plain files: copying, reading and mapping.
+final class FileLimit: @unchecked Sendable {  // immutable
   private let dataSet: DataSet
   private let folder: FileFolder
   private let files: [CInt]
 
-  /// Opens all of them: for data sets of few files.
+  /// Opens all files, so the data set should have few.
   init(_ dataSet: DataSet) throws {
     self.dataSet = dataSet
     let folder = try FileFolder(dataSet.folder)
@@ -17,7 +17,7 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
 
   deinit { for file in files { close(file) } }
 
-  /// Copies memory to memory, as many bytes as the assets have. No call that returns a copy can be faster.
+  /// Copies as many bytes as all assets have, from memory to memory. A call that returns a copy cannot be faster.
   func copy(from source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Int {
     for asset in dataSet.assets {
       memcpy(target.baseAddress!, source.baseAddress!, asset.byteCount)
@@ -34,7 +34,7 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
     return dataSet.byteCount
   }
 
-  /// Reads every file by several threads, which share each file, a megabyte at a time.
+  /// Reads every file with several threads. Each thread reads one MiB of the same file at a time.
   func readAll(threadCount: Int, into memory: (Int) -> UnsafeMutableRawBufferPointer) throws -> Int {
     guard threadCount > 1 else { return try readAll(into: memory) }
     for (index, asset) in dataSet.assets.enumerated() {
@@ -61,12 +61,12 @@ final class FileLimit: @unchecked Sendable {  // nothing of it changes
     try readFully(files[asset], at: offset, into: memory, dataSet.paths[asset])
   }
 
-  /// Maps every file again and touches each cache line.
+  /// Maps every file again, and reads one byte of each cache line.
   func mapAndTouch() throws -> Int {
     for path in dataSet.paths { Sink.shared.take(try MappedFile(path, in: folder).withBytes(touchEveryLine)) }
     return dataSet.byteCount
   }
 
-  /// Maps all files for as long as the result is kept. The page cache of mapped files cannot be emptied.
+  /// Maps all files while the result exists. Mapped files cannot be removed from the page cache.
   func map() throws -> [MappedFile] { try dataSet.paths.map { try MappedFile($0, in: folder) } }
 }

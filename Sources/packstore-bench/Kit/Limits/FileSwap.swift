@@ -1,6 +1,6 @@
 import Foundation
 
-/// Replaces one small file so that it survives a loss of power, and does nothing more: the minimum cost of a swap.
+/// The minimum cost of a swap: replaces one small file so that it survives a loss of power.
 final class FileSwap {
   private let folder: FileFolder
   private let names = AssetPaths(["new", "current"])

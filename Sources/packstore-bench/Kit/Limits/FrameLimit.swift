@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The speed of libzstd alone on the same frames that a store contains, prepared in memory. It neither reads files nor
-/// verifies checksums. A store that decodes these frames cannot be faster, except with dictionaries: a store may decode
-/// a frame directly behind its dictionary, but here the dictionary is separate.
+/// The speed of libzstd alone on a store's frames in memory. It does not read files or verify checksums.
+///
+/// A store that decodes these frames cannot be faster, except with dictionaries: a store may decode a frame directly after its
+/// dictionary in memory, but here the dictionary is separate.
 final class FrameLimit: Sendable {
   let frames: StoreFrames
   private let encoded: EncodedFrames
@@ -13,8 +14,8 @@ final class FrameLimit: Sendable {
     encoded = try EncodedFrames(frames)
   }
 
-  /// The target of each frame's raw bytes: one frame after another, and from the beginning again at the end of the
-  /// memory.
+  /// Returns the offset in the target memory for each frame's raw bytes. Frames follow each other, and restart at 0 at the end of
+  /// the memory.
   private func places(in room: Int) -> [Int] {
     var next = 0
     return frames.frames.map { frame in
@@ -25,8 +26,9 @@ final class FrameLimit: Sendable {
     }
   }
 
-  /// Decodes every frame, with one context per thread, and returns the number of raw bytes. With memory of the longest
-  /// asset's length it acts like reading; longer memory is filled from front to back.
+  /// Decodes every frame, with one context per thread, and returns the number of raw bytes.
+  ///
+  /// Memory with the longest asset's length is reused, as by reads of assets. Longer memory is filled from beginning to end.
   func decodeAll(into memory: UnsafeMutableRawBufferPointer, with decoders: FrameDecoders) throws -> Int {
     let places = places(in: memory.count)
     let next = Atomic(0)
@@ -54,14 +56,14 @@ final class FrameLimit: Sendable {
   }
 }
 
-/// A context for each of some threads.
+/// One decoding context per thread.
 final class FrameDecoders: @unchecked Sendable {
   let all: [ZstdDecoder]
 
   init(threadCount: Int) { all = (0..<threadCount).map { _ in ZstdDecoder() } }
 }
 
-/// Stored frames in memory, pages touched.
+/// Stored frames in memory, in touched pages.
 private final class EncodedFrames: @unchecked Sendable {
   private let memory: Buffer
   private let ranges: [Range<Int>]
@@ -87,7 +89,7 @@ private final class EncodedFrames: @unchecked Sendable {
   }
 }
 
-/// Memory that threads write to at different places.
+/// Memory to which threads write at different places.
 struct SharedMemory: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer
 

@@ -1,11 +1,11 @@
 import CXXHash
 
-/// The minimum cost of finding something by a path: a hash of the path, and two reads in memory as large as an index.
-/// The second read depends on the first.
+/// The minimum cost of a look-up by path: a hash of the path, and two reads in memory as large as an index. The second read depends
+/// on the first.
 final class LookUpLimit {
   private let words: UnsafeMutableBufferPointer<UInt64>
 
-  /// - Parameter count: number of things to find, 64 bytes each.
+  /// - Parameter count: the number of entries, 64 bytes each.
   init(count: Int) {
     words = .allocate(capacity: count * 8)
     var generator = SeededGenerator(seed: 0)

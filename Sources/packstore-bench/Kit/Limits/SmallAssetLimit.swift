@@ -1,6 +1,6 @@
 import Foundation
 
-/// Small assets in sequence in one open plain file: the cost of reading one without a store.
+/// The cost of reading a small asset without a store: all assets are in one open plain file, in sequence.
 final class PackedFile {
   private let file: FileHandle
   private let path = AssetPaths(["packed file"])
@@ -10,7 +10,7 @@ final class PackedFile {
   private let decoder = ZstdDecoder()
   private let room: Buffer
 
-  /// - Parameter compressing: each asset by itself, as the core's level 3 does, unless that saves nothing.
+  /// - Parameter compressing: whether to compress each asset separately like the core at level 3, unless this saves too little.
   init(_ dataSet: DataSet, compressing: Bool, at target: String) throws {
     let folder = try FileFolder(dataSet.folder)
     let encoder = try ZstdEncoder()
@@ -48,8 +48,7 @@ final class PackedFile {
   }
 }
 
-/// Small assets in the same frames that a store contains: `pread` of the frame, libzstd, and a copy of the asset's
-/// part.
+/// The cost of reading a small asset from a store's frames: `pread` of the frame, libzstd, and a copy of the asset's part.
 final class StoredFrameLimit {
   private let frames: StoreFrames
   private let files: [FileHandle]
@@ -57,7 +56,7 @@ final class StoredFrameLimit {
   private let decoder = ZstdDecoder()
   private let stored: Buffer
   private let raw: Buffer
-  /// Offset of each asset in the raw bytes of all frames.
+  /// The offset of each asset in the raw bytes of all frames.
   private let positions: [Int]
   private let lengths: [Int]
 
@@ -71,8 +70,8 @@ final class StoredFrameLimit {
     positions = try Self.positions(of: dataSet, in: limit)
   }
 
-  /// An asset begins at a chunk, and its bytes follow. If it shares parts with other assets, so that these are
-  /// elsewhere, the same number of bytes is read from its beginning.
+  /// Finds each asset's first chunk, which the asset's other bytes follow. If other parts are stored elsewhere, because another
+  /// asset contains them, the limit reads the same number of bytes after the first chunk.
   private static func positions(of dataSet: DataSet, in limit: FrameLimit) throws -> [Int] {
     let all = Buffer(byteCount: max(limit.frames.rawByteCount, 1))
     _ = try limit.decodeAll(into: all.bytes, with: FrameDecoders(threadCount: 1))
@@ -94,7 +93,7 @@ final class StoredFrameLimit {
     }
   }
 
-  /// The first chunk of an asset is as long as that, or all of it.
+  /// Returns a checksum of the first 1024 bytes. An asset's first chunk is at least as long, or contains the whole asset.
   private static func key(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     Checksums.sum(UnsafeRawBufferPointer(rebasing: bytes.prefix(1024)))
   }
@@ -116,7 +115,7 @@ final class StoredFrameLimit {
   private func decoded(_ frame: StoreFrames.Frame) throws -> UnsafeMutableRawBufferPointer {
     let target = UnsafeMutableRawBufferPointer(rebasing: stored.bytes[..<frame.storedLength])
     try readFully(files[frame.file].fileDescriptor, at: frame.offset, into: target, path[0])
-    // Raw frames are used in place: a copy would not be a limit.
+    // Raw frames are used in place, because a minimum cost must not include another copy.
     if frame.isRaw { return target }
     let out = UnsafeMutableRawBufferPointer(rebasing: raw.bytes[..<frame.rawLength])
     try frame.decode(UnsafeRawBufferPointer(target), into: out, with: decoder)

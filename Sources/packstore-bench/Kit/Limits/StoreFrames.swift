@@ -1,6 +1,6 @@
 import Foundation
 
-/// The frames of a store's assets as stored in its segments, in order: libzstd's input for comparison with the store.
+/// The frames of a store's assets, in the order of its segments: libzstd's input for the comparison with the store.
 struct StoreFrames {
   struct Frame {
     let file: Int
@@ -9,9 +9,9 @@ struct StoreFrames {
     let rawLength: Int
     let isRaw: Bool
     let dictionary: ZstdDictionary?
-    /// Offset of its chunks in the raw bytes of all frames.
+    /// The offsets of the frame's chunks in the raw bytes of all frames.
     let chunkBegins: [Int]
-    /// Raw bytes of all earlier frames.
+    /// The number of raw bytes in all earlier frames.
     let rawOffset: Int
 
     /// Decodes the stored bytes of the frame.
@@ -27,7 +27,7 @@ struct StoreFrames {
 
   var rawByteCount: Int { frames.last.map { $0.rawOffset + $0.rawLength } ?? 0 }
 
-  /// Reads the tables of the data segments of the store at `path`, in the order in which they were written.
+  /// Reads the tables of the store's data segments, in the order in which the segments were written.
   init(ofStoreAt path: String) throws {
     var files: [String] = []
     var frames: [Frame] = []
@@ -69,7 +69,7 @@ struct StoreFrames {
     return raw
   }
 
-  /// Returns the frame that contains raw byte `offset` of all frames.
+  /// Returns the index of the frame that contains the byte at `offset` in the raw bytes of all frames.
   func index(holding offset: Int) -> Int {
     var (low, high) = (0, frames.count - 1)
     while low < high {

@@ -14,7 +14,7 @@ struct ZstdError: Error, CustomStringConvertible {
   }
 }
 
-/// Encodes frames as the core does: content size, no checksum, raw when the saving is under one sixteenth.
+/// Encodes frames like the core: with content size, without checksum, raw if compression saves less than one sixteenth.
 final class ZstdEncoder {
   let context: OpaquePointer
 
@@ -30,7 +30,7 @@ final class ZstdEncoder {
     _ = try ZstdError.check(ZSTD_CCtx_setParameter(context, parameter, value))
   }
 
-  /// Encodes `raw` to the beginning of `out` and returns the length, or `nil` if the frame is better stored raw.
+  /// Encodes `raw` to the beginning of `out`. Returns the length; `nil` if the frame should be stored raw.
   func encode(_ raw: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) throws -> Int? {
     let length = try ZstdError.check(ZSTD_compress2(context, out.baseAddress, out.count, raw.baseAddress, raw.count))
     return raw.count - length >= (raw.count + 15) / 16 ? length : nil
@@ -61,7 +61,7 @@ final class ZstdDictionary: @unchecked Sendable {
 
   init(_ bytes: Data) throws {
     guard let tables = bytes.withUnsafeBytes({ ZSTD_createDDict($0.baseAddress, $0.count) }) else {
-      throw ZstdError(description: "zstd: a dictionary cannot be used")
+      throw ZstdError(description: "zstd: invalid dictionary")
     }
     self.tables = tables
   }

@@ -1,4 +1,4 @@
-/// Memory of a fixed length whose pages are allocated before anything is measured.
+/// Memory with a fixed length, and with pages that are allocated before the measurement.
 final class Buffer {
   let bytes: UnsafeMutableRawBufferPointer
 

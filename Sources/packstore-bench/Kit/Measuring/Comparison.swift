@@ -1,15 +1,15 @@
-/// One measurement of several participants, which took turns.
+/// One measurement of several participants that took turns.
 struct Comparison: Codable {
   let title: String
   /// The measured quantity and the method, for readers of the report.
   let explanation: String
   let quantity: Quantity
-  /// If the same is measured at several sizes: the series, and the size.
+  /// The series and the size, if the measurement is made at several sizes.
   var point: Point?
   var entries: [Entry] = []
-  /// Participants that were left out, with reasons.
+  /// The absent participants, with the reasons.
   var absences: [Absence] = []
-  /// The reference entry: the limit of the machine.
+  /// The name of the reference entry, which is a limit of the machine.
   var limit: String?
 
   struct Point: Codable, Equatable {
@@ -29,7 +29,7 @@ struct Comparison: Codable {
     let name: String
     let isLimit: Bool
     var samples: [Sample]
-    /// Latencies of single operations in all repetitions together.
+    /// The latencies of single operations in all repetitions.
     var latencies: Latencies?
 
     init(_ name: String, isLimit: Bool, _ samples: [Sample]) {
@@ -44,7 +44,7 @@ struct Comparison: Codable {
 extension Comparison {
   func statistics(of entry: Entry) -> Statistics { Statistics(entry.samples.map(quantity.value)) }
 
-  /// The entry's median, as a multiple of the limit's.
+  /// Returns the entry's median divided by the limit's median.
   func ratio(of entry: Entry) -> Double? {
     guard let limitEntry = entries.first(where: { $0.name == limit && $0.isLimit }) else { return nil }
     return statistics(of: entry).median / statistics(of: limitEntry).median

@@ -1,8 +1,10 @@
 import Foundation
 
-/// Functions of libraries that this process has loaded, but whose headers no module offers.
+/// Finds functions of loaded libraries whose headers no module provides.
 enum DynamicSymbol {
-  /// The C function `name`, or nil when no library has it. `type` is its type, `@convention(c)`.
+  /// Returns the C function `name`; `nil` if no loaded library contains it.
+  ///
+  /// - Parameter type: the function's type, with `@convention(c)`.
   static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
     #if canImport(Darwin)
       let everyLibrary = UnsafeMutableRawPointer(bitPattern: -2)

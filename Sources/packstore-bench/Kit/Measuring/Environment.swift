@@ -10,7 +10,7 @@ struct Environment: Codable {
   let system: String
   let zstdVersion: String
   let date: String
-  /// The load average of the last minute. Above about 0.3 at the start of the run, other processes were busy.
+  /// The load average of the last minute, at the start of the run. A value above about 0.3 means that other processes were busy.
   let loadAtStart: Double
   let kernel: String?
   let xxhashVersion: String?
@@ -36,13 +36,13 @@ struct Environment: Codable {
     packStoreVersion = Self.commit()
   }
 
-  /// One line of a report.
+  /// The environment as one line of a report.
   var line: String {
     "Machine: \(processor), \(processorCount) processors, \(memoryByteCount / 1_000_000_000) GB, \(system); zstd \(zstdVersion); "
       + "\(date); load average at the start \(decimals(loadAtStart, 1))."
   }
 
-  /// The compiler does not export its version; it only evaluates conditions.
+  /// The compiler's version, determined by conditions because the compiler does not provide it as a value.
   private static var compiler: String {
     #if compiler(>=6.4)
       "6.4 or later"
@@ -55,7 +55,7 @@ struct Environment: Codable {
 
   /// The commit of the checkout in which this program was built, if the checkout still exists.
   private static func commit() -> String? {
-    // Outside a build folder it would be the commit of another repository.
+    // Outside a build folder, git would describe another repository.
     guard let program = Bundle.main.executableURL?.resolvingSymlinksInPath(),
       program.pathComponents.contains(".build")
     else { return nil }

@@ -13,7 +13,7 @@ enum FileSystem {
       guard point == "/" || folder == point || folder.hasPrefix(point + "/") else { return nil }
       return (point, fields[2])
     }
-    // If several mounts are at one point, the last one is on top.
+    // If several file systems are mounted at one point, the last one is visible.
     let longest = candidates.map(\.point.count).max()
     return candidates.last { $0.point.count == longest }.map { String($0.kind) } ?? "unknown"
   }

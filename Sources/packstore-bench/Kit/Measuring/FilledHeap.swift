@@ -1,7 +1,7 @@
 import Foundation
 
-/// Allocates the memory that earlier work returned to `malloc`, so that later allocations use new pages and become
-/// visible. Frees it when the object is deallocated.
+/// Allocates the memory that earlier work returned to `malloc`, so that later allocations use new pages and become visible in
+/// measurements. Frees the memory when the object is deallocated.
 final class FilledHeap {
   private var blocks: [UnsafeMutableRawPointer] = []
 

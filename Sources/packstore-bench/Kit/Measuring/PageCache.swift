@@ -1,14 +1,14 @@
 import Foundation
 
-/// Makes the next reads come from the disk.
+/// Empties the page cache, so that the next reads come from the disk.
 enum PageCache {
-  /// How the cache was emptied, for the report.
+  /// The method used to empty the cache, for the report.
   enum Method: String, Codable {
     case dropCaches = "sync, then 3 to /proc/sys/vm/drop_caches: pages, names and inodes"
     case advice = "sync, then POSIX_FADV_DONTNEED on each file: pages alone, names and inodes stay"
   }
 
-  /// Empties the cache of all files below these folders, as thoroughly as this process may.
+  /// Removes the files below these folders from the cache, by the strongest method available to this process.
   ///
   /// - Throws: ``Unavailable`` if pages are still cached afterwards, as on a file system in memory.
   static func drop(_ folders: [String]) throws -> Method {
@@ -22,13 +22,13 @@ enum PageCache {
     return method
   }
 
-  /// Removes the files below these folders from the cache if possible, to leave it to the measured files.
+  /// Removes the files below these folders from the cache if possible, so that the measured files can use it.
   static func forget(_ folders: [String]) {
     sync()
     folders.flatMap(files).forEach(drop)
   }
 
-  /// Number of files that are checked afterwards.
+  /// The number of files that are checked afterwards.
   private static let sampleCount = 64
 
   private static func dropEverything() -> Bool {

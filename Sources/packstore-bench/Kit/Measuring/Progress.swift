@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reports on the standard error the current measurement.
+/// Prints a line about the current measurement on standard error.
 func note(_ text: String) {
-  // If the reader has stopped, its signal ends the run, not a trap here.
+  // Ignores a closed pipe: SIGPIPE ends the run.
   try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
 }

@@ -1,10 +1,10 @@
-/// The quantity of a comparison.
+/// The quantity that a comparison measures.
 enum Quantity: String, Codable {
   /// Bytes per second.
   case throughput
   /// Seconds per operation.
   case timePerOperation
-  /// Seconds of the complete run.
+  /// Seconds for the complete run.
   case duration
   /// Bytes in use: memory, or files.
   case held

@@ -2,17 +2,17 @@ import Foundation
 import PackStore
 import Synchronization
 
-/// The repeated action of a thread whose rounds are timed.
+/// The action that a thread repeats while each round is timed.
 enum ReaderWork {
   /// Opens the newest snapshot and reads an asset.
   case store
-  /// Copies bytes for about as long, and touches no store.
+  /// Copies bytes for about the same time, without a store.
   case nothing
 
   var title: String { self == .store ? "reader" : "thread without a store" }
 }
 
-/// Times each round of a reader, with or without swaps by another thread.
+/// Times each round of a reader, with or without concurrent swaps by another thread.
 struct ReaderPause {
   private let swapper: PackStoreSwapper
   private let source: SwapSource
@@ -26,7 +26,7 @@ struct ReaderPause {
     self.swaps = swaps
   }
 
-  /// How long each round took, in seconds.
+  /// Returns the durations of all rounds, in seconds.
   func rounds(seconds: Double) throws -> Statistics {
     let failure = Failure()
     let isOver = Atomic(false)
@@ -54,7 +54,7 @@ struct ReaderPause {
     let paths = source.dataSet.paths
     let memory = Buffer(byteCount: source.dataSet.longest)
     let other = Buffer(byteCount: source.dataSet.longest)
-    // Reserves memory for all of them: growth would itself be a pause.
+    // Reserves memory for all durations, because growing the array would be a pause.
     var nanoseconds: [UInt32] = []
     nanoseconds.reserveCapacity(4 << 20)
     let end = monotonicNanoseconds() + UInt64(seconds * 1e9)
@@ -73,7 +73,7 @@ struct ReaderPause {
   }
 }
 
-/// Used by one thread at a time, which the calling code ensures.
+/// A value for another thread. The caller ensures that only one thread uses it at a time.
 private struct Carried<Value>: @unchecked Sendable {
   let value: Value
 }

@@ -3,15 +3,15 @@ import Synchronization
 
 /// The result of one run of one participant.
 struct Sample: Codable {
-  /// Seconds on the clock.
+  /// The elapsed time, in seconds.
   var seconds: Double
-  /// Processor time of all threads of this process.
+  /// The processor time of all threads of this process, in seconds.
   var cpuSeconds: Double
   var byteCount: Int
   var operationCount: Int
-  /// Bytes, if bytes are measured instead of time: memory in use, or written files.
+  /// The number of bytes in use, if memory or written files are measured.
   var heldByteCount: Int?
-  /// The time of each operation, if they were timed individually. ``Entry`` summarizes them and does not keep them.
+  /// The time of each operation, if operations were timed individually. The JSON report contains only their summary in ``Entry``.
   var nanoseconds: [UInt32] = []
 
   enum CodingKeys: CodingKey { case seconds, cpuSeconds, byteCount, operationCount, heldByteCount }
@@ -24,13 +24,13 @@ struct Sample: Codable {
     self.nanoseconds = nanoseconds
   }
 
-  /// Runs `body`, which returns the number of processed bytes, and times it.
+  /// Times one run of `body`, which returns the number of processed bytes.
   static func of(operationCount: Int = 1, _ body: () throws -> Int) rethrows -> Sample {
     let (byteCount, timing) = try Timing.ofProcess(body)
     return Sample(timing, byteCount: byteCount, operationCount: operationCount)
   }
 
-  /// Runs `body` with each operation and times each one.
+  /// Runs `body` for each operation, and times each call.
   static func each<Operation>(
     _ operations: [Operation], byteCount: Int = 0, body: (Operation) throws -> Void
   ) rethrows -> Sample {
@@ -47,9 +47,9 @@ struct Sample: Codable {
     return Sample(timing, byteCount: byteCount, operationCount: operations.count, nanoseconds: nanoseconds)
   }
 
-  /// Runs `body` with each task on its own thread, all concurrently.
+  /// Runs `body` concurrently for all tasks, each on its own thread.
   ///
-  /// - Returns: the operations of all tasks; the time per operation is the time in one thread.
+  /// - Returns: a sample with the operations of all tasks. Its time per operation is the time in one thread.
   static func sideBySide<Task: Sendable>(
     _ tasks: [Task], byteCount: Int, _ body: @Sendable (Task) throws -> Sample
   ) throws -> Sample {

@@ -7,19 +7,19 @@ struct SegmentTable {
     let storedLength: Int
     let rawLength: Int
     let isRaw: Bool
-    /// The number of its dictionary in this segment.
+    /// The index of the frame's dictionary in this segment; `nil` if it has none.
     var dictionary: Int?
-    /// Ends of the frame's chunks in its raw bytes.
+    /// The ends of the frame's chunks in its raw bytes.
     var chunkEnds: [Int] = []
   }
 
-  /// Of the whole file.
+  /// The length of the file.
   let byteCount: Int
   let isMetadata: Bool
   let frameCount: Int
   let chunkCount: Int
   let dictionaryCount: Int
-  /// Offset of the end of the frames, where the table begins.
+  /// The offset of the end of the frames, where the table begins.
   let framesEnd: Int
   private let file: Data
   private let rows: Int
@@ -55,7 +55,7 @@ struct SegmentTable {
       rawLength: chunkEnds.last ?? 0, isRaw: codec == 0, dictionary: codec >= 2 ? codec - 2 : nil, chunkEnds: chunkEnds)
   }
 
-  /// A dictionary as it is stored, like a frame.
+  /// Returns a stored dictionary in the form of a frame.
   func dictionary(_ index: Int) -> Frame {
     let row = dictionaryRows + index * 56
     return Frame(

@@ -1,4 +1,4 @@
-/// Summary of a few measurements of one quantity: the median and the interquartile range, never only the best.
+/// A summary of several measurements of one quantity: the median and the interquartile range, not only the best value.
 struct Statistics: Equatable {
   private let sorted: [Double]
 
@@ -12,7 +12,7 @@ struct Statistics: Equatable {
 
   var interquartileRange: Double { quantile(0.75) - quantile(0.25) }
 
-  /// Returns the value below which `share` of the values are, interpolated linearly between neighbours.
+  /// Returns the quantile for `share`, from 0 to 1, interpolated linearly between neighbouring values.
   func quantile(_ share: Double) -> Double {
     let position = share * Double(sorted.count - 1)
     let below = Int(position.rounded(.down))
@@ -21,7 +21,7 @@ struct Statistics: Equatable {
   }
 }
 
-/// How long single operations took, in seconds.
+/// Percentiles of the durations of single operations, in seconds.
 struct Latencies: Codable, Equatable {
   let p50: Double
   let p90: Double
@@ -33,7 +33,7 @@ struct Latencies: Codable, Equatable {
     self.p99 = p99
   }
 
-  /// `nil` without operations.
+  /// Returns `nil` if `nanoseconds` is empty.
   init?(nanoseconds: [UInt32]) {
     guard !nanoseconds.isEmpty else { return nil }
     let statistics = Statistics(nanoseconds.map { Double($0) / 1e9 })

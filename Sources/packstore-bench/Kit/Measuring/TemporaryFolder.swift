@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for temporary stores, removed with its contents when the object is deallocated.
+/// A folder for temporary data. It is removed with its contents when the object is deallocated.
 final class TemporaryFolder {
   let path: String
   private var folderCount = 0
@@ -15,7 +15,7 @@ final class TemporaryFolder {
 
   deinit { remove() }
 
-  /// An empty folder inside this one.
+  /// Creates an empty folder in this folder.
   func newFolder() throws -> String {
     folderCount += 1
     let folder = "\(path)/\(folderCount)"
@@ -23,7 +23,7 @@ final class TemporaryFolder {
     return folder
   }
 
-  /// Removes the folder, even while another thread is writing, which soon fails.
+  /// Removes the folder, even while another thread writes to it. Its writes soon fail.
   func remove() {
     for _ in 0..<100 where FileManager.default.fileExists(atPath: path) {
       try? FileManager.default.removeItem(atPath: path)

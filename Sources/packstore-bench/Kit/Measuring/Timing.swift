@@ -2,12 +2,12 @@ import Foundation
 
 /// The time of one piece of work.
 struct Timing: Codable {
-  /// Seconds on the clock.
+  /// The elapsed time, in seconds.
   var wall: Double
-  /// Seconds of processor time, user and system. Far less noisy than `wall` if other processes are busy.
+  /// The processor time, user and system, in seconds. Far less noisy than `wall` if other processes are busy.
   var cpu: Double
 
-  /// Runs `body` and counts the processor time of all this process's threads.
+  /// Times one run of `body`. Includes the processor time of all threads of this process.
   static func ofProcess<Result>(_ body: () throws -> Result) rethrows -> (result: Result, timing: Timing) {
     try measure(CLOCK_PROCESS_CPUTIME_ID, body)
   }
@@ -28,14 +28,14 @@ struct Timing: Codable {
   }
 }
 
-/// The monotonic clock.
+/// Returns the time of the monotonic clock, in nanoseconds.
 func monotonicNanoseconds() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
 }
 
-/// Seconds since its creation.
+/// Measures the time since its creation.
 struct Stopwatch {
   private let begin = monotonicNanoseconds()
 

@@ -1,6 +1,6 @@
-/// Reads one byte of every cache line, as a program that uses all of the memory would have to at least.
+/// Reads one byte of every cache line: the minimum work of a program that uses all of the memory.
 ///
-/// - Returns: a sum that depends on every line, so that no compiler leaves a load out.
+/// - Returns: a sum that depends on every line, so that the compiler cannot omit a load.
 func touchEveryLine(_ bytes: UnsafeRawBufferPointer) -> Int {
   guard let start = bytes.baseAddress else { return 0 }
   var sum: UInt64 = 0

@@ -4,26 +4,26 @@ import Foundation
 struct Turn {
   let name: String
   var isLimit = false
-  /// Compares what the participant delivers with the source, once, before anything is timed. Warms caches as well.
+  /// Compares the participant's data with the source. Called once, before the first repetition; also warms caches.
   var check: () throws -> Void = {}
-  /// One repetition. Only the time that it measures itself counts.
+  /// Runs one repetition. Only the time in the returned sample counts.
   let measure: () throws -> Sample
 }
 
-/// The number of turns of the participants.
+/// The number of turns of each participant.
 struct Repetitions {
   var count: Int
-  /// The time after which repetitions end, if there are three samples of each participant.
+  /// The time in seconds after which repetitions end, but not before three repetitions.
   var secondLimit: Double
-  /// Whether limits take turns too.
+  /// Whether limits take turns, too.
   var includesLimits = true
 }
 
 extension Comparison {
-  /// Runs every participant once per repetition, each time beginning with another one, so that disturbances of the
-  /// machine affect all alike.
+  /// Runs every participant once per repetition. Each repetition begins with another participant, so that disturbances of the
+  /// machine affect all equally.
   ///
-  /// A participant that fails is left out, with the reason. The others continue.
+  /// A participant that fails is recorded as absent, with the reason. The other participants continue.
   mutating func take(_ turns: [Turn], _ repetitions: Repetitions) {
     note("  \(title)" + (point.map { ", \(grouped($0.size)) \($0.axis)" } ?? ""))
     var turns = turns.filter { turn in

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Megabytes of 10^6 bytes.
+/// Formats a size in megabytes of 10^6 bytes, without the unit.
 func megabytes(_ byteCount: Int, _ places: Int = 1) -> String { decimals(Double(byteCount) / 1e6, places) }
 
 func decimals(_ value: Double, _ places: Int) -> String { String(format: "%.\(places)f", value) }
 
-/// A size that is chosen in powers of two: `64 KiB`, `1 MiB`.
+/// Formats a size that is a multiple of a KiB: `64 KiB`, `1 MiB`.
 func binarySize(_ byteCount: Int) -> String {
   let mebibyte = 1 << 20
   return byteCount % mebibyte == 0 ? "\(byteCount / mebibyte) MiB" : "\(byteCount >> 10) KiB"
 }
 
-/// Megabytes of 10^6 bytes with three digits that count, however few they are: `60.5`, `0.0255`, `0.000402`.
+/// Formats a size in megabytes of 10^6 bytes with three significant digits, also if it is small: `60.5`, `0.0255`, `0.000402`.
 func fineMegabytes(_ byteCount: Int) -> String {
   let value = Double(byteCount) / 1e6
   guard byteCount > 0, value < 0.0995 else { return significant(value) }
   return decimals(value, 2 - Int(log10(value).rounded(.down)))
 }
 
-/// A count with its thousands apart: `1,000,000`.
+/// Formats a count with separated thousands: `1,000,000`.
 func grouped(_ count: Int) -> String {
   let digits = String(count)
   return digits.enumerated().map { index, digit in
@@ -27,7 +27,7 @@ func grouped(_ count: Int) -> String {
   }.joined()
 }
 
-/// Three digits that count, without an exponent: `1,240`, `12.4`, `0.124`.
+/// Formats a number with three significant digits, but at most three decimals and no exponent: `1,240`, `12.4`, `0.124`.
 func significant(_ value: Double) -> String {
   guard value.isFinite else { return "-" }
   switch abs(value) {
@@ -39,5 +39,5 @@ func significant(_ value: Double) -> String {
   }
 }
 
-/// A count of things: `1 asset`, `12,000 assets`.
+/// Formats a count with its noun: `1 asset`, `12,000 assets`.
 func counted(_ count: Int, _ thing: String) -> String { "\(grouped(count)) \(thing)\(count == 1 ? "" : "s")" }

@@ -2,17 +2,17 @@ import Foundation
 
 /// The results of a run. Its JSON contains every sample.
 struct Report: Codable {
-  /// The version of the JSON layout: rises when a field changes its meaning or goes away.
+  /// The version of the JSON format. It increases if a field changes its meaning or is removed.
   var format = 1
   let environment: Environment
   let fileSystem: String
   let settings: Settings
   /// The participants, in the order of the tables.
   var contestants: [Contestant]
-  /// Absent contestants, with reasons.
+  /// The absent contestants, with the reasons.
   var absences: [Comparison.Absence]
   var sections: [Section] = []
-  /// Omitted workloads, with reasons.
+  /// The omitted workloads, with the reasons.
   var omissions: [String] = []
   var cacheState = ""
   var seconds = 0.0
@@ -55,11 +55,11 @@ extension Report {
     let measured = Set(sections.flatMap(\.comparisons).flatMap(\.entries).map(\.name))
     contestants.removeAll { !measured.contains($0.name) }
     omissions += session.omissions
-    let cold = session.coldMethod.map { "; where a title says cold, emptied before each run by \($0.rawValue)" } ?? ""
+    let cold = session.coldMethod.map { "; for titles with 'cold', emptied before each run by \($0.rawValue)" } ?? ""
     cacheState = "page cache warm" + cold
   }
 
-  /// A contestant returned wrong bytes or failed, except by being unavailable.
+  /// Whether a contestant failed or returned wrong bytes. An unavailable contestant did not fail.
   var hasFailures: Bool {
     sections.flatMap(\.comparisons).flatMap(\.absences).contains { $0.reason.hasPrefix("failed") }
   }

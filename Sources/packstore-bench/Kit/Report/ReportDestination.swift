@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a report goes.
+/// The output files of a report.
 struct ReportDestination {
   let markdownFile: String?
   let jsonFile: String?
@@ -39,7 +39,7 @@ extension ReportDestination {
     try writeJSON(report)
   }
 
-  /// Writes both to the requested files.
+  /// Writes the Markdown and the page to the requested files.
   func writePages(markdown: String, html: @autoclosure () -> String) throws {
     if let markdownFile { try Data(markdown.utf8).write(to: URL(fileURLWithPath: markdownFile)) }
     if let htmlFile { try Data(html().utf8).write(to: URL(fileURLWithPath: htmlFile)) }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The files that a report goes to.
+/// Options for the output files of a report.
 struct ReportFiles: ParsableArguments {
   @Option(help: .init("File for the report as Markdown, which is also printed.", valueName: "file"))
   var output: String?

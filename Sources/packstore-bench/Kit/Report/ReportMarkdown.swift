@@ -37,16 +37,16 @@ extension Report {
   }
 
   static let howToRead = """
-    Each figure is the median of the repetitions, in which everybody took turns and another one began each time; the spread is the \
-    distance between the quartiles. Percentiles are of single operations in all repetitions. Rows in italics are limits: what the \
-    machine or libzstd does without a store around it. The last column is the row's figure divided by that of the limit in bold. \
-    What was read was compared with the source. MB are 10^6 bytes.
+    Each figure is the median of the repetitions. In each repetition, the participants took turns in another order. The spread is \
+    the distance between the quartiles. Percentiles are of single operations in all repetitions. Rows in italics are limits: the \
+    machine or libzstd without a store. The last column is the row's figure divided by the figure of the limit in bold. All read \
+    bytes were compared with the source. MB are 10^6 bytes.
 
     """
 }
 
 extension Comparison {
-  /// The heading, with its size if it is one of a series.
+  /// The heading, with the size if the comparison belongs to a series.
   var heading: String { point.map { "\(title), \(grouped($0.size)) \($0.axis)" } ?? title }
 
   var markdown: String {
@@ -67,7 +67,7 @@ extension Comparison {
     return table
   }
 
-  /// The figures without marks, a row per entry.
+  /// The figures without highlighting, one row per entry.
   var plainTable: Table {
     let unit = self.unit
     let hasLatencies = entries.contains { $0.latencies != nil }

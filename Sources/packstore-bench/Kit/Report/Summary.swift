@@ -1,4 +1,4 @@
-/// The comparisons, one line each: PackStore compared with plain files, the best of its peers, and the limit.
+/// The comparisons, one line each: PackStore compared with plain files, the best other participant, and the limit.
 struct Summary {
   struct Line {
     let title: String
@@ -16,7 +16,7 @@ struct Summary {
 
   init(_ report: Report) { lines = report.sections.flatMap(\.comparisons).compactMap(Line.init) }
 
-  /// The first comparisons in plain words, at most five lines: for people who measured a folder of theirs.
+  /// The first comparisons as sentences, at most five, for users who measured their own folder.
   var words: [String] {
     lines.prefix(5).map { line in
       let title = line.title.dropFirst(2)

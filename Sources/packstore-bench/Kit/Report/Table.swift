@@ -1,11 +1,11 @@
-/// A Markdown table: the first column is text, the others are figures.
+/// A table. The first column is text, the other columns are figures.
 struct Table {
   let head: [String]
   var rows: [[String]] = []
 
   init(_ head: [String]) { self.head = head }
 
-  /// The table with some columns left out.
+  /// Returns the table without some columns.
   func without(columns: ClosedRange<Int>) -> Table {
     func rest(_ row: [String]) -> [String] { row.enumerated().filter { !columns.contains($0.offset) }.map(\.element) }
     var table = Table(rest(head))

@@ -1,12 +1,12 @@
 /// The unit of a comparison's figures.
 struct Unit: Equatable {
   let symbol: String
-  /// Number of these units per base unit of the quantity: seconds, bytes, bytes per second.
+  /// The number of these units per base unit of the quantity: second, byte, byte per second.
   let perOne: Double
 
   func text(_ value: Double) -> String { significant(value * perOne) }
 
-  /// For times, the unit in which the shortest is at least one.
+  /// Returns the largest unit of time in which the shortest time is at least 1.
   static func time(shortest: Double) -> Unit {
     switch shortest {
     case ..<1e-6: return Unit(symbol: "ns", perOne: 1e9)

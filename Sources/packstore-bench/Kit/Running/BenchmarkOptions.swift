@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The options that every workload has.
+/// The options of all workloads.
 struct BenchmarkOptions: ParsableArguments {
   @Option(help: .init("Seed of all random data, orders and places.", valueName: "n"))
   var seed: UInt64 = 1
@@ -55,12 +55,12 @@ struct BenchmarkOptions: ParsableArguments {
   @OptionGroup var files: ReportFiles
 
   func validate() throws {
-    if let size, size < 1 { throw ValidationError("--size starts at 1") }
-    if let repetitions, repetitions < 1 { throw ValidationError("--repetitions starts at 1") }
+    if let size, size < 1 { throw ValidationError("invalid --size: use at least 1") }
+    if let repetitions, repetitions < 1 { throw ValidationError("invalid --repetitions: use at least 1") }
     if let folder {
       var isFolder: ObjCBool = false
       guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-        throw ValidationError("there is no folder '\(folder)'")
+        throw ValidationError("'\(folder)': not a folder")
       }
     }
   }
@@ -68,7 +68,7 @@ struct BenchmarkOptions: ParsableArguments {
 
 extension DataKind: ExpressibleByArgument {}
 
-/// How many threads.
+/// A number of threads.
 enum ThreadChoice: ExpressibleByArgument, Equatable {
   case all
   case number(Int)

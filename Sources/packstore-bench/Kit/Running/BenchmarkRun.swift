@@ -1,10 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// One run of the program: some workloads, one report.
+/// One run of the program: several workloads and one report.
 enum BenchmarkRun {
-  /// - Parameter secondLimit: maximum duration of the run. Workloads that have not begun by then are omitted.
-  /// - Parameter secondsPerComparison: the time after which a comparison makes only the required repetitions.
+  /// Runs workloads, and writes the report.
+  ///
+  /// - Parameter secondLimit: the time in seconds after which no further workload begins. The report lists omitted workloads.
+  /// - Parameter secondsPerComparison: the time in seconds after which a comparison makes only the required repetitions.
   static func run(
     _ options: BenchmarkOptions, _ workloads: [any Workload], secondLimit: Double = .infinity,
     secondsPerComparison: Double = 20
@@ -37,7 +39,7 @@ enum BenchmarkRun {
 }
 
 extension Report {
-  /// Writes the report to the requested places.
+  /// Prints the report, and writes it to the requested files.
   ///
   /// - Throws: a failed exit if a participant failed or returned wrong bytes.
   func deliver(to files: ReportFiles) throws {

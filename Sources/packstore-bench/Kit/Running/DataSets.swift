@@ -1,6 +1,6 @@
 import Foundation
 
-/// The data sets of a run: generated, or collected from the user's folder, when a workload first needs them.
+/// The data sets of a run. They are generated, or collected from the user's folder, when a workload first needs them.
 final class DataSets {
   private let options: BenchmarkOptions
   private let work: TemporaryFolder
@@ -12,13 +12,13 @@ final class DataSets {
     self.work = work
   }
 
-  /// Large assets of one content; `nil` if none exist.
+  /// Returns large assets with one kind of content; `nil` if none exist.
   func large(_ content: Content, defaultSize: Int) throws -> DataSet? {
     let plans = AssetPlans.large(generatedKind, byteCount: byteCount(defaultSize)).filter { $0.content == content }
     return try make("large assets, \(content)", plans, gathering: content) { $0 >= 1 << 20 }
   }
 
-  /// Small assets of one content; `nil` if none exist. Text is generated if compressible data is.
+  /// Returns small assets with one kind of content; `nil` if none exist. Text is generated if compressible data is generated.
   func small(_ content: Content, defaultSize: Int) throws -> DataSet? {
     let share = byteCount(defaultSize) / generatedKind.contents.count
     let isMade = generatedKind.contents.contains(content == .text ? .compressible : content)
@@ -26,24 +26,24 @@ final class DataSets {
     return try make("small assets, \(content)", plans, gathering: content) { 1...64 << 10 ~= $0 }
   }
 
-  /// Assets of all lengths.
+  /// Returns assets of all lengths; `nil` if none exist.
   func tree(defaultSize: Int) throws -> DataSet? {
     let plans = AssetPlans.tree(options.data, byteCount: byteCount(defaultSize), seed: options.seed)
     let name = options.folder == nil ? "tree, \(options.data)" : "folder"
     return try make(name, plans, gathering: nil) { _ in true }
   }
 
-  /// Assets with a name and a length, which are not read.
+  /// Returns assets with names and lengths, which are not read.
   func names(_ count: Int) throws -> DataSet {
     try hollow("\(count) assets") { AssetPlans.names(count) }
   }
 
-  /// Folders with these numbers of entries.
+  /// Returns folders with these numbers of entries.
   func folders(_ counts: [Int]) throws -> DataSet {
     try hollow("folders of \(counts.map(String.init).joined(separator: ", "))") { AssetPlans.folders(counts) }
   }
 
-  /// The checksums of a data set's assets.
+  /// Returns the checksums of a data set's assets.
   func checksums(of dataSet: DataSet) throws -> Checksums {
     if let known = checksums[dataSet.name] { return known }
     let new = try Checksums(of: dataSet)
@@ -51,14 +51,14 @@ final class DataSets {
     return new
   }
 
-  /// For the report.
+  /// The description of the data in the report.
   var description: String {
     options.folder == nil
-      ? "made from seed \(options.seed), \(options.data)"
-      : "files of a folder, at most \(byteCount(512) / 1_000_000) MB; what is only looked up, listed or replaced is made"
+      ? "synthetic, seed \(options.seed), \(options.data)"
+      : "files of a folder, at most \(byteCount(512) / 1_000_000) MB; synthetic data for look-ups, listings and swaps"
   }
 
-  /// A game's large and small assets equal those of the mixed kind; only its tree differs.
+  /// The kind of large and small assets. For a game, these equal the assets of mixed data; only the tree differs.
   private var generatedKind: DataKind { options.data == .game ? .mixed : options.data }
 
   private func byteCount(_ defaultMegabytes: Int) -> Int {
@@ -89,7 +89,7 @@ final class DataSets {
   private func remembered(_ name: String, _ make: (String) throws -> DataSet?) throws -> DataSet? {
     if let known = made[name] { return known }
     Interruption.waitForTheEnd()
-    note("  making: \(name)")
+    note("  preparing: \(name)")
     let new = try make(try work.newFolder())
     if let new { made[name] = new }
     return new

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The contestants' forms of the data sets: each form of each data set is prepared once, and all workloads share it.
+/// The contestants' forms of the data sets. Each form of each data set is prepared once, and all workloads share it.
 final class Forms {
   private let work: TemporaryFolder
   private var made: [Key: Result<Form, any Error>] = [:]
@@ -27,12 +27,12 @@ final class Forms {
     try FreeSpace.require(dataSet.byteCount, in: work.path)
     let folder = try work.newFolder()
     try contestant.prepare(dataSet, in: folder, threadCount: ProcessInfo.processInfo.activeProcessorCount)
-    // Otherwise the disk would still be writing during the first timed reads.
+    // Without this, the disk would still write during the first timed reads.
     sync()
     return Form(contestant, dataSet, folder: folder)
   }
 
-  /// Unmounts file systems, for example.
+  /// Releases the resources of all forms, such as mounts.
   func release() {
     for case .success(let form) in made.values { form.contestant.release(form.folder) }
     made = [:]
@@ -55,7 +55,7 @@ struct Form {
     try contestant.open(dataSet, in: folder, threadCount: threadCount)
   }
 
-  /// Opens it for a first read: nothing is decoded yet.
+  /// Opens the form for a first read, without decoded data.
   func openUnread(threadCount: Int) throws -> any AssetReader {
     let reader = try open(threadCount: threadCount)
     try contestant.forgetDecoded(dataSet, in: folder)

@@ -2,7 +2,7 @@ import Foundation
 
 /// Free space on the measured file system.
 enum FreeSpace {
-  /// Space that every measurement leaves free for other programs.
+  /// The space that every measurement leaves free for other programs.
   private static let reserve = 1 << 30
 
   static func freeByteCount(of folder: String) throws -> Int {
@@ -11,7 +11,7 @@ enum FreeSpace {
     return Int(status.f_bavail) * Int(status.f_frsize)
   }
 
-  /// - Throws: if writing this many bytes would fill the disk.
+  /// - Throws: ``TooLittleSpace`` if a write of this many bytes would fill the disk.
   static func require(_ byteCount: Int, in folder: String) throws {
     let free = try freeByteCount(of: folder)
     guard free - reserve >= byteCount else {
@@ -25,7 +25,7 @@ struct TooLittleSpace: Error, CustomStringConvertible {
   let freeByteCount: Int
 
   var description: String {
-    "the workspace's disk has \(megabytes(freeByteCount, 0)) MB free and \(megabytes(neededByteCount, 0)) MB are needed: "
+    "workspace: the disk has \(megabytes(freeByteCount, 0)) MB free, but \(megabytes(neededByteCount, 0)) MB are needed; "
       + "choose another --workspace or a smaller --size"
   }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Whether the benchmark was interrupted. Then one thread removes temporary data and ends the process. The others must
+/// Interruption of the benchmark by a signal. One thread then removes temporary data and ends the process. The other threads must
 /// stop: they would write to, or mount, folders that are being removed.
 enum Interruption {
   private static let isUnderWay = Atomic(false)
 
-  /// Sent by the keyboard, a closed terminal, or a closed pipe.
+  /// The signals of the keyboard, of `kill`, of a closed terminal and of a closed pipe.
   static let signals = [SIGINT, SIGTERM, SIGHUP, SIGPIPE]
 
   /// Runs `cleanUp` and ends the process after a signal.
   ///
-  /// - Returns: the handler, which works as long as it is retained.
+  /// - Returns: the handlers, which work while they are retained.
   static func handle(_ cleanUp: @escaping () -> Void) -> [any DispatchSourceSignal] {
     let cleanUp = Unchecked(cleanUp)
     return signals.map { number in
@@ -27,7 +27,7 @@ enum Interruption {
     }
   }
 
-  /// Runs `body` first after an interruption: it ends child processes.
+  /// Registers `body` to run first after an interruption, for example to end a child process.
   static func whenItBegins(_ body: @escaping @Sendable () -> Void) { firstSteps.withLock { $0.append(body) } }
 
   private static let firstSteps = Mutex<[@Sendable () -> Void]>([])
@@ -43,7 +43,7 @@ enum Interruption {
   }
 }
 
-/// Passed to another thread, which is safe because the process ends there.
+/// A value for another thread, which is safe because the process ends on that thread.
 private struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
 

@@ -1,20 +1,20 @@
 import ArgumentParser
 import Foundation
 
-/// State shared by the workloads of one run.
+/// The state that the workloads of one run share.
 final class Session {
   let options: BenchmarkOptions
   let dataSets: DataSets
   let forms: Forms
   let contestants: [any Contestant]
-  /// Absent contestants, with reasons.
+  /// The absent contestants, with the reasons.
   let absences: [Comparison.Absence]
   let watch = Stopwatch()
-  /// The time after which no new work begins.
+  /// The time in seconds after which no new work begins.
   var secondLimit = Double.infinity
-  /// The time after which a comparison makes only the required repetitions.
+  /// The time in seconds after which a comparison makes only the required repetitions.
   var secondsPerComparison = 20.0
-  /// Whether the limits of the machine are measured too.
+  /// Whether the limits of the machine are measured, too.
   var measuresLimits = true
   /// The omitted work.
   private(set) var omissions: [String] = []
@@ -47,7 +47,7 @@ final class Session {
     func plain(_ name: String) -> String { name.lowercased().filter { $0 != "," } }
     for name in names where !contestants.contains(where: { plain($0.name).hasPrefix(plain(name)) }) {
       let known = contestants.map { "'\(plain($0.name))'" }.joined(separator: ", ")
-      throw ValidationError("--only: no name begins with '\(name)'; there are \(known)")
+      throw ValidationError("invalid --only: no name begins with '\(name)'; use \(known)")
     }
     return contestants.filter { contestant in names.contains { plain(contestant.name).hasPrefix(plain($0)) } }
   }
@@ -55,7 +55,7 @@ final class Session {
   /// Records an omission of a workload.
   func omit(_ what: String) { omissions.append(what) }
 
-  /// Removes all temporary data. Nothing is measured afterwards.
+  /// Removes all temporary data. The session cannot be used afterwards.
   func finish() {
     Interruption.waitForTheEnd()
     forms.release()
@@ -68,20 +68,20 @@ final class Session {
 
   /// Discards a folder in which a turn stored a form of the data set, or its files.
   ///
-  /// If the disk has room for the folders of all turns, they are removed after all measurements. An ext4 without a
-  /// journal does not reuse an inode for minutes, and checks each of them whenever a file is created. A participant
-  /// that takes turns with another one that removes thousands of files would measure only this.
+  /// If the disk has space for the folders of all turns, they are removed after all measurements. ext4 without a journal does not
+  /// reuse a freed inode for minutes, and checks all freed inodes whenever a file is created. If one participant removed thousands
+  /// of files, the next would measure mainly these checks.
   func discard(_ folder: String, of dataSet: DataSet) {
     if freeAtStart / Self.turnsAtMost >= dataSet.byteCount {
       PageCache.forget([folder])
     } else {
       try? FileManager.default.removeItem(atPath: folder)
-      // Otherwise the next turn would write while the disk is still writing.
+      // Without this, the next turn would write while the disk still writes.
       sync()
     }
   }
 
-  /// Approximate maximum number of discarded folders in one run.
+  /// The approximate maximum number of discarded folders in one run.
   private static let turnsAtMost = 200
 
   var repetitions: Repetitions {
@@ -90,23 +90,23 @@ final class Session {
       includesLimits: measuresLimits)
   }
 
-  /// Whether new work may begin. If not, the report mentions it.
+  /// Whether new work may begin. If not, records the omission for the report.
   func hasTime(_ what: String) -> Bool {
     guard watch.seconds >= secondLimit else { return true }
-    omissions.append("\(what): the time was up")
+    omissions.append("\(what): the time limit was reached")
     return false
   }
 
-  /// Threads for large reads and for storing.
+  /// The number of threads for one large read and for storing.
   var threadsForLarge: Int { (options.threads ?? .all).count }
 
-  /// Number of threads that read small assets concurrently.
+  /// The number of threads that read small assets concurrently.
   var threadsForSmall: Int { (options.threads ?? .number(1)).count }
 
-  /// Returns the contestants with the abilities that a comparison needs, with their forms of a data set. If `prepare`
-  /// fails, the contestant is recorded as absent.
+  /// Returns the forms of a data set for all contestants with the required abilities. If `prepare` fails, records the contestant as
+  /// absent in the comparison.
   ///
-  /// - Parameter oneInterface: leaves out further interfaces to the form of another contestant.
+  /// - Parameter oneInterface: whether to include only the first of several contestants with the same form.
   func forms(
     of dataSet: DataSet, needing abilities: Abilities, _ comparison: inout Comparison, oneInterface: Bool = false
   ) -> [Form] {
@@ -130,7 +130,7 @@ final class Session {
   /// Removes the workspace's files from the page cache.
   func dropPageCache() throws { coldMethod = try PageCache.drop([work.path]) }
 
-  /// Limits keep every large file open, and contestants may too.
+  /// Raises the process's limit of open files: limits open every large file, and contestants may open many files, too.
   private func allowManyOpenFiles() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

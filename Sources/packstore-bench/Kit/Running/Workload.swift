@@ -3,11 +3,11 @@ protocol Workload {
   /// A heading of the report.
   var title: String { get }
 
-  /// Measures, and returns each comparison as soon as it is complete.
+  /// Measures, and passes each comparison to `report` as soon as it is complete.
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws
 }
 
-/// The data contains no assets that the workload could measure.
+/// The error if the data contains no assets that the workload can measure.
 struct NothingToMeasure: Error, CustomStringConvertible {
   let description: String
 

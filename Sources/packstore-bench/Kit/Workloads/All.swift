@@ -27,7 +27,7 @@ struct AllCommand: ParsableCommand {
 
   static let secondsPerComparison = 6.0
 
-  /// The workloads of Docs/Figures.md come first, because the time limit may omit the last ones.
+  /// Returns all workloads. The workloads in Docs/Figures.md come first, because the time limit may omit the last workloads.
   static func workloads(_ options: BenchmarkOptions, counts: [Int]) -> [any Workload] {
     [
       ReadLarge(), ReadSmall(), LookUp(counts: counts), Open(counts: counts), Scan(), Ingest(),

@@ -2,14 +2,14 @@ import CXXHash
 import Foundation
 import PackStore
 
-/// Look-ups in two stores: in one, a pack has names chosen to make them slow; in the other, its names are ordinary.
+/// Compares look-ups in stores that contain a pack with names chosen to make look-ups slow, and in stores with ordinary names.
 ///
-/// The chosen names share a few buckets of an index that places paths by XXH3 without a secret. An author who does not
-/// know the store's secret cannot do better.
+/// The chosen names share a few buckets of an index that places paths by XXH3 without a secret. An attacker who does not know the
+/// store's secret cannot choose worse names.
 struct HostileNames: Workload {
   let title = "Look-up of hostile names"
   let nameCount: Int
-  /// Runs of the larger index.
+  /// The number of runs in the larger index.
   var runCount = 8
 
   init(_ options: BenchmarkOptions) { nameCount = options.quick ? 6_000 : 60_000 }
@@ -29,8 +29,8 @@ struct HostileNames: Workload {
     var comparison = Comparison(
       title: "Hostile names, per look-up",
       explanation:
-        "\(grouped(batchCount)) look-ups, path to length: half of them in a pack of \(grouped(nameCount)) names that hash to "
-        + "one place without the store's secret, or of others, and half in packs beside it; in an index of one run, and of "
+        "\(grouped(batchCount)) look-ups of a length by path: half in a pack of \(grouped(nameCount)) names, half in other packs. "
+        + "The names are ordinary, or chosen to hash to one place without the store's secret. The index has one run, or "
         + "\(runCount).",
       quantity: .timePerOperation)
     let turns = try [(true, "hostile names"), (false, "honest names")].flatMap { isHostile, name in
@@ -51,7 +51,7 @@ struct HostileNames: Workload {
     return comparison
   }
 
-  /// Names of 16 digits that would be in the first eight buckets of a run of all names.
+  /// Generates names of 16 digits that would be in the first eight buckets of a run of all names.
   func chosenNames() -> [String] {
     let buckets = UInt64(nameCount / 7 + 1)
     var names: [String] = []
@@ -75,7 +75,7 @@ struct HostileNames: Workload {
   }
 }
 
-/// A store of empty assets: a pack of given names, and packs of ordinary names.
+/// A store with a pack of given names, and with packs of ordinary names.
 private final class NamedStore {
   private let workspace: String
   private let dataSet: DataSet
@@ -83,8 +83,10 @@ private final class NamedStore {
   private var packs: [[String]]
   private let session: Session
 
-  /// - Parameter runCount: 1, or the number of runs. Each is more than twice as long as all later runs together, so
-  ///   none are joined.
+  /// Creates the store.
+  ///
+  /// - Parameter runCount: the number of runs in the index. If it is more than 1, each run is more than twice as long as all later
+  ///   runs together, so that no runs are merged.
   init(_ names: [String], runCount: Int, _ session: Session) throws {
     workspace = try session.newFolder()
     self.session = session
@@ -92,7 +94,7 @@ private final class NamedStore {
     packs = [names]
     dataSet = DataSet("hostile names", folder: workspace, assets: [])
     if runCount == 1 {
-      // The last pack is the longest: its commit joins all runs.
+      // The last installed pack is the longest: its commit merges all runs.
       packs += (0..<3).map { Self.others(names.count / 9, pack: $0) }
       for (number, names) in packs.enumerated().reversed() { try install(names, linkCount: 0, pack: number) }
     } else {
@@ -108,18 +110,18 @@ private final class NamedStore {
     guard runs == runCount else { throw Unavailable("the index has \(counted(runs, "run")), not \(runCount)") }
   }
 
-  /// Size of a run of a few names, which fills a page.
+  /// The size of the shortest run, which has a few names and fills a page.
   private static let shortestRun = 4_300.0
-  /// Approximate size of a name's record in a run, with its share of a bucket.
+  /// The approximate size of a name's record in a run, with its share of a bucket.
   private static let byteCountOfName = 52
-  /// Size of links, which are stored in the index and give a run the required length.
+  /// The target of links. Links are stored in the index, so they give a run the required length.
   private static let target = String(repeating: "x", count: 4_000)
 
   private static func others(_ count: Int, pack: Int) -> [String] {
     (0..<max(count, 1)).map { "beside-\(pack)-\(HostileNames.digits($0))" }
   }
 
-  /// The first pack has the highest precedence, so that every look-up searches it.
+  /// Installs a pack. The first pack has the highest precedence, so that every look-up searches it.
   private func install(_ names: [String], linkCount: Int, pack: Int) throws {
     let folder = try session.newFolder()
     let plans = names.map { AssetPlan(path: $0, byteCount: 1, content: .text) }

@@ -13,19 +13,19 @@ struct IngestCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [Ingest()]) }
 }
 
-/// Storing a folder.
+/// Measures the storing of a folder.
 struct Ingest: Workload {
   let title = "Storing a folder"
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     guard let dataSet = try session.dataSets.tree(defaultSize: 128) else {
-      throw NothingToMeasure("there are no files")
+      throw NothingToMeasure("the data contains no files")
     }
     let threadCount = session.threadsForLarge
     let what = "\(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB."
     var comparison = Comparison(
       title: "Store a folder",
-      explanation: "Until the contestant says that it is done, with \(counted(threadCount, "thread")). \(what)",
+      explanation: "Time until the contestant reports completion, with \(counted(threadCount, "thread")). \(what)",
       quantity: .duration)
     let encode = try EncodeLimit(dataSet, threadCount: threadCount)
     let limit = Turn(name: "libzstd, level 3, from memory to memory", isLimit: true) {
@@ -67,13 +67,13 @@ struct Ingest: Workload {
 
   private func size(like other: Comparison, _ what: String) -> Comparison {
     var comparison = Comparison(
-      title: "Stored size", explanation: "Lengths of all files that were made. \(what)", quantity: .held)
+      title: "Stored size", explanation: "Total length of all created files. \(what)", quantity: .held)
     comparison.entries = other.entries.filter { !$0.isLimit }
     return comparison
   }
 }
 
-/// The same runs of storing, timed until the file system had synced.
+/// The samples of the same runs, timed until the file system had synced.
 private final class SyncedSamples {
   private var samples: [String: [Sample]] = [:]
 
@@ -86,7 +86,7 @@ private final class SyncedSamples {
   func comparison(like other: Comparison, _ what: String) -> Comparison {
     var comparison = Comparison(
       title: "Store a folder, synced",
-      explanation: "The same runs, until the file system has written everything as well. \(what)", quantity: .duration)
+      explanation: "The same runs, timed until the file system had also written all data. \(what)", quantity: .duration)
     comparison.entries = other.entries.map { entry in
       Comparison.Entry(entry.name, isLimit: entry.isLimit, samples[entry.name] ?? entry.samples)
     }

@@ -19,7 +19,7 @@ struct ListCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [List(counts: counts?.numbers ?? List.defaults(options))]) }
 }
 
-/// Listing folders.
+/// Measures the listing of folders.
 struct List: Workload {
   let title = "Listing a folder"
   let counts: [Int]
@@ -37,11 +37,11 @@ struct List: Workload {
 
   private func measure(_ session: Session, _ dataSet: DataSet, _ count: Int) throws -> Comparison {
     let folders = AssetPaths([AssetPlans.folderName(count)])
-    // A short list is read repeatedly, so that each sample takes a millisecond or more.
+    // Short folders are listed repeatedly, so that each sample takes at least a millisecond.
     let rounds = max(1, 20_000 / count)
     var comparison = Comparison(
       title: "List a folder, time per entry",
-      explanation: "Names, kinds and lengths of what lies directly in it; a short list many times over.",
+      explanation: "Names, kinds and lengths of the direct entries. Short folders are listed repeatedly.",
       quantity: .timePerOperation, point: .init(series: "List, per entry", axis: "entries", size: count))
     let forms = session.forms(of: dataSet, needing: .list, &comparison)
     let source = try FileFolder(dataSet.folder)

@@ -18,7 +18,7 @@ struct LookUpCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [LookUp(counts: counts.list(options)), HostileNames(options)]) }
 }
 
-/// Finding assets by path.
+/// Measures look-ups of assets by path.
 struct LookUp: Workload {
   let title = "Look-up"
   let counts: [Int]
@@ -39,7 +39,7 @@ struct LookUp: Workload {
 
     var comparison = Comparison(
       title: "Look-up",
-      explanation: "\(grouped(batchCount)) look-ups in random order: path to length, nothing is read.",
+      explanation: "\(grouped(batchCount)) look-ups of a length by path, in random order. No asset is read.",
       quantity: .timePerOperation, point: .init(series: "Look-up", axis: "assets", size: count))
     let forms = session.forms(of: dataSet, needing: .lookUp, &comparison)
     let machine = LookUpLimit(count: count)
@@ -54,7 +54,7 @@ struct LookUp: Workload {
       Turn(name: form.contestant.name, check: { try check(form, paths, expected) }) {
         let reader = try form.open(threadCount: 1)
         defer { reader.close() }
-        // Pages that a look-up needs are verified when they are first touched: `open` shows what that costs.
+        // The first look-up in a page also verifies the page; the workload `Open` measures this cost.
         _ = try reader.lookUp(paths)
         return try Sample.of(operationCount: batchCount) { try reader.lookUp(paths) }
       }
@@ -70,7 +70,7 @@ struct LookUp: Workload {
   }
 }
 
-/// How many assets there are in a store.
+/// Option for the numbers of assets in the measured stores.
 struct AssetCounts: ParsableArguments {
   @Option(
     help: .init(
@@ -85,7 +85,7 @@ struct AssetCounts: ParsableArguments {
   }
 }
 
-/// `1000,100000`
+/// A list of positive numbers, such as `1000,100000`.
 struct NumberList: ExpressibleByArgument {
   let numbers: [Int]
 

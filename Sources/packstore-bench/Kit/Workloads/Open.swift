@@ -13,7 +13,7 @@ struct OpenCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [Open(counts: counts.list(options))]) }
 }
 
-/// Opening a store.
+/// Measures the opening of a store.
 struct Open: Workload {
   let title = "Opening"
   let counts: [Int]
@@ -57,8 +57,8 @@ struct Open: Workload {
     var comparison = Comparison(
       title: title,
       explanation:
-        "Anonymous pages of the process: how many more there are than before opening, after one asset was found"
-        + "\(reading ? " and read" : ""). Mapped files do not count.",
+        "Growth of the process's anonymous pages from before opening until one asset was found"
+        + "\(reading ? " and read" : ""). Mapped files are not included.",
       quantity: .held, point: .init(series: title, axis: "assets", size: dataSet.assets.count))
     let abilities: Abilities = reading ? [.open, .lookUp, .read] : [.open, .lookUp]
     let forms = session.forms(of: dataSet, needing: abilities, &comparison)
@@ -69,7 +69,7 @@ struct Open: Workload {
         let heap = FilledHeap()
         defer { withExtendedLifetime(heap) {} }
         guard let before = ProcessMemory.anonymousByteCount() else {
-          throw Unavailable("the system does not tell how much memory is private")
+          throw Unavailable("the system does not report private memory")
         }
         let reader = try form.open(threadCount: 1)
         defer { reader.close() }

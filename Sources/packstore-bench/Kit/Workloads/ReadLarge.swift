@@ -19,7 +19,7 @@ struct ReadLargeCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [ReadLarge()]) }
 }
 
-/// Reading large assets.
+/// Measures reads of large assets.
 struct ReadLarge: Workload {
   let title = "Reading large assets"
 
@@ -27,18 +27,18 @@ struct ReadLarge: Workload {
     var isAnyThere = false
     for content in [Content.compressible, .incompressible] {
       guard let dataSet = try session.dataSets.large(content, defaultSize: 384) else {
-        session.omit("\(title): there are no \(content) files of 1 MiB or more")
+        session.omit("\(title): the data contains no \(content) files of 1 MiB or more")
         continue
       }
       isAnyThere = true
       let measurements = try LargeReads(session, dataSet, content)
       for comparison in try measurements.comparisons() { report(comparison) }
     }
-    guard isAnyThere else { throw NothingToMeasure("there are no files of 1 MiB or more") }
+    guard isAnyThere else { throw NothingToMeasure("the data contains no files of 1 MiB or more") }
   }
 }
 
-/// The cases, of one data set.
+/// The comparisons for one data set.
 private struct LargeReads {
   let session: Session
   let dataSet: DataSet
@@ -73,7 +73,7 @@ private struct LargeReads {
     return comparisons
   }
 
-  /// The frames of PackStore's store of this data set.
+  /// Returns the limit for the frames of PackStore's form of this data set.
   private func frameLimit() throws -> FrameLimit {
     let form = try session.forms.form(PackStoreContestant.swift, dataSet)
     return try FrameLimit(ofStoreAt: PackStoreContestant.store(in: form.folder))
@@ -99,7 +99,7 @@ private struct LargeReads {
   private func wholeIntoMemory(_ frames: FrameLimit?) -> Comparison {
     var comparison = comparison(
       "first read, into memory that is there",
-      "Everything opened again, then every asset read whole into the same memory, with up to \(threads) for one read.")
+      "Opens the store again, then reads all assets completely into the same memory, with up to \(threads) per read.")
     var limits = [memcpyLimit, mapLimit] + readLimits
     if let frames { limits += decodeLimits(frames) { _ in memory.bytes } }
     comparison.limit = limits.last?.name
@@ -115,7 +115,7 @@ private struct LargeReads {
   private func wholeIntoFreshMemory(_ frames: FrameLimit?) -> Comparison {
     var comparison = comparison(
       "first read, into fresh memory",
-      "As before, but each asset goes to memory that was not touched before: the time of the page faults is counted.")
+      "As before, but reads each asset into untouched memory. The time includes page faults.")
     let reads = Set([1, threadCount]).sorted().map { threadCount in
       Turn(name: "pread() of the plain files, fresh memory, \(counted(threadCount, "thread"))", isLimit: true) {
         try withFreshMemory { memory in try Sample.of { try files.readAll(threadCount: threadCount, into: memory) } }
@@ -140,7 +140,7 @@ private struct LargeReads {
   }
 
   private func wholeAgain(_ frames: FrameLimit?) -> Comparison {
-    var comparison = comparison("repeated read", "Every asset read a second time through the same reader.")
+    var comparison = comparison("repeated read", "Reads every asset a second time with the same reader.")
     let limits = frames.map { decodeLimits($0) { _ in memory.bytes } } ?? readLimits
     comparison.limit = limits.last?.name
     return run(comparison, .read, limits: limits) { form in
@@ -155,7 +155,7 @@ private struct LargeReads {
 
   private func coldWhole() -> Comparison {
     var comparison = comparison(
-      "first read, cold", "As the first read, but after the page cache was emptied: the disk is part of it.")
+      "first read, cold", "Like the first read, but with an empty page cache, so the time includes the disk.")
     let cold = Turn(name: "pread() of the plain files, cold", isLimit: true) {
       try session.dropPageCache()
       return try Sample.of { try files.readAll { _ in memory.bytes } }
@@ -176,8 +176,8 @@ private struct LargeReads {
   private func contentsAgain() -> Comparison {
     var comparison = comparison(
       "asked for a second time, no memory given",
-      "Each asset as the API hands it out by itself, the second time: what a store may have materialised meanwhile. "
-        + "One byte of each cache line is read.")
+      "Requests each asset a second time, in memory that the API provides. A store may have kept a decoded copy. "
+        + "Reads one byte of each cache line.")
     comparison.limit = touchLimit.name
     return run(comparison, .contents, limits: [mapLimit, touchLimit]) { form in
       Turn(name: form.contestant.name) {
@@ -192,7 +192,7 @@ private struct LargeReads {
   private func borrowedFirst() -> Comparison {
     var comparison = comparison(
       "without a copy, first touch",
-      "Opened again; each asset as mapped memory, one byte of each cache line is read. PackStore verifies checksums here."
+      "Opens the store again, borrows each asset as mapped memory, and reads one byte per cache line. PackStore verifies checksums."
     )
     comparison.limit = mapLimit.name
     return run(comparison, .borrow, limits: [mapLimit]) { form in
@@ -206,7 +206,7 @@ private struct LargeReads {
 
   private func borrowedAgain() -> Comparison {
     var comparison = comparison(
-      "without a copy, repeated", "Each asset borrowed and touched a second time through the same reader.")
+      "without a copy, repeated", "Borrows and touches each asset a second time with the same reader.")
     comparison.limit = touchLimit.name
     return run(comparison, .borrow, limits: [mapLimit, touchLimit]) { form in
       Turn(name: form.contestant.name) {
@@ -226,19 +226,19 @@ private struct LargeReads {
       seed: session.options.seed)
     let comparison = comparison(
       "\(binarySize(length)) at random",
-      "\(grouped(places.all.count)) ranges at random places of random assets, one after another, into memory that is there.",
+      "\(grouped(places.all.count)) ranges at random places of random assets, read in sequence into the same memory.",
       .timePerOperation)
     return try ranges(places, length, comparison, frames) { try $0.open(threadCount: threadCount) }
   }
 
-  /// Ranges that were not decoded before.
+  /// Measures reads of ranges that were not decoded before.
   private func rangesOnce(_ frames: FrameLimit?) throws -> Comparison {
     let (length, stretch) = (64 << 10, 512 << 10)
     let places = RandomRanges(dataSet, length: length, oneIn: stretch, seed: session.options.seed)
     let comparison = comparison(
       "\(binarySize(length)) at random, each place once",
-      "\(grouped(places.all.count)) ranges in random order, one in every \(binarySize(stretch)), each read once after "
-        + "opening again: no two share a block or a frame that a contestant keeps decoded.",
+      "\(grouped(places.all.count)) ranges in random order, one in every \(binarySize(stretch)), each read once after the store "
+        + "was opened again. The ranges are so far apart that none is decoded together with another.",
       .timePerOperation)
     return try ranges(places, length, comparison, frames) { try $0.openUnread(threadCount: threadCount) }
   }
@@ -299,7 +299,7 @@ private struct LargeReads {
     }
   }
 
-  /// With one thread, and with the number of threads that a read of the store may use.
+  /// The limits with one thread, and with the number of threads that a read of the store may use.
   private var readLimits: [Turn] {
     Set([1, threadCount]).sorted().map { threadCount in
       Turn(name: "pread() of the plain files, same memory, \(counted(threadCount, "thread"))", isLimit: true) {
@@ -341,7 +341,7 @@ private struct LargeReads {
     return sum
   }
 
-  /// Memory for each asset, allocated before the measurement and freed after it.
+  /// Calls `body` with fresh memory for each asset, which is allocated before the measurement and freed after it.
   private func withFreshMemory<Result>(
     _ body: ((Int) -> UnsafeMutableRawBufferPointer) throws -> Result
   ) rethrows -> Result {

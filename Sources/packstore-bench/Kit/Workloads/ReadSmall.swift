@@ -21,18 +21,18 @@ struct ReadSmallCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [ReadSmall()]) }
 }
 
-/// Reading small assets at random.
+/// Measures reads of small assets in random order.
 struct ReadSmall: Workload {
   let title = "Reading small assets at random"
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     var isAnyThere = false
-    // In a user's folder, text is part of the compressible files.
+    // In a user's folder, the compressible files include text.
     let contents: [Content] =
       session.options.folder == nil ? [.compressible, .text, .incompressible] : [.compressible, .incompressible]
     for content in contents {
       guard let dataSet = try session.dataSets.small(content, defaultSize: 80) else {
-        session.omit("\(title): there are no \(content) files from 1 byte to 64 KiB")
+        session.omit("\(title): the data contains no \(content) files from 1 byte to 64 KiB")
         continue
       }
       isAnyThere = true
@@ -40,7 +40,7 @@ struct ReadSmall: Workload {
       report(try measurements.warm())
       if session.options.cold { report(try measurements.cold()) }
     }
-    guard isAnyThere else { throw NothingToMeasure("there are no files from 1 byte to 64 KiB") }
+    guard isAnyThere else { throw NothingToMeasure("the data contains no files from 1 byte to 64 KiB") }
   }
 }
 
@@ -67,9 +67,9 @@ private struct SmallReads {
 
   private func explanation(_ operationCount: Int) -> String {
     let mean = decimals(Double(dataSet.byteCount) / Double(dataSet.assets.count) / 1e3, 1)
-    let threads = threadCount == 1 ? "one thread" : "\(threadCount) threads side by side, time as each of them sees it"
+    let threads = threadCount == 1 ? "one thread" : "\(threadCount) concurrent threads, timed in each thread"
     return "\(grouped(operationCount)) reads in random order by \(threads); "
-      + "\(counted(dataSet.assets.count, "asset")), \(mean) KB in the mean, \(megabytes(dataSet.byteCount, 0)) MB."
+      + "\(counted(dataSet.assets.count, "asset")), \(mean) KB on average, \(megabytes(dataSet.byteCount, 0)) MB."
   }
 
   func warm() throws -> Comparison {
@@ -108,7 +108,7 @@ private struct SmallReads {
     }
   }
 
-  /// Each reader reads all assets of the order on its own thread, beginning at a different place.
+  /// Reads all assets of the order with each reader, on a thread per reader. Each thread begins at a different asset.
   private func sideBySide(_ readers: [any AssetReader], _ order: [Int]) throws -> Sample {
     let paths = dataSet.paths
     let byteCount = order.reduce(0) { $0 + dataSet.assets[$1].byteCount }
@@ -163,7 +163,7 @@ private struct SmallReads {
   }
 }
 
-/// The work of one of several threads.
+/// The work of one thread.
 private struct ReadTask: @unchecked Sendable {
   let reader: any AssetReader
   let memory: Buffer

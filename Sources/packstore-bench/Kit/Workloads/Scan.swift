@@ -13,13 +13,13 @@ struct ScanCommand: ParsableCommand {
   func run() throws { try BenchmarkRun.run(options, [Scan()]) }
 }
 
-/// Everything, once.
+/// Measures one read of all data in order, and one extraction of all data.
 struct Scan: Workload {
   let title = "Everything once"
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     guard let dataSet = try session.dataSets.tree(defaultSize: 128) else {
-      throw NothingToMeasure("there are no files")
+      throw NothingToMeasure("the data contains no files")
     }
     report(try scan(session, dataSet, isCold: false))
     if session.options.cold { report(try scan(session, dataSet, isCold: true)) }
@@ -31,8 +31,8 @@ struct Scan: Workload {
     let memory = Buffer(byteCount: dataSet.longest)
     var comparison = Comparison(
       title: isCold ? "Read every asset in order, cold" : "Read every asset in order",
-      explanation: "Opened again; each asset whole, to the same memory, in the order that suits the contestant. "
-        + "\(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB.",
+      explanation: "Opens the store again, then reads each asset completely into the same memory, in the contestant's "
+        + "best order. \(counted(dataSet.assets.count, "asset")), \(megabytes(dataSet.byteCount, 0)) MB.",
       quantity: .throughput)
     let forms = session.forms(of: dataSet, needing: .scan, &comparison, oneInterface: true)
     let form = try session.forms.form(PackStoreContestant.swift, dataSet)
@@ -59,7 +59,7 @@ struct Scan: Workload {
     }
   }
 
-  /// Reading by path is compared byte by byte elsewhere; here the lengths must add up.
+  /// Compares the sum of the lengths. Other workloads compare the bytes.
   private static func check(_ form: Form, _ memory: Buffer) throws {
     let reader = try form.open(threadCount: 1)
     defer { reader.close() }

@@ -24,7 +24,7 @@ struct SwapCommand: ParsableCommand {
   }
 }
 
-/// The number of assets in a store in which some are swapped.
+/// Option for the numbers of assets in the stores where a pack is swapped.
 struct SwapCounts: ParsableArguments {
   @Option(
     help: .init(
@@ -37,7 +37,7 @@ struct SwapCounts: ParsableArguments {
   }
 }
 
-/// Replacing one version of a pack by the next.
+/// Measures the replacement of one version of a pack by the next.
 struct Swap: Workload {
   let title = "Swapping versions"
   let counts: [Int]
@@ -53,7 +53,7 @@ struct Swap: Workload {
   }
 }
 
-/// Swaps in stores of one size.
+/// Measures swaps in stores of one size.
 private final class SwapTrial {
   private static let assetCount = 100
   private static let limitName = "one file: write, sync, rename, sync folder"
@@ -63,7 +63,7 @@ private final class SwapTrial {
   private let rest: DataSet
   private let source: SwapSource
 
-  /// - Parameter count: number of assets in each store, including the assets of the swapped pack.
+  /// - Parameter count: the number of assets in each store, including the assets of the swapped pack.
   init(_ session: Session, _ count: Int) throws {
     self.session = session
     self.count = count
@@ -71,7 +71,7 @@ private final class SwapTrial {
     source = try SwapSource(assetCount: Self.assetCount, seed: session.options.seed, in: session.newFolder())
   }
 
-  /// The participants, once for each durability of a swap.
+  /// The participants, each once per durability.
   private var participants: [(name: String, contestant: any SwappingContestant, safety: SwapSafety)] {
     var seen: Set<String> = []
     return session.contestants.compactMap { $0 as? any SwappingContestant }
@@ -95,14 +95,14 @@ private final class SwapTrial {
 
   private var repetitionLength: Int { session.options.quick ? 2 : 8 }
 
-  /// Two comparisons of the same runs: the switch alone, and the swap from the beginning of staging.
+  /// Returns two comparisons of the same runs: the commit alone, and the complete swap from the beginning of staging.
   func commits() -> [Comparison] {
     let what =
-      "One asset of a pack of \(Self.assetCount) has changed, in a store of \(grouped(count)). Each repetition swaps "
+      "One asset of a pack of \(Self.assetCount) changed, in a store of \(grouped(count)) assets. Each repetition swaps "
       + "\(repetitionLength) times."
     var commits = Comparison(
       title: "Commit of a swap",
-      explanation: "From the moment that everything is staged to the one that it shows, and is safe. \(what)",
+      explanation: "Time from the end of staging until new readers see the version, and it is safe. \(what)",
       quantity: .timePerOperation, point: .init(series: "Commit of a swap", axis: "assets", size: count))
     commits.limit = Self.limitName
     let wholes = SamplesAside()
@@ -124,14 +124,14 @@ private final class SwapTrial {
     commits.take(turns + [limit], session.repetitions)
     var whole = Comparison(
       title: "Swap as a whole",
-      explanation: "The same runs, with staging: a folder of \(Self.assetCount) files is read and compared. \(what)",
+      explanation: "The same runs, with staging: reading and comparing a folder of \(Self.assetCount) files. \(what)",
       quantity: .timePerOperation, point: .init(series: "Swap as a whole", axis: "assets", size: count))
     whole.limit = commits.limit
     whole.entries = commits.entries.map { .init($0.name, isLimit: $0.isLimit, wholes[$0.name]) }
     return [commits, whole]
   }
 
-  /// One repetition. Writing the new bytes to the pack's folder is not timed.
+  /// Runs one repetition. The time excludes writing the new bytes to the pack's folder.
   private func time(
     _ name: String, _ wholes: SamplesAside,
     _ swap: (AssetPath, UnsafeRawBufferPointer, () -> Void) throws -> Void
@@ -158,9 +158,8 @@ private final class SwapTrial {
 
   // MARK: - Pauses of readers
 
-  /// Measures a thread that repeatedly opens the newest snapshot and reads an asset: its longest iteration, and the
-  /// 99.9th percentile. For comparison, it also measures a thread that does not use the store:
-  /// its pauses are caused by the machine.
+  /// Measures a thread that repeatedly opens the newest snapshot and reads an asset: the longest round, and the 99.9th percentile.
+  /// For comparison, measures a thread that does not use a store: the machine causes its pauses.
   func pauses() -> [Comparison] {
     guard let contestant = session.contestants.first(where: { $0.name == PackStoreContestant.swift.name }) else {
       return []
@@ -173,9 +172,9 @@ private final class SwapTrial {
     var longest = Comparison(
       title: "Longest pause of a reader",
       explanation:
-        "A thread opens the newest snapshot and reads one asset, again and again; the longest time that one round took in "
-        + "\(decimals(seconds, 1)) s. Meanwhile another thread swaps as fast as it can, or none does. What a thread without "
-        + "a store suffers is the machine's doing. In a store of \(grouped(count)) assets.",
+        "A thread repeatedly opens the newest snapshot and reads one asset; the figure is its longest round in "
+        + "\(decimals(seconds, 1)) s. Concurrently, another thread swaps as fast as possible, or no thread swaps. The machine "
+        + "causes the pauses of a thread without a store. The store has \(grouped(count)) assets.",
       quantity: .duration)
     let turns = [ReaderWork.store, .nothing].flatMap { work in
       [nil, SwapSafety.durable, .atomic].map { safety in
@@ -199,7 +198,7 @@ private final class SwapTrial {
   }
 }
 
-/// More samples of a comparison's runs, for another comparison.
+/// Additional samples of a comparison's runs, for another comparison.
 private final class SamplesAside {
   private var samples: [String: [Sample]] = [:]
 

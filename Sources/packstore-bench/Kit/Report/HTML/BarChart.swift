@@ -1,8 +1,8 @@
-/// Bars to the right, one per participant; the limit is a line across all of them.
+/// A chart with one horizontal bar per participant, and a vertical line at the limit.
 struct BarChart {
   let comparison: Comparison
   let palette: Palette
-  /// A median as text, where the comparison's unit does not fit all of them.
+  /// Formats a median; `nil` to use the comparison's unit.
   var text: ((Double) -> String)?
 
   private let labelWidth = 330.0
@@ -22,7 +22,7 @@ struct BarChart {
       let x = number(labelWidth + medians[index] * scale)
       marks += element("line", ["class": "limit-line", "x1": x, "x2": x, "y1": "0", "y2": number(height)])
     }
-    // Above the line, which would cross them out.
+    // The values are on top of the limit's line, which would otherwise cross them.
     marks += entries.enumerated().map { value($0.element, medians[$0.offset], scale, top: top($0.offset)) }.joined()
     return chart(width: labelWidth + plotWidth + valueWidth, height: height, comparison.heading, marks)
   }

@@ -1,4 +1,4 @@
-/// A picture that scales with the page, with a text for those who do not see it.
+/// Returns a picture that scales with the page, with a title for screen readers.
 func chart(width: Double, height: Double, _ title: String, _ marks: String) -> String {
   element(
     "svg",
@@ -8,20 +8,20 @@ func chart(width: Double, height: Double, _ title: String, _ marks: String) -> S
     ], marks)
 }
 
-/// A coordinate: a tenth of a unit is finer than any screen.
+/// Formats a coordinate with one decimal, which is finer than any screen.
 func number(_ value: Double) -> String { decimals(value, 1) }
 
 func shortened(_ text: String, _ length: Int) -> String {
   text.count <= length ? text : text.prefix(length - 1) + "…"
 }
 
-/// A round time on an axis: `50 ns`, `2 ms`.
+/// Formats a round duration for an axis: `50 ns`, `2 ms`.
 func durationText(_ seconds: Double) -> String {
   let unit = Unit.time(shortest: seconds * 1.0001)
   return "\(rounded(seconds * unit.perOne)) \(unit.symbol)"
 }
 
-/// A round size on an axis.
+/// Formats a round size for an axis.
 func sizeText(_ byteCount: Double) -> String {
   byteCount < 1e6 ? "\(rounded(byteCount / 1e3)) kB" : "\(rounded(byteCount / 1e6)) MB"
 }
@@ -32,7 +32,7 @@ private func rounded(_ value: Double) -> String {
 }
 
 extension Comparison {
-  /// The class of an entry's label: the limit that ratios refer to is highlighted.
+  /// Returns the CSS class of an entry's label. It highlights the reference limit of the ratios.
   func labelStyle(of entry: Entry) -> String {
     guard entry.isLimit else { return "label" }
     return entry.name == limit ? "label reference" : "label muted"

@@ -1,7 +1,7 @@
-/// The same question at several sizes: a line per participant, both axes logarithmic.
+/// A chart of one measurement at several sizes: one line per participant, with two logarithmic axes.
 struct LineChart {
   let series: String
-  /// In order of size.
+  /// The comparisons in order of size.
   let comparisons: [Comparison]
   let palette: Palette
 
@@ -10,7 +10,7 @@ struct LineChart {
   private let top = 12.0
   private let bottom = 260.0
 
-  /// Whether there is a line to draw.
+  /// Whether the chart contains a line, which needs at least two sizes.
   var isWorthwhile: Bool { comparisons.count > 1 }
 
   var svg: String { chart(width: 790, height: height, series, marks) }
@@ -30,7 +30,7 @@ struct LineChart {
 
   private var height: Double { max(bottom + 44, top + Double(participants.count) * 22 + 20) }
 
-  /// Everybody who took part at any size, once.
+  /// The participants of all sizes, each once.
   private var participants: [Comparison.Entry] {
     comparisons.flatMap(\.entries).reduce(into: []) { names, entry in
       if !names.contains(where: { $0.name == entry.name }) { names.append(entry) }

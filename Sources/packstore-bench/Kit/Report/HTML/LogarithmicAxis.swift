@@ -1,6 +1,6 @@
 import Foundation
 
-/// Positions of values on an axis where equal distances are equal ratios.
+/// Positions of values on a logarithmic axis: equal distances are equal ratios.
 struct LogarithmicAxis {
   private let low: Double
   private let high: Double
@@ -12,7 +12,8 @@ struct LogarithmicAxis {
     let positive = values.filter { $0 > 0 && $0.isFinite }
     let least = log10(positive.min() ?? 1)
     let most = log10(positive.max() ?? 10)
-    // A little room at both ends; and a factor of ten at least, so that a few percent do not look like much.
+    // Adds a margin at both ends. The axis spans at least a factor of ten, so that a few percent do not look like a large
+    // difference.
     let room = max((most - least) * 0.04, (1 - (most - least)) / 2)
     low = least - room
     high = most + room
@@ -25,7 +26,7 @@ struct LogarithmicAxis {
     return begin + (exponent - low) / (high - low) * (end - begin)
   }
 
-  /// Powers of ten, and where there are few of them also twice and five times those.
+  /// Powers of ten, and on a short axis also two and five times the powers of ten.
   var ticks: [Double] {
     let factors: [Double] = high - low > 2.2 ? [1] : [1, 2, 5]
     let exponents = Int(low.rounded(.down))...Int(high.rounded(.up))

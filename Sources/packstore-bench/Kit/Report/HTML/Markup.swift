@@ -1,4 +1,4 @@
-/// Text in which nothing is taken for markup.
+/// Escapes a text for markup.
 func escaped(_ text: String) -> String {
   var result = ""
   for character in text {
@@ -13,14 +13,16 @@ func escaped(_ text: String) -> String {
   return result
 }
 
-/// An element around markup; well-formed as XML too. Values of attributes are escaped.
+/// Returns an element around markup, which is also well-formed XML. Escapes the values of attributes.
 func element(_ name: String, _ attributes: KeyValuePairs<String, String> = [:], _ content: String? = nil) -> String {
   let opening = name + attributes.map { " \($0.key)=\"\(escaped($0.value))\"" }.joined()
   return content.map { "<\(opening)>\($0)</\(name)>" } ?? "<\(opening)/>"
 }
 
 extension Table {
-  /// The table as HTML. Figures are right-aligned, as in Markdown; `classes` are the classes of the rows.
+  /// Returns the table as HTML, with right-aligned figures as in Markdown.
+  ///
+  /// - Parameter classes: the CSS classes of the rows; an empty string for no class.
   func html(classes: [String] = []) -> String {
     let header = element("thead", [:], element("tr", [:], head.map { element("th", [:], escaped($0)) }.joined()))
     let body = rows.enumerated().map { index, row in

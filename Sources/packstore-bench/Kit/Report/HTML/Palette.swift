@@ -1,4 +1,4 @@
-/// The colour of each participant, the same in all charts of a page. The style defines the colours for light and dark.
+/// The colour of each participant, the same in all charts of a page. The style sheet defines the colours for light and dark mode.
 struct Palette {
   private let indexes: [String: Int]
 
@@ -9,7 +9,7 @@ struct Palette {
 
   static let colourCount = 10
 
-  /// The class that colours a participant's marks; limits are grey.
+  /// Returns the CSS class with the colour of a participant's marks. Limits are grey.
   func style(of entry: Comparison.Entry) -> String {
     entry.isLimit ? "limit" : "c\(indexes[entry.name] ?? Self.colourCount - 1)"
   }

@@ -1,4 +1,4 @@
-/// Times of single operations on a logarithmic axis: from half of them to all but one in a hundred.
+/// A chart of the durations of single operations on a logarithmic axis: the 50th, 90th and 99th percentiles.
 struct PercentileChart {
   let comparison: Comparison
   let palette: Palette

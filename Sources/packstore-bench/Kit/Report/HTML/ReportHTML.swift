@@ -1,6 +1,6 @@
-/// A page for a browser that needs no scripts and nothing from the network.
+/// Returns a page for a browser, without scripts and external resources.
 ///
-/// - Parameter body: markup, after the title.
+/// - Parameter body: the markup after the title.
 func page(titled title: String, _ body: String) -> String {
   let head =
     element("meta", ["charset": "utf-8"])
@@ -14,7 +14,7 @@ func page(titled title: String, _ body: String) -> String {
 }
 
 extension Report {
-  /// The report as one page that needs no scripts and nothing from the network.
+  /// The report as a page for a browser, without scripts and external resources.
   var html: String {
     let shown = sections.filter { !$0.comparisons.isEmpty }
     let summary = Summary(self)
@@ -29,13 +29,13 @@ extension Report {
   }
 
   private static let howToReadThePage =
-    "Each figure is the median of the repetitions, in which everybody took turns and another one began each time. Columns with a stroke are "
-    + "PackStore's figure divided by the other. In the charts grey marks are limits: what the machine or libzstd does without a store around "
-    + "it; the dashed line is the limit that ratios refer to; the thin line at a bar's end spans the middle half of the samples. Where single "
-    + "operations were timed, the dot is half of them, the ring 90 of a hundred, the stroke 99. What was read was compared with the source. MB "
-    + "are 10^6 bytes."
+    "Each figure is the median of the repetitions. In each repetition, the participants took turns in another order. Columns with "
+    + "a slash are PackStore's figure divided by the named figure. In the charts, grey marks are limits: the machine or libzstd "
+    + "without a store. The dashed line is the limit that ratios refer to. The thin line at a bar's end spans the middle half of "
+    + "the samples. If single operations were timed, the dot is the median, the ring the 90th percentile, the stroke the 99th. All "
+    + "read bytes were compared with the source. MB are 10^6 bytes."
 
-  /// Who took part, then ways of theirs that have names of their own.
+  /// The colours of the contestants, then of entries with other names.
   private var palette: Palette {
     var names = contestants.map(\.name)
     for entry in sections.flatMap(\.comparisons).flatMap(\.entries) where !entry.isLimit && !names.contains(entry.name)
@@ -67,7 +67,7 @@ extension Report {
         + (comparison.entries.isEmpty ? "" : picture) + absences(of: comparison) + figures([comparison]))
   }
 
-  /// One picture for the same question at several sizes.
+  /// Returns an article with one chart for a measurement at several sizes.
   private func article(_ series: String, _ comparisons: [Comparison]) -> String {
     let chart = LineChart(series: series, comparisons: comparisons, palette: palette)
     guard chart.isWorthwhile else { return comparisons.map(article).joined() }

@@ -1,5 +1,5 @@
 extension Report {
-  /// The page's style. Colours are named once for light and once for dark; nothing is fetched from anywhere.
+  /// The page's style sheet, with colours for light and dark mode and without external resources.
   static let style = """
     :root {
       color-scheme: light dark;
