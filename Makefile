@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 BUILD := .build
 # The server to develop against is off by default, so that packages that depend on this one resolve nothing for it.
 SERVING := --traits default,Serving
-# What benchmarks find out, with every sample; Benchmarks/Results has a page of each.
+# Results of benchmarks with every sample, and HTML reports; Benchmarks/Results has a page of each.
 RAW := $(BUILD)/bench
 # How tests are built: as a release, with the core optimized and Swift not. It compiles as fast as a debug build, and does not define
 # DEBUG, with which ArgumentParser and swift-system check themselves at each step: more than half of the processor time of the suites.
@@ -121,10 +121,10 @@ compare: release
 bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
 	@Scripts/setup --optional $(PEERS)
 	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 3 --counts 20000,1000000 --json $(RAW)/reads.json \
-	  --html Benchmarks/Results/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
+	  --html $(RAW)/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
 	$(COMPARE) mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
 	$(COMPARE) swaps --rounds 2 --repetitions 4 --json $(RAW)/swap.json \
-	  --html Benchmarks/Results/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
+	  --html $(RAW)/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
 	Benchmarks/compare-ingest --runs 2 --json $(RAW)/ingest.json >/dev/null
 	Benchmarks/compare-ingest --second-version --tools packstore --json $(RAW)/second-version.json >/dev/null
 	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest second-version,$(RAW)/$(name).json)
@@ -136,7 +136,7 @@ bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="n
 	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages; \
 	$(COMPARE) updates $(if $(QUICK),--quick) \
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
-	  --json $(RAW)/update.json --html $$pages/update.html --svg $$pages/update.svg >/dev/null; \
+	  --json $(RAW)/update.json --html $(RAW)/update.html --svg $$pages/update.svg >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
 
 bench-managed: setup  ## Measure what calls of the managed client take, beside plain stores, within 2 minutes.
