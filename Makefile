@@ -125,16 +125,16 @@ bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benc
 	$(COMPARE) mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
 	$(COMPARE) swaps --rounds 2 --repetitions 4 --json $(RAW)/swap.json \
 	  --html $(RAW)/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
-	Benchmarks/compare-ingest --runs 2 --json $(RAW)/ingest.json >/dev/null
-	Benchmarks/compare-ingest --second-version --tools packstore --json $(RAW)/second-version.json >/dev/null
+	Benchmarks/compare ingest --runs 2 --json $(RAW)/ingest.json --html $(RAW)/ingest.html >/dev/null
+	Benchmarks/compare ingest --second-version --tools packstore --json $(RAW)/second-version.json >/dev/null
 	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest second-version,$(RAW)/$(name).json)
 	Scripts/readme-figures
 
-bench-update: compare  ## Measure what updates cost, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
+bench-update: release  ## Measure the cost of updates, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
 	@Scripts/setup --optional $(UPDATE_PEERS)
 	pairs="$(or $(PAIRS),$$(Benchmarks/fetch-pairs $(BUILD)/pairs))"; \
-	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages; \
-	$(COMPARE) updates $(if $(QUICK),--quick) \
+	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages $(RAW); \
+	Benchmarks/compare update $(if $(QUICK),--quick) \
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
 	  --json $(RAW)/update.json --html $(RAW)/update.html --svg $$pages/update.svg >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
@@ -143,12 +143,12 @@ bench-managed: setup  ## Measure what calls of the managed client take, beside p
 	@rm -f $(BUILD)/compare/release.yaml  # This plan would not notice files that are new.
 	$(SWIFT) build -c release --package-path Benchmarks --scratch-path $(BUILD)/compare --product packstore-managed
 	@mkdir -p $(RAW)
-	Benchmarks/compare-managed --json $(RAW)/managed.json >/dev/null
+	Benchmarks/compare managed --json $(RAW)/managed.json --html $(RAW)/managed.html >/dev/null
 	Benchmarks/summarize $(RAW)/managed.json
 
 bench-package: release  ## Measure what packaging costs beside adding the same folder, within 5 minutes.
 	@mkdir -p $(RAW)
-	Benchmarks/compare-package --retries 1 --json $(RAW)/package.json >/dev/null
+	Benchmarks/compare package --retries 1 --json $(RAW)/package.json --html $(RAW)/package.html >/dev/null
 	Benchmarks/summarize $(RAW)/package.json
 
 bench-publish: release  ## Measure publishing to a bucket beside rclone and aws s3 sync, also over a slow line, within 15 minutes.
@@ -156,20 +156,20 @@ bench-publish: release  ## Measure publishing to a bucket beside rclone and aws 
 	@Tests/Storage/setup $(BUILD)/storage
 	@[ -x $(BUILD)/awscli/bin/aws ] || { python3 -m venv $(BUILD)/awscli && $(BUILD)/awscli/bin/pip install -q awscli; } || true
 	@mkdir -p $(RAW)
-	PATH="$(CURDIR)/$(BUILD)/awscli/bin:$$PATH" Benchmarks/compare-publish --json $(RAW)/publish.json >/dev/null
+	PATH="$(CURDIR)/$(BUILD)/awscli/bin:$$PATH" Benchmarks/compare publish --json $(RAW)/publish.json --html $(RAW)/publish.html >/dev/null
 	Benchmarks/summarize $(RAW)/publish.json
 
 bench-serve: release  ## Measure the development server beside nginx, by HTTP/1.1 and HTTP/2, within 10 minutes.
 	@Scripts/setup --optional $(SERVE_PEERS)
 	@mkdir -p $(RAW)
-	Benchmarks/compare-serve --json $(RAW)/serve.json >/dev/null
+	Benchmarks/compare serve --json $(RAW)/serve.json --html $(RAW)/serve.html >/dev/null
 	Benchmarks/summarize $(RAW)/serve.json
 
 bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 25 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
 	@mkdir -p $(RAW)
-	Benchmarks/compare-space --parts updates,peers,purge --retries 1 --json $(RAW)/space.json --svg Benchmarks/Results/space.svg >/dev/null
-	Benchmarks/compare-space --parts gc --gigabytes 10 --json $(RAW)/space.json >/dev/null
+	Benchmarks/compare space --parts updates,peers,purge --retries 1 --json $(RAW)/space.json --html $(RAW)/space.html --svg Benchmarks/Results/space.svg >/dev/null
+	Benchmarks/compare space --parts gc --gigabytes 10 --json $(RAW)/space.json --html $(RAW)/space.html >/dev/null
 	Benchmarks/summarize $(RAW)/space.json
 	Scripts/readme-figures
 

@@ -6,8 +6,6 @@ struct Main: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-compare",
     abstract: "Measure PackStore beside others, and its settings beside each other.",
-    subcommands: [
-      ReadsCommand.self, SwapsCommand.self, UpdatesCommand.self, MechanismsCommand.self, WatchCommand.self, Sweep.self,
-    ]
+    subcommands: [ReadsCommand.self, SwapsCommand.self, MechanismsCommand.self, WatchCommand.self, Sweep.self]
   )
 }

@@ -19,12 +19,6 @@ struct Program: Sendable {
     path = folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
   }
 
-  /// The program `path`, and no other.
-  init(_ name: String, at path: String) {
-    self.name = name
-    self.path = access(path, X_OK) == 0 ? path : nil
-  }
-
   /// Why it cannot be used, or nil.
   var unavailability: String? { path == nil ? "\(name) is not installed" : nil }
 
@@ -61,27 +55,6 @@ struct Program: Sendable {
     return length
   }
 
-  /// Runs it to its end.
-  ///
-  /// - Parameter limit: seconds after which it is killed.
-  /// - Returns: its output, including its standard error, and its resource usage.
-  /// - Throws: ``ProgramFailure`` with the last line of the output; ``Unavailable`` if it did not end within `limit`.
-  func measure(
-    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], atMost limit: Double? = nil
-  ) throws -> (output: String, usage: ProgramUsage) {
-    var output = ""
-    let begin = monotonicNanoseconds()
-    let (resources, watched) = try launch(
-      arguments, in: folder, environment, errors: .output, isWatched: true, atMost: limit
-    ) {
-      output = Self.text(of: $0)
-    } describe: {
-      Self.lastLine(of: output, $0)
-    }
-    let seconds = Double(monotonicNanoseconds() - begin) / 1e9
-    return (output, ProgramUsage(seconds: seconds, resources, watched))
-  }
-
   /// Kills running programs and prevents new ones, so that none writes to folders that are about to be removed, or
   /// mounts file systems again.
   static func endAll() {
@@ -112,15 +85,10 @@ extension Program {
 
   /// - Parameters:
   /// - output: the target of its standard output; `nil` for a pipe whose end is passed to `body`.
-  /// - isWatched: whether its private memory is sampled during the run.
-  /// - limit: seconds after which it is killed, and ``Unavailable`` is thrown.
-  /// - describe: describes a failure with this status; if `nil`, the last kept line of its errors.
-  @discardableResult
   private func launch(
     _ arguments: [String], in folder: String?, _ environment: [String: String], output: CInt? = nil,
-    errors: Errors = .kept, isWatched: Bool = false, atMost limit: Double? = nil, _ body: (CInt) throws -> Void,
-    describe: ((CInt) -> String)? = nil
-  ) throws -> (resources: rusage, watched: ProgramUsage.Watched) {
+    errors: Errors = .kept, _ body: (CInt) throws -> Void
+  ) throws {
     guard let path else { throw Unavailable("\(name) is not installed") }
     _ = Self.endsWithTheBenchmark
     // Not every system can begin a process in another folder.
@@ -165,60 +133,30 @@ extension Program {
     }
     close(ends[1])
     ends[1] = -1
-    let watch = isWatched ? ProgramMemoryWatch(process) : nil
-    let deadline = limit.map { Deadline(process, after: $0) }
     let result = Result { try body(ends[0]) }
     // Else a program that has more to say would wait for a reader.
     close(ends[0])
     ends[0] = -1
-    let (status, resources, watched) = Self.wait(for: process, watch)
-    if let limit, deadline?.didEndIt == true { throw Unavailable("not done within \(decimals(limit, 0)) s") }
+    let status = Self.wait(for: process)
     try result.get()
     guard status == 0 else {
-      let complaint =
-        describe?(status)
-        ?? Self.lastLine(
-          of: complaints.map {
-            rewind($0); return Self.text(of: fileno($0))
-          } ?? "", status)
+      let complaint = Self.lastLine(
+        of: complaints.map {
+          rewind($0); return Self.text(of: fileno($0))
+        } ?? "", status)
       throw ProgramFailure(description: "\(name): \(complaint)")
     }
-    return (resources, watched)
   }
 
-  /// Ends a process that runs for too long, as long as this is kept.
-  private final class Deadline: Sendable {
-    private let hasPassed = Mutex(false)
-
-    init(_ process: pid_t, after seconds: Double) {
-      DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
-        Program.running.withLock { running in
-          // Who is in the list has not been waited for, so that the number is still its own.
-          guard let self, running.processes.contains(process) else { return }
-          self.hasPassed.withLock { $0 = true }
-          kill(process, SIGKILL)
-        }
-      }
-    }
-
-    /// Whether the process was ended; asked when it has been waited for.
-    var didEndIt: Bool { hasPassed.withLock { $0 } }
-  }
-
-  private static func wait(
-    for process: pid_t, _ watch: ProgramMemoryWatch?
-  ) -> (status: CInt, resources: rusage, watched: ProgramUsage.Watched) {
+  private static func wait(for process: pid_t) -> CInt {
     // The number is the process's own until it has been waited for: only then may it leave the list, and until then no signal goes to another process.
     var info = siginfo_t()
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-    let watched = ProgramUsage.Watched(
-      privatePeak: watch?.stop(), cancelledByteCount: ProgramUsage.cancelledByteCount(of: process))
     return running.withLock { running in
       running.processes.remove(process)
       var status: CInt = -1
-      var resources = rusage()
-      wait4(process, &status, 0, &resources)
-      return (status, resources, watched)
+      waitpid(process, &status, 0)
+      return status
     }
   }
 

@@ -1,16 +1,15 @@
-#!/usr/bin/env python3
-"""Measure `packstore serve` beside nginx with the same files.
+"""Measure `packstore serve`, compared with nginx with the same files.
 
-    Benchmarks/compare-serve --json R.json                  all cases, within 10 minutes
-    Benchmarks/compare-serve --seconds 1 --runs 1           sooner, and less reliable
+    Benchmarks/compare serve --json R.json                  all cases, within 10 minutes
+    Benchmarks/compare serve --seconds 1 --runs 1           sooner, and less reliable
 
-Both serve the same archives, which `packstore package` made of bytes without a pattern, from the page cache, with the same
-certificate and by TLS 1.3 with one cipher: it is the only one that clients offer. The server runs on one processor and the
-client on another (taskset); nginx has one worker. Servers take turns. Cases:
+Both serve the same archives, which `packstore package` made of random bytes, from the page cache, with the same certificate, by
+TLS 1.3 with the only cipher that clients offer. The server runs on one processor and the client on another (taskset); nginx has
+one worker. Cases:
 
     packs      whole archives of 16 MiB and of 64 MiB
-    ranges     1 MiB and 64 KiB of archives of 16 MiB. wrk draws a place for each request; h2load gives all requests of a run
-               the same fields, so that a place is drawn for each run, and the requests go to eight archives in turn
+    ranges     1 MiB and 64 KiB of archives of 16 MiB. wrk chooses a range for each request; h2load sends the same fields with all
+               requests of a run, so there is one range for each run, and the requests go to eight archives in turn
 
 each by three clients, with 16 connections:
 
@@ -18,16 +17,15 @@ each by three clients, with 16 connections:
     h2load --h1    HTTP/1.1
     h2load         HTTP/2, four streams in each connection
 
-Measured are, as medians of the runs: bytes a second that the client took; seconds of processor time for each 10^9 bytes that the
-server used, which tell more than the first where clients are the limit or other processes are busy; and how busy client and server
-were. Then, of servers that have just started, the private memory (Private_Clean and Private_Dirty of smaps_rollup) while 200
-clients fetch an archive of 64 MiB and take 4 KiB a second each, by HTTP/1.1 and by HTTP/2.
+The figures are medians of the runs: bytes a second that the client received; the server's seconds of processor time for each 10^9
+bytes, which are more reliable than the first figure if clients are the limit or other processes are busy; and how busy client and
+server were. In addition, for servers that have just started: the private memory (Private_Clean and Private_Dirty of smaps_rollup)
+while 200 clients fetch an archive of 64 MiB and read 4 KiB a second each, by HTTP/1.1 and by HTTP/2.
 
-At the beginning each server is asked for a range, and has to answer with the bytes of the file.
+At the beginning each server must answer a request for a range with the bytes of the file.
 """
 
 import dataclasses
-import datetime
 import http.client
 import json
 import os
@@ -38,33 +36,14 @@ import resource
 import shutil
 import socket
 import ssl
-import statistics
 import struct
 import subprocess
 import time
 
+import tools
 from measuring import (
-    PROCESSORS,
-    Notes,
-    Sample,
-    Tool,
-    ToolFailure,
-    UserError,
-    Workspace,
-    add_report_options,
-    describe_machine,
-    machine_cpu_seconds,
-    note_disturbance,
-    parser_of,
-    progress,
-    report_and_exit,
-    rotated,
-    run_quietly,
-    tool_versions,
+    PROCESSORS, Sample, ToolFailure, UserError, Workspace, cpu_seconds, machine_cpu_seconds, progress, rotated, run_quietly,
 )
-
-# The version of the JSON layout. Raise it when a field changes its meaning or goes away.
-FORMAT = 1
 
 MIB = 1 << 20
 CIPHER = "TLS_AES_128_GCM_SHA256"
@@ -73,21 +52,22 @@ CONNECTIONS, STREAMS = 16, 4
 SERVER_PLACE, CLIENT_PLACE = (lambda places: (places[0], places[-1]))(sorted(os.sched_getaffinity(0)))
 # Names of archives -> bytes of their content.
 PACKS = {f"P{number}": 16 * MIB for number in range(8)} | {"L0": 64 * MIB, "L1": 64 * MIB}
-# How many clients, how long they are watched, and what each takes: so many bytes each time.
+# Number of slow clients, how long they are watched, and how often each reads so many bytes.
 SLOW_CLIENTS, WATCH_SECONDS, TICK_SECONDS, TICK_BYTES = 200, 8, 0.25, 1024
 START_SECONDS = 60
+FIGURES = ["bytes_per_s", "server_cpu_s_per_gb", "server_busy", "client_busy"]
 
 
 @dataclasses.dataclass
 class Case:
-    """What clients ask for: whole packs, or ranges of them."""
+    """The requests of clients: whole packs, or ranges of them."""
 
     key: str
     packs: list
     range_bytes: int = 0
 
     def range_at_random(self, chance):
-        """The value of a field; None: whole packs."""
+        """The value of a field; `None` for whole packs."""
         if not self.range_bytes:
             return None
         first = chance.randrange(min(PACKS[name] for name in self.packs) - self.range_bytes)
@@ -98,18 +78,18 @@ SMALL, LARGE = ([name for name in PACKS if name[0] == letter] for letter in "PL"
 CASES = [Case("packs-64m", LARGE), Case("packs-16m", SMALL), Case("ranges-1m", SMALL, MIB), Case("ranges-64k", SMALL, 64 << 10)]
 
 
+OPTIONS = {
+    "tools": [], "runs": 5, "seed": 1, "seconds": (3, "duration of each measurement"),
+    "cases": ([case.key for case in CASES], "use only these cases"),
+}
+
+
 def goal_of(case, client):
-    """What part of nginx's throughput it should be."""
+    """The goal, as a part of nginx's throughput."""
     return 0.4 if client.protocol == "HTTP/2" or case.key == "ranges-64k" else 0.7
 
 
 # MARK: - Servers
-
-
-def cpu_seconds(pid):
-    """Of all threads of a process."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def private_bytes(pid):
@@ -118,7 +98,7 @@ def private_bytes(pid):
 
 
 class Server:
-    """A server that runs on its processor. Subclasses say how it is started."""
+    """A server that runs on its processor. Subclasses have the command that starts it."""
 
     key = ""
 
@@ -135,7 +115,7 @@ class Server:
             time.sleep(0.05)
 
     def is_ready(self):
-        """Whether it answers; then `port` and `pid` are known."""
+        """Whether it answers; then `port` and `pid` are set."""
         raise NotImplementedError
 
     def end(self):
@@ -152,8 +132,8 @@ class PackStore(Server):
 
     def __init__(self, bench):
         super().__init__(
-            [bench.packstore, "serve", *bench.archives.values(), "--port", "0", "--folder", bench.work / "state", "--grace", "0",
-             "--quiet", "--identity", bench.certificate, bench.certificate_key], bench.work / "packstore.log")
+            tools.command("packstore serve", *bench.archives.values(), "--port", "0", "--folder", bench.work / "state", "--grace", "0",
+                          "--quiet", "--identity", bench.certificate, bench.certificate_key), bench.work / "packstore.log")
         self.pid = self.process.pid
 
     def is_ready(self):
@@ -201,7 +181,7 @@ class Nginx(Server):
 
 
 class Client:
-    """One that asks as fast as it can. `command` says how it is called, and `count` reads what it took from what it printed."""
+    """A program that sends requests as fast as it can."""
 
     key = title = program = protocol = ""
 
@@ -209,7 +189,7 @@ class Client:
         raise NotImplementedError
 
     def count(self, text, seconds):
-        """(bytes, seconds that it took them)"""
+        """Returns the received bytes and the seconds from the output of `command`; `None` if requests failed."""
         raise NotImplementedError
 
 
@@ -278,7 +258,7 @@ def http1_request(server):
 
 
 def http2_request(server):
-    """All that a client says that asks once and has room for everything."""
+    """All frames of a client that sends one request and has windows for the whole answer."""
     def frame(kind, flags, stream, payload):
         return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
     def literal(index, text):
@@ -290,7 +270,7 @@ def http2_request(server):
 
 
 def connect_slowly(server, context, request):
-    """A connection that has asked, and in which little fits: what a client does not take is the server's to hold."""
+    """A connection with a request and small buffers: the server retains the bytes that the client does not read."""
     plain = socket.socket()
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
     plain.settimeout(20)
@@ -301,8 +281,8 @@ def connect_slowly(server, context, request):
     return secure
 
 
-def take(connection):
-    """The bytes that it took; None: it has ended."""
+def receive(connection):
+    """Returns the number of bytes it received; `None` if the connection has ended."""
     try:
         return len(connection.recv(TICK_BYTES)) or None
     except ssl.SSLWantReadError:
@@ -325,7 +305,7 @@ def measure_memory(server, protocol):
         end = time.monotonic() + WATCH_SECONDS
         while time.monotonic() < end:
             for connection in connections:
-                count = take(connection)
+                count = receive(connection)
                 if count is None:
                     raise UserError(f"{server.key} has closed the connection of a slow client by {protocol}")
                 taken[connection] = taken.get(connection, 0) + count
@@ -344,7 +324,7 @@ def measure_memory(server, protocol):
 
 @dataclasses.dataclass
 class Run:
-    """What one client took of one server."""
+    """The figures of one client with one server."""
 
     sample: Sample
     bytes_per_s: float
@@ -354,8 +334,8 @@ class Run:
 
 
 class Bench:
-    def __init__(self, arguments, work):
-        self.packstore, self.work, self.seconds = arguments.packstore.resolve(), work, arguments.seconds
+    def __init__(self, work, seconds):
+        self.work, self.seconds = work, seconds
         self.certificate, self.certificate_key = work / "certificate.pem", work / "certificate.key"
         self.archives = {}
         # Clients by OpenSSL offer one version of TLS, and one cipher.
@@ -367,7 +347,7 @@ class Bench:
         """Archives, and a folder of the same files for nginx."""
         chance, workspace = random.Random(seed), Workspace(self.work / "packages")
         (self.work / "files/packs").mkdir(parents=True)
-        run_quietly([self.packstore, "keygen", str(self.work / "key"), "--quiet"], workspace)
+        run_quietly(tools.command("packstore keygen {key} --quiet", key=self.work / "key"), workspace)
         for name, byte_count in PACKS.items():
             source = workspace.scratch / name
             source.mkdir()
@@ -377,8 +357,8 @@ class Bench:
                 "assetPackID": name, "downloadPolicy": {"onDemand": {}}, "platforms": [],
                 "fileSelectors": [{"filePattern": "**"}], "sourceRoot": name}), encoding="utf-8")
             self.archives[name] = workspace.out / f"{name}.pack"
-            run_quietly([self.packstore, "package", manifest, "-o", self.archives[name], "--key", self.work / "key", "-q"],
-                        workspace)
+            run_quietly(tools.command("packstore package {manifest} -o {archive} --key {key} -q", manifest=manifest,
+                                      archive=self.archives[name], key=self.work / "key"), workspace)
             os.link(self.archives[name], self.work / "files/packs" / name)
             shutil.rmtree(source)
         run_quietly(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -386,7 +366,7 @@ class Bench:
                      "-out", self.certificate], workspace)
 
     def check(self, server):
-        """The right bytes come, from the page cache later on."""
+        """Checks that the server answers with the bytes of the files. The files are in the page cache afterwards."""
         context = ssl.create_default_context(cafile=self.certificate)
         for name, archive in self.archives.items():
             content = archive.read_bytes()
@@ -394,7 +374,7 @@ class Bench:
             connection.request("GET", f"/packs/{name}", headers={"Range": "bytes=70000-170000"})
             answer = connection.getresponse()
             if answer.status != 206 or answer.read() != content[70_000:170_001]:
-                raise UserError(f"{server.key} answers with something else than the file")
+                raise UserError(f"{server.key} answers with other bytes than the file")
             connection.close()
 
     def measure(self, server, client, case, chance):
@@ -416,46 +396,37 @@ class Bench:
                    server_busy=server_cpu / wall, client_busy=client_cpu / wall)
 
 
-def parse_arguments():
-    parser = parser_of(__doc__)
-    add = parser.add_argument
-    add("--seconds", type=int, default=3, metavar="N", help="how long each measurement takes (default 3)")
-    add("--runs", type=int, default=5, metavar="N", help="rounds (default 5)")
-    add("--seed", type=int, default=1, metavar="N", help="draws contents and places (default 1)")
-    add("--cases", default="", metavar="A,B", help="only these of " + ", ".join(case.key for case in CASES))
-    add_report_options(add)
-    return parser.parse_args()
-
-
-def chosen_cases(text):
-    wanted = text.split(",") if text else [case.key for case in CASES]
-    if unknown := set(wanted) - {case.key for case in CASES}:
-        raise UserError(f"no such case: {', '.join(sorted(unknown))}")
-    return [case for case in CASES if case.key in wanted]
-
-
-def chosen_tools(text, notes):
-    """Servers and clients that were asked for and are there."""
+def chosen_tools(only, notes):
+    """The installed ones of the requested servers and clients."""
     servers, clients = [PackStore, Nginx], [Wrk(), H2LoadHTTP1(), H2Load()]
-    wanted = text.split(",") if text else [tool.key for tool in [*servers, *clients]]
-    if unknown := set(wanted) - {tool.key for tool in [*servers, *clients]}:
-        raise UserError(f"no such tool: {', '.join(sorted(unknown))}")
-    missing = {name for name in ["nginx", "wrk", "h2load"] if not shutil.which(name)}
-    if missing:
-        notes.add(f"Left out because the program is not there: {', '.join(f'`{name}`' for name in sorted(missing))}.")
-    return ([server for server in servers if server.key in wanted and server.key not in missing],
-            [client for client in clients if client.key in wanted and client.program not in missing])
+    keys = [tool.key for tool in [*servers, *clients]]
+    if unknown := set(only) - set(keys):
+        raise UserError(f"unknown tool {', '.join(sorted(unknown))}: use {', '.join(keys)}")
+    missing = [name for name in ["h2load", "nginx", "wrk"] if not shutil.which(name)]
+    tools.note_missing(missing, notes)
+    return ([server for server in servers if server.key in (only or keys) and server.key not in missing],
+            [client for client in clients if client.key in (only or keys) and client.program not in missing])
 
 
-def versions(packstore, servers, clients):
-    programs = {"packstore": (str(packstore), "--version"), "nginx": ("nginx", "-v"), "wrk": ("wrk", "--version"),
-                "h2load": ("h2load", "--version")}
-    tools = []
-    for name in dict.fromkeys([*(server.key for server in servers), *(client.program for client in clients)]):
-        tool = Tool()
-        tool.program, *tool.version_arguments = programs[name]
-        tools.append(tool)
-    return tool_versions(tools)
+def measure(run):
+    if unknown := set(run.arguments.cases) - {case.key for case in CASES}:
+        raise UserError(f"unknown case {', '.join(sorted(unknown))}: use {', '.join(case.key for case in CASES)}")
+    cases = [case for case in CASES if case.key in run.arguments.cases]
+    servers, clients = chosen_tools(run.arguments.tools, run.notes)
+    if PROCESSORS < 2:
+        run.notes.add("Servers and clients share the only processor.")
+    bench = Bench(run.work, run.arguments.seconds)
+    progress("making archives")
+    bench.make_files(run.arguments.seed)
+    memory = measure_all_memory(bench, servers)
+    version_arguments = {"packstore": "--version", "nginx": "-v", "wrk": "--version", "h2load": "--version"}
+    present = [*(server.key for server in servers), *(client.program for client in clients)]
+    return {
+        "seconds": run.arguments.seconds, "cipher": CIPHER, "connections": CONNECTIONS, "streams": STREAMS,
+        "rows": measure_throughput(bench, servers, clients, cases, run.arguments, run.notes),
+        "memory": memory,
+        "versions": tools.versions({name: argument for name, argument in version_arguments.items() if name in present}),
+    }
 
 
 def measure_all_memory(bench, kinds):
@@ -483,7 +454,7 @@ def measure_throughput(bench, kinds, clients, cases, arguments, notes):
         for number in range(arguments.runs):
             for case, client in pairs:
                 for server in rotated(servers, number):
-                    # The same places for both.
+                    # The same ranges for both servers.
                     chance = random.Random(f"{arguments.seed} {number} {case.key}")
                     runs[case.key, client.key, server.key].append(run := bench.measure(server, client, case, chance))
                     progress(f"{number + 1}/{arguments.runs} {case.key:12}{client.title:13}{server.key:10}"
@@ -497,46 +468,9 @@ def measure_throughput(bench, kinds, clients, cases, arguments, notes):
         row = {"case": case.key, "client": client.title, "protocol": client.protocol, "goal": goal_of(case, client)}
         for kind in kinds:
             taken = runs[case.key, client.key, kind.key]
-            row[kind.key] = {name: [getattr(run, name) for run in taken]
-                             for name in ["bytes_per_s", "server_cpu_s_per_gb", "server_busy", "client_busy"]}
+            row[kind.key] = {name: [getattr(run, name) for run in taken] for name in FIGURES}
         rows.append(row)
     for kind in kinds:
         samples = [run.sample for (*_, key), taken in runs.items() if key == kind.key for run in taken]
-        note_disturbance(f"{kind.key}'s throughput", samples, notes)
+        notes.add_disturbance(f"{kind.key}'s throughput", samples)
     return rows
-
-
-def make_report(arguments, work):
-    if not arguments.packstore.exists():
-        raise UserError(f"there is no program '{arguments.packstore}'")
-    notes, cases = Notes(), chosen_cases(arguments.cases)
-    servers, clients = chosen_tools(arguments.tools, notes)
-    if PROCESSORS < 2:
-        notes.add("Servers and clients share the only processor.")
-    bench = Bench(arguments, work)
-    try:
-        progress("making archives")
-        bench.make_files(arguments.seed)
-        memory = measure_all_memory(bench, servers)
-        rows = measure_throughput(bench, servers, clients, cases, arguments, notes)
-    except ToolFailure as failure:
-        raise UserError(str(failure)) from failure
-    return {
-        "format": FORMAT,
-        "benchmark": "serve",
-        "date": datetime.date.today().isoformat(),
-        "machine": describe_machine(work),
-        "runs": arguments.runs,
-        "seconds": arguments.seconds,
-        "cipher": CIPHER,
-        "connections": CONNECTIONS,
-        "streams": STREAMS,
-        "versions": versions(arguments.packstore, servers, clients),
-        "rows": rows,
-        "memory": memory,
-        "notes": notes.lines,
-    }, notes.has_failures
-
-
-if __name__ == "__main__":
-    report_and_exit("compare-serve", parse_arguments(), make_report)

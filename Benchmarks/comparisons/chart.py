@@ -1,4 +1,4 @@
-"""Line charts as SVG that stand by themselves: light or dark as the page is, nothing fetched from anywhere."""
+"""Line and bar charts as self-contained SVG, light or dark like the page."""
 
 import dataclasses
 import html
@@ -6,7 +6,7 @@ import math
 
 WIDTH = 826
 PANEL_HEIGHT = 300
-# The place of the lines inside a panel; their names are to the right.
+# The area of the lines inside a panel; their names are to the right.
 LEFT, RIGHT, TOP, BOTTOM = 88, 560, 44, 244
 LONGEST_NAME = 32
 
@@ -23,6 +23,8 @@ text { dominant-baseline: central; }
 .grid { stroke: #e3e1dc; }
 .curve { fill: none; stroke-width: 2; }
 .curve.limit { stroke-dasharray: 4 3; }
+.hint { font-size: 11.5px; fill: #68707a; }
+.own { font-weight: 600; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6e8ea; }
 .card { fill: #1c2024; stroke: #30363c; }
@@ -64,14 +66,15 @@ def tick_text(value):
 
 def svg(title, panels):
     """The panels, one below another, on one card."""
-    height = len(panels) * PANEL_HEIGHT + 12
-    body = "".join(
-        f'<g transform="translate(0 {number * PANEL_HEIGHT})">{panel_marks(panel)}</g>' for number, panel in enumerate(panels)
-    )
+    return card(title, WIDTH, len(panels) * PANEL_HEIGHT + 12, "".join(
+        f'<g transform="translate(0 {number * PANEL_HEIGHT})">{panel_marks(panel)}</g>' for number, panel in enumerate(panels)))
+
+
+def card(title, width, height, body):
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(title)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(title)}">'
         f"<style>{STYLE}{colour_rules()}</style>"
-        f'<rect class="card" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>{body}</svg>\n'
+        f'<rect class="card" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>{body}</svg>\n'
     )
 
 
@@ -85,6 +88,10 @@ def colour_rules():
         )
 
     return rules(0) + "@media (prefers-color-scheme: dark) {\n" + rules(1) + "}\n"
+
+
+def shortened(name):
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def panel_marks(panel):
@@ -118,10 +125,40 @@ def panel_marks(panel):
 def curve_marks(curve, colour, places, legend_y):
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     dots = places if curve.is_limit else []
-    name = curve.name if len(curve.name) <= LONGEST_NAME else curve.name[: LONGEST_NAME - 1] + "…"
     return [
         f'<polyline class="curve {colour}" points="{line}"/>',
         *(f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in dots),
         f'<rect class="{colour}" x="{RIGHT + 24}" y="{legend_y - 6}" width="12" height="12" rx="2"/>',
-        f'<text x="{RIGHT + 44}" y="{legend_y}">{html.escape(name)}</text>',
+        f'<text x="{RIGHT + 44}" y="{legend_y}">{html.escape(shortened(curve.name))}</text>',
     ]
+
+
+@dataclasses.dataclass
+class Bars:
+    """Named values with their texts, a bar for each: (name, value, text, whether it is PackStore's)."""
+
+    title: str
+    bars: list
+
+    @property
+    def height(self):
+        return 44 + 19 * len(self.bars)
+
+
+def bars_svg(title, groups):
+    """The groups in two columns. Shorter bars are better."""
+    half, tops, body = sum(group.height for group in groups) / 2, [18, 18], []
+    for group in groups:
+        column = 0 if tops[0] == 18 or tops[0] + group.height / 2 < half else 1
+        left, top = 18 + 460 * column, tops[column]
+        body.append(f'<text class="title" x="{left}" y="{top + 10}">{html.escape(group.title)} '
+                    '<tspan class="hint">shorter is better</tspan></text>')
+        longest = max((value for _, value, _, _ in group.bars), default=0) or 1
+        for index, (name, value, text, is_own) in enumerate(group.bars):
+            middle, length = top + 38 + 19 * index, max(value / longest * 170, 1)
+            body.append(
+                f'<text class="label{" own" if is_own else ""}" x="{left + 183}" y="{middle}">{html.escape(shortened(name))}</text>'
+                f'<rect class="c{0 if is_own else 1}" x="{left + 190}" y="{middle - 7}" width="{length:.1f}" height="14" rx="2"/>'
+                f'<text x="{left + 196 + length:.1f}" y="{middle}">{html.escape(text)}</text>')
+        tops[column] += group.height
+    return card(title, 938, max(tops) + 18, "".join(body))
