@@ -1,28 +1,17 @@
-"""What the demos of the sample app share, Scripts/demo-app and Scripts/demo-delivery: content that is published, and the app, driven
-by its commands.
+"""Common code of the demos of the sample app, Scripts/demo-app and Scripts/demo-delivery: published content, and the app, driven by
+its commands.
 """
 import os
 import re
-import shutil
-import socket
 import subprocess
-import sys
-import tempfile
-import time
+
+from demonstration import fail, free_port
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def fail(text):
-    sys.exit(f"{os.path.basename(sys.argv[0])}: {text}")
-
-
-def show(count):
-    return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
-
-
 class Site:
-    """What is published, and the port at which a server is to serve it."""
+    """The published content, and the port for a server of it."""
 
     PACKS = ["Basics", "Depths", "Portraits", "Texts-en", "Texts-de"]
 
@@ -31,16 +20,10 @@ class Site:
         self.folder = folder
         self.content = f"{folder}/content"
         self.site = f"{folder}/site"
-        self.port = self.free_port()
+        self.port = free_port()
         subprocess.run([f"{ROOT}/Examples/Tour/make-content", self.content], check=True)
         key = self.packstore_output("keygen", f"{folder}/key")
         self.public_key = re.search(r"[A-Za-z0-9+/]{43}=", key)[0]
-
-    @staticmethod
-    def free_port():
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
 
     def packstore_output(self, *arguments):
         done = subprocess.run([self.packstore, *arguments], capture_output=True, text=True, cwd=self.content if
@@ -61,7 +44,7 @@ class Site:
         return max(names, key=lambda name: os.path.getsize(self.portrait_path(name)))
 
     def insert_byte(self, name):
-        """Inserts a byte at the front of a portrait, and returns how many it had."""
+        """Inserts a byte at the front of a portrait, and returns its length before that."""
         with open(self.portrait_path(name), "rb") as file:
             old = file.read()
         with open(self.portrait_path(name), "wb") as file:
@@ -70,7 +53,7 @@ class Site:
 
 
 def write_properties(site, url):
-    """Writes the property list of the app, which takes its packs from a URL, and returns its path."""
+    """Writes the property list of the app, with the URL of its packs, and returns the path."""
     path = f"{site.folder}/tour.plist"
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -88,7 +71,7 @@ def write_properties(site, url):
 
 
 def environment(folder, **more):
-    """That of the app and of what works for it: nothing of the user's counts."""
+    """The environment of the app and its helpers, without the user's settings."""
     return {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "en_US.UTF-8", **more}
 
 
@@ -110,8 +93,8 @@ class App:
             self.process.kill()
             raise
 
-    def expect_output(self, what, is_last, patterns):
-        """Shows what the app says until a line; each pattern has to be in it, in any order."""
+    def expect_output(self, command, is_last, patterns):
+        """Shows the output of the app until a line. It must contain each pattern, in any order."""
         lines = []
         for line in self.process.stdout:
             line = line.rstrip("\n")
@@ -121,11 +104,11 @@ class App:
             if is_last(line):
                 break
         else:
-            fail(f"the app ended at {what}, with status {self.process.wait()}")
+            fail(f"the app ended at {command}, with status {self.process.wait()}")
         text = "\n".join(lines)
         for pattern in patterns:
             if not re.search(pattern, text):
-                fail(f"after {what}, the app did not say '{pattern}'")
+                fail(f"after {command}, the app did not print '{pattern}'")
         return text
 
     def do(self, command, *patterns, fails=False):
@@ -145,33 +128,3 @@ class App:
         self.process.stdout.read()
         if self.process.wait() != status:
             fail(f"the app ended with status {self.process.returncode}, and not {status}")
-
-
-step_number = 0
-
-
-def step(text):
-    global step_number
-    step_number += 1
-    print(f"\n{step_number}. {text}", flush=True)
-
-
-def run_demo(run):
-    """Calls `run` with the programs of the command line and a folder, which is removed unless KEEP is 1."""
-    name = os.path.basename(sys.argv[0])
-    if len(sys.argv) != 3:
-        fail(f"usage: Scripts/{name} PACKSTORE TOUR")
-    packstore, tour = (os.path.abspath(path) for path in sys.argv[1:])
-    for program in (packstore, tour):
-        if not os.access(program, os.X_OK):
-            fail(f"there is no program '{program}': run 'make {name}', which builds it")
-    folder = tempfile.mkdtemp(prefix="packstore-tour.")
-    begin = time.monotonic()
-    try:
-        run(packstore, tour, folder)
-    finally:
-        if os.environ.get("KEEP") == "1":
-            print(f"{name}: kept {folder}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-    print(f"\nAll steps are done, after {time.monotonic() - begin:.0f} seconds.")
