@@ -108,4 +108,4 @@ def run_demo(run, *programs):
             print(f"{NAME}: kept {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"\nAll steps succeeded, in {time.monotonic() - begin:.0f} seconds.")
+    print(f"\nAll steps succeeded in {time.monotonic() - begin:.0f} s.")
