@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// Writes one version of a site as an archive: its files one after another, in the order in which clients need them.
+/// Writes one version of a site as an archive: its files in sequence, in the order in which clients need them.
 struct ArchiveWriter {
   private let site: SiteFolder
 
@@ -15,7 +15,7 @@ struct ArchiveWriter {
 
   /// - Parameters:
   ///   - root: the site's root, with one version of one pack.
-  ///   - note: how it was packed.
+  ///   - note: the packager's note; `nil` for an archive without one.
   init(of site: SiteFolder, _ root: SiteRoot, note: PackagerNote? = nil) throws {
     guard let pack = root.packs.first, let offer = pack.offers.first else {
       preconditionFailure("an archive is of a version")
@@ -31,9 +31,9 @@ struct ArchiveWriter {
       + segments.map { .segment($0.id) }
   }
 
-  /// Creates the file, durably.
+  /// Writes the archive to a new file, durably.
   ///
-  /// - Returns: its length in bytes.
+  /// - Returns: the length of the archive in bytes.
   func write(to draft: FilePlace) throws -> UInt64 {
     let writer = TarWriter(try NewFile(draft), modifiedAt: modifiedAt)
     try writer.add(SitePath.root(.live).description, from: site.open(.root(channel)))
@@ -42,7 +42,7 @@ struct ArchiveWriter {
     return try writer.finish()
   }
 
-  /// Returns the length of the file.
+  /// Returns the length of the archive, without writing it.
   func countBytes() throws -> UInt64 {
     let lengths =
       try ([.root(channel)] + paths).map { try site.byteCount(of: $0) ?? 0 }

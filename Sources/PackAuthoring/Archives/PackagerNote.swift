@@ -1,8 +1,8 @@
 import PackFormats
 import PackStore
 
-/// An archive's record of how it was packed, in lines of text: `Docs/FORMAT.md`, section 22. It is not signed, and clients do not
-/// read it: it helps publishers to compare archives.
+/// An archive's record of its packaging, in lines of text: `Docs/FORMAT.md`, section 22. It is not signed, and clients do not read
+/// it: it helps publishers to compare archives.
 struct PackagerNote: Hashable {
   var zstdVersion: String
   var level: Int32
@@ -10,7 +10,7 @@ struct PackagerNote: Hashable {
 
   static let fileName = ArchiveIndex.packagerName
 
-  /// Larger than any note.
+  /// The maximum size of a note in bytes.
   static let byteCountLimit = 4096
 
   private static let firstLine = "packstore packager 1"
@@ -27,7 +27,7 @@ struct PackagerNote: Hashable {
     let word = "zstd "
     guard let line = lines.first(where: { $0.hasPrefix(word) }) else { return nil }
     let version = line.dropFirst(word.count)
-    // It is shown to users.
+    // The version is shown to users, so only digits and dots are accepted.
     let isPlain = version.utf8.allSatisfy {
       $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
     }

@@ -1,8 +1,7 @@
 import PackFormats
 import PackStore
 
-/// An archive of one version of a pack, with verified signatures. Whether its signer is trusted is checked by
-/// ``requirePublisher(_:at:)``.
+/// An archive of one version of a pack, with verified signatures. ``requirePublisher(_:at:)`` checks whether its signer is trusted.
 struct SignedArchive {
   let path: FilePath
   let files: SiteFiles
@@ -40,8 +39,8 @@ struct SignedArchive {
     (self.pack, self.offer, self.manifest) = (pack, offer, manifest)
   }
 
-  /// Applies the rules of clients that accept archives: its publisher is the key's, its signer is not replaced and still
-  /// authorized, and it is neither expired nor dated in the future.
+  /// Checks the archive by the rules of clients: it belongs to the key's publisher, its signer is authorized and not replaced, and
+  /// it is neither expired nor dated in the future.
   ///
   /// - Parameter now: the current time, in nanoseconds since 1970.
   /// - Throws: `untrusted`.
@@ -64,7 +63,7 @@ struct SignedArchive {
     }
   }
 
-  /// Applies the keys seen in the site's roots to archives: the signature of a replaced key is invalid.
+  /// Checks that the keys in a site's roots do not replace the archive's signer: the signature of a replaced key is invalid.
   ///
   /// - Throws: `untrusted`.
   func requireNotReplaced(by authorities: [SigningAuthority]) throws {

@@ -34,7 +34,7 @@ final class TarWriter {
     try write([UInt8](repeating: 0, count: Int(padding)))
   }
 
-  /// Adds a file of these bytes.
+  /// Adds a file with these bytes.
   func add(_ name: String, _ bytes: [UInt8]) throws {
     let header = TarHeader(name: name, byteCount: UInt64(bytes.count), modifiedAt: modifiedAt)
     let padding = Int(Self.byteCount(ofMember: header.byteCount)) - TarHeader.byteCount - bytes.count
@@ -51,7 +51,7 @@ final class TarWriter {
 
   /// Ends the archive and makes it durable.
   ///
-  /// - Returns: its length in bytes.
+  /// - Returns: the length of the archive in bytes.
   func finish() throws -> UInt64 {
     try write([UInt8](repeating: 0, count: Int(Self.endByteCount)))
     try output.sync()

@@ -17,7 +17,7 @@ public struct DownloadManifest: Sendable {
     /// The other terms of the pack, in canonical form for comparison: policy and user info.
     let terms: [UInt8]
 
-    /// The SHA-256 of an archive without a version number; `nil` if there is none.
+    /// The SHA-256 of an archive without a version number; `nil` if the entry does not contain it.
     let archiveDigest: String?
 
     /// The whole entry, as JSON.
@@ -49,7 +49,7 @@ public struct DownloadManifest: Sendable {
 
   /// Reads an existing manifest.
   ///
-  /// - Throws: `notFound`, `refused` if it is not such a manifest.
+  /// - Throws: `notFound`; `refused` if the file is not a download manifest.
   public init(contentsOf path: FilePath) throws {
     let bytes = try InputFile(path).contents(limit: Self.byteCountLimit)
     let document = JSONReader.read(bytes)
@@ -118,8 +118,8 @@ public struct DownloadManifest: Sendable {
   ///
   /// - Parameters:
   ///   - pack: the pack to download.
-  ///   - platforms: the manifest's platforms; empty: all.
-  ///   - baseURL: the folder of the archives on the server; `nil`: the pack's existing URL.
+  ///   - platforms: the manifest's platforms; empty for all.
+  ///   - baseURL: the folder of the archives on the server; `nil` to keep the pack's existing URL.
   /// - Throws: `invalidArgument` for a new pack without a URL, and if the number does not increase although the size changed.
   public mutating func add(_ pack: HostedPack, platforms: Set<Platform> = [], baseURL: BaseURL? = nil) throws -> Change
   {
@@ -199,7 +199,7 @@ public struct DownloadManifest: Sendable {
 }
 
 extension DownloadManifest {
-  /// The URL of the archives on a server: each has the name of its pack, without an extension.
+  /// The URL of the archives on a server. Each archive has the name of its pack, without an extension.
   public struct BaseURL: Hashable, Sendable {
     private let text: String
 

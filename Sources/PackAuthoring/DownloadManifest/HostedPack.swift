@@ -7,7 +7,7 @@ public struct HostedPack: Sendable {
   /// The pack's name. The name of an Apple asset pack may be invalid in PackStore.
   public let id: String
 
-  /// The version; `nil` if the archive contains none, as in Apple's asset packs.
+  /// The version; `nil` if the archive does not contain a version, as in Apple's asset packs.
   public let version: UInt64?
 
   /// The size of the archive.
@@ -15,7 +15,7 @@ public struct HostedPack: Sendable {
 
   public let attributes: Attributes
 
-  /// The SHA-256 of an archive without a version number, which distinguishes it from others of the same length.
+  /// The SHA-256 of an archive without a version number, which distinguishes it from other archives of the same length.
   let archiveDigest: Digest256?
 
   /// Reads an archive made by `package` or `export`, or an Apple asset pack.
@@ -23,7 +23,7 @@ public struct HostedPack: Sendable {
   /// - Parameters:
   ///   - path: the file.
   ///   - temporaryFolder: a folder with space for the contents of an Apple asset pack.
-  /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` if it is not such an archive.
+  /// - Throws: `notFound`; `corrupt`; `untrusted` for a wrong signature; `refused` for another kind of file.
   public init(archive path: FilePath, temporaryFolder: FilePath = "/tmp") throws {
     let file = try InputFile(path)
     byteCount = try file.byteCount

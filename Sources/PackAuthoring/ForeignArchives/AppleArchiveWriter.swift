@@ -7,11 +7,11 @@ public import PackStore
 /// Entries keep the order in which they are added. Owner and group are 0, the mode is 0644 or 0755, and the time is the one passed
 /// in. `Docs/ForeignArchives.md` describes the format; the output has not been tested with Apple's tools.
 public final class AppleArchiveWriter {
-  /// How to store content.
+  /// The encoding of content.
   public enum Coding: Sendable {
     /// Without compression.
     case stored
-    /// With deflate, if that makes it shorter.
+    /// With deflate, if it makes a block shorter.
     case deflate
   }
 
@@ -19,7 +19,7 @@ public final class AppleArchiveWriter {
   static let blockByteCount = 1 << 20
 
   private let file: FilePlace
-  /// `nil`: nothing is written.
+  /// The file to write; `nil` for a dry run.
   private let output: NewFile?
   private let coding: Coding
   private let modifiedAt: UInt64
@@ -31,7 +31,7 @@ public final class AppleArchiveWriter {
   ///
   /// - Parameters:
   ///   - path: the path of the archive.
-  ///   - coding: how blocks are compressed.
+  ///   - coding: the encoding of blocks.
   ///   - modifiedAt: the time of all entries, in seconds since 1970.
   ///   - isDryRun: whether to measure the archive without writing it.
   public init(
@@ -43,7 +43,7 @@ public final class AppleArchiveWriter {
     self.coding = coding
     self.modifiedAt = modifiedAt
     block.reserveCapacity(Self.blockByteCount)
-    // Stored blocks are the same in every kind; Apple's tools use LZFSE's.
+    // Stored blocks are equal in all kinds of archives. An archive with only such blocks is marked as LZFSE, as by Apple's tools.
     try write(Array((coding == .deflate ? "pbzz" : "pbze").utf8) + bigEndian(UInt64(Self.blockByteCount)))
   }
 
@@ -83,7 +83,7 @@ public final class AppleArchiveWriter {
     try append(bytes)
   }
 
-  /// Begins a file with `byteCount` bytes of content, which follow by ``append(_:)``.
+  /// Begins a file with `byteCount` bytes of content, which ``append(_:)`` adds.
   func beginFile(_ path: String, isExecutable: Bool, byteCount: UInt64) throws {
     try add(fields("F", path, mode: isExecutable ? 0o755 : 0o644) + content(byteCount))
   }
@@ -91,7 +91,7 @@ public final class AppleArchiveWriter {
   /// Ends the archive, makes it durable and renames it.
   ///
   /// - Parameter replacing: whether to replace an existing file.
-  /// - Returns: its length in bytes.
+  /// - Returns: the length of the archive in bytes.
   /// - Throws: `exists` for a file that must not be replaced.
   @discardableResult
   public func finish(replacing: Bool = false) throws -> UInt64 {
@@ -116,7 +116,7 @@ public final class AppleArchiveWriter {
       + littleEndian(modifiedAt) + littleEndian(UInt32(0))
   }
 
-  /// - Precondition: at most 64 KiB, as checked paths have.
+  /// - Precondition: the value has less than 64 KiB, like all checked paths.
   private func text(_ key: String, _ value: String) -> [UInt8] {
     Array(key.utf8) + Array("P".utf8) + littleEndian(UInt16(value.utf8.count)) + Array(value.utf8)
   }

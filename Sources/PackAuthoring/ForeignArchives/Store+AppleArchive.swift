@@ -19,10 +19,10 @@ extension Store {
   ///   - pack: the version.
   ///   - file: the path of the archive. The complete file is written last; until then a draft with `.partial` in its name exists
   ///     next to it.
-  ///   - coding: how blocks are compressed.
+  ///   - coding: the encoding of blocks.
   ///   - modifiedAt: the time of all entries, in seconds since 1970.
-  ///   - replacing: whether to replace an existing file. Otherwise an existing file is `exists`.
-  ///   - isDryRun: whether to encode everything and keep nothing; an older version is still copied temporarily next to `file`.
+  ///   - replacing: whether to replace an existing file. If false, an existing file is an error, `exists`.
+  ///   - isDryRun: whether to encode everything and keep nothing. An older version is still copied temporarily next to `file`.
   ///   - progress: the processed and the total bytes of assets; called on a thread that may block.
   /// - Throws: `notFound` if the pack or version does not exist; `exists`; `refused` for a path that these archives cannot contain;
   ///   `CancellationError`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`, `purged`.
@@ -40,8 +40,8 @@ extension Store {
     }
   }
 
-  /// Calls `body` with a snapshot in which a version is current: of the store itself, or of a temporary store next to `file` with a
-  /// copy of an older version.
+  /// Calls `body` with a snapshot in which a version is current. The snapshot belongs to this store or, for an older version, to a
+  /// temporary store next to `file` with a copy of the version.
   private func withCurrent<Result>(
     _ pack: Site.PublishedPack, beside file: FilePath, _ body: (Snapshot, PackVersion) throws -> Result
   ) throws -> Result {
@@ -64,7 +64,7 @@ extension Store {
   }
 }
 
-/// The contents of an asset pack, during an export.
+/// The contents of an asset pack during an export.
 private struct AppleArchiveContents {
   private let version: PackVersion
   private let snapshot: Snapshot

@@ -5,9 +5,9 @@ extension Inspection {
   ///
   /// - Parameters:
   ///   - snapshot: a snapshot of the store.
-  ///   - pack: `nil`: all packs, without hidden assets.
+  ///   - pack: the pack; `nil` for all packs, without hidden assets.
   ///   - from: an earlier kept version of that pack, to compare with.
-  ///   - makesDelta: whether to build the delta from there to determine its length, which takes as long as for a site.
+  ///   - makesDelta: whether to build the delta from that version to determine its length, which takes as long as for a site.
   ///   - findsDuplicates: whether to read files with the same size as another file. Pass false if their bytes are not available.
   ///   - progress: receives the number of inspected files. Called on this thread.
   /// - Throws: `notFound` for a missing pack or version; `corrupt`, `purged` if bytes to compare are missing; `ioError`,
@@ -80,7 +80,7 @@ private struct InspectionScan {
 
   mutating func add(_ path: String, _ byteCount: Int, _ storedByteCount: Int) {
     fileCount += 1
-    // Folders at this depth and below are drawn as one.
+    // Deeper folders are part of the last name.
     let parts = path.split(separator: "/", maxSplits: 63, omittingEmptySubsequences: false)
     tree.add(parts[...], byteCount, storedByteCount)
     let name = parts.last ?? "", dot = name.lastIndex(of: ".")

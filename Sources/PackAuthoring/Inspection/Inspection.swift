@@ -14,8 +14,8 @@ public struct Inspection: Hashable, Sendable {
   /// Kinds of files by file name extension, the largest stored size first.
   public internal(set) var kinds: [Kind] = []
 
-  /// Groups of files with equal bytes, the most wasteful first: at most ``duplicateLimit``. Stores keep the bytes once; a build
-  /// that ships one file needs no second path.
+  /// Groups of files with equal bytes, the most wasteful first: at most ``duplicateLimit``. A store keeps the bytes once, but a
+  /// build may not need several paths for one file.
   public internal(set) var duplicates: [Duplicate] = []
 
   /// Whether files were compared; otherwise ``duplicates`` is empty.
@@ -29,10 +29,10 @@ public struct Inspection: Hashable, Sendable {
   /// The contents and size of the pack, or of all packs, with each chunk counted once.
   public internal(set) var usage: Store.Statistics.Usage
 
-  /// The changes since an earlier version; `nil` if none was specified.
+  /// The changes since an earlier version; `nil` if no earlier version was specified.
   public internal(set) var change: Change?
 
-  /// A file, or a folder with everything below it. Links and empty folders take no space and are left out.
+  /// A file, or a folder with everything below it. Links and empty folders are omitted, because they take no space.
   public struct Item: Hashable, Sendable {
     /// The last part of the path.
     public let name: String
@@ -58,7 +58,7 @@ public struct Inspection: Hashable, Sendable {
 
   /// Files with one file name extension.
   public struct Kind: Hashable, Sendable {
-    /// The extension in lower case, without the dot; empty for names without one.
+    /// The extension in lower case, without the dot; empty for names without an extension.
     public let fileExtension: String
 
     public internal(set) var fileCount = 0
@@ -71,10 +71,10 @@ public struct Inspection: Hashable, Sendable {
 
   /// Files with equal bytes.
   public struct Duplicate: Hashable, Sendable {
-    /// The paths, in bytewise order, two or more.
+    /// Two or more paths, in bytewise order.
     public let paths: [String]
 
-    /// The size of each, in bytes.
+    /// The size of each file, in bytes.
     public let byteCount: Int
   }
 
@@ -90,7 +90,7 @@ public struct Inspection: Hashable, Sendable {
     /// The approximate download by ranges from version `from`, in bytes: the frames with new chunks, without metadata.
     public let rangeByteCount: Int
 
-    /// The length of a delta between the two; `nil` if none was built.
+    /// The length of a delta between the two versions; `nil` if it was not built.
     public let deltaByteCount: Int?
 
     public static let rowLimit = 200

@@ -1,7 +1,7 @@
 import PackStore
 
 extension Inspection {
-  /// Returns an HTML page with a map of all files by stored size, and tables. The single file fetches nothing and runs no scripts,
+  /// Returns an HTML page with a map of all files by stored size, and tables. The page has no external resources and no scripts,
   /// fits narrow windows, and follows the system's dark mode. Names are escaped.
   ///
   /// - Parameter title: the title of the page, such as the name of the pack.
@@ -165,8 +165,8 @@ enum CompressionClass: String, CaseIterable {
 
 // MARK: - Text
 
-/// Escapes a text for HTML. Control characters, and characters that change the direction of text, are made visible; a line feed
-/// breaks the line.
+/// Escapes a text for HTML. Makes control characters, and characters that change the direction of text, visible. A line feed
+/// becomes a line break.
 package func pageText(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars {

@@ -1,5 +1,5 @@
 extension Inspection {
-  /// Colours are defined once for light and once for dark mode; nothing is fetched.
+  /// The page's style sheet, with colours for light and dark mode, and without external resources.
   static let style = """
     :root {
       color-scheme: light dark;

@@ -16,8 +16,8 @@ struct Treemap {
     }
   }
 
-  /// - Parameter weights: the largest first, none negative.
-  /// - Returns: one rectangle for each weight; empty ones for zero weights or if there is no space.
+  /// - Parameter weights: non-negative weights in descending order.
+  /// - Returns: one rectangle for each weight; empty rectangles for zero weights, or if `whole` is empty.
   /// - Complexity: O(*n*).
   static func layOut(_ weights: [Double], in whole: Rectangle) -> [Rectangle] {
     let sum = weights.reduce(0, +)
@@ -43,7 +43,8 @@ struct Treemap {
     return result
   }
 
-  /// Returns the worst ratio in a row of areas along a side. The first area is the largest, the last one or `added` the smallest.
+  /// Returns the worst aspect ratio in a row of areas along a side. The first area is the largest; `added`, or the last area, is
+  /// the smallest.
   private static func worstRatio(_ row: [Double], _ area: Double, adding added: Double?, _ side: Double) -> Double {
     guard area > 0, side > 0, let largest = row.first, let smallest = added ?? row.last, smallest > 0 else {
       return .infinity

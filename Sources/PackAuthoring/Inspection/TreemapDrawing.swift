@@ -5,7 +5,7 @@ struct TreemapDrawing {
   static let width = 1_200
   static let height = 720
 
-  /// Items with a smaller area are combined with their neighbours: a picture has at most a few thousand marks.
+  /// Items with a smaller area are combined, so that a picture has at most a few thousand marks.
   private static let leastArea = 150.0
   private static let deepest = 8
   private static let titleHeight = 16.0
@@ -61,7 +61,7 @@ struct TreemapDrawing {
     return "<text x=\"\(number(place.x + 4))\" y=\"\(number(place.y + 12))\">\(pageText(name))</text>"
   }
 
-  /// A tenth of a unit is finer than any screen.
+  /// Formats a coordinate with one decimal, which is finer than any screen.
   private func number(_ value: Double) -> String {
     let tenths = Int((max(value, 0) * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
