@@ -4,17 +4,18 @@ public import PackStore
 extension SiteKey {
   /// The terms of a delegation from a root key to a release key.
   public struct DelegationOptions: Hashable, Sendable {
-    /// The product that the release key signs for; `nil`: its current one, or `Store.Product.standard`.
+    /// The product that the release key signs for; `nil` for its current product, or `Store.Product.standard`.
     public var product: Store.Product?
 
-    /// The channels that it may sign; empty: all. `nil`: its current ones, or all.
+    /// The channels that the release key may sign; empty for all. `nil` for its current channels, or all.
     public var channels: [SiteChannel]?
 
-    /// How long it may sign from now on; `nil`: without limit.
+    /// The time for which the release key may sign, from now on; `nil` for no limit.
     public var validity: Duration?
 
-    /// Whether the root key revokes all its earlier delegations of the product, because a release key was stolen: versions that
-    /// clients accepted under them, and the numbers that the thief used, no longer set a lower bound. Other products are unaffected.
+    /// Whether the root key revokes all its earlier delegations of the product, because a release key was stolen. Versions that
+    /// clients accepted under them, and the numbers that the thief used, then no longer set a lower bound. Other products are
+    /// unaffected.
     public var revokesEarlier: Bool
 
     public init(
@@ -37,27 +38,27 @@ extension SiteKey {
     public let rootKey: SitePublicKey
     public let releaseKey: SitePublicKey
 
-    /// Whether the release key was created now.
+    /// Whether this call created the release key.
     public let isNew: Bool
 
-    /// Increases with each delegation: clients refuse signatures under a lower serial than they have seen.
+    /// The serial number, which increases with each delegation. Clients refuse signatures under a lower serial than they have seen.
     public let serial: UInt64
     public let product: Store.Product
 
-    /// Empty: all.
+    /// The channels that the release key may sign; empty for all.
     public let channels: [SiteChannel]
 
-    /// `nil`: never.
+    /// The end of the delegation; `nil` if it does not end.
     public let endsAt: Date?
 
-    /// Whether the serial was recorded in the root key's file, so that the next one is higher even if the clock is set back. False
-    /// if that file is not writable, and after a dry run.
+    /// Whether the serial was recorded in the root key's file, so that the next serial is higher even if the clock is set back.
+    /// False if that file is not writable, and after a dry run.
     public let isNoted: Bool
   }
 
-  /// Delegates signing from the root key in one file to the release key in another. The root key need not be available when the
-  /// release key signs. A release key with a delegation gets a new one, which replaces the old. If the release key changes, clients
-  /// refuse the previous key from the first root on that the new one signed.
+  /// Delegates signing from the root key in one file to the release key in another file. The root key need not be available when
+  /// the release key signs. The new delegation replaces an existing one. If the release key changes, clients refuse the previous
+  /// key after the first root that the new key signed.
   ///
   /// Records the serial in the root key's file, unless that file is on read-only media.
   ///
@@ -137,8 +138,8 @@ extension SiteKey {
     }
   }
 
-  /// Reads a key file. If it does not exist, creates a release key and, unless it exists, its root key in a file in the same
-  /// folder. The root key is thus separate from the first day on, and can be moved to a machine that does not publish.
+  /// Reads a key file. If it is missing, creates a release key and, unless it exists, its root key in a file in the same folder.
+  /// The root key is thus separate from the beginning, and can be moved to a machine that does not publish.
   ///
   /// - Returns: the key, and the created delegation.
   /// - Throws: the errors of reading and writing key files; `invalidArgument` if the root key's file contains a release key.
@@ -163,16 +164,16 @@ extension SiteKey {
     return file.removingLastComponent().appending("\(file.stem ?? "")-root\(suffix)")
   }
 
-  /// Creates a root key that succeeds another: both sign the succession. Clients that trust the old one accept delegations of the
-  /// new one; release keys need new delegations by the new one.
+  /// Creates a root key that succeeds another root key: both sign the succession. Clients that trust the old key accept delegations
+  /// by the new key. Release keys need new delegations by the new key.
   ///
-  /// If the new root key already succeeded the old one in the previous draft of the format, both sign the succession again, and the
-  /// new key's file is replaced.
+  /// If the new key already succeeded the old key in the previous draft of the format, both sign the succession again, and the new
+  /// key's file is replaced.
   ///
   /// - Parameters:
   ///   - old: the file of the current root key, which is not changed.
-  ///   - file: a new file for the new root key, or its file of the previous draft.
-  ///   - isDryRun: whether to check if a key could be created, without creating it.
+  ///   - file: a new file for the new root key, or its file in the previous draft's format.
+  ///   - isDryRun: whether to check that a key could be created, without creating it.
   /// - Returns: the new root key; `nil` after a dry run.
   /// - Throws: `exists` if the file exists; `invalidArgument` if the old key is a release key, or the succession is too long; the
   ///   errors of reading and writing key files.

@@ -1,8 +1,8 @@
 public import PackFormats
 public import PackStore
 
-// A delegation without the two keys on one machine: the publishing machine sends the public half of its key, the owner of the root
-// key answers with a signed delegation, and neither sees the other's secret.
+// A delegation between keys on two machines. The publishing machine sends the public half of its key, and the owner of the root key
+// answers with a signed delegation. Neither machine receives the other's secret key.
 
 extension SiteKey {
   /// A request for a delegation: the public half of a key, and the scope of its signatures.
@@ -20,11 +20,11 @@ extension SiteKey {
     }
   }
 
-  /// Signs the delegation that a request asks for, and records its serial in the root key's file.
+  /// Signs the requested delegation, and records its serial in the root key's file.
   ///
   /// - Parameters:
   ///   - root: the root key's file.
-  ///   - validity: from now; `nil` for no end.
+  ///   - validity: the time for which the delegation is valid, from now on; `nil` for no limit.
   /// - Returns: the text of the answer, which contains no secret.
   /// - Throws: `notFound` if the file is missing; `invalidArgument` if it contains a release key, or the serials are used up;
   ///   errors of reading and writing key files.
@@ -51,11 +51,11 @@ extension SiteKey {
     return text
   }
 
-  /// Returns this key as a release key by the answer to a request for its delegation.
+  /// Returns this key as a release key, with the delegation in an answer to its request.
   ///
   /// - Parameters:
   ///   - answer: the text that `answer(_:by:validity:)` returned.
-  ///   - product: the product that the request named.
+  ///   - product: the product in the request.
   /// - Throws: `corrupt` if the text is not such an answer; `untrusted` if it is for another key or product.
   public func delegated(byAnswer answer: String, for product: Store.Product) throws -> SiteKey {
     let key = try delegated(byText: answer)

@@ -2,12 +2,12 @@ public import PackFormats
 import PackStore
 
 extension SiteKey {
-  /// Larger than any key file.
+  /// The maximum size of a key file in bytes.
   private static let fileByteCountLimit = 64 << 10
 
   /// Reads a key file.
   ///
-  /// - Throws: `notFound`; `untrusted` if users other than its owner may read it; `corrupt` if it has other contents; `ioError`.
+  /// - Throws: `notFound`; `untrusted` if users other than its owner may read it; `corrupt` if it is not a key file; `ioError`.
   public init(contentsOf file: FilePath) throws {
     let opened = try InputFile(file)
     guard try !opened.isOpenToOthers else {
@@ -24,17 +24,17 @@ extension SiteKey {
     }
   }
 
-  /// Reads a release key's file of the previous draft; `nil` if the file is anything else.
+  /// Reads a release key's file of the previous draft. Returns `nil` for any other file.
   static func previousRelease(contentsOf file: FilePath) throws -> PreviousRelease? {
     try previousText(contentsOf: file).flatMap { previousRelease(fileText: $0) }
   }
 
-  /// Reads a rotated root key's file of the previous draft; `nil` if the file is anything else.
+  /// Reads a rotated root key's file of the previous draft. Returns `nil` for any other file.
   static func previousRoot(contentsOf file: FilePath) throws -> PreviousRoot? {
     try previousText(contentsOf: file).flatMap { previousRoot(fileText: $0) }
   }
 
-  /// The normalized text of a file that is not a key file of this draft; `nil` if it is one.
+  /// Returns the normalized text of a file; `nil` for a key file of this draft.
   private static func previousText(contentsOf file: FilePath) throws -> String? {
     do { _ = try SiteKey(contentsOf: file) } catch let error as PackStoreError where error.code == .corrupt {
       let bytes = try InputFile(file).bytes(upTo: fileByteCountLimit)
@@ -45,7 +45,7 @@ extension SiteKey {
 
   /// Reads a key from an open file, such as a pipe, up to its end.
   ///
-  /// - Throws: `corrupt` if it has other contents; `ioError`.
+  /// - Throws: `corrupt` if it does not contain a key; `ioError`.
   public init(contentsOf descriptor: FileDescriptor) throws {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -65,7 +65,7 @@ extension SiteKey {
 
   /// Parses the text of a key file.
   ///
-  /// - Parameter source: its name in errors.
+  /// - Parameter source: the name of the text's source in errors.
   /// - Throws: `corrupt` if it is not a key.
   public init(text: String, source: String) throws {
     do {
@@ -89,7 +89,7 @@ extension SiteKey {
 
   /// Writes the key to a new file that only its owner may read, and creates its parent folders if necessary.
   ///
-  /// - Throws: `exists` if the file exists, which is then unchanged; `ioError`, `noSpace`.
+  /// - Throws: `exists` if the file exists, and then does not change it; `ioError`, `noSpace`.
   public func write(to file: FilePath) throws {
     let folder = file.removingLastComponent()
     if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
@@ -124,7 +124,7 @@ extension SiteKey {
     try syncFolder(file.removingLastComponent())
   }
 
-  /// Reads a key file, or creates a key and its file if missing.
+  /// Reads a key file. If it is missing, creates a key and its file.
   ///
   /// - Returns: the key, and whether it is new.
   /// - Throws: the errors of reading and writing.

@@ -1,35 +1,35 @@
 public import PackStore
 
 extension Manifest {
-  /// How to make an archive from a manifest.
+  /// The options for creating an archive from a manifest.
   public struct PackageOptions: Hashable, Sendable {
-    /// The version's number; `nil`: one more than the number of ``previous``, or 1.
+    /// The version's number; `nil` for one more than the number of ``previous``, or 1.
     public var version: UInt64?
 
-    /// The version's label; `nil`: the label in the manifest.
+    /// The version's label; `nil` for the label in the manifest.
     public var label: VersionLabel?
 
-    /// The note about the version, if ``publishesNotes`` is set; `nil`: the note in the manifest.
+    /// The note about the version, if ``publishesNotes`` is set; `nil` for the note in the manifest.
     public var note: VersionNote?
 
     /// Whether to include the note in the version, where everyone can read it. An archive has no other place for it.
     public var publishesNotes = false
 
     /// The archive, or the site in a folder, with the previous version. Its data is not stored again, and its segments stay
-    /// unchanged, so that only new ones must be uploaded.
+    /// unchanged, so that only new segments must be uploaded.
     public var previous: FilePath?
 
-    /// Earlier versions on a site that is not available here, if ``previous`` is `nil`. The new version's number follows theirs,
-    /// and a version with the content and attributes of the last one is not created. All data of the pack is stored.
+    /// The earlier versions on a site that is not available here, if ``previous`` is `nil`. The new version's number follows
+    /// theirs. If the content and attributes equal the last version, no version is created. All data of the pack is stored.
     public var knownVersions: PublishedVersionIndex?
 
-    /// The product; `nil`: the product of the previous archive, or `Store.Product.standard`.
+    /// The product; `nil` for the product of the previous archive, or `Store.Product.standard`.
     public var product: Store.Product?
 
-    /// The `Store.CompressionLevel`; `nil`: the manifest's, or ``standardLevel``.
+    /// The `Store.CompressionLevel`; `nil` for the manifest's level, or ``standardLevel``.
     public var level: Int32?
 
-    /// The expected access pattern of the assets; `nil`: the manifest's.
+    /// The expected access pattern of the assets; `nil` for the manifest's layout.
     public var layout: Store.InstallOptions.Layout?
 
     /// The only date in the archive, in seconds since 1970. Archives with equal input and date are equal.
@@ -47,7 +47,7 @@ extension Manifest {
     /// Whether to determine the length of a delta from the previous version, which takes as long as building it.
     public var estimatesDelta = false
 
-    /// The number of threads; `nil`: one for each processor. The result does not depend on it.
+    /// The number of threads; `nil` for one per processor. The result does not depend on it.
     public var threadCount: Int?
 
     /// The default level: packing costs time once, and every download becomes smaller.
@@ -73,17 +73,17 @@ extension Manifest {
     /// The largest files first, at most ten.
     public var largestAssets: [Asset]
 
-    /// Chunks of the version, and the number of them that the previous version lacks.
+    /// The number of chunks in the version, and the number of chunks that the previous version lacks.
     public var chunkCount: Int
     public var newChunkCount: Int
 
-    /// Bytes of the new chunks.
+    /// The number of bytes in the new chunks.
     public var newByteCount: Int
 
-    /// Bytes of the archive's segments that the previous archive lacks: the upload size, without small files.
+    /// The size of the segments that the previous archive lacks: the upload size, without small files.
     public var newSegmentByteCount: Int
 
-    /// The download size by ranges for a client with the previous version; `nil` if there is none.
+    /// The download size by ranges for a client with the previous version; `nil` without a previous version.
     public var updateByteCount: Int?
 
     /// The download size by a delta; `nil` unless requested.
@@ -98,7 +98,7 @@ extension Manifest {
 
     public enum Outcome: String, Codable, Sendable {
       case written
-      /// A dry run: the archive would be written.
+      /// The archive would be written without the dry run.
       case planned
       /// The file is an archive of this version with the same content and attributes. It was not changed.
       case alreadyHere = "already_here"

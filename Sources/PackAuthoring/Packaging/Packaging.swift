@@ -11,7 +11,8 @@ extension ManifestEvaluation {
   /// written last.
   ///
   /// - Parameters:
-  ///   - file: its name ends in `.pack`. An archive of this version with the same content and attributes stays unchanged.
+  ///   - file: the path of the archive, which ends in `.pack`. An archive of this version with the same content and attributes is
+  ///     not changed.
   ///   - key: the key that signed the earlier versions.
   ///   - options: the number, the previous version, compression.
   ///   - progress: called on a thread that may block.
@@ -28,10 +29,10 @@ extension ManifestEvaluation {
   }
 }
 
-/// The creation of one archive. Its number, dates and ids depend on neither a clock nor random numbers.
+/// The creation of one archive. The archive's number, dates and ids depend on neither a clock nor random numbers.
 ///
-/// 1. A store is created in a folder next to the file: empty, or with the previous version's segments.
-/// 2. The selected files are installed there, as the next version.
+/// 1. A store is created in a folder next to the file, empty or with the previous version's segments.
+/// 2. The selected files are installed in it, as the next version.
 /// 3. The store is described as a site with only that version, and signed.
 /// 4. Its files become an archive.
 struct Packaging {
@@ -69,7 +70,7 @@ struct Packaging {
     if !options.replaces { try present.require(number, of: pack, product, at: file) }
   }
 
-  // MARK: - What is asked for
+  // MARK: - Checks
 
   private static func check(_ file: FilePath, _ options: Manifest.PackageOptions) throws {
     try requireName(file)
@@ -192,7 +193,7 @@ struct Packaging {
     return result
   }
 
-  /// Returns the length of the delta from the previous version, which is not kept.
+  /// Returns the length of the delta from the previous version. The delta is not kept.
   private func estimateDelta(in store: Store) throws -> Int? {
     guard options.estimatesDelta, let previous else { return nil }
     let pack = manifest.assetPackID
@@ -202,7 +203,7 @@ struct Packaging {
     ).byteCount
   }
 
-  /// Removes all versions except the new one; the segments of the previous version may contain others.
+  /// Removes all versions except the new version: the segments of the previous version may contain others.
   private func dropAllElse(in store: Store) throws {
     let pack = manifest.assetPackID
     var transaction = try makeTransaction(of: store)
@@ -232,7 +233,7 @@ struct Packaging {
     return root
   }
 
-  /// An id that distinguishes archives of this pack from others. Nothing depends on it.
+  /// An id that distinguishes archives of this pack from other archives. No check depends on it.
   private var siteID: SiteID {
     let text = "packstore package\0\(product.name)\0\(manifest.assetPackID.name)"
     let digest = Digest256(hashing: Array(text.utf8))

@@ -39,7 +39,7 @@ enum PresentFile {
     }
   }
 
-  /// Whether it is an archive of this version, regardless of its bytes.
+  /// Whether the file is an archive of this version, regardless of its bytes.
   func holds(_ version: PackVersion) -> Bool {
     guard case .archive(_, let manifest, _) = self else { return false }
     return manifest.pack == version.pack && manifest.number == version.number && manifest.catalog == version.catalog
@@ -48,7 +48,9 @@ enum PresentFile {
 
   var byteCount: UInt64 { if case .archive(_, _, let byteCount) = self { byteCount } else { 0 } }
 
-  /// - Throws: `exists` if the file has the number of the new version, and other content.
+  /// Checks that the file is not an archive with the new version's number and other content.
+  ///
+  /// - Throws: `exists`.
   func requireNone(at path: FilePath) throws {
     guard case .archive(_, let manifest, _) = self else { return }
     var error = Self.exists(

@@ -1,19 +1,19 @@
 import PackFormats
 import PackStore
 
-/// The version before the new one: segments that are still needed are copied into the new archive unchanged.
+/// The version before the new version. Its segments that are still needed are copied into the new archive unchanged.
 struct PreviousVersion {
   let product: Store.Product
   let version: SiteRoot.Offer
   let manifest: VersionManifest
 
-  /// The libzstd version that compressed it, if known.
+  /// The libzstd version that compressed the version, if known.
   let zstdVersion: String?
 
   private let files: SiteFiles
 
-  /// Reads the pack's current version in an archive, or in a site in a folder. Its publisher must be the key's, because its data is
-  /// signed again.
+  /// Reads the pack's current version in an archive, or in a site in a folder. It must belong to the key's publisher, because its
+  /// data is signed again.
   ///
   /// - Throws: `notFound` if neither an archive nor a site exists, or it lacks the pack; `untrusted` if it is unsigned or belongs
   ///   to another publisher; `corrupt`.

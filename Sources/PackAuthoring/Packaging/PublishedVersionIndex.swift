@@ -1,14 +1,14 @@
 package import PackFormats
 import PackStore
 
-/// The versions of packs offered in a site's roots, if nothing else of the site is available.
+/// The versions of packs that a site's roots offer, for use without the site's other files.
 public struct PublishedVersionIndex: Hashable, Sendable {
   let product: Store.Product
 
   /// The first offer of each pack.
   private var current: [PackID: SiteRoot.Offer] = [:]
 
-  /// The highest number that any of the channels ever offered of each pack.
+  /// The highest number of each pack that any channel ever offered.
   private var highest: [PackID: UInt64] = [:]
 
   /// - Parameter roots: verified roots of one site, beginning with the root whose first offer is the current version.
@@ -21,7 +21,7 @@ public struct PublishedVersionIndex: Hashable, Sendable {
     }
   }
 
-  /// The highest number that was ever offered of the pack; `nil` if none was.
+  /// Returns the highest number of the pack that any channel ever offered; `nil` if the pack was never offered.
   func highest(of pack: PackID) -> UInt64? { highest[pack] }
 
   /// Returns the number of the current version.

@@ -1,16 +1,16 @@
 public import PackStore
 
-/// The manifest for a depot build script of Steam, or for a depot in an app build script.
+/// The conversion of a Steam depot build script, or of a depot in an app build script, into a manifest.
 public struct DepotConversion: Sendable {
   /// Settings that the script does not contain.
   public struct Options: Sendable {
-    /// `nil`: `Depot-` and the depot's number.
+    /// The pack's name; `nil` for `Depot-` and the depot's number.
     public var assetPackID: PackID?
     public var downloadPolicy: DownloadPolicy
     public var platforms: Set<Platform>
     public var language: LanguageTag?
 
-    /// The number of the depot, for an app script with several depots; `nil`: the only one.
+    /// The number of the depot, for an app script with several depots; `nil` for the only depot.
     public var depot: String?
 
     public init(
@@ -58,7 +58,7 @@ public struct DepotConversion: Sendable {
         remedy: "set the pack's name")
     }
     let text = reader.problems.hasErrors ? nil : id.map { Self.text($0, reader, options) }
-    // A name that is too long, for example, is also a fault of the script.
+    // Reports faults of the manifest as faults of the script, for example a name that is too long.
     for problem in text.map({ ManifestReader.read(Array($0.utf8)).problems.sorted }) ?? []
     where problem.severity == .error {
       reader.problems.error(

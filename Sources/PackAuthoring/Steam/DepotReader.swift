@@ -7,13 +7,13 @@ struct DepotReader {
   private(set) var selectors: [KeyValuePairs<String, String>] = []
   var problems = ManifestProblems()
 
-  /// Keys that matter only to Steam.
+  /// Keys that only Steam uses.
   private static let ignoredKeys = [
     "installscript", "fileproperties", "desc", "description", "preview", "local", "setlive", "buildoutput", "verbose",
   ]
   private static let keys = ["DepotID", "ContentRoot", "FileMapping", "FileExclusion"]
 
-  /// - Parameter depot: the number of the depot to read; `nil`: the only one.
+  /// - Parameter depot: the number of the depot to read; `nil` for the only depot.
   mutating func read(_ text: [UInt8], depot: String? = nil) {
     let root: VDFEntry
     do throws(TextFault) {
@@ -186,7 +186,7 @@ struct DepotReader {
     return parts.filter { !$0.isEmpty } + (isFolder ? [""] : [])
   }
 
-  /// Returns an empty path if the destination is unchanged.
+  /// Returns the parts of the destination's path; empty if no destination is given, or if it is the root.
   private mutating func destination(_ value: (text: String, entry: VDFEntry)?) -> [String]? {
     guard let value else { return [] }
     let parts = path(value.text, value.entry)
@@ -248,6 +248,6 @@ struct DepotReader {
 
   private func isWildcard(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
-  /// Only `*` and `?` are wildcards in these scripts.
+  /// Escapes brackets, because only `*` and `?` are wildcards in these scripts.
   private func escapedForPattern(_ text: String) -> String { text.replacing("[", with: "\\[") }
 }

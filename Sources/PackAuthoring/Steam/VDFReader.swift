@@ -17,7 +17,7 @@ struct VDFEntry {
 }
 
 /// Parses the format of Steam's build scripts: keys with texts or blocks, and `//` comments. A backslash is an ordinary character,
-/// because the scripts contain Windows paths. Time is proportional to the bytes, also for hostile texts.
+/// because the scripts contain Windows paths. The time is linear in the number of bytes, also for hostile texts.
 struct VDFReader {
   static let depthLimit = 16
 
@@ -37,7 +37,7 @@ struct VDFReader {
     return entry[0]
   }
 
-  /// Reads the entries of a block, after its opening brace; or the single entry of the whole text.
+  /// Reads the entries of a block after its opening brace, or the single entry of the whole text.
   private mutating func entries(depth: Int, isRoot: Bool = false) throws(TextFault) -> [VDFEntry] {
     var entries: [VDFEntry] = []
     while true {
@@ -62,7 +62,7 @@ struct VDFReader {
     }
   }
 
-  /// Whether only NULs and white space are left: Steam's own programs append a NUL.
+  /// Whether only NULs and white space remain. Steam's own programs append a NUL.
   private var isZeroToEnd: Bool {
     cursor.next == 0 && cursor.bytes[cursor.offset...].allSatisfy { $0 == 0 || isSpace($0) }
   }
