@@ -35,7 +35,7 @@ public struct FileSelector: Hashable, Sendable {
 }
 
 extension FileSelector: CustomStringConvertible {
-  /// `directory 'Textures'`, `file 'a' as 'b'`.
+  /// A text such as `directory 'Textures'` or `file 'a' as 'b'`.
   public var description: String {
     "\(kind.rawValue) '\(source.isEmpty ? "." : source)'"
       + (destination.map { " as '\($0.isEmpty ? "." : $0)'" } ?? "")

@@ -11,13 +11,13 @@ public struct Manifest: Sendable {
 
   public let fileSelectors: [FileSelector]
 
-  /// The folder of the assets, relative to the manifest's; `nil`: the current folder.
+  /// The folder of the assets, relative to the manifest's folder; `nil` for the current folder.
   public let sourceRoot: String?
 
-  /// The compression level, a `Store.CompressionLevel`; `nil`: the default of the packing command.
+  /// The compression level, a `Store.CompressionLevel`; `nil` for the default of the packing command.
   public let level: Int32?
 
-  /// The expected access pattern of assets; `nil`: the default of the packing command.
+  /// The expected access pattern of assets; `nil` for the default of the packing command.
   public let layout: Store.InstallOptions.Layout?
 
   /// The publisher's note about the version. It is not an attribute, and stays with the publisher unless it is published
@@ -30,7 +30,7 @@ public struct Manifest: Sendable {
 
 /// The result of parsing a manifest.
 struct ManifestReading {
-  /// `nil` if it has errors.
+  /// The manifest; `nil` if it has errors.
   var manifest: Manifest?
 
   /// The valid selectors, even if others are invalid.

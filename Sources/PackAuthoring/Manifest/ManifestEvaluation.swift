@@ -1,8 +1,8 @@
 public import PackStore
 
-/// The result of applying a manifest to this disk: the pack's paths, their sources, and all problems.
+/// The result of applying a manifest to the files on this disk: the pack's paths, their sources, and all problems.
 public struct ManifestEvaluation: Sendable {
-  /// `nil` if the manifest itself has errors.
+  /// The manifest; `nil` if it has errors.
   public let manifest: Manifest?
 
   /// The folder that the selectors' paths are relative to.
@@ -11,7 +11,7 @@ public struct ManifestEvaluation: Sendable {
   /// The valid selectors, in their order.
   public let selectors: [FileSelector]
 
-  /// The entries of the pack, in bytewise order of paths. For a manifest with errors, the entries found.
+  /// The entries of the pack, in bytewise order of paths. For a manifest with errors, the entries that could be found.
   public let entries: [Entry]
 
   /// The problems, in the order of the manifest's text.

@@ -10,7 +10,7 @@ extension Manifest {
 }
 
 extension Store.InstallOptions {
-  /// Sets the note for a version that is transferred: a note that is not published is dropped.
+  /// Sets the note for a version that others receive. A note that is not published is omitted.
   mutating func setNote(_ note: VersionNote?, isPublished: Bool) {
     self.note = isPublished ? note : nil
     publishesNote = isPublished

@@ -25,7 +25,7 @@ struct ManifestReader {
   private static let keys = [
     "assetPackID", "downloadPolicy", "fileSelectors", "platforms", "sourceRoot", "language", "userInfo", "packstore",
   ]
-  /// A member of Apple's archives without meaning here.
+  /// Members of Apple's archives that have no meaning here.
   private static let ignoredKeys = ["toolsVersion"]
   private static let extraKeys = ["placement", "priority", "map", "level", "layout", "appVersions", "label", "note"]
 
@@ -89,7 +89,7 @@ struct ManifestReader {
       member.position, message, remedy: nearest.isEmpty ? "remove it" : nil, suggestions: nearest)
   }
 
-  /// Creates the manifest, if there are no errors.
+  /// Creates the manifest if no errors were found.
   private mutating func finish(_ root: JSONValue) {
     guard !reading.problems.hasErrors, let assetPackID, let downloadPolicy else { return }
     do {

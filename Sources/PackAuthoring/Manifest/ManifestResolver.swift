@@ -139,7 +139,7 @@ struct ManifestResolver {
     return nil
   }
 
-  /// Visits everything in a folder and below, in bytewise order within each folder. Only empty folders are visited themselves.
+  /// Visits all files, links and empty folders below a folder, in bytewise order within each folder.
   private mutating func walk(
     _ folder: String, _ selector: FileSelector, _ visit: (inout Self, String, FolderItem.Kind) -> Void
   ) throws {
@@ -233,7 +233,7 @@ struct ManifestResolver {
     return leadsOut(from: path) ? "is a symbolic link that leads out of the pack from '\(path)'" : nil
   }
 
-  // MARK: - All together
+  // MARK: - Checks of the complete pack
 
   private mutating func reportUnusedExclusions() {
     for exclusion in exclusions where !usedExclusions.contains(exclusion.index) {
@@ -250,7 +250,7 @@ struct ManifestResolver {
     }
   }
 
-  /// Checks the paths of the pack together.
+  /// Checks the paths of the complete pack for conflicts.
   private mutating func check(_ entries: [Entry], _ reading: ManifestReading) {
     let places = Dictionary(reading.selectors.map { ($0.index, $0.destinationPosition) }) { first, _ in first }
     var prefixes = PathPrefixes()

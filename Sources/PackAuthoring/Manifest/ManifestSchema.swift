@@ -1,5 +1,5 @@
 extension Manifest {
-  /// A JSON Schema (2020-12) of manifests without comments, for editors. `Docs/manifest.schema.json` is the same.
+  /// A JSON Schema (2020-12) of manifests without comments, for editors. `Docs/manifest.schema.json` contains the same text.
   public static let schema = #"""
     {
       "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,6 +1,6 @@
 import PackStore
 
-/// The folders below a source root, each listed once, when first needed. Links are not followed.
+/// The folders below a source root. Each is listed once, when it is first needed. Links are not followed.
 struct SourceTree {
   let root: FilePath
   private var listings: [String: Listing] = [:]
