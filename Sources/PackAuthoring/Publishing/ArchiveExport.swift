@@ -21,8 +21,8 @@ extension Store {
   /// written last.
   ///
   /// - Parameters:
-  ///   - options: the number of versions to keep is ignored.
-  ///   - replacing: whether to replace an existing file. Otherwise an existing file is `exists`.
+  ///   - options: the options of a publication. The number of versions to keep is ignored.
+  ///   - replacing: whether to replace an existing file. If false, an existing file is an error, `exists`.
   ///   - isDryRun: whether to create everything, and keep nothing.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` if the pack or version does not exist; `exists`; `CancellationError`; `invalidArgument`, `noSpace`,
@@ -41,11 +41,11 @@ extension Store {
 }
 
 extension Store.ArchiveResult: CustomStringConvertible {
-  /// `Tutorial@3 in 81920 bytes`.
+  /// A text such as `Tutorial@3 in 81920 bytes`.
   public var description: String { "\(version) in \(byteCount) bytes" }
 }
 
-/// The creation of an archive, by way of a temporary site.
+/// The creation of an archive from a temporary site.
 struct ArchiveExport {
   private let pack: Site.PublishedPack
   private let source: Store
@@ -53,7 +53,7 @@ struct ArchiveExport {
   private let isReplacing: Bool
   private let workFolder: FilePath
 
-  /// Whether to keep nothing.
+  /// Whether to create everything, and keep nothing.
   var isDryRun = false
 
   init(of pack: Site.PublishedPack, from source: Store, file: FilePath, isReplacing: Bool) {
@@ -91,7 +91,7 @@ struct ArchiveExport {
 }
 
 extension Store {
-  /// Returns an id that distinguishes archives of this store's packs from others.
+  /// Returns an id that distinguishes archives of this store's packs from other archives.
   fileprivate func archiveID(of pack: PackID) -> SiteID {
     let digest = Digest256(hashing: Array("packstore archive".utf8) + id.id.bytes + Array(pack.name.utf8))
     return SiteID(ID128(copying: digest.bytes.prefix(ID128.byteCount)))

@@ -1,14 +1,14 @@
 public import PackFormats
 import PackStore
 
-/// Archives of a publisher with verified signatures, as `packstore import` would accept them.
+/// Archives of one publisher with verified signatures. `packstore import` would accept them.
 public struct ArchivedPacks: Sendable {
   /// The metadata of an archive. The archive is opened again when its content is needed, because there may be more archives than
   /// open files allowed.
   struct Entry: Hashable {
     let path: FilePath
 
-    /// The SHA-256 of its root, to recognize the archive when it is opened again.
+    /// The SHA-256 of the archive's root, to recognize the archive when it is opened again.
     let digest: Digest256
     let product: Store.Product
     let pack: PackID
@@ -29,8 +29,8 @@ public struct ArchivedPacks: Sendable {
   ///   - paths: files made by `package` or `export`.
   ///   - key: a key of the publisher.
   /// - Throws: `untrusted` for an archive that is unsigned, expired, or signed by another publisher, a replaced key or an ended
-  ///   key; `exists` if two archives of one version differ; `invalidArgument` if they belong to several products, or there are
-  ///   none; `corrupt`, `notFound`, `ioError`.
+  ///   key; `exists` if two archives of one version differ; `invalidArgument` if they belong to several products, or if `paths` is
+  ///   empty; `corrupt`, `notFound`, `ioError`.
   public init(at paths: [FilePath], signedBy key: SiteKey) throws {
     let now = nanosecondsSince1970()
     try self.init(at: paths, signedBy: key) { try $0.requirePublisher(key, at: now) }

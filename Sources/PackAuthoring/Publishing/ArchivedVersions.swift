@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// Versions in archives: their frames are copied to the site unchanged, each checked against its signed digest.
+/// Versions in archives. Their frames are copied to the site unchanged, and each is checked against its signed digest.
 struct ArchivedVersions: PublicationSource {
   let product: Store.Product?
   let packs: Set<PackID>?
@@ -16,7 +16,7 @@ struct ArchivedVersions: PublicationSource {
     var all: [Delivery] = []
   }
 
-  /// - Parameter wanted: `nil`: for each pack the version with the highest number.
+  /// - Parameter wanted: the versions; `nil` for the highest version of each pack.
   init(_ wanted: [Site.PublishedPack]?, of archives: ArchivedPacks, for publication: Publication) throws {
     site = publication.site.store
     progress = publication.progress
@@ -57,7 +57,7 @@ struct ArchivedVersions: PublicationSource {
 
   // MARK: - Content
 
-  /// Lost versions of the site are restored like all other versions.
+  /// Restores lost versions of the site in the same way as all other versions.
   func stage(
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
     in transaction: inout Transaction
@@ -94,7 +94,7 @@ struct ArchivedVersions: PublicationSource {
     let opened = try Delivery.open(
       archive.manifest, priority: archive.pack.priority, by: .ownWord, in: transaction)
     guard let delivery = opened else {
-      // It is already current.
+      // The version is already current.
       var copyOptions = Store.CopyOptions()
       copyOptions.isOwn = true
       return try transaction.copy(archive.pack.id, from: site.makeSnapshot(), options: copyOptions)

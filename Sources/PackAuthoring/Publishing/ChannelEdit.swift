@@ -114,7 +114,7 @@ struct ChannelEdit {
     }
   }
 
-  /// The last offer comes first into the plan, because an offer for all devices replaces the offers that it covers.
+  /// Replaces the offers of a pack. Adds the last offer first, because an offer for all devices replaces the offers that it covers.
   private func replace(
     _ planned: [Site.PlannedOffer], of pack: PackID, in plan: inout ChannelPlan, _ snapshot: Snapshot
   ) throws {

@@ -2,7 +2,7 @@ public import PackFormats
 public import PackStore
 
 extension Store {
-  /// How to build a delta: more work makes it smaller, and not slower to apply.
+  /// The options for building a delta. A higher level makes the delta smaller, but not slower to apply.
   public struct DeltaOptions: Hashable, Sendable {
     /// The product of the pack. Clients apply a delta only to a pack of the same product and key.
     public var product = Product.standard
@@ -17,11 +17,11 @@ extension Store {
       self.level = level
     }
 
-    /// Fast to build, about a tenth larger.
+    /// The level for fast builds. Deltas are about a tenth larger.
     public static let fastLevel: Int32 = 9
-    /// Smaller than `zstd -19 --patch-from`, in less than a third of its time.
+    /// The default level. Deltas are smaller than those of `zstd -19 --patch-from`, in less than a third of the time.
     public static let standardLevel: Int32 = 18
-    /// As small as possible.
+    /// The level for the smallest deltas.
     public static let bestLevel: Int32 = 22
   }
 }
@@ -29,7 +29,7 @@ extension Store {
 extension Store {
   /// The progress of building a delta.
   public struct DeltaProgress: Progress, Hashable {
-    /// Bytes processed.
+    /// The number of processed bytes.
     public let byteCount: Int
     public let totalByteCount: Int
 
@@ -51,14 +51,14 @@ extension Store {
 }
 
 extension Store {
-  /// Writes a delta between two kept versions of a pack: a file that turns one into the other, for clients with the first version.
+  /// Writes a delta between two kept versions of a pack, for clients with the first version.
   ///
   /// While it is written, the file has another name with `.partial` in it; a crash may leave it. The complete file replaces an
   /// existing one. The delta depends only on the two versions, the level and libzstd's version. Temporary files are in the store's
   /// folder, if it is writable.
   ///
   /// - Parameters:
-  ///   - key: signs the delta; `nil`: it is unsigned, and clients that apply it must trust its source.
+  ///   - key: the key that signs the delta; `nil` for an unsigned delta, whose source clients must trust.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` if the pack or a version does not exist; `CancellationError`; `invalidArgument`, `noSpace`, `ioError`,
   ///   `outOfMemory`, `corrupt`, `purged`.
@@ -68,7 +68,7 @@ extension Store {
   ) async throws -> DeltaResult {
     try await BlockingExecutor.run {
       try requireName(file)
-      // Checked before the work.
+      // Checks the key before the work.
       try key?.requireValid(at: nanosecondsSince1970())
       _ = try key?.authority(for: options.product)
       let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
@@ -95,6 +95,6 @@ extension Store {
 }
 
 extension Store.DeltaResult: CustomStringConvertible {
-  /// `Tutorial@3 to 4 in 81920 bytes`.
+  /// A text such as `Tutorial@3 to 4 in 81920 bytes`.
   public var description: String { "\(info) in \(byteCount) bytes" }
 }

@@ -1,9 +1,9 @@
 import PackStore
 
-/// Makes the deltas that a site lacks, and names them in its roots.
+/// Builds the deltas that a site lacks, and lists them in its roots.
 ///
-/// Building takes long, so that it happens without the publisher's lock: a demotion need not wait. The lock is held
-/// while the work is planned and while the results are named; the site may have changed in between. One process builds at a time.
+/// Building takes long, so it happens without the publisher's lock, and a demotion need not wait. The lock is held during planning
+/// and while the results are listed; the site may change in between. Only one process builds at a time.
 struct DeltaWork {
   private let store: Store
   private let folder: SiteFolder
@@ -11,8 +11,8 @@ struct DeltaWork {
   private let level: Int32
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  /// Versions, each with the versions that clients may have of the same pack, the most common first. Other versions that the site
-  /// keeps come after them.
+  /// Versions, each with the versions of the same pack that clients may have. The most common version is first; other versions that
+  /// the site keeps are last.
   typealias Wanted = [(version: PackVersion, sources: [PackVersion])]
   typealias Pair = (from: PackVersion, to: PackVersion)
 
@@ -21,13 +21,13 @@ struct DeltaWork {
     var made: [DeltaFile.Info] = []
     var missing: [Site.PublishResult.MissingDelta] = []
 
-    /// The channels whose roots name the deltas now. Other publishers may have changed more while the deltas were built.
+    /// The channels whose roots now list the deltas. Other publishers may have changed other channels while the deltas were built.
     var changedChannels: [SiteChannel] = []
   }
 
   /// - Parameters:
-  ///   - store: the site's.
-  ///   - deltaCount: from how many versions there is to be a delta to each.
+  ///   - store: the site's store.
+  ///   - deltaCount: the number of earlier versions from which deltas to each version are built.
   init(
     _ store: Store, folder: SiteFolder, deltaCount: Int, level: Int32,
     progress: (@Sendable (Site.PublishProgress) -> Void)?
@@ -39,14 +39,13 @@ struct DeltaWork {
     self.progress = progress
   }
 
-  /// Makes the missing deltas, and names them in the roots: also the finished ones when the task was cancelled. The caller does not
-  /// hold the publisher's lock.
+  /// Builds the missing deltas, and lists them in the roots. The caller must not hold the publisher's lock.
   ///
   /// - Parameters:
-  ///   - wanted: finds the versions, by the site as it is then.
-  ///   - change: is read again, as other publishers may have changed the site.
-  /// - Throws: `busy` if another process builds deltas, and the options are not to wait; `CancellationError`: the site then names
-  ///   the deltas that were done.
+  ///   - wanted: returns the versions that need deltas in the current state of the site.
+  ///   - change: the change. It is read again, because other publishers may have changed the site.
+  /// - Throws: `busy` if another process builds deltas, and the options do not allow waiting; `CancellationError` after listing the
+  ///   finished deltas.
   func run(
     in change: inout SiteChange, _ wanted: (Snapshot, SiteChange) throws -> Wanted
   ) throws -> Outcome {
@@ -60,7 +59,7 @@ struct DeltaWork {
     let (made, missing, isCancelled) = try build(pairs, in: snapshot)
     var outcome = Outcome(made: made, missing: missing)
     if !made.isEmpty {
-      // The work is done: also a publisher that does not wait for others waits to name it.
+      // Waits for other publishers in any case, so that the finished deltas are listed.
       outcome.changedChannels = try folder.withLock(waits: true) {
         try change.reread()
         let before = change.roots
@@ -68,7 +67,7 @@ struct DeltaWork {
         return change.roots.keys.filter { change.roots[$0] != before[$0] }
       }
     }
-    // The site offers the published versions, without the unfinished delta.
+    // The site then offers the published versions without the unfinished delta.
     if isCancelled { throw CancellationError() }
     return outcome
   }
@@ -97,8 +96,8 @@ struct DeltaWork {
     return error.finding
   }
 
-  /// Returns the pairs of versions without a delta: first the most common source of each wanted version, then the next source of
-  /// each. Versions that the site no longer keeps are left out.
+  /// Returns the pairs of versions without a delta: first each wanted version with its most common source, then each with its next
+  /// source. Versions that the site no longer keeps are omitted.
   func pairs(_ wanted: Wanted, _ known: DeltaIndex, in snapshot: Snapshot) -> [Pair] {
     let wanted = wanted.filter { wanted in
       snapshot.version(wanted.version.number, of: wanted.version.pack)?.catalog == wanted.version.catalog
@@ -114,7 +113,7 @@ struct DeltaWork {
     return pairs
   }
 
-  /// Returns the kept versions, without duplicate contents.
+  /// Returns the kept versions to build deltas from, without duplicate contents.
   private func sources(
     of version: PackVersion, _ first: [PackVersion], in snapshot: Snapshot
   ) -> ArraySlice<PackVersion> {
@@ -132,7 +131,7 @@ struct DeltaWork {
     var doneByteCount: UInt64
     let totalByteCount: UInt64
 
-    /// The progress in the middle of one delta.
+    /// Returns the progress during one delta.
     func progress(_ version: PackVersion, _ done: Int, of total: Int) -> Site.PublishProgress {
       let part = Double(version.byteCount) * min(Double(done) / Double(max(total, 1)), 1)
       return .delta(

@@ -14,8 +14,8 @@ struct ManifestVersion: PublicationSource {
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
   /// - Parameters:
-  ///   - number: `nil`: one more than the highest number the pack ever had on the site.
-  ///   - wanted: `nil`, or the pack of the manifest.
+  ///   - number: the version's number; `nil` for one more than the highest number that the pack ever had on the site.
+  ///   - wanted: the pack of the manifest, or `nil`.
   init(
     of evaluation: ManifestEvaluation, number: UInt64?, _ wanted: [Site.PublishedPack]?, for publication: Publication
   ) throws {
@@ -53,7 +53,7 @@ struct ManifestVersion: PublicationSource {
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
     in transaction: inout Transaction
   ) throws -> StagedVersions {
-    // Numbers of lost or dropped versions are used too.
+    // Numbers of lost or dropped versions cannot be used again.
     let dropped = max(try folder.readNumbers().highest(of: pack), numbers[pack] ?? 0)
     let lost = missing.filter { $0.pack == pack }.map(\.number).reduce(dropped, max)
     let highest = transaction.packs.first { $0.id == pack }?.highestVersion ?? 0
@@ -71,8 +71,8 @@ struct ManifestVersion: PublicationSource {
     return try transaction.install(evaluation, options: options) { [progress, pack] in progress?(.store(pack, $0)) }
   }
 
-  /// The number belongs to a version that the site keeps: if the manifest selects the same content, that version becomes current
-  /// again.
+  /// Handles a number of a version that the site keeps. If the manifest selects the same content, that version becomes current
+  /// again; otherwise throws `error`.
   private func takePresent(
     _ number: UInt64?, in transaction: inout Transaction, else error: PackStoreError
   ) throws -> Store.InstallResult {
@@ -81,7 +81,7 @@ struct ManifestVersion: PublicationSource {
     }
     var trialOptions = Transaction.Options(durability: .atomic)
     trialOptions.isPublication = true
-    // Dropped afterwards: only the staged version is compared.
+    // The transaction is discarded: it only stages the version for the comparison.
     var trial = try site.makeTransaction(options: trialOptions)
     let selected = try install(nil, in: &trial).version
     guard selected.catalog == present.catalog, selected.attributesDigest == present.attributesDigest else {

@@ -5,13 +5,14 @@ import PackStore
 ///
 /// 1. The roots are updated to the state of the store, if necessary, and retired files whose grace period is over leave the list.
 /// 2. Versions are added to the site's store: one durable commit.
-/// 3. Missing frame tables and manifests are written, then the root of the channel that offers them. If requested, packs that the
-///    source lacks are withdrawn from that channel.
+/// 3. Missing frame tables and manifests are written, then the root of the channel that offers the versions. If requested, packs
+/// that
+///    the source lacks are withdrawn from that channel.
 /// 4. Versions that no channel offers, beyond the number to keep, are dropped, and expired retired files are deleted: files of the
-///    site at once, segments by commits without other changes.
+///    site immediately, segments by commits without other changes.
 /// 5. Live data of segments that are mostly dead is stored again, up to a share of the new data; manifests and roots then refer to
 ///    the copies, and the segments are retired like other files.
-/// 6. Missing deltas are built, then roots that list them. Clients already have the version by then.
+/// 6. Missing deltas are built, then roots that list them are written. Clients can fetch the versions before this step.
 struct Publication {
   let site: Site
   let source: Site.Source
@@ -19,7 +20,7 @@ struct Publication {
   let options: Site.PublishOptions
   let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  /// Whether to report the result without changing the site. Staged data is dropped.
+  /// Whether to report the result without changing the site. Staged data is discarded.
   var isDryRun = false
 
   /// The site's folder; tests replace it to stop at a chosen point.
@@ -28,7 +29,7 @@ struct Publication {
   /// The site's id in roots: by default the id of its store.
   var siteID: SiteID
 
-  /// The channel to offer the versions; `nil`: none.
+  /// The channel that will offer the versions; `nil` for none.
   var channel: SiteChannel?
 
   /// The current time, in nanoseconds since 1970.
@@ -48,7 +49,7 @@ struct Publication {
     channel = options.channel
   }
 
-  /// Publishes the requested versions; `nil`: one version of each pack of the source.
+  /// Publishes the requested versions; `nil` for one version of each pack of the source.
   func run(_ wanted: [Site.PublishedPack]?) throws -> Site.PublishResult {
     try checkOptions()
     let source = try source.open(wanted, for: self)
@@ -62,7 +63,7 @@ struct Publication {
     return result(of: published, changed, deltas)
   }
 
-  /// The result of a publication's part under the publisher's lock.
+  /// The result of the part of a publication that runs under the publisher's lock.
   private struct Published {
     var change: SiteChange
 
@@ -74,13 +75,13 @@ struct Publication {
     let pruned: [PackID]
     let extra: [PackID]
 
-    /// Bytes of new segments.
+    /// The size of the new segments in bytes.
     let segmentByteCount: UInt64
 
     /// Whether no version left the site.
     let keepsAll: Bool
 
-    /// Versions that need deltas.
+    /// The versions that need deltas.
     let wanted: DeltaWork.Wanted
 
     /// The channels whose roots differ from the previous ones.
@@ -147,7 +148,7 @@ struct Publication {
       wanted: staged.published.map { (version: $0.version, sources: offered[$0.version.pack] ?? []) })
   }
 
-  /// Makes the missing deltas, without the publisher's lock.
+  /// Builds the missing deltas, without the publisher's lock.
   private func makeDeltas(
     for published: inout Published
   ) throws -> DeltaWork.Outcome {
@@ -204,8 +205,8 @@ struct Publication {
 
   /// Empties segments that are mostly dead, if all roots can be updated. The segments stay until then, and for the grace period.
   ///
-  /// - Parameter newByteCount: bytes of the segments that this publication created.
-  /// - Returns: bytes of the segments created by this call.
+  /// - Parameter newByteCount: the size of the segments that this publication created.
+  /// - Returns: the size of the segments that this call created.
   private func compact(_ newByteCount: UInt64, in change: inout SiteChange) throws -> UInt64 {
     let limit = newByteCount / 100 * UInt64(options.collectionPercent)
     guard limit >= Self.leastCompaction, change.channelStates.allSatisfy(\.isOwn) else { return 0 }
@@ -288,7 +289,7 @@ struct Publication {
     return Dictionary(uniqueKeysWithValues: shown)
   }
 
-  /// Returns the versions offered so far: first those of the target channel, then those of the others.
+  /// Returns the offered versions before the publication: first the versions of the target channel, then of the other channels.
   private func offers(in change: SiteChange) -> [PackID: [PackVersion]] {
     guard let snapshot = try? site.store.makeSnapshot() else { return [:] }
     var offered: [PackID: [PackVersion]] = [:]
@@ -357,7 +358,7 @@ struct Publication {
     var transaction = try change.makeTransaction()
     for pack in Set(surplus.map(\.pack)).sorted() {
       let kept = transaction.versions(of: pack).filter { version in !surplus.contains { $0 == version } }
-      // Pinned versions stay; pins of this transaction end with it.
+      // Pinned versions stay. The pins of this transaction end below.
       for version in kept { try transaction.pin(pack, version: version.number) }
       try transaction.trim(pack, keeping: 1)
       try transaction.unpin(pack)
@@ -402,7 +403,7 @@ private struct KeptVersions {
   /// Returns the versions of a pack, the current one first.
   func versions(of pack: PackID) -> [PackVersion] { versions[pack] ?? [] }
 
-  /// Returns `nil` for a version that is not kept.
+  /// Returns the attributes of a version; `nil` for a version that is not kept.
   func attributes(_ number: UInt64, of pack: PackID) -> Attributes? { attributes[pack]?[number] }
 }
 
@@ -410,7 +411,7 @@ private struct KeptVersions {
 func nanosecondsSince1970() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
 
 extension Snapshot {
-  /// Returns the platforms that a version is for; empty: all.
+  /// Returns the platforms that a version is for; empty for all.
   func platforms(of pack: PackID, _ number: UInt64) throws -> Set<Platform> {
     try version(number, of: pack).map { try attributes(of: $0).platforms } ?? []
   }

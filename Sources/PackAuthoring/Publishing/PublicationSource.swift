@@ -3,11 +3,11 @@ public import PackStore
 extension Site {
   /// The source of published versions.
   public enum Source: Sendable {
-    /// A store that keeps them. Data that the site lacks is encoded with the options.
+    /// A store that keeps the versions. Data that the site lacks is encoded with the options.
     case store(Store)
 
-    /// A manifest, whose files are packed directly into the site, like `ManifestEvaluation.package` does, except for dates. The
-    /// version's number is by default one more than the site's highest.
+    /// A manifest. Its files are packed directly into the site, like `ManifestEvaluation.package` does, except for dates. The
+    /// version's number is by default one more than the highest number on the site.
     case manifest(ManifestEvaluation, version: UInt64? = nil)
 
     /// Archives. Their data is copied without compressing it again.
@@ -23,7 +23,7 @@ protocol PublicationSource {
   /// All packs of the source; `nil` if it covers only its own pack.
   var packs: Set<PackID>? { get }
 
-  /// Stages the versions to publish, in the order of the result, after those of `missing` that the source has.
+  /// Stages the versions in `missing` that the source has, then the versions to publish, in the order of the result.
   ///
   /// - Parameters:
   ///   - missing: versions that the site has lost.
@@ -32,7 +32,7 @@ protocol PublicationSource {
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64], in transaction: inout Transaction
   ) throws -> StagedVersions
 
-  /// Closes resources of staging, after the commit or instead of it.
+  /// Releases the resources of staging. Called after the commit, or if no commit follows.
   func close()
 }
 
@@ -50,7 +50,7 @@ extension PublicationSource {
 }
 
 extension Site.Source {
-  /// Finds the requested versions; by default one of each pack.
+  /// Finds the requested versions, by default one of each pack.
   ///
   /// - Parameter publication: the options, and the site.
   /// - Throws: `notFound` if the source lacks a pack or version; the reason why the source cannot be published to the site.

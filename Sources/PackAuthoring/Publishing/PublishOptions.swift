@@ -1,19 +1,19 @@
 public import PackStore
 
 extension Site {
-  /// How to publish versions.
+  /// The options of a publication.
   public struct PublishOptions: Hashable, Sendable {
-    /// The `Store.CompressionLevel` of data that the site lacks. Compression costs time once, and makes every download smaller.
-    /// `nil`: the level in a published manifest, or ``standardLevel``. Data of archives is not compressed again.
+    /// The `Store.CompressionLevel` of data that the site lacks. Compression takes time once, and makes every download smaller.
+    /// `nil` for the level in a published manifest, or ``standardLevel``. Data of archives is not compressed again.
     public var level: Int32?
 
-    /// The expected access pattern of the assets; `nil`: the one in a published manifest, or random.
+    /// The expected access pattern of the assets; `nil` for the layout in a published manifest, or random.
     public var layout: Store.InstallOptions.Layout?
 
-    /// The label of a manifest's version; `nil`: the label in the manifest. Versions of stores and archives keep their labels.
+    /// The label of a manifest's version; `nil` for the label in the manifest. Versions of stores and archives keep their labels.
     public var label: VersionLabel?
 
-    /// The note about a manifest's version, if ``publishesNotes`` is set; `nil`: the note in the manifest.
+    /// The note about a manifest's version, if ``publishesNotes`` is set; `nil` for the note in the manifest.
     public var note: VersionNote?
 
     /// Whether to include the note in a manifest's version, where everyone can read it. A site has no other place for it; versions
@@ -28,26 +28,26 @@ extension Site {
     /// Like `Store.InstallOptions.rowLimit`, for a manifest's version.
     public var rowLimit: Int?
 
-    /// The number of offered versions of a pack that stay on the site, including the current one. The version before the current
-    /// one of each channel is among them, unless this is 1. The same number of the latest builds that wait to be offered stays as
-    /// well.
+    /// The number of offered versions of a pack that stay on the site, including the current version. Unless this is 1, they
+    /// include the previous version of each channel. In addition, the same number of the latest builds that were never offered
+    /// stays.
     public var keptVersionCount = 3
 
-    /// The number of versions with deltas to the current one, the latest first. Clients with one of these versions fetch less. The
-    /// publisher pays once: about a second per megabyte of new bytes, on each processor.
+    /// The number of earlier versions with deltas to the current version, the latest first. Clients with one of these versions
+    /// fetch less. Building takes about a second per megabyte of new bytes, on each processor.
     public var deltaCount = 1
 
-    /// How to build deltas.
+    /// The options for building deltas.
     public var deltaOptions = Store.DeltaOptions()
 
-    /// The product of the site's packs, which cannot change. `nil`: the site's product, or `Store.Product.standard` for a new site.
-    /// For a site that has lost its root, this and ``expiry`` are required.
+    /// The product of the site's packs, which cannot change. `nil` for the site's product, or `Store.Product.standard` for a new
+    /// site. For a site that has lost its root, this and ``expiry`` are required.
     public var product: Store.Product?
 
-    /// The channel to offer the versions; `nil`: none, until they are promoted.
+    /// The channel that will offer the versions; `nil` for none, until they are promoted.
     public var channel: SiteChannel? = .live
 
-    /// The language that clients use for packs without one; `nil`: the site's.
+    /// The language that clients use for packs without a language; `nil` for the site's language.
     public var primaryLanguage: LanguageTag?
 
     /// The time after which clients refuse the site unless it is published or refreshed again. A property of the site, renewed by
@@ -61,25 +61,25 @@ extension Site {
       case after(Duration)
     }
 
-    /// How long files that left the site can still be fetched, by clients in the middle of a download, and by mirrors that are a
-    /// few days behind. Zero: they are deleted at once.
+    /// The time for which files that left the site can still be fetched, by clients with a running download and by mirrors that are
+    /// a few days out of date. With zero, files are deleted immediately.
     public var gracePeriod: Duration = defaultGracePeriod
 
     /// One week.
     public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
 
     /// The maximum number of bytes to store again to free segments that are mostly dead, in percent of a publication's new
-    /// segments, 0 to 100. Mirrors must copy them too; the freed segments are deleted after the grace period.
+    /// segments, from 0 to 100. Mirrors must also copy these bytes. The freed segments are deleted after the grace period.
     public var collectionPercent = 25
 
-    /// Whether to withdraw packs from the channel that the source lacks. Other channels keep offering them; a pack that no channel
-    /// offers leaves the site.
+    /// Whether to withdraw packs that the source lacks from the channel. Other channels continue to offer them. A pack that no
+    /// channel offers leaves the site.
     public var prunes = false
 
     /// With ``prunes``: the maximum share of the channel's packs to withdraw, in percent; more is `refused`.
     public var prunedPercentLimit = 50
 
-    /// Whether to allow promoting a version below one that the channel offers to the same apps, which withdraws the higher one from
+    /// Whether to allow promoting a version below an offer of the channel to the same apps, which withdraws the higher version from
     /// devices.
     public var takesBack = false
 
@@ -112,7 +112,7 @@ extension Site {
   public struct PublishedPack: Hashable, Sendable {
     public var pack: PackID
 
-    /// The number of a version that the store keeps; `nil`: the current one.
+    /// The number of a version that the store keeps; `nil` for the current version.
     public var version: UInt64?
 
     public init(_ pack: PackID, version: UInt64? = nil) {
@@ -127,12 +127,12 @@ extension Site {
   public enum PublishProgress: Store.Progress {
     /// Copying a version to the site.
     case store(PackID, Store.InstallProgress)
-    /// Receiving a version from an archive: bytes received, and total bytes that are new on the site.
+    /// Receiving a version from an archive: the received bytes, and the total bytes that are new on the site.
     case take(PackID, byteCount: Int, totalByteCount: Int)
-    /// Describing the frames of new segments: bytes read, and total bytes of segments.
+    /// Describing the frames of new segments: the read bytes, and the total bytes of the segments.
     case describe(byteCount: Int, totalByteCount: Int)
-    /// Building a delta to a version of this pack, which the site already offers. Bytes of the target versions of all deltas:
-    /// processed, and total.
+    /// Building a delta to a version of this pack, which the site already offers: the processed and the total bytes of the target
+    /// versions of all deltas.
     case delta(PackID, byteCount: Int, totalByteCount: Int)
     /// Committing, and signing the root.
     case commit
@@ -141,10 +141,10 @@ extension Site {
     /// The channel is about to offer these versions, which it does not offer yet. Reported after copying them and before signing
     /// the root, only for a channel that exists.
     case offer([PackVersion])
-    /// The site offers the published versions completely: only deltas follow, and can be interrupted.
+    /// The site offers the published versions completely. Only deltas follow, which can be interrupted.
     case signed
 
-    /// The fraction of the step.
+    /// The completed fraction of the step.
     public var fraction: Double {
       switch self {
       case .store(_, let progress): progress.fraction

@@ -4,7 +4,7 @@ public import PackStore
 extension Site {
   /// The result of a publication.
   public struct PublishResult: Hashable, Codable, Sendable {
-    /// The channel that offers the published versions; `nil` if none does yet.
+    /// The channel that offers the published versions; `nil` if no channel offers them yet.
     public let channel: SiteChannel?
 
     /// The number of the channel's root, which increases with each root; 0 without a channel.
@@ -19,7 +19,7 @@ extension Site {
     /// The root key that clients must trust.
     public let publicKey: SitePublicKey
 
-    /// When clients begin to refuse the root; `nil`: never.
+    /// The time after which clients refuse the root; `nil` if it does not expire.
     public let expiresAt: Date?
 
     /// The requested packs, in their order.
@@ -38,13 +38,13 @@ extension Site {
     /// Versions that the site's store had lost, and that were copied again.
     public let restoredVersions: [PackVersion]
 
-    /// Versions that the site's store had lost, and that the source lacks too: the site no longer offers them.
+    /// Versions that the site's store had lost, and that the source also lacks: the site no longer offers them.
     public let lostVersions: [LostVersion]
 
-    /// Bytes of files that left the site and can still be fetched, until their grace period is over.
+    /// The size of files that left the site and can still be fetched until their grace period is over, in bytes.
     public let retiredByteCount: Int
 
-    /// When the first of these files may be deleted, by a later publication; `nil` if there are none.
+    /// The time after which a later publication may delete the first of these files; `nil` if no such file exists.
     public let retiredUntil: Date?
 
     /// Deltas that were built.
@@ -53,10 +53,10 @@ extension Site {
     /// Deltas that could not be built. The versions are published anyway.
     public private(set) var missingDeltas: [MissingDelta]
 
-    /// Bytes of the files that are new on the site: segments, frame tables, manifests, deltas, the root.
+    /// The size of the files that are new on the site: segments, frame tables, manifests, deltas and the root.
     public let newByteCount: Int
 
-    /// Bytes of all files that clients may fetch from the site.
+    /// The size of all files that clients may fetch from the site.
     public let byteCount: Int
 
     /// For a dry run: the downloads of devices with a currently offered version.
@@ -83,10 +83,10 @@ extension Site {
       /// The target version.
       public let version: PackVersion
 
-      /// The number of the version that it would begin with.
+      /// The number of the source version.
       public let from: UInt64
 
-      /// The reason why it is missing, as a sentence.
+      /// The reason why the delta is missing, as a sentence.
       public let reason: String
     }
 
@@ -94,16 +94,16 @@ extension Site {
       /// The current version on the site.
       public let version: PackVersion
 
-      /// The previous one; `nil` if the pack is new there.
+      /// The previous version; `nil` if the pack is new on the site.
       public let previous: PackVersion?
 
-      /// Whether the site already had this version as the current one.
+      /// Whether the version was already current on the site.
       public let isUnchanged: Bool
 
-      /// Bytes of assets that the site lacked.
+      /// The number of bytes of assets that the site lacked.
       public let newByteCount: Int
 
-      /// Bytes written to the site's segments for it.
+      /// The number of bytes written to the site's segments for the version.
       public let newStoredByteCount: Int
 
       /// Whether an older version is current again.
@@ -149,7 +149,7 @@ extension Date {
 }
 
 extension Site.PublishResult: CustomStringConvertible {
-  /// `Tutorial@3, Level1@2: 81920 new bytes`.
+  /// A text such as `Tutorial@3, Level1@2: 81920 new bytes`.
   public var description: String {
     isUnchanged ? "nothing new" : packs.map { "\($0.version)" }.joined(separator: ", ") + ": \(newByteCount) new bytes"
   }

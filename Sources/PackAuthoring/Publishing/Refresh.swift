@@ -7,7 +7,7 @@ extension Site {
     /// The channels, in order of their names.
     public let channels: [Channel]
 
-    /// Channels that the key may not sign, or for which a later key replaced it: they were not changed.
+    /// The unchanged channels: channels that the key may not sign, or for which a later key replaced it.
     public let otherChannels: [SiteChannel]
 
     public struct Channel: Hashable, Codable, Sendable {
@@ -16,17 +16,17 @@ extension Site {
       /// The number of the root.
       public let sequence: UInt64
 
-      /// When clients begin to refuse it; `nil`: never.
+      /// The time after which clients refuse the root; `nil` if it does not expire.
       public let expiresAt: Date?
     }
   }
 
-  /// Signs the roots of all channels that the key may sign again, with new dates and numbers, and postpones their expiry. Writes
+  /// Signs again the roots of all channels that the key may sign, with new dates and numbers, and postpones their expiry. Writes
   /// nothing else.
   ///
   /// - Parameters:
   ///   - key: the key that signed the site before.
-  ///   - options: expiry, product, and whether to wait; others are ignored.
+  ///   - options: expiry, product, and whether to wait; other options are ignored.
   ///   - isDryRun: whether to report the result without signing.
   /// - Throws: `untrusted` if the site is signed by another key, or the key may sign none of its channels; `invalidArgument` if the
   ///   site belongs to another product; `busy`; `noSpace`, `ioError`, `corrupt`.

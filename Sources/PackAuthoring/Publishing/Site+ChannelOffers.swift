@@ -2,7 +2,7 @@ public import PackFormats
 public import PackStore
 
 extension Site {
-  /// A version that a channel is to offer, and the share of devices that get it.
+  /// A version that a channel will offer, and the share of devices that get it.
   public struct PlannedOffer: Hashable, Sendable {
     public var version: UInt64
     public var share: DeviceShare
@@ -13,15 +13,16 @@ extension Site {
     }
   }
 
-  /// Replaces all offers of a channel by one change of its root, and withdraws all packs that are not listed. Versions stay on the
-  /// site. Nothing is written if the channel offers exactly this.
+  /// Replaces all offers of a channel in one change of its root, and withdraws all packs that are not listed. Versions stay on the
+  /// site. Nothing is written if the channel already offers exactly these versions.
   ///
   /// - Parameters:
-  ///   - offers: versions that the site keeps, by pack, in the order in which devices try them: an offer for all devices comes last.
-  ///   - channel: created if it is missing.
+  ///   - offers: versions that the site keeps, by pack, in the order in which devices try them: an offer for all devices comes
+  ///     last.
+  ///   - channel: the channel, which is created if it is missing.
   ///   - key: a key that may sign the channel.
   ///   - options: expiry, grace period, `takesBack`, and whether to wait.
-  ///   - isDryRun: whether to compute the result only.
+  ///   - isDryRun: whether to report the result without changing anything.
   /// - Throws: `notFound` if the site does not keep a version; `invalidArgument` for a lower version without `takesBack`, and for a
   ///   pack with an offer after an offer for all devices; `untrusted` if the key may not sign the channel; `busy`; `noSpace`,
   ///   `ioError`, `outOfMemory`, `corrupt`. The channel is then unchanged.
@@ -54,7 +55,7 @@ extension Site {
   /// Opens a site for a caller that records each root before it is written, so that it can write the same bytes after a crash.
   ///
   /// - Parameter announcing: called with each signed root before its first byte is written, on a thread that may block. All files
-  ///   that the root names are durable. If it throws, the root is not written.
+  ///   that the root refers to are durable. If it throws, the root is not written.
   package convenience init(
     at path: FilePath, announcing: @escaping @Sendable (SiteChannel, [UInt8]) throws -> Void
   ) throws {

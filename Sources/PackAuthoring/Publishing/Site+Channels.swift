@@ -6,22 +6,22 @@ extension Site {
   public struct ChannelResult: Hashable, Codable, Sendable {
     public let channel: SiteChannel
 
-    /// The number of its root; 0 if it has none yet.
+    /// The number of the channel's root; 0 if it has no root yet.
     public let sequence: UInt64
 
-    /// Whether the channel already offered this, and nothing was written.
+    /// Whether the channel already had these offers, and nothing was written.
     public let isUnchanged: Bool
 
     /// Whether the channel was created, or opened again.
     public let isNew: Bool
 
-    /// When clients begin to refuse the root; `nil`: never.
+    /// The time after which clients refuse the root; `nil` if it does not expire.
     public let expiresAt: Date?
 
-    /// The offers now, or after the change of a dry run, in the order in which clients try them.
+    /// The offers after the change, in the order in which clients try them.
     public let offers: [PackID: [Offer]]
 
-    /// Bytes of the written files.
+    /// The size of the written files in bytes.
     public let newByteCount: Int
 
     /// For a dry run of a promotion: the downloads of devices with a version that the channel offers now.
@@ -31,7 +31,7 @@ extension Site {
       public let version: UInt64
       public let share: DeviceShare
 
-      /// `nil`: all.
+      /// The app versions that the offer is for; `nil` for all.
       public let appVersions: AppVersionRange?
     }
   }
@@ -75,7 +75,7 @@ extension Site {
   ///   - pack: a pack of the site.
   ///   - version: the number of a version that the site keeps.
   ///   - channel: the channel to offer it.
-  ///   - appVersions: the app versions that it is for.
+  ///   - appVersions: the app versions that the offer is for.
   ///   - share: the share of devices.
   ///   - key: a key that may sign the channel.
   ///   - options: expiry, grace period, primary language, and whether to wait; others are ignored.
@@ -93,7 +93,7 @@ extension Site {
     }
   }
 
-  /// Withdraws a version from a channel: the clients it was for use the next offer that fits.
+  /// Withdraws a version from a channel. Its clients use the next offer that fits.
   ///
   /// - Parameters:
   ///   - pack: a pack of the site.
@@ -134,11 +134,11 @@ extension Site {
     }
   }
 
-  /// Builds missing deltas to the offered versions of channels, beginning with those that most clients can use.
+  /// Builds missing deltas to the offered versions of channels, beginning with the deltas that most clients can use.
   ///
   /// - Parameters:
-  ///   - channel: `nil`: all channels that the key may sign.
-  ///   - packs: `nil`: all packs.
+  ///   - channel: the channel; `nil` for all channels that the key may sign.
+  ///   - packs: the packs; `nil` for all.
   ///   - key: a key that may sign the channel.
   ///   - options: the number of deltas for each version, their level, and whether to wait.
   ///   - progress: called on a thread that may block.
@@ -164,8 +164,8 @@ extension Site {
   /// Returns the pairs of versions for which ``makeDeltas(for:of:signedBy:options:progress:)`` would build deltas, in that order.
   ///
   /// - Parameters:
-  ///   - channel: `nil`: all channels that the key may sign.
-  ///   - packs: `nil`: all packs.
+  ///   - channel: the channel; `nil` for all channels that the key may sign.
+  ///   - packs: the packs; `nil` for all.
   ///   - key: a key that may sign the channel.
   ///   - options: the number of deltas for each version.
   /// - Throws: `notFound` if the channel does not exist; `untrusted`; `ioError`, `outOfMemory`, `corrupt`.

@@ -4,21 +4,22 @@ public import PackStore
 extension Site {
   /// The result of a copy without frames.
   public struct StripResult: Hashable, Codable, Sendable {
-    /// Bytes of the files of the copy.
+    /// The size of the copy's files in bytes.
     public let byteCount: Int
 
-    /// Bytes of segments for which the copy has only the tables, and the number of these segments.
+    /// The size of the segments of which the copy contains only the tables, and the number of these segments.
     public let remoteByteCount: Int
     public let remoteSegmentCount: Int
   }
 
-  /// Copies a site without the frames of its data: everything needed to publish to it, a few hundredths of its size.
+  /// Copies a site without the frames of its data. The copy contains everything that a publication needs, and has a few hundredths
+  /// of the site's size.
   ///
   /// Files published to the copy complement the files of the original site. `FORMAT.md`, section 21, describes a copy without
   /// frames.
   ///
   /// - Parameters:
-  ///   - path: the site's folder, which may be such a copy itself. It is only read.
+  ///   - path: the site's folder, which is only read. It may be a copy without frames.
   ///   - copy: a new or empty folder.
   ///   - isDryRun: whether to determine the size of the copy without creating it.
   /// - Throws: `notAStore` if the site does not exist; `exists` if the folder of the copy is not empty; `conflict` if publications
@@ -34,7 +35,7 @@ extension Site {
 }
 
 extension Site {
-  /// The parts of a site according to its own files; for a copy without frames, including files that it lacks.
+  /// The parts of a site according to its own files. For a copy without frames, they include files that the copy lacks.
   package struct Inventory: Sendable {
     /// All files that clients may fetch, except roots: files of roots and kept versions, and retired files.
     package var files: Set<SitePath> = []
@@ -94,8 +95,8 @@ extension Site {
 
 /// One copy without frames.
 ///
-/// The site is only read, without a lock: the copy contains one generation, with its roots. If the control file shows a publication
-/// during the copy, it begins again.
+/// The site is only read, without a lock. The copy contains one generation with its roots. If the control file shows a publication
+/// during the copy, the copy begins again.
 struct SiteStrip {
   private let path: FilePath
   private let copy: FilePath
@@ -165,7 +166,7 @@ private struct SiteStripRound {
       remoteSegmentCount: remoteSegmentCount)
   }
 
-  /// The control file is copied last: until then, the copy is not a store.
+  /// Copies all files. Copies the control file last: without it, the copy is not a store.
   mutating func copyAll() throws {
     let store = try Store(at: path, options: .readOnly)
     let snapshot = try store.makeSnapshot()
@@ -247,7 +248,7 @@ private struct SiteStripRound {
 }
 
 extension SiteFolder {
-  /// Whether it is a copy with the tables of segments but without their frames: files of its roots may be missing here.
+  /// Whether the folder is a copy with the tables of segments, but without their frames. Files of its roots may be missing.
   var isWithoutFrames: Bool {
     get throws {
       guard !isServedCopy else { return true }

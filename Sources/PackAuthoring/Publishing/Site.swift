@@ -1,17 +1,17 @@
 public import PackFormats
 public import PackStore
 
-/// A folder that delivers the packs of a store to clients, through any web server or directly: a store of its own, optimized for
-/// small downloads, with signed files.
+/// A folder that delivers packs to clients, through any web server or directly. It is a store that is optimized for small
+/// downloads, with additional signed files.
 ///
 ///     let site = try Site(at: "public/packs")
 ///     let (key, _) = try SiteKey.readOrMakeRelease("site.key")
 ///     try await site.publish(from: store, signedBy: key)
 ///
-/// - Each channel has one root, which lists everything that its clients see and is replaced as a whole: clients see the old or the
+/// - Each channel has one root, which lists everything that its clients see. It is replaced atomically: clients see the old or the
 ///   new state, even if the publisher crashes.
 /// - Only the owner of the key decides which versions clients accept; the folder may be on any server.
-/// - Any number of processes may publish to a site; one waits for the other.
+/// - Any number of processes may publish to a site. They wait for each other.
 public final class Site: Sendable {
   /// The directory, as passed by the caller.
   public var path: FilePath { store.path }
@@ -39,7 +39,7 @@ public final class Site: Sendable {
         error.specificRemedy = "name another folder for the site"
         throw error
       }
-      // An addition that failed may have left its records.
+      // A failed installation in this folder may have left its records.
       for name in InstallLog.fileNames { try removeFile(FilePlace(name, in: path)) }
       try folder.makeFolders()
     }
@@ -64,16 +64,16 @@ public final class Site: Sendable {
 
   /// Opens a publisher's copy of a site, or creates one.
   ///
-  /// - Parameter elsewhere: the files of the site where it is served. Frame tables, change lists, deltas and data segments among
-  ///   them need not be in the copy.
+  /// - Parameter elsewhere: the files of the served site. Its frame tables, change lists, deltas and data segments need not be in
+  ///   the copy.
   package convenience init(copyAt path: FilePath, elsewhere: Set<SitePath>) throws {
     var folder = SiteFolder(path: path)
     folder.elsewhere = elsewhere
     try self.init(folder)
   }
 
-  /// Deletes a site that was created for a publication that then failed. A site with a root stays, and so does one to which another
-  /// process is publishing.
+  /// Deletes a site that was created for a publication that then failed. Does not delete a site with a root, or a site to which
+  /// another process is publishing.
   package static func removeUnused(at path: FilePath) {
     let folder = SiteFolder(path: path)
     guard let lock = try? folder.lock(waits: false), (try? folder.channels().isEmpty) == true else { return }
@@ -85,8 +85,8 @@ public final class Site: Sendable {
 
   /// Publishes versions of packs: they become current on the site.
   ///
-  /// Only data that the site lacks is encoded and written. A version older than the site's current one becomes current too: clients
-  /// go back to it. Other packs are not changed. Without news, nothing is written.
+  /// Only data that the site lacks is encoded and written. An older version than the site's current version also becomes current,
+  /// and clients go back to it. Other packs are not changed. If nothing changed, nothing is written.
   ///
   /// - Parameters:
   ///   - packs: by default the current versions of all packs of a store, the pack of a manifest, or for archives the highest
@@ -94,14 +94,14 @@ public final class Site: Sendable {
   ///   - source: the source of these versions.
   ///   - key: the key that signed the site before.
   ///   - options: compression, deltas, expiry and the product.
-  ///   - isDryRun: whether to report the result without taking the publisher's lock. Data that the site lacks is still encoded, in
-  ///     temporary files of the site's store, and dropped. Deltas are not reported.
+  ///   - isDryRun: whether to report the result without the publisher's lock. Data that the site lacks is still encoded, in
+  ///     temporary files of the site's store, and discarded. Deltas are not reported.
   ///   - progress: called on a thread that may block.
   /// - Throws: `notFound` if the source lacks a pack or version; `untrusted` if the site is signed by another key, or an archive by
   ///   a replaced key; `refused` for a manifest with errors, or if more packs would be withdrawn than allowed; `exists` if the site
   ///   has another version with the same number; `held`; `busy`; `CancellationError`; `invalidArgument`; `noSpace`, `ioError`,
-  ///   `outOfMemory`, `corrupt`. The site is then unchanged; but after a cancellation while deltas are built, it offers the
-  ///   published versions. A delta that cannot be built is not an error.
+  ///   `outOfMemory`, `corrupt`. The site is then unchanged, except that it offers the published versions after a cancellation
+  ///   during the building of deltas. A delta that cannot be built is not an error.
   @discardableResult
   public func publish(
     _ packs: [PublishedPack]? = nil, from source: Source, signedBy key: SiteKey, options: PublishOptions = .init(),

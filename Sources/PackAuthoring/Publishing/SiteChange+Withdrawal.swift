@@ -1,8 +1,8 @@
 import PackStore
 
-/// Packs leave a site when no channel offers them any more: see ``Unpublication`` and ``Publication``.
+/// Withdrawal of packs, which leave a site when no channel offers them any more: see ``Unpublication`` and ``Publication``.
 extension SiteChange {
-  /// Returns those of the packs that no channel will offer, with their kept versions.
+  /// Returns the given packs that no channel will offer, with their kept versions.
   func withoutOffers(_ packs: [PackID]) throws -> [(pack: PackID, versions: [PackVersion])] {
     let snapshot = try store.makeSnapshot()
     return Set(packs).sorted().compactMap { pack in

@@ -1,16 +1,16 @@
 import PackFormats
 import PackStore
 
-/// The common part of all changes of a site: makes its store, its roots and its files agree. The publisher's lock is held.
+/// The common part of all changes of a site: makes its store, its roots and its files agree. The caller holds the publisher's lock.
 ///
 /// Invariants:
-/// - Every file that a root of any channel refers to exists. Commits of the site's store collect garbage, so each receives the
-///   segments that clients may still fetch: segments of the roots and retired ones, whether or not the store's versions need them.
-/// - A file that leaves the last root with it, and that no kept version needs, is listed in `retired` before that root is replaced.
-///   It is deleted when its grace period is over. A listed file that a root still refers to is in use: its period begins when the
-///   root is replaced.
+/// - Every file that a root of any channel refers to exists. Commits of the site's store collect garbage, so each commit gets a
+///   list of segments to keep: segments of the roots and retired segments, even if no version of the store needs them.
+/// - A file in only one root, and in no kept version, is listed in `retired` before that root is replaced by a root without it. It
+///   is deleted when its grace period is over. A listed file that a root still refers to is in use: its period begins when the root
+///   is replaced.
 /// - No commit drops a version in a root. A version in a root that the store lacks is therefore lost.
-/// - Roots are replaced one after another: after each, all of them are correct.
+/// - Roots are replaced one after another. After each replacement, all roots are correct.
 ///
 /// Order: ``settle(checksFiles:)``, commits that add, ``finish()``, the commit that drops the ``leaving`` versions, ``collect()``.
 struct SiteChange {
@@ -26,7 +26,7 @@ struct SiteChange {
   /// The site's id in roots.
   let siteID: SiteID
 
-  /// The channel of the change, whose root gets a new expiry; `nil`: none.
+  /// The channel of the change, whose root gets a new expiry; `nil` for none.
   let target: SiteChannel?
 
   /// The current time, in nanoseconds since 1970, which determines the retired files to delete.
@@ -46,10 +46,10 @@ struct SiteChange {
 
   private var channels: [SiteChannel: ChannelState] = [:]
 
-  /// The files of the store's kept versions, as far as they are described, and their lengths.
+  /// The files of the store's kept versions that are described, and their lengths.
   private var keptFiles: [SitePath: UInt64] = [:]
 
-  /// Versions that no channel will offer and that are about to be dropped: ``finish()`` omits them.
+  /// Versions that no channel will offer, and that will be dropped: ``finish()`` omits them.
   var leaving: Set<PackVersion> = []
 
   /// The manifests and frame tables in the folder.
@@ -58,10 +58,10 @@ struct SiteChange {
   /// The site's deltas.
   private(set) var deltas: DeltaIndex
 
-  /// Bytes of new files other than those of the store.
+  /// The size of the new files of the site, without the store's files.
   var newByteCount: UInt64 { newFileByteCount.addingClamped(newRootByteCounts.values.clampedSum()) }
 
-  /// Bytes of new files other than roots, which count only once per channel.
+  /// The size of the new files other than roots. Roots count only once per channel.
   private var newFileByteCount: UInt64 = 0
   private var newRootByteCounts: [SiteChannel: UInt64] = [:]
 
@@ -82,7 +82,7 @@ struct SiteChange {
     let catalog: CatalogID
   }
 
-  /// Reads the state of the site, and writes nothing.
+  /// Reads the state of the site. Writes nothing.
   ///
   /// - Parameter rebuildsRoot: whether this is a repair, in which a damaged root counts as missing.
   /// - Throws: `invalidArgument` if the site has lost its root, and the options do not contain its settings.
@@ -113,17 +113,17 @@ struct SiteChange {
     retired = try folder.readRetired()
     writtenRetired = retired
     offered = try folder.readOffered()
-    // A version that is offered again gets its delta back, in a fixed order.
+    // A version that is offered again also gets its deltas back, in a fixed order.
     for case .delta(let header) in retired.entries.keys.sorted(by: { "\($0)" < "\($1)" }) {
       if let info = folder.deltaInfo(header) { deltas.add(info) }
     }
     try addChannels()
-    // Checked before the work.
+    // Checks the key before the work.
     for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
     keptFiles = try known.files(of: store.makeSnapshot().keptVersions)
   }
 
-  /// - Parameter isMeant: whether this is the channel of the change: the key must then be able to sign it.
+  /// - Parameter isMeant: whether this is the channel of the change, which the key must be able to sign.
   private static func read(
     _ channel: SiteChannel, isMeant: Bool, _ folder: SiteFolder, _ key: SiteKey, _ options: Site.PublishOptions,
     rebuildsRoot: Bool
@@ -147,11 +147,12 @@ struct SiteChange {
     channelStates.filter { $0.root == nil && $0.isClosed }.map(\.channel)
   }
 
-  /// Adds the channel of the change, and requires that one exists. A site that lost its only root offers on `live` the current
+  /// Adds the channel of the change, and requires that a channel exists. If a site lost its only root, `live` offers the current
   /// versions of its store. If other channels exist, these versions may be theirs, and `live` offers nothing until a promotion.
   private mutating func addChannels() throws {
     let snapshot = try store.makeSnapshot()
-    // A publisher signs a root without packs before its first commit, so a site whose store has packs, or the mark, had a root.
+    // A publisher signs a root without packs before its first commit, so a site whose store has packs, or a site's mark, had a
+    // root.
     let hadRoot = rebuildsRoot || snapshot.isSite || !snapshot.packs.isEmpty
     let isLost =
       try hadRoot && (channels[.live].map { $0.root == nil } ?? folder.hasLostLive(among: Array(channels.keys), key))
@@ -190,7 +191,7 @@ struct SiteChange {
     }
   }
 
-  /// Bytes of all files that clients may fetch.
+  /// The size of all files that clients may fetch.
   var byteCount: UInt64 {
     files.values.clampedSum().addingClamped(channels.values.map(\.byteCount).clampedSum())
   }
@@ -200,7 +201,7 @@ struct SiteChange {
     for channel in channels.keys { channels[channel]?.raiseNumbers(to: numbers) }
   }
 
-  /// The highest number that any channel ever offered of each pack.
+  /// The highest number of each pack that any channel ever offered.
   var highestNumbers: [PackID: UInt64] {
     roots.values.reduce(into: [:]) { all, root in
       all.merge(root.highest.mapValues(\.number)) { max($0, $1) }
@@ -224,7 +225,7 @@ struct SiteChange {
     return next
   }
 
-  /// Lists the versions that a channel's next root no longer offers, before it replaces the current one.
+  /// Lists the versions that a channel's next root no longer offers. Called before the root replaces the current one.
   private mutating func listOffered(before next: SiteRoot) throws {
     guard let root = channels[next.channel]?.root else { return }
     var history = offered
@@ -239,7 +240,7 @@ struct SiteChange {
     offered = history
   }
 
-  /// Changes the planned offers of a channel, and opens a closed one. ``finish()`` applies the change.
+  /// Changes the planned offers of a channel, and opens a closed channel. ``finish()`` applies the change.
   mutating func edit(_ channel: SiteChannel, _ body: (inout ChannelPlan) throws -> Void) rethrows {
     guard var state = channels[channel] else { return }
     channels[channel] = nil
@@ -261,12 +262,12 @@ struct SiteChange {
   /// - Parameter checksFiles: whether to read all files of the roots, and write damaged ones again.
   mutating func settle(checksFiles: Bool = false) throws {
     let snapshot = try findMissing()
-    try folder.makeSegmentsReadable()  // in case a publisher ended before this step
+    try folder.makeSegmentsReadable()  // an earlier publisher may have ended before this step
     guard channels.values.contains(where: { $0.root != nil }) || !snapshot.packs.isEmpty else { return }
     try describe(snapshot, renews: false, checksFiles: checksFiles)
   }
 
-  /// Describes the committed versions according to the planned offers, and deletes files that nothing refers to.
+  /// Describes the committed versions according to the planned offers, and deletes files without references.
   mutating func finish() throws {
     try describe(try store.makeSnapshot(), renews: true)
     try removeUnneeded()
@@ -279,7 +280,7 @@ struct SiteChange {
 
   /// Finds the versions in roots that the store lacks.
   ///
-  /// - Returns: a snapshot of the store as checked.
+  /// - Returns: the checked snapshot of the store.
   @discardableResult
   mutating func findMissing() throws -> Snapshot {
     let snapshot = try store.makeSnapshot()
@@ -325,7 +326,7 @@ struct SiteChange {
     }.map(\.channel)
   }
 
-  /// Whether the entries of a root for packs equal the planned ones.
+  /// Whether a root's entries for packs equal the planned entries.
   private func says(
     _ root: SiteRoot, _ state: ChannelState, _ kept: [PackID: KeptPack]
   ) -> Bool {
@@ -369,12 +370,12 @@ struct SiteChange {
     return after != nil || after != root.expiresAfter || language != root.primaryLanguage || state.hasNewAuthority
   }
 
-  // MARK: - What new roots say
+  // MARK: - Contents of new roots
 
-  /// The root whose settings a new channel uses: that of `live`, or of any other channel.
+  /// The root whose settings a new channel uses: the root of `live`, or of any other channel.
   private var model: SiteRoot? { channels[.live]?.root ?? channelStates.compactMap(\.root).first }
 
-  /// Returns how long each root of the channel is valid from now on, in nanoseconds; `nil`: without limit.
+  /// Returns the time for which each new root of the channel is valid, in nanoseconds; `nil` for no limit.
   private func expiresAfter(_ state: ChannelState) -> Int64? {
     switch options.expiry {
     case .asBefore: (state.root ?? model)?.expiresAfter
@@ -410,8 +411,7 @@ struct SiteChange {
     for next in try renewedRoots() { try write(next, files: channels[next.channel]?.files ?? [:]) }
   }
 
-  /// Writes roots that describe a generation of the store, unless they exist already, and retires files that are no longer referred
-  /// to.
+  /// Writes roots that describe a generation of the store, unless they exist already. Retires files without references.
   ///
   /// - Parameter renews: whether to postpone the expiry of the target channel, if it has one.
   private mutating func describe(
@@ -437,7 +437,7 @@ struct SiteChange {
     try keep(description.files)
   }
 
-  /// A root without offers is written if the channel had a root.
+  /// Whether to write a root without offers, because the channel had a root.
   private func isMadeAgain(_ state: ChannelState) -> Bool { rebuildsRoot || (hasLostLive && state.channel == .live) }
 
   /// Replaces the root of a channel, unless it is up to date.
@@ -451,10 +451,10 @@ struct SiteChange {
     let next = try makeRoot(of: state, contents, in: snapshot, renews: renews || root == nil)
     let isDue = renews && next.expiresAfter != nil && root?.madeAt != next.madeAt
     let isAhead = (root?.madeAt ?? 0) > next.madeAt
-    // Clients must learn a new delegation, even without other news.
+    // Clients must learn a new delegation, even if nothing else changed.
     let isReplaced = renews && state.hasNewAuthority
     let saysTheSame = root.map(next.saysTheSame(as:)) ?? false
-    // Files of newly kept versions are not retired either.
+    // Files of newly kept versions must not be retired.
     let files = files(replacing: channel, by: contents.files).merging(kept) { first, _ in first }
     try retire(for: files)
     guard !saysTheSame || isDue || isAhead || isReplaced else { return }
@@ -500,7 +500,7 @@ struct SiteChange {
     try retire(before, for: self.files)
   }
 
-  /// Records the files of the next root, before it is written, and forgets expired retired files.
+  /// Records the files of the next root, and forgets expired retired files. Called before the root is written.
   private mutating func retire(for next: [SitePath: UInt64]) throws { try retire(files, for: next) }
 
   private mutating func retire(_ present: [SitePath: UInt64], for next: [SitePath: UInt64]) throws {
@@ -522,7 +522,7 @@ struct SiteChange {
     newRootByteCounts[next.channel] = UInt64(bytes.count)
   }
 
-  /// Reads the site again: other publishers may have changed it since the lock was released.
+  /// Reads the site again, because other publishers may have changed it since the lock was released.
   mutating func reread() throws {
     var next = try SiteChange(
       of: store, named: siteID, channel: target, in: folder, signedBy: key, options: options, now: now,
@@ -542,7 +542,7 @@ struct SiteChange {
       newFileByteCount = newFileByteCount.addingClamped(UInt64(delta.byteCount))
     }
     try describe(try store.makeSnapshot(), renews: false)
-    // Deltas that are no longer on a shortest route.
+    // Deletes deltas that are not on a shortest route any more.
     try removeUnneeded(isBuilder: true)
   }
 
@@ -550,14 +550,14 @@ struct SiteChange {
 
   /// Returns a transaction of the site's store, for ``commit(_:)``.
   func makeTransaction() throws -> Transaction {
-    // The caller that drops versions decides which ones are kept.
+    // The caller decides which versions to drop.
     var transactionOptions = Transaction.Options(
       waitsForWriters: options.waitsForOthers, keptVersionCount: Int(Int32.max))
     transactionOptions.isPublication = true
     return try store.makeTransaction(options: transactionOptions)
   }
 
-  /// Commits, and keeps the segments that clients may be fetching.
+  /// Commits a transaction, and keeps the segments that clients may be fetching.
   mutating func commit(_ transaction: consuming Transaction) throws {
     for file in Set(files.keys).union(retired.entries.keys) {
       if case .segment(let id) = file { try transaction.keep(id) }
@@ -584,16 +584,16 @@ struct SiteChange {
     if numbers != written { try folder.writeNumbers(numbers) }
   }
 
-  /// Writes roots without packs, which record the site's product. A key that may sign `live` also writes that root, so that a site
-  /// without it has lost it.
+  /// Writes roots without packs, which record the site's product. A key that may sign `live` also writes the root of `live`: a
+  /// missing root of `live` is then a lost root.
   private mutating func writeFirstRoot() throws {
     for state in channelStates where state.isOwn {
       try write(makeRoot(of: state, .init(), in: store.makeSnapshot(), renews: true), files: [:])
     }
   }
 
-  /// Makes commits without changes, so that the store deletes unneeded segments: only after no generation that the store may fall
-  /// back to, and no reader, needs them.
+  /// Makes commits without changes, so that the store deletes unneeded segments. The store deletes a segment only if no reader and
+  /// no generation that it may fall back to needs the segment.
   mutating func collect() throws {
     try removeUnneeded()
     for _ in 0..<2 {
@@ -628,7 +628,7 @@ extension Snapshot {
 }
 
 extension SiteRoot {
-  /// Whether both contain the same for clients, regardless of their dates.
+  /// Whether both roots are equal for clients, regardless of their dates.
   fileprivate func saysTheSame(as other: SiteRoot) -> Bool {
     var other = other
     (other.sequence, other.madeAt, other.site) = (sequence, madeAt, site)

@@ -1,7 +1,7 @@
 public import PackFormats
 import PackStore
 
-/// Converts a site of the previous draft of the format. Its store, numbers, labels and channels stay; roots, manifests, frame
+/// Converts a site of the previous draft of the format. The store, numbers, labels and channels stay. Roots, manifests, frame
 /// tables and sheets are written again. Deltas and change lists of the previous draft are deleted.
 struct SiteConversion {
   private let site: Site
@@ -51,7 +51,7 @@ struct SiteConversion {
 }
 
 extension SiteFolder {
-  /// Gives the publisher's lists the title of the current draft. Their lines are the same in both.
+  /// Writes the title of the current draft into the publisher's lists. The lines are equal in both drafts.
   fileprivate func convertLists() throws {
     let lists = [
       (RetiredFiles.fileName, RetiredFiles.byteCountLimit),
@@ -77,13 +77,15 @@ extension SiteFolder {
 }
 
 extension Site {
-  /// Converts a site of the previous draft of the format: clients with this version can pull it from then on, and keep their stores,
-  /// keys and floors. All offers have a new epoch, so that a withdrawal before the conversion reaches devices that have not seen it. A
-  /// channel that is converted already is only signed again. Channels that the key may not sign stay, and are converted by their keys.
+  /// Converts a site of the previous draft of the format. Clients with this version can then pull it, and keep their stores, keys
+  /// and lower bounds of versions.
+  ///
+  /// All offers get a new epoch, so that a withdrawal before the conversion reaches devices that have not seen it. A converted
+  /// channel is only signed again. Channels that the key may not sign are not changed: their own keys convert them.
   ///
   /// - Parameters:
   ///   - key: a key that may sign channels of the site.
-  ///   - options: of these, grace period, and whether to wait.
+  ///   - options: grace period, and whether to wait; other options are ignored.
   /// - Throws: `untrusted` if another key signed a root; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func convert(signedBy key: SiteKey, options: PublishOptions = .init()) async throws -> RefreshResult {

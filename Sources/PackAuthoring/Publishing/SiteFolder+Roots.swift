@@ -7,7 +7,7 @@ extension SiteFolder {
   /// Reads the root of a channel, which this key must follow; `nil` if it does not exist.
   ///
   /// - Parameters:
-  ///   - key: `nil`: any key may have signed it.
+  ///   - key: the key to sign the next root with; `nil` to accept a root signed by any key.
   ///   - product: the product that the site must have, if known.
   ///   - acceptsDamage: whether a damaged root counts as missing, if it contains this key.
   func readRoot(
@@ -31,14 +31,14 @@ extension SiteFolder {
     return signed
   }
 
-  /// Whether a key may sign the root of a channel. If another key was delegated later, clients refuse this one. A channel with a
-  /// key of its own is not signed with a key for all channels, which would lock the channel's key out.
+  /// Whether a key may sign the root of a channel. If another key was delegated later, clients refuse this key. A key for all
+  /// channels does not sign a channel with its own key, because clients would then refuse the channel's key.
   ///
-  /// A root too damaged to show its signer may be replaced on `live`, or by a key made for its channel: for other keys, the channel
-  /// may be closed.
+  /// If damage hides a root's signer, a key may replace the root on `live`, or if it was made for the channel. For other keys, the
+  /// channel may be closed.
   ///
-  /// - Parameter isMeant: whether this is the target channel: then the result is true if the channel is the key's, and other faults
-  ///   are reported later.
+  /// - Parameter isMeant: whether this is the target channel. Then the result is true if the key is for the channel, and other
+  ///   faults are reported later.
   func maySign(_ channel: SiteChannel, _ key: SiteKey, isMeant: Bool) throws -> Bool {
     guard key.maySign(channel) else { return false }
     guard !isMeant else { return true }
@@ -52,7 +52,7 @@ extension SiteFolder {
     return own.serial >= before.delegation.serial && !hasKeyOfItsOwn
   }
 
-  /// Returns the authority that signed the root of a channel, even if the root itself is damaged; `nil` if it is unsigned or
+  /// Returns the authority that signed the root of a channel, even if the root itself is damaged; `nil` if the root is unsigned or
   /// missing.
   ///
   /// - Throws: `corrupt`, `untrusted`, `wrongKind` if the signing authority is damaged.
@@ -67,9 +67,9 @@ extension SiteFolder {
     } catch let error as PackStoreError where error.code == .notFound { return nil }
   }
 
-  /// Whether the site had a root of `live` that is missing: a key that may sign it restores it with the site's first commit.
+  /// Whether the site lost its root of `live`. A key that may sign `live` writes that root with the site's first commit.
   ///
-  /// - Parameter key: `nil`: any key that signed one of the existing roots.
+  /// - Parameter key: the publisher's key; `nil` to consider all keys that signed existing roots.
   func hasLostLive(among channels: [SiteChannel], _ key: SiteKey?) throws -> Bool {
     guard !channels.contains(.live), !channels.isEmpty else { return channels.isEmpty }
     if let key { return key.maySign(.live) }
@@ -86,7 +86,7 @@ extension SiteFolder {
     } catch let error as PackStoreError where error.code == .notFound { return false }
   }
 
-  /// Requires that clients of the site accept signatures of the key.
+  /// Fails unless clients of the site accept signatures of the key.
   private func require(_ key: SiteKey, toFollow signed: SignedSiteRoot) throws {
     guard let before = signed.authority else { throw otherKey("not signed") }
     let next = try key.authority(for: signed.root.product)
@@ -120,7 +120,7 @@ extension SiteFolder {
     }
   }
 
-  /// Whether a damaged root contains another key, in more bytes than damage could explain.
+  /// Whether a damaged root contains another key that differs in more bytes than damage could explain.
   private func namesAnotherKey(of channel: SiteChannel, than key: SiteKey) -> Bool {
     guard let bytes = try? read(.root(channel), limit: SiteRoot.byteCountLimit),
       let named = SignedSiteRoot.namedKey(in: bytes)
@@ -128,8 +128,7 @@ extension SiteFolder {
     return zip(named, key.firstKey.bytes).count { $0 != $1 } > 4
   }
 
-  /// Requires options for settings that only the lost root contained: a guess could make clients refuse the site, or break its
-  /// promises.
+  /// Fails unless the options contain the settings that only the lost root contained: a guess could make clients refuse the site.
   ///
   /// - Throws: `invalidArgument`.
   func requireNewRoot(_ options: Site.PublishOptions) throws {

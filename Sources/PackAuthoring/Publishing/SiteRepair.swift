@@ -7,12 +7,12 @@ extension Site {
     /// The result for the site's store.
     public let store: Store.RepairResult
 
-    /// Missing or damaged files of the roots, and roots: manifests, change lists, frame tables, deltas and attribute sheets, by
-    /// their paths in the site, in order.
+    /// Missing or damaged roots, and missing or damaged files of roots: manifests, change lists, frame tables, deltas and attribute
+    /// sheets. Paths in the site, in order.
     public let damagedFiles: [String]
 
-    /// Channels with damaged roots, which are closed now: their clients keep their packs until a version is promoted there again.
-    /// Empty after a dry run.
+    /// Channels with damaged roots, which are now closed. Their clients keep their packs until a version is promoted on the channel
+    /// again. Empty after a dry run.
     public let closedChannels: [SiteChannel]
 
     /// The current numbers of the site's roots; empty after a dry run.
@@ -25,7 +25,7 @@ extension Site {
 
 /// One repair of a site: its store, its other files, and a root that describes the result.
 ///
-/// A repair of the store unlinks nothing, and other files are replaced by renaming. The files of the current root are therefore
+/// A repair of the store deletes no file, and other files are replaced atomically. The files of the current root are therefore
 /// never worse than before, until a root with only intact files replaces it.
 struct SiteRepair {
   let path: FilePath
@@ -61,7 +61,7 @@ struct SiteRepair {
     try checkSite()
     let lock = try folder.lock(waits: options.waitsForOthers)
     defer { withExtendedLifetime(lock) {} }
-    // Checked first: with a wrong key, nothing is changed.
+    // Checks the key first: with a wrong key, nothing is changed.
     let channels = try folder.channels()
     let isLost =
       try folder.hasLostLive(among: channels, key)
@@ -82,7 +82,7 @@ struct SiteRepair {
       rebuildsRoot: true, progress: nil)
     let closed = change.closedByRepair
     try change.settle(checksFiles: true)
-    // For a store that was rebuilt without its index; if it already has its mark, the commit does nothing.
+    // A rebuilt store may lack the mark of a site, which this commit writes. If the store has the mark, the commit does nothing.
     try change.commit(try change.makeTransaction())
     try change.finish()
     return Site.RepairResult(
@@ -109,7 +109,7 @@ struct SiteRepair {
 
   /// Reads all files of the roots other than the store's.
   ///
-  /// - Parameter key: `nil`: any.
+  /// - Parameter key: the publisher's key; `nil` for any key.
   private func findDamage(_ key: SiteKey?) throws -> [String] {
     var damaged: Set<SitePath> = []
     let channels = try folder.channels()
@@ -146,16 +146,18 @@ extension Site {
   /// Whether the folder was created as a site.
   public static func exists(at path: FilePath) -> Bool { (try? SiteFolder(path: path).isSite) ?? false }
 
-  /// Repairs a site and publishes the intact versions, in one step: the store as `Store.repair` does, missing or damaged manifests,
-  /// change lists and frame tables, and the root. Damaged deltas leave the root; the next publication builds them again. Lost
-  /// versions leave the root too: publish them again.
+  /// Repairs a site and publishes the intact versions, in one step.
+  ///
+  /// It repairs the store like `Store.repair`, then missing or damaged manifests, change lists and frame tables, and the root.
+  /// Damaged deltas leave the root, and the next publication builds them again. Lost versions also leave the root: publish them
+  /// again.
   ///
   /// If the repair fails, the site is unchanged for clients.
   ///
   /// - Parameters:
   ///   - path: the site's folder.
   ///   - donors: other stores that may contain the same data.
-  ///   - key: the key that signed the site; `nil`: report the result without changing anything.
+  ///   - key: the key that signed the site; `nil` to report the result without changing anything.
   ///   - options: grace period, and whether to wait for other publishers; also product and expiry, which are required if the root
   ///     itself is missing or damaged.
   ///   - progress: called on a thread that may block.

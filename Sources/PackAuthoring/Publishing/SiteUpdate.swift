@@ -10,14 +10,14 @@ extension Site {
     /// The approximate download by ranges, in bytes: the frames with new chunks, as a pull requests them, without metadata.
     public let rangeByteCount: Int
 
-    /// The length of the site's delta for it, or of the shortest chain of deltas; `nil` if none exists yet.
+    /// The length of the site's delta for the update, or of the shortest chain of deltas; `nil` if no delta exists yet.
     public let deltaByteCount: Int?
 
-    /// The number of these deltas: more than one form a chain; 0: none exists yet.
+    /// The number of these deltas. More than one delta is a chain; 0 if no delta exists yet.
     public let deltaCount: Int
 
     /// - Parameters:
-    ///   - rangeByteCount: the bytes of the frames to fetch.
+    ///   - rangeByteCount: the size of the frames to fetch.
     ///   - routes: the delta routes to the new version.
     init(
       from: PackVersion, to: PackVersion, rangeByteCount: Int, _ routes: DeltaRoutes
@@ -47,7 +47,7 @@ extension Publication {
           let byteCount = try transaction.updateByteCount(of: new.pack, from: old.number, to: new.number)
           updates.append(.init(from: old, to: new, rangeByteCount: byteCount, routes))
         } catch let error as PackStoreError where [.notFound, .purged, .corrupt].contains(error.code) {
-          // Dropped or damaged: its download is unknown.
+          // The version was dropped or is damaged, so its download size is unknown.
         }
       }
     }

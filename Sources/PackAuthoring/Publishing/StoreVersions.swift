@@ -1,6 +1,6 @@
 import PackStore
 
-/// Versions of a store: they are copied, and data that the site lacks is encoded for it.
+/// Versions of a store. They are copied to the site, and data that the site lacks is encoded.
 struct StoreVersions: PublicationSource {
   let product: Store.Product? = nil
   let packs: Set<PackID>?
@@ -11,7 +11,7 @@ struct StoreVersions: PublicationSource {
   private let options: Site.PublishOptions
   private let progress: (@Sendable (Site.PublishProgress) -> Void)?
 
-  /// - Parameter wanted: `nil`: the current version of each pack.
+  /// - Parameter wanted: the versions; `nil` for the current version of each pack.
   init(_ wanted: [Site.PublishedPack]?, of source: Store, for publication: Publication) throws {
     site = publication.site.store
     options = publication.options
@@ -37,7 +37,7 @@ struct StoreVersions: PublicationSource {
     }
   }
 
-  /// Lost versions are copied in ascending order, so that their history of being current is kept.
+  /// Copies lost versions in ascending order, so that the order in which they were current is kept.
   func stage(
     restoring missing: [SiteChange.MissingVersion], above numbers: [PackID: UInt64],
     in transaction: inout Transaction

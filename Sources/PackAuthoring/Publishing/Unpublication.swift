@@ -7,7 +7,7 @@ struct Unpublication {
   let key: SiteKey
   let options: Site.PublishOptions
 
-  /// Whether to withdraw from all channels, rather than the one in the options.
+  /// Whether to withdraw from all channels, rather than from the channel in the options.
   let isOfAll: Bool
 
   /// Whether to report the result without changing anything.
@@ -92,7 +92,8 @@ struct Unpublication {
     }
   }
 
-  /// A pack that no channel offers may exist because a publisher crashed, or because it was never promoted.
+  /// Checks that the channel offers the packs, except packs that no channel offers: a publisher may have crashed, or a pack may
+  /// never have been promoted.
   private func checkChannel(_ packs: [PackID], _ change: SiteChange) throws {
     guard let channel = options.channel else { return }
     try folder.require(channel)
@@ -108,13 +109,13 @@ struct Unpublication {
 }
 
 extension Site {
-  /// Withdraws packs from a channel: its new root omits them. A pack that no other channel offers leaves the site, with all its
-  /// versions. Clients keep their packs, and running downloads can continue until the grace period of the options is over.
+  /// Withdraws packs from a channel: the channel's new root omits them. A pack that no other channel offers leaves the site, with
+  /// all its versions. Clients keep their packs, and running downloads can continue until the grace period of the options is over.
   ///
   /// - Parameters:
   ///   - packs: names of packs of the site.
   ///   - key: the key that signed the site before.
-  ///   - fromAllChannels: whether to withdraw them from all channels; the key must be able to sign every one.
+  ///   - fromAllChannels: whether to withdraw the packs from all channels. The key must be able to sign every channel.
   ///   - options: the channel, grace period, expiry, and whether to wait.
   ///   - isDryRun: whether to report the result without changing anything.
   /// - Throws: `notFound` if the site lacks a pack; `untrusted` if the site is signed by another key; `busy`; `CancellationError`;

@@ -1,21 +1,21 @@
 import PackFormats
 import PackStore
 
-/// Which versions that no channel offers stay on a site.
+/// Determines which versions stay on a site although no channel offers them.
 ///
-/// Builds that wait for a channel are counted apart from versions that were offered: so builds for tests do not displace the version
-/// that a publisher can go back to.
+/// Builds that were never offered are counted separately from offered versions, so that builds for tests do not displace the
+/// version that a publisher can go back to.
 struct VersionRetention {
-  /// How many versions of a pack stay, the current one included. With 1, no version to go back to stays.
+  /// The number of versions of a pack that stay, including the current version. With 1, no version to go back to stays.
   let count: Int
 
   let history: OfferHistory
 
-  /// The versions that leave the site.
+  /// Returns the versions that leave the site.
   ///
   /// - Parameters:
-  ///   - others: versions of a pack that neither a channel offers nor a pin keeps, the latest first.
-  ///   - offers: the numbers that each channel offers of the pack. The version before them stays.
+  ///   - others: the versions of a pack that no channel offers and no pin keeps, the latest first.
+  ///   - offers: the numbers of the pack's versions that each channel offers. The version before them stays.
   func surplus(among others: [PackVersion], of pack: PackID, beside offers: [SiteChannel: [UInt64]]) -> [PackVersion] {
     let numbers = Set(others.map(\.number)), highestOffer = offers.values.joined().max() ?? 0
     let previous = Set(count > 1 ? offers.keys.compactMap { history.previous(of: pack, on: $0, among: numbers) } : [])
