@@ -6,12 +6,12 @@ extension Site {
   public struct ChannelDescription: Hashable, Codable, Sendable {
     public let channel: SiteChannel
 
-    /// The number of its root, which increases with each root.
+    /// The number of the channel's root, which increases with each root.
     public let sequence: UInt64
 
     public let madeAt: Date
 
-    /// When clients begin to refuse the root; `nil`: never.
+    /// The time after which clients refuse the root; `nil` if it does not expire.
     public let expiresAt: Date?
 
     /// Whether the channel was closed: clients keep their packs.
@@ -24,22 +24,22 @@ extension Site {
       public let pack: PackID
       public let priority: Int32
 
-      /// In the order in which clients try them.
+      /// The offers, in the order in which clients try them.
       public let offers: [Offer]
 
       /// The number of deltas to these offers, including deltas to intermediate versions.
       public let deltaCount: Int
     }
 
-    /// A version, and the devices it is for.
+    /// A version, and the devices that it is for.
     public struct Offer: Hashable, Codable, Sendable {
       public let version: UInt64
       public let share: DeviceShare
 
-      /// `nil`: all.
+      /// The app versions that the offer is for; `nil` for all.
       public let appVersions: AppVersionRange?
 
-      /// Its download size for an empty store.
+      /// The version's download size for an empty store.
       public let downloadByteCount: Int
     }
   }

@@ -1,19 +1,18 @@
 import PackFormats
 import PackStore
 
-/// The planned offers of a channel: for each pack the versions, and the devices they are for, in the order in which clients try
-/// them.
+/// The planned offers of a channel: each pack's versions and their devices, in the order in which clients try them.
 struct ChannelPlan: Hashable {
   struct Offer: Hashable {
     var number: UInt64
 
-    /// The content of the version; `nil`: its content in the site's store.
+    /// The content of the version; `nil` for its content in the site's store.
     var catalog: CatalogID?
 
     /// The share, in ten-thousandths of all devices.
     var share = OfferTerms.everyDevice
 
-    /// `nil`: all.
+    /// The app versions that the offer is for; `nil` for all.
     var appVersions: AppVersionRange?
 
     fileprivate var withoutContent: Offer { Offer(number: number, share: share, appVersions: appVersions) }
@@ -22,8 +21,8 @@ struct ChannelPlan: Hashable {
   /// The offers of each pack; never empty.
   private(set) var packs: [PackID: [Offer]] = [:]
 
-  /// The numbers of versions that were withdrawn, replaced by a lower version, or halted: no chain of deltas leads through them.
-  /// Other versions were followed by a newer one.
+  /// The numbers of versions that were withdrawn, replaced by a lower version, or halted. No chain of deltas leads through them. A
+  /// newer version followed all other versions.
   private(set) var withdrawn: [PackID: Set<UInt64>] = [:]
 
   init() {}
@@ -41,12 +40,12 @@ struct ChannelPlan: Hashable {
 
   func offers(_ number: UInt64, of pack: PackID) -> Bool { offers(of: pack).contains { $0.number == number } }
 
-  /// Whether both offer the same versions to the same devices, regardless of content.
+  /// Whether both plans offer the same versions to the same devices, regardless of content.
   func saysTheSame(as other: ChannelPlan) -> Bool {
     Set(packs.keys) == Set(other.packs.keys) && packs.keys.allSatisfy { saysTheSame(as: other, of: $0) }
   }
 
-  /// Whether both offer the same versions of one pack to the same devices.
+  /// Whether both plans offer the same versions of one pack to the same devices.
   func saysTheSame(as other: ChannelPlan, of pack: PackID) -> Bool {
     offers(of: pack).map(\.withoutContent) == other.offers(of: pack).map(\.withoutContent)
   }
@@ -62,10 +61,10 @@ struct ChannelPlan: Hashable {
 
   /// Offers a version.
   ///
-  /// An offer for all devices comes first, and replaces the offers it covers: it fits every client that they fit. An offer for a
-  /// share of devices keeps its place, or comes first if it is new; the offers after it are for the other devices.
+  /// An offer for all devices comes first, and replaces the offers that it covers, because it fits all their clients. An offer for
+  /// a share of devices keeps its place, or comes first if it is new; the offers after it are for the other devices.
   ///
-  /// - Parameter platforms: returns the platforms that a version is for; empty: all.
+  /// - Parameter platforms: returns the platforms that a version is for; empty for all.
   mutating func offer(_ offer: Offer, of pack: PackID, platforms: (UInt64) throws -> Set<Platform>) rethrows {
     var offers = offers(of: pack)
     let place = offers.firstIndex { $0.number == offer.number }
@@ -85,7 +84,7 @@ struct ChannelPlan: Hashable {
     packs[pack] = offers
   }
 
-  /// Returns the offers that fit no client that the other offer does not fit too.
+  /// Returns the offers whose clients all fit the other offer, too.
   private func covered(
     by offer: Offer, among others: [Offer], _ platforms: (UInt64) throws -> Set<Platform>
   ) rethrows -> [Offer] {

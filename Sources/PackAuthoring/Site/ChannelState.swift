@@ -15,7 +15,7 @@ struct ChannelState {
   /// The planned offers.
   var plan: ChannelPlan
 
-  /// Whether the channel is to be closed: it offers nothing, and clients keep their packs.
+  /// Whether the channel will be closed: it then offers nothing, and clients keep their packs.
   var isClosed: Bool
 
   /// Whether the key may sign the channel. Other channels are not changed.
@@ -27,13 +27,13 @@ struct ChannelState {
   /// Whether the key revokes the delegation that signed the root: the root's epochs and highest numbers are then invalid.
   private(set) var isRevoked = false
 
-  /// Whether the root is of the previous draft, which had no epochs.
+  /// Whether the root has the format of the previous draft, which did not have epochs.
   var isOfPreviousDraft = false
 
   /// Whether the root's epochs are unknown or not valid. All offers of the next root then have a new epoch.
   var hasUnknownEpochs: Bool { isRevoked || isOfPreviousDraft }
 
-  /// Whether the key signs under another delegation than the root's, which clients must learn.
+  /// Whether the key has another delegation than the root's signer. Clients must learn the new delegation.
   private(set) var hasNewAuthority = false
 
   /// - Parameters:
@@ -56,10 +56,10 @@ struct ChannelState {
     countedSequence = isRevoked ? nil : signed.root.sequence
   }
 
-  /// Whether the planned state equals that of a root.
+  /// Whether the planned state equals the state in a root.
   func says(_ root: SiteRoot) -> Bool { isClosed == root.isClosed && plan.saysTheSame(as: ChannelPlan(root)) }
 
-  /// Whether no root exists, and nothing is offered.
+  /// Whether the channel has no root, and no planned offers.
   var isNew: Bool { root == nil && plan.packs.isEmpty }
 
   /// Returns the number of the next root.

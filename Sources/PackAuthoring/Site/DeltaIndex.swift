@@ -6,8 +6,8 @@ struct DeltaIndex {
   struct Delta {
     let row: SiteRoot.Delta
 
-    /// The offered versions that it leads to. Versions with other attributes may have the same content, but the delta does not
-    /// produce them.
+    /// The numbers of the offered versions that the delta leads to. Versions with other attributes may have the same content, but
+    /// the delta does not produce them.
     fileprivate(set) var numbers: Set<UInt64>
   }
 

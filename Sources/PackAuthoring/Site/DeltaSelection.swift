@@ -5,21 +5,22 @@ import PackStore
 ///
 /// - All deltas to an offer from a version that the site keeps.
 /// - The shortest chain to each offer from every version with a delta in the channel's previous root. Clients several versions
-///   behind thus find a chain of deltas, even if the site no longer keeps the intermediate versions and the first one. A chain that
-///   is not shorter than the whole version is left out.
-/// - Chains to kept versions that are no longer offered, if no chain continues from there: a delta may still be built.
+///   behind thus find a chain of deltas, even if the site no longer keeps the first version and the intermediate versions. A chain
+///   that is not shorter than the whole version is omitted.
+/// - Chains to kept versions that the channel does not offer any more, if no chain continues from there: a delta may still be
+///   built.
 ///
-/// **Withdrawal.** A delta to a version that is not offered can come only from the channel's own previous root, and a root that
-/// withdraws a version lists no delta to it. Withdrawn versions therefore never return: no chain of the channel leads through them,
-/// regardless of other channels. A version is withdrawn when its offer is removed, or when a lower version replaces it
-/// (``ChannelPlan/withdrawn``); if only lower versions remain, all versions in between are.
+/// **Withdrawal.** A delta to a version that is not offered can come only from the channel's own previous root. A root that
+/// withdraws a version lists no delta to it. Therefore, no chain of the channel ever leads through a withdrawn version, regardless
+/// of other channels. A version is withdrawn when its offer is removed, or when a lower version replaces it
+/// (``ChannelPlan/withdrawn``). If only lower versions remain, all versions in between are also withdrawn.
 struct DeltaSelection {
   private let offers: [SiteRoot.Offer]
 
   /// The contents of the pack that the site keeps.
   private let kept: Set<CatalogID>
 
-  /// Whether the folder lacks files that the site keeps: then the deltas of the previous root are assumed to begin with kept
+  /// Whether the folder lacks files that the site keeps. The deltas of the previous root are then assumed to begin with kept
   /// versions.
   private let trustsRoot: Bool
 
@@ -44,7 +45,7 @@ struct DeltaSelection {
       } ?? [])
   }
 
-  /// Whether it may be part of a chain to an offer.
+  /// Whether a delta may be part of a chain to an offer.
   func isCandidate(_ delta: DeltaIndex.Delta) -> Bool {
     // A delta to other attributes of offered content would lead to the wrong version.
     guard !offers.contains(where: { $0.catalog == delta.row.to }) else {
@@ -78,7 +79,7 @@ struct DeltaSelection {
     Set(history.map(\.to)).subtracting(offers.map(\.catalog)).intersection(kept).subtracting(reached)
   }
 
-  /// Whether it is listed regardless of its length.
+  /// Whether a delta is listed regardless of its length.
   private func isCertain(_ delta: DeltaIndex.Delta) -> Bool {
     leadsToOffer(delta) && (trustsRoot || kept.contains(delta.row.from))
   }

@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// A share of all devices, in hundredths of a per cent.
+/// A share of all devices, in hundredths of a percent.
 public struct DeviceShare: Hashable, Sendable {
   /// The share, from 0 to 10,000.
   public let tenThousandths: UInt32
@@ -9,7 +9,7 @@ public struct DeviceShare: Hashable, Sendable {
   /// Every device.
   public static let all = Self(trusted: OfferTerms.everyDevice)
 
-  /// No device, except those that already have it.
+  /// No device. Devices that already have the version keep it.
   public static let none = Self(trusted: 0)
 
   private init(trusted tenThousandths: UInt32) { self.tenThousandths = tenThousandths }
@@ -50,7 +50,7 @@ public struct DeviceShare: Hashable, Sendable {
 }
 
 extension DeviceShare: CustomStringConvertible {
-  /// `5%`, `0.25%`.
+  /// A text such as `5%` or `0.25%`.
   public var description: String {
     let (whole, hundredths) = (tenThousandths / 100, tenThousandths % 100)
     guard hundredths > 0 else { return "\(whole)%" }

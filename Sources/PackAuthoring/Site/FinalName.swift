@@ -1,8 +1,8 @@
 import PackStore
 
-// Renames a file, written under a temporary name, to the requested name.
+// Functions that rename a file with a temporary name to the requested name.
 
-/// Requires a non-empty name: otherwise drafts would be created in the current folder.
+/// Fails if the name is empty, because drafts would be created in the current folder.
 func requireName(_ file: FilePath) throws {
   guard !file.isEmpty else { throw PackStoreError(.invalidArgument, "the name of the file to write is empty") }
 }
@@ -15,7 +15,7 @@ func place(_ draft: FilePlace, at file: FilePlace, replacing: Bool) throws {
   do {
     try linkFile(draft, to: file)
   } catch let error as PackStoreError where error.systemError == .notPermitted || error.systemError == .notSupported {
-    // The disk has no hard links. A file that another process creates between these two steps is replaced.
+    // The file system does not support hard links. A file that another process creates between these two steps is replaced.
     guard !pathExists(file.path) else {
       throw PackStoreError(.exists, "exists already", about: .file(file.text), detail: .fileExists)
     }

@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// All manifests in a site's folder, and the frame tables seen there, so that each is checked once per change.
+/// The manifests in a site's folder, and the frame tables that were found. Each is checked only once per change.
 struct ManifestIndex {
   private var manifests: [CatalogID: [VersionManifest]] = [:]
 
@@ -9,11 +9,12 @@ struct ManifestIndex {
   private var incomplete: [VersionManifest] = []
   private var tables: Set<SegmentID> = []
 
-  /// Whether the store was created from these manifests: its layouts then have equal contents but other ids, because they contain
+  /// Whether the store was created from these manifests. Its layouts then have equal contents but other ids, because they contain
   /// the segments of their own pages.
   private let areServed: Bool
 
-  /// Reads all manifests whose contents match their names, and whose change lists exist. Others are written again when needed.
+  /// Reads all manifests with contents that match their names, and with existing change lists. Other manifests are written again
+  /// when needed.
   init(in folder: SiteFolder) {
     areServed = folder.isServedCopy
     for file in (try? folder.manifests()) ?? [] {
@@ -29,7 +30,7 @@ struct ManifestIndex {
     manifest.changeLists.allSatisfy { has(.changes($0.digest), UInt64($0.byteCount), in: folder) }
   }
 
-  /// Whether a file exists with the right length, here or where the site is served.
+  /// Whether a file with the right length exists in the folder, or on the served site.
   private func has(_ file: SitePath, _ byteCount: UInt64, in folder: SiteFolder) -> Bool {
     do {
       guard let present = try folder.byteCount(of: file) else { return folder.isElsewhere(file) }
@@ -56,7 +57,7 @@ struct ManifestIndex {
     }
   }
 
-  /// Returns a segment as described in a manifest whose frame table matches, here or where the site is served.
+  /// Returns the description of a segment in a manifest whose frame table exists and matches, in the folder or on the served site.
   func segment(_ id: SegmentID, in folder: SiteFolder) -> VersionManifest.Segment? {
     (manifests.values.joined() + incomplete).lazy.flatMap(\.segments).first { segment in
       segment.id == id && hasIntactTable(of: segment, in: folder)

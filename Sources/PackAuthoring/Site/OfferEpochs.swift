@@ -3,20 +3,21 @@ import PackStore
 
 /// Assigns epochs to the offers of a channel's next root.
 ///
-/// An act that takes something away from devices gives all offers of its pack a new epoch, the sequence number of the root that makes
-/// the act: a step back to a lower version, a withdrawal, a halt, a lower share, or fewer app versions. Devices go back only to an
-/// offer of a higher epoch than they have accepted, and skip offers of a lower one. So a publisher who signs an older state of the
-/// site again takes nothing back by mistake.
+/// A change that takes an offer away from devices gives all offers of the pack a new epoch: the sequence number of the next root.
+/// Such changes are a step back to a lower version, a withdrawal, a halt, a lower share, and fewer app versions.
 ///
-/// All offers of the pack get the new epoch, also offers of higher numbers: a device that accepted the epoch with a lower version
-/// could otherwise not move on to a higher one.
+/// Devices go back only to an offer with a higher epoch than they have accepted, and skip offers with a lower epoch. A publisher
+/// who signs an older state of the site again therefore takes nothing back by mistake.
+///
+/// Offers with higher numbers also get the new epoch: a device that accepted the epoch with a lower version could otherwise not
+/// update to a higher version.
 struct OfferEpochs {
-  /// The root that the next one replaces; `nil` if none is readable: then all offers get a new epoch, because the earlier offers are
-  /// unknown.
+  /// The root that the next root replaces; `nil` if it is not readable. All offers then get a new epoch, because the earlier offers
+  /// are unknown.
   let current: SiteRoot?
 
-  /// The highest numbers that earlier roots offered, if ``current`` does not record it: of a site that lost its root, or whose earlier key was
-  /// revoked.
+  /// The highest numbers that earlier roots offered, if ``current`` does not record them because the site lost its root, or because
+  /// its earlier key was revoked.
   let known: [PackID: UInt64]
 
   /// The sequence number of the next root.
@@ -54,7 +55,7 @@ struct OfferEpochs {
 
   private func newEpoch(after row: SiteRoot.Highest?) -> UInt64 { current == nil ? sequence : row?.epoch ?? 0 }
 
-  /// Whether devices that an offer was for lose something by the next offers of its pack.
+  /// Whether the next offers of a pack take an old offer away from some of its devices.
   private func takesAway(
     _ old: SiteRoot.Offer, _ before: [SiteRoot.Offer], _ after: [SiteRoot.Offer], of pack: PackID
   ) -> Bool {
@@ -69,7 +70,7 @@ struct OfferEpochs {
     }
   }
 
-  /// Whether an offer is for every device that another one is for.
+  /// Whether an offer is for every device of another offer.
   private func covers(_ offer: SiteRoot.Offer, _ other: SiteRoot.Offer, of pack: PackID) -> Bool {
     guard offer.share == OfferTerms.everyDevice, includes(offer.appVersions, other.appVersions),
       let own = platforms(pack, offer.number), let others = platforms(pack, other.number)
@@ -78,14 +79,14 @@ struct OfferEpochs {
   }
 }
 
-/// Whether a range has every version of the app that another one has.
+/// Whether a range contains every app version in another range.
 private func includes(_ range: AppVersionRange?, _ other: AppVersionRange?) -> Bool {
   guard let range else { return true }
   return other.map(range.contains) ?? false
 }
 
 extension SiteRoot.Offer {
-  /// Whether the offer is for every device that another offer of the same version is for.
+  /// Whether the offer is for every device of another offer of the same version.
   fileprivate func covers(_ other: SiteRoot.Offer) -> Bool {
     share >= other.share && includes(appVersions, other.appVersions)
   }

@@ -1,11 +1,11 @@
 import PackFormats
 import PackStore
 
-/// The versions that each channel of a site offered before its current ones: a publisher can go back to them.
+/// The versions that each channel of a site offered before its current versions. A publisher can go back to them.
 ///
-/// As a file, `offered`, it is text; `Docs/FORMAT.md`, section 21. It is advice: if it is lost, versions count as never offered.
+/// It is stored in the text file `offered`: `Docs/FORMAT.md`, section 21. If the file is lost, versions count as never offered.
 struct OfferHistory: Hashable, Sendable {
-  /// Numbers of versions that a channel offered and does not offer now, the latest last.
+  /// The numbers of versions that a channel offered before, but does not offer now. The latest is last.
   private var lists: [SiteChannel: [PackID: [UInt64]]] = [:]
 
   static let fileName = "offered"
@@ -19,7 +19,7 @@ struct OfferHistory: Hashable, Sendable {
     lists.values.contains { $0[pack]?.contains(number) ?? false }
   }
 
-  /// Returns the last version that a channel offered before its current ones.
+  /// Returns the last version that a channel offered before its current versions.
   ///
   /// - Parameter kept: numbers of versions that the site has.
   func previous(of pack: PackID, on channel: SiteChannel, among kept: Set<UInt64>) -> UInt64? {
@@ -57,7 +57,7 @@ struct OfferHistory: Hashable, Sendable {
     return Array(lines.map { $0 + "\n" }.joined().utf8)
   }
 
-  /// Reads the intact lines; the file is advice only.
+  /// Reads the intact lines. Ignores damaged lines, because no check depends on the file.
   init(decoding bytes: [UInt8]) {
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst() {
       let words = line.split(separator: " "), numbers = words.dropFirst(2).compactMap { UInt64($0) }

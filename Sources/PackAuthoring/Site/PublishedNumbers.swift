@@ -4,7 +4,7 @@ import PackStore
 /// The version numbers that a site used and no longer keeps. A number identifies one content permanently: devices keep versions by
 /// number, and refuse other content under a number that they have.
 ///
-/// As a file, `numbers`, it is text; `Docs/FORMAT.md`, section 21. Versions that the site's store keeps are not listed.
+/// They are stored in the text file `numbers`: `Docs/FORMAT.md`, section 21. Versions that the site's store keeps are not listed.
 struct PublishedNumbers: Hashable, Sendable {
   /// Identifies the content and the attributes of a version: the first 8 bytes of a SHA-256. It detects mistakes, not attacks.
   private struct Content: Hashable {
@@ -38,13 +38,13 @@ struct PublishedNumbers: Hashable, Sendable {
 
   init() {}
 
-  /// The highest number of a pack that is listed; 0 if none is.
+  /// Returns the highest listed number of a pack; 0 if no number is listed.
   func highest(of pack: PackID) -> UInt64 { packs[pack]?.keys.max() ?? 0 }
 
   /// The highest listed number of each pack.
   var highestNumbers: [PackID: UInt64] { packs.compactMapValues { $0.keys.max() } }
 
-  /// Lists a version that is about to leave the site's store. The first content of a number remains.
+  /// Lists a version that will leave the site's store. If the number is already listed, its content does not change.
   mutating func add(_ version: PackVersion) {
     guard packs[version.pack]?[version.number] == nil else { return }
     packs[version.pack, default: [:]][version.number] = Content(version)

@@ -1,14 +1,14 @@
 package import PackFormats
 import PackStore
 
-/// Files that an earlier root of the site referred to and the current one does not: clients may be fetching them. They stay until
-/// their grace period is over.
+/// Files that an earlier root of the site referred to, but the current root does not. Clients may be fetching them, so they stay
+/// until their grace period is over.
 ///
-/// As a file, `retired`, it is readable text; `Docs/FORMAT.md`, section 21. Its contents are checked like all external input,
-/// because they decide which files are deleted.
+/// They are listed in the text file `retired`: `Docs/FORMAT.md`, section 21. The file is checked like all external input, because
+/// it determines which files are deleted.
 package struct RetiredFiles: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
-    /// When the last root with the file was replaced, in nanoseconds since 1970.
+    /// The time when the last root with the file was replaced, in nanoseconds since 1970.
     package var since: Int64
 
     package var byteCount: UInt64
@@ -32,22 +32,21 @@ package struct RetiredFiles: Hashable, Sendable {
 
   var byteCount: UInt64 { entries.values.lazy.map(\.byteCount).clampedSum() }
 
-  /// When the first file expires, in nanoseconds since 1970.
+  /// Returns the time when the first file expires, in nanoseconds since 1970; `nil` if no file is listed.
   func firstEnd(grace: Int64) -> Int64? { entries.values.map { $0.since.addingClamped(grace) }.min() }
 
   // MARK: - Changes
 
-  /// Records that `named` was replaced by `files`: files that are only in the former are retired from `now` on, and files in the
-  /// latter are no longer retired.
+  /// Records that `files` replaces `named`: files only in `named` are retired from `now` on, and files in `files` are in use.
   mutating func replace(_ named: [SitePath: UInt64], by files: [SitePath: UInt64], now: Int64) {
     for (file, byteCount) in named { entries[file] = Entry(since: now, byteCount: byteCount) }
     for file in files.keys { entries[file] = nil }
   }
 
   /// Drops files that were retired for longer than the grace period. A date in the future counts as now, so that a wrong clock
-  /// neither keeps files permanently nor deletes any early.
+  /// neither keeps files permanently nor deletes files early.
   ///
-  /// - Parameter latest: the latest plausible date; later dates are replaced by it.
+  /// - Parameter latest: the latest plausible date, which replaces later dates.
   mutating func dropDue(now: Int64, latest: Int64, grace: Int64) {
     entries = entries.mapValues { Entry(since: min($0.since, latest), byteCount: $0.byteCount) }
       .filter { min($0.value.since, now).addingClamped(grace) > now }

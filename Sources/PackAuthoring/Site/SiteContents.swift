@@ -2,8 +2,8 @@ import PackFormats
 import PackStore
 
 extension SiteRoot {
-  /// Returns the files that the root refers to, without the root itself, and their lengths. Files of a lost manifest are omitted,
-  /// because clients cannot find them either.
+  /// Returns the files that the root refers to, without the root itself, and their lengths. Omits files of a lost manifest, because
+  /// clients cannot find them.
   ///
   /// - Parameter acceptsUnreadable: whether files that the disk cannot read count as lost.
   /// - Throws: the error of reading a manifest. Such a manifest is not lost, and its files must stay.
@@ -23,7 +23,7 @@ extension SiteRoot {
 }
 
 extension VersionManifest {
-  /// The segments, frame tables and change lists that it refers to, and their lengths.
+  /// The segments, frame tables and change lists that the manifest refers to, and their lengths.
   var files: [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for segment in segments {
@@ -76,7 +76,7 @@ extension SiteFolder {
 
   /// Whether a delta exists and matches the root: its header, and the blocks whose SHA-256 the header contains.
   ///
-  /// - Throws: errors of reading it, other than damage.
+  /// - Throws: errors of reading the delta, except damage.
   func holds(_ delta: SiteRoot.Delta) throws -> Bool {
     do {
       try check(delta)
@@ -111,7 +111,7 @@ extension SiteFolder {
     }
   }
 
-  /// The offset in a delta's header of the numbers of parts and groups, and the size of each row: `Docs/FORMAT.md`, section 23.
+  /// The offset of the numbers of parts and groups in a delta's header, and the size of each row: `Docs/FORMAT.md`, section 23.
   private static let deltaCountsOffset = 148
   private static let deltaRowByteCount = 40
 }

@@ -1,8 +1,8 @@
 import PackFormats
 import PackStore
 
-/// The signed description of the versions that a site's store keeps, and their files. It includes versions that no channel offers,
-/// so that offering one changes only a root. Missing files are written on the way.
+/// The description of the versions that a site's store keeps, and of their files. It includes versions that no channel offers, so
+/// that a new offer changes only a root. Missing files are written.
 struct SiteDescription {
   /// The description of a version, independent of channels.
   fileprivate struct Version {
@@ -12,7 +12,7 @@ struct SiteDescription {
     let byteCount: UInt32
   }
 
-  /// The contents of a new root, and the files it refers to.
+  /// The contents of a new root, and the files that it refers to.
   struct Contents {
     var sheets: [SiteRoot.Sheet] = []
     var packs: [SiteRoot.Pack] = []
@@ -24,7 +24,7 @@ struct SiteDescription {
   /// The files of all kept versions, and their lengths.
   private(set) var files: [SitePath: UInt64] = [:]
 
-  /// Bytes of files that were written.
+  /// The size of the written files in bytes.
   private(set) var newByteCount: UInt64 = 0
 
   /// The files in the folder, including newly written ones.
@@ -46,9 +46,9 @@ struct SiteDescription {
   /// their names durable.
   ///
   /// - Parameters:
-  ///   - leaving: versions that are about to be dropped: they are omitted.
+  ///   - leaving: versions to omit, because they will be dropped.
   ///   - known: the files in the folder.
-  ///   - roots: the previous roots. Their entries for unmoved versions are reused.
+  ///   - roots: the previous roots. Their entries for versions with the same layout are reused.
   ///   - checksFiles: whether to read existing files, rather than check only their lengths.
   ///   - listsChanges: whether to build change lists for clients with earlier versions.
   ///   - progress: receives the described and the total bytes of segments.
@@ -95,17 +95,17 @@ struct SiteDescription {
     return nil
   }
 
-  /// Whether a manifest contains the segments that the store has now. A repair, or a publication after a loss, may have stored the
-  /// pages of a version in other segments, with the same layout.
+  /// Whether a manifest lists the version's current segments in the store. A repair, or a publication after a loss, may have stored
+  /// the pages of a version in other segments, with the same layout.
   private func namesSegments(_ manifest: VersionManifest, of version: PackVersion) -> Bool {
     guard !isWithoutFrames, !folder.isServedCopy else { return true }
-    // A damaged version needs a repair: until then its manifest stays.
+    // A damaged version keeps its manifest until a repair.
     guard let segments = try? snapshot.segments(of: version) else { return true }
     return Set(segments.map(\.id)) == Set(manifest.segments.map(\.id))
   }
 
-  /// Deletes change lists that do not match their names: they may be impossible to build again, and later changes would accept them
-  /// by their length.
+  /// Deletes change lists that do not match their names. If they cannot be built again, later changes would accept the damaged
+  /// lists because of their length.
   ///
   /// - Returns: the number of damaged or lost lists.
   private func removeDamagedLists(of manifest: VersionManifest) throws -> Int {
@@ -138,7 +138,7 @@ struct SiteDescription {
   }
 
   private mutating func describe(_ segment: Snapshot.Segment) throws {
-    // A version that is no longer described may have brought it: without frames, its table cannot be written again.
+    // The segment may come from a version that is not described any more. Without frames, its table cannot be written again.
     let file = SitePath.frames(segment.id)
     if isWithoutFrames || folder.isElsewhere(file), let described = known.segment(segment.id, in: folder) {
       tables[segment.id] = described
@@ -146,7 +146,7 @@ struct SiteDescription {
     }
     var hash = DigestBuilder()
     var byteCount: UInt64 = 0
-    // Written even if the name exists: the existing file may be damaged, and a correct one is identical.
+    // Replaces an existing file, because it may be damaged. A correct file is identical.
     try folder.write(file) { output in
       try snapshot.writeFrameTable(of: segment.id) { bytes in
         hash.update(bytes)
@@ -162,11 +162,11 @@ struct SiteDescription {
 
   // MARK: - Change lists
 
-  /// The number of earlier versions with lists to one version: each requires reading both catalogs once.
+  /// The maximum number of earlier versions with change lists to one version. Each list requires reading both catalogs once.
   private static let changeListCount = 8
 
-  /// Builds the change lists to a version from earlier versions that the store keeps, including versions that are about to leave
-  /// it, because clients have these. Lists are optional: without one, clients fetch pages.
+  /// Builds the change lists to a version from earlier versions that the store keeps, including versions that will leave it,
+  /// because clients have them. Lists are optional: without a list, clients fetch pages.
   private mutating func makeChangeLists(to version: PackVersion) throws -> [VersionManifest.ChangeList] {
     var lists: [VersionManifest.ChangeList] = []
     let earlier = snapshot.versions(of: version.pack).filter {
@@ -188,7 +188,7 @@ struct SiteDescription {
     return lists
   }
 
-  /// Returns `nil` if the versions have little in common, or data of one of them is lost.
+  /// Calls `make`. Returns `nil` if the versions have little in common, or if data of one version is lost.
   private static func ifThereIsOne<List: ~Copyable>(_ make: () throws -> List) throws -> List? {
     do {
       return try make()
@@ -265,11 +265,11 @@ struct SiteDescription {
     return contents
   }
 
-  /// Returns the deltas to list, if they exist.
+  /// Returns the deltas to list. Omits missing deltas.
   private func usable(_ known: [DeltaIndex.Delta], _ selection: DeltaSelection) throws -> [SiteRoot.Delta] {
     let present = try known.filter { delta in
       guard selection.isCandidate(delta) else { return false }
-      // A missing delta is of no use, unless it exists where the site is served.
+      // A delta that is missing in the folder is listed only if it exists on the served site.
       return try isWithoutFrames || folder.isElsewhere(.delta(delta.row.header))
         || folder.byteCount(of: .delta(delta.row.header)) == delta.row.byteCount
           && (!checksFiles || folder.holds(delta.row))
@@ -279,11 +279,11 @@ struct SiteDescription {
 
   // MARK: - Sheets of attributes
 
-  /// Up to this length, a sheet is written again for new attributes; a longer one stays, and new attributes go to a second sheet,
-  /// so that a change of one pack among thousands stays small.
+  /// Up to this length, a sheet is written again for new attributes. A longer sheet stays, and a second sheet contains the new
+  /// attributes, so that a change of one pack among thousands stays small.
   private static let longSheetByteCount: UInt32 = 64 << 10
 
-  /// Returns sheets with all these attributes: the previous ones, if they have all of them and are not mostly outdated.
+  /// Returns sheets with all these attributes: the previous sheets, if they contain all attributes and are not mostly outdated.
   private mutating func sheets(
     with attributes: [Digest256: Attributes], current: [SiteRoot.Sheet]
   ) throws -> [SiteRoot.Sheet] {
@@ -332,11 +332,11 @@ extension VersionManifest {
       byteCount: UInt64(version.byteCount), segments: segments, changeLists: changeLists)
   }
 
-  /// Whether it is the manifest of a version with its current layout: its segments are then those of the layout, and its change
+  /// Whether this is the manifest of a version with its current layout. Its segments are then the layout's segments, and its change
   /// lists lead to the version.
   func describes(_ version: PackVersion) -> Bool { describes(version, inLayout: version.layout) }
 
-  /// Whether it is the manifest of a version whose layout has another id.
+  /// Whether this is the manifest of a version whose layout has the given id.
   func describes(_ version: PackVersion, inLayout layout: Digest256) -> Bool {
     var description = VersionManifest(version, segments: segments, changeLists: changeLists)
     description.layout = layout

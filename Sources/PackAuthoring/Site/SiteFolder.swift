@@ -1,25 +1,25 @@
 import PackFormats
 import PackStore
 
-/// The files of a site other than its store's. They are written under a temporary name, synced and renamed. A file with its final
-/// name is complete, and never changes, except roots.
+/// The files of a site, without the files of its store. They are written under a temporary name, synced and renamed. A file with
+/// its final name is complete, and never changes, except roots.
 struct SiteFolder: Sendable {
   let path: FilePath
 
-  /// Whether it is a copy of a served site, made by a publisher without other data: the roots are authoritative, although frames,
-  /// deltas and unoffered versions are missing.
+  /// Whether the folder is a copy of a served site, made by a publisher without other data. The roots are authoritative, although
+  /// frames, deltas and unoffered versions are missing.
   var isServedCopy = false
 
-  /// Whether the site is being converted: roots of the previous draft are then read, too.
+  /// Whether the site is being converted. Roots of the previous draft are then also read.
   var isConverting = false
 
-  /// Files that exist where the site is served, and need not exist here.
+  /// Files that exist on the served site, and need not exist in this folder.
   var elsewhere: Set<SitePath> = []
 
   /// Called before each change of a file, with its name; tests stop a publication there.
   var checkpoint: @Sendable (String) throws -> Void = { _ in }
 
-  /// Called with each signed root before it is written. All files that the root names are durable.
+  /// Called with each signed root before it is written. All files that the root refers to are durable.
   var announcing: @Sendable (SiteChannel, [UInt8]) throws -> Void = { _, _ in }
 
   /// Called before a file is opened for reading; tests simulate a refusal.
@@ -33,7 +33,7 @@ struct SiteFolder: Sendable {
   /// The lock file of the active publisher.
   var lockFile: FilePlace { place("root.lock") }
 
-  /// Takes the lock that one publisher of the site holds at a time, and creates the site's folders.
+  /// Acquires the publisher's lock, which only one process can hold at a time, and creates the site's folders.
   func lock(waits: Bool) throws -> FileLock {
     try makeFolders()
     return try FileLock(lockFile, waits: waits, reason: "another process is publishing to the site '\(path)'")
@@ -46,7 +46,7 @@ struct SiteFolder: Sendable {
     return try body()
   }
 
-  /// The lock of the one process that builds deltas. It is acquired before the publisher's lock, never after it.
+  /// Acquires the lock of the process that builds deltas. Must be called before acquiring the publisher's lock, never after it.
   func lockDeltas(waits: Bool) throws -> FileLock {
     try FileLock(place("deltas.lock"), waits: waits, reason: "another process is building deltas of the site '\(path)'")
   }
@@ -128,7 +128,7 @@ struct SiteFolder: Sendable {
     try syncFolder(channel == .live ? FilePlace(path) : place(SitePath.rootFolder))
   }
 
-  // MARK: - What was retired
+  // MARK: - Retired files
 
   /// - Throws: `corrupt` if the file is damaged: without it, a publisher cannot decide which files to delete.
   func readRetired() throws -> RetiredFiles {
@@ -175,7 +175,7 @@ struct SiteFolder: Sendable {
     } catch let error as PackStoreError where [.notFound, .corrupt].contains(error.code) { return OfferHistory() }
   }
 
-  /// Replaces the list of these versions, durably.
+  /// Replaces the list of earlier offered versions, durably.
   func writeOffered(_ history: OfferHistory) throws {
     try checkpoint("write offered")
     let name = OfferHistory.fileName
@@ -197,8 +197,8 @@ struct SiteFolder: Sendable {
     }
   }
 
-  /// Whether a file missing here is known to exist where the site is served. A copy of a served site has no change lists, but has
-  /// the frame tables: these count as lost if they are missing here.
+  /// Whether a file that is missing in this folder exists on the served site. A copy of a served site lacks change lists, but has
+  /// the frame tables: missing frame tables count as lost.
   func isElsewhere(_ file: SitePath) -> Bool {
     if isServedCopy, case .changes = file { return true }
     return elsewhere.contains(file)
@@ -264,11 +264,11 @@ struct SiteFolder: Sendable {
     try namesInFolder(place(Self.segmentFolder)).compactMap { SitePath("\(Self.segmentFolder)/\($0)") }
   }
 
-  /// Deletes all files of the site's own folders except `needed`. Folders in them stay: they belong to other programs, such as a
+  /// Deletes all files of the site's own folders except `needed`. Subfolders stay, because they belong to other programs, such as a
   /// copying program.
   ///
-  /// - Parameter isBuilder: whether this process has the lock of deltas. If another process has it, files of `deltas/` stay: it has not
-  ///   named them yet.
+  /// - Parameter isBuilder: whether this process has the lock of deltas. If another process has it, files in `deltas/` stay,
+  ///   because roots do not list them yet.
   func removeAll(but needed: some Collection<SitePath>, isBuilder: Bool) throws {
     let needed = Set(needed)
     for folder in SitePath.folders {
