@@ -32,7 +32,7 @@ import PackFormats
       /// Whether to serve HTTP without TLS, which excludes HTTP/2.
       public var isPlain = false
 
-      /// Names of the server in addition to those of the machine.
+      /// Names of the server, in addition to the machine's names.
       public var names: [String] = []
 
       /// The time for running transfers to complete when the server is stopped.
@@ -48,8 +48,8 @@ import PackFormats
 
       public init() {}
 
-      /// The names and addresses for which the local authority must be valid, in addition to the machine's permanent ones:
-      /// ``names``, and ``host`` unless it means this machine only or all of its addresses.
+      /// The names and addresses for which the local authority must be valid, in addition to the machine's permanent names and
+      /// addresses: ``names``, and ``host`` unless it means only this machine or all its addresses.
       public var requiredNames: [String] {
         names + (MachineNames.isLoopback(host) || MachineNames.isAny(host) ? [] : [host])
       }
@@ -60,7 +60,7 @@ import PackFormats
       /// The base URL, without a trailing slash.
       public let url: String
 
-      /// The URL of the site at `/site`, which clients use; `nil` if no site has that path, because several are served.
+      /// The URL of the site at `/site`, which clients use; `nil` if no site has that path because several sites are served.
       public let site: String?
 
       /// The URLs of the sites among the sources.
@@ -173,7 +173,7 @@ import PackFormats
       } catch let error as IOError {
         throw refusal(error)
       }
-      // Closes channels, which must happen on their threads.
+      // Waits for the closing of channels, which must happen on their threads.
       await ending.withLock { $0 }?.value
     }
 
@@ -249,7 +249,7 @@ import PackFormats
       self.make = make
     }
 
-    /// The current setup. If the certificate cannot be renewed, the old one is used.
+    /// The current setup. If the certificate cannot be renewed, the setup uses the old certificate.
     var current: HTTP2UpgradeChannel {
       state.withLock { state in
         if let renewal = state.identity.renewal, renewal < Date(), let next = try? renew(),

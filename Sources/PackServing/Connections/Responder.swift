@@ -59,7 +59,7 @@
         .contains { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "close" }
     }
 
-    /// The number of bytes of a request's body that are read and discarded. Requests to this server have no body.
+    /// The maximum number of bytes of a request's body that are read and discarded. Requests to this server should not have a body.
     private static let bodyByteCountLimit = 16 << 20
 
     private struct BodyTooLong: Error {}
@@ -116,7 +116,7 @@
       var body = body
       var offset = range.lowerBound
       while offset < range.upperBound {
-        // Read only when there is room: otherwise a slow client would keep two pieces in memory, one here and one being sent.
+        // Waits until the channel has room: otherwise a slow client would keep two pieces in memory, one here and one being sent.
         if !channel.isWritable { try await body.write(contentsOf: EmptyCollection()) }
         let end = min(range.upperBound, offset + UInt64(Self.pieceByteCount))
         try await body.write(try Self.read(offset..<end, of: file))
@@ -128,7 +128,8 @@
       await Self.end(body)
     }
 
-    /// Ends a body whose bytes were all sent. An error is ignored: the client may have closed its connection after the last byte.
+    /// Ends a body after all its bytes were sent. Ignores errors, because the client may have closed its connection after the last
+    /// byte.
     private static func end(_ body: consuming some ResponseBodyWriter) async { try? await body.finish(nil) }
 
     private static func read(_ range: Range<UInt64>, of file: ServedFile) throws -> ByteBuffer {
@@ -142,8 +143,8 @@
 
     /// Waits until the connection's thread has processed the written data.
     ///
-    /// A writer waits for its client only after that thread has found that the connection accepts no more. Reading is faster than
-    /// encryption: without this wait, a whole file would be buffered for the thread.
+    /// A writer waits for its client only after that thread has found that the connection does not accept more data. Reading is
+    /// faster than encryption: without this wait, a whole file would be buffered for the thread.
     private static func handOver(_ channel: any Channel) async throws { try await channel.eventLoop.submit {}.get() }
 
     /// Sends the changed sections of the page, at most once a second.

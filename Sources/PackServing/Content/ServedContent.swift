@@ -9,7 +9,7 @@ import PackFormats
   /// All served content, kept in agreement with the disk.
   ///
   /// Sites among the sources are served from their own folders. The other sources, archives and stores, are published to one
-  /// *development site*: a folder of this server, whose roots the development key signs. Each is published again when it has
+  /// *development site*: a folder of this server, whose roots the development key signs. Each source is published again when it has
   /// changed.
   ///
   /// - A source is checked when a request depends on it, at most once per ``lookInterval``. If its file's state (inode, size,
@@ -23,7 +23,7 @@ import PackFormats
     /// The served content, for display to users.
     struct State: Sendable {
       var sites: [ServedSite] = []
-      /// The faults of sources that cannot be served in their present state.
+      /// The faults of sources that cannot be served in their current state.
       var faults: [FilePath: String] = [:]
     }
 
@@ -36,7 +36,7 @@ import PackFormats
     private struct Source {
       let source: ServedSource
       var state: FileState?
-      /// Set for archives only.
+      /// The properties of an archive; `nil` for other sources.
       var pack: HostedArchive?
       /// The state of the file when it could not be served, and the time of the check.
       var refused: (state: FileState, at: ContinuousClock.Instant)?
@@ -76,7 +76,7 @@ import PackFormats
 
     /// - Parameters:
     ///   - folder: the folder for the development site and the created archives.
-    ///   - key: the key that signs them.
+    ///   - key: the key that signs the site and the archives.
     ///   - tell: called with a line for the user when a source has changed or has a fault.
     init(_ sources: [ServedSource], folder: FilePath, key: SiteKey, tell: @escaping @Sendable (String) -> Void) throws {
       self.folder = folder
@@ -116,10 +116,10 @@ import PackFormats
     /// large archive.
     static let faultInterval: Duration = .seconds(5)
 
-    /// The time that a request waits for changes to be published. After that it is answered with the earlier content.
+    /// The maximum time that a request waits for changes to be published. After this time, it is answered with the earlier content.
     static let patience: Duration = .seconds(5)
 
-    /// Updates the served content from the disk, and waits for that within ``patience``.
+    /// Updates the served content from the disk, and waits at most ``patience`` for the update.
     func refresh() async {
       let now = ContinuousClock.now
       let isDue = lastLook.withLock { last in
@@ -131,7 +131,7 @@ import PackFormats
       await worker.run(within: Self.patience) { await self.lookAtSources() }
     }
 
-    /// Updates the served content from the disk, and waits without a limit.
+    /// Updates the served content from the disk, and waits for the update without a limit.
     func load() async { await worker.run(within: nil) { await self.lookAtSources() } }
 
     private func lookAtSources() async {
@@ -230,7 +230,7 @@ import PackFormats
     /// Devices identify a version by its number and may have the earlier content: other content with the same number is refused.
     private static func takenNumber(_ error: PackStoreError) -> PackStoreError {
       var refusal = error
-      // The log shows the fault alone.
+      // The log shows only the fault.
       refusal.reason = error.finding
       refusal.subject = nil
       refusal.specificRemedy = "give the new content a higher version number"
@@ -256,7 +256,7 @@ import PackFormats
       guard let archive = try await archives(only: pack).first(where: { $0.pack.id == pack.name }) else { return nil }
       let file: ServedFile
       do { file = try ServedFile(archive.path, state: archive.state, digest: archive.digest) } catch {
-        // The new file was checked as well: its fault is the cause.
+        // The new file was also checked: its fault is the cause.
         guard let fault = known.withLock({ $0.faults[archive.path] }) else { throw error }
         throw PackStoreError(.sourceChanged, fault)
       }
@@ -306,7 +306,7 @@ import PackFormats
 
     /// Runs `body` after all earlier work has ended, and waits for its end.
     ///
-    /// - Parameter limit: the longest time to wait; the work continues after that.
+    /// - Parameter limit: the maximum time to wait. The work continues after it.
     func run(within limit: Duration?, _ body: @escaping @Sendable () async -> Void) async {
       let before = last
       let task = Task {

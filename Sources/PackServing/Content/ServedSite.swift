@@ -47,7 +47,7 @@ import PackFormats
       }
     }
 
-    /// Returns the channels as of the last reading of their roots; damaged roots are skipped.
+    /// Returns the channels as of the last reading of their roots. Skips damaged roots.
     func channels() -> [Site.ChannelDescription] {
       known.withLock { $0.roots.sorted { $0.key < $1.key }.map(\.value.channel) }
     }

@@ -1,6 +1,6 @@
 #if Serving
   extension StatusPage {
-    /// Colours are defined once for light and once for dark mode.
+    /// The page's style sheet, with colours for light and dark mode.
     static let style = """
       :root {
         color-scheme: light dark;
@@ -38,7 +38,7 @@
 
       """
 
-    /// Inserts received sections into the page. The server has escaped the text in their markup.
+    /// The page's script, which inserts received sections. The server has escaped the text in their markup.
     static let script = """
       "use strict";
       const link = document.getElementById("link");
@@ -50,7 +50,7 @@
         for (const id of Object.keys(sections)) {
           const section = document.getElementById(id);
           if (!section) continue;
-          // Where the reader is, by keys or in a table, stays.
+          // Keep the focused element and the scroll position of a table.
           const focused = section.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
           const scroll = section.querySelector(".scroll")?.scrollLeft;
           section.innerHTML = sections[id];

@@ -3,11 +3,11 @@
   import PackServer
   import PackStore
 
-  /// The page at `/`. The same sections form the whole page, and are sent as events to open pages.
+  /// The page at `/`. It consists of sections, which are also sent as events to open pages.
   ///
   /// All text from outside is escaped by `pageText`. The policy permits the page to load only the fixed resources of this server.
   struct StatusPage {
-    /// A part of the page that is replaced as a whole.
+    /// A part of the page that is replaced completely.
     struct Section {
       let id: String
       let html: String

@@ -6,7 +6,7 @@ import PackFormats
   /// The resource of a request. Targets become paths only through this type, so no name from a client becomes a path unchecked.
   enum Resource: Equatable, Sendable {
     case page, style, script, events, status
-    /// The manifest for a platform, or for all.
+    /// The manifest for a platform, or for all platforms.
     case manifest(Platform?)
     /// The archive of a pack's newest version.
     case archive(PackID)
@@ -15,7 +15,7 @@ import PackFormats
 
     /// The reason why a target does not identify a resource.
     enum Fault: Error, Equatable {
-      /// It is not a path, or is encoded in an invalid way.
+      /// The target is not a path, or its encoding is invalid.
       case malformed(String)
       case tooLong
       case unknown

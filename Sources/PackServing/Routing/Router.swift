@@ -7,9 +7,9 @@ import PackFormats
 
   /// Determines the answer to the head of a request, without a connection and without sending data.
   ///
-  /// The checks, in this order: the host must be one of the server's (400, 421); an unknown method is answered with 501, a method
-  /// other than GET, HEAD and OPTIONS with 405; the target must be a valid path of a resource (414, 400, 404); a body is refused
-  /// (413); then conditions and ranges apply.
+  /// The checks, in this order: the host must be a name or an address of the server (400, 421); an unknown method is answered with
+  /// 501, a method other than GET, HEAD and OPTIONS with 405; the target must be a valid path of a resource (414, 400, 404); a body
+  /// is refused (413); then conditions and ranges apply.
   struct Router: Sendable {
     let content: ServedContent
     let status: ServerStatus

@@ -1,12 +1,12 @@
 #if Serving
   import PackStore
 
-  /// The download of a pack by one client address. Only the first of its requests identifies the version.
+  /// The download of a pack by one client address. Only the first request identifies the version.
   ///
-  /// It is broken from a failed transfer until the client sends another request. A broken download saves no bytes.
+  /// A download is broken from a failed transfer until the client sends another request. A broken download saves no bytes.
   struct ClientDownload: Sendable {
     let client: String
-    /// `nil` if no request identified it.
+    /// The version; `nil` if no request identified it.
     var version: String?
     /// The target of the last request.
     var target: String
@@ -17,7 +17,7 @@
     var isBroken = false
     var lastActivity: ContinuousClock.Instant
 
-    /// How long a download is shown after its last request.
+    /// The time for which a download is shown after its last request.
     private static let shownTime = Duration.seconds(10)
 
     func isShown(at now: ContinuousClock.Instant) -> Bool { runningCount > 0 || now - lastActivity < Self.shownTime }

@@ -10,14 +10,14 @@
     public let method: String
     /// The target as requested, which may be any text.
     public let target: String
-    /// The `Range` field of the request; `nil` if none.
+    /// The `Range` field of the request; `nil` if the request does not contain it.
     public let range: String?
     public let isHTTP2: Bool
     /// The status code of the answer.
     public internal(set) var status = 0
     /// The number of bytes of the body that were sent.
     public internal(set) var byteCount: UInt64 = 0
-    /// The time that sending the answer took.
+    /// The time taken to send the answer.
     public internal(set) var duration: Duration = .zero
     /// The reason why the answer was not sent completely.
     public internal(set) var failure: String?
@@ -27,7 +27,7 @@
     /// The version that the request belongs to; `nil` if it is unknown.
     var version: String?
 
-    /// The largest number of characters of a target and of a range that are kept.
+    /// The maximum number of characters of a target or range that are kept.
     static let textLimit = 512
 
     init(_ head: HTTPRequest, client: String, isHTTP2: Bool) {

@@ -18,7 +18,7 @@
     /// The totals of sent data.
     struct Totals: Sendable {
       var requestCount: UInt64 = 0
-      /// All bytes of bodies.
+      /// The sent bytes of all bodies.
       var sentByteCount: UInt64 = 0
       /// Bytes of packs: segments, tables, deltas, manifests of versions, attributes, archives.
       var packByteCount: UInt64 = 0
@@ -61,7 +61,7 @@
         guard let subject = note.subject, subject.kind != .root else { return }
         let whole = note.status == 200 && note.method == "GET" ? subject.wholeByteCount : nil
         let current = downloads[note.client]
-        // The client continues an aborted download; a completed download of the same version is another device's.
+        // The client continues an aborted download. After a completed download of the version, the request is from another device.
         let continues = current.map { whole == nil || $0.isBroken && $0.version == subject.version } ?? false
         if !continues {
           if let current { totals.add(current) }
@@ -157,7 +157,7 @@
   }
 
   extension ServerStatus.Totals {
-    /// Adds a download: an aborted one saves nothing.
+    /// Adds a download. An aborted download saves nothing.
     fileprivate mutating func add(_ download: ClientDownload) {
       if download.isBroken {
         abortedByteCount = abortedByteCount.addingClamped(download.sentByteCount)

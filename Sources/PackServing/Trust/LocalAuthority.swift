@@ -8,8 +8,8 @@
   ///
   /// It is created on first use and never installed: the user adds its certificate to devices. Its key is of limited use to an
   /// attacker: it is valid only for servers with names and addresses of this machine (critical name constraints), cannot sign
-  /// further authorities, and expires after a year. It is replaced if it expires within 30 days, or if the server needs a name that
-  /// it does not permit. Devices must then trust the new one.
+  /// further authorities, and expires after a year. The authority is replaced if it expires within 30 days, or if the server needs
+  /// a name that it does not permit. Devices must then trust the new authority.
   public struct LocalAuthority: Sendable {
     /// The file of the certificate in PEM, which devices must trust.
     public let file: FilePath
@@ -17,7 +17,7 @@
     /// The certificate in PEM.
     public let certificateText: String
 
-    /// Whether the authority was created now, so that no device trusts it yet.
+    /// Whether the authority was just created, so that no device trusts it yet.
     public let isNew: Bool
 
     let certificate: Certificate
@@ -32,7 +32,7 @@
     /// Opens the authority in a folder, and creates it if necessary.
     ///
     /// - Parameters:
-    ///   - more: names and addresses that it must permit, in addition to `localhost`.
+    ///   - more: names and addresses that the authority must permit, in addition to `localhost`.
     /// - Throws: `untrusted` if others can read its key; `corrupt`, `ioError`.
     public init(in folder: FilePath, names more: [String] = []) throws {
       try self.init(in: folder, for: MachineNames(more: more), required: more, now: Date())
@@ -61,7 +61,7 @@
       self.key = key
     }
 
-    /// Returns `nil` if no authority exists.
+    /// Reads the authority in a folder. Returns `nil` if no authority exists.
     private static func read(in folder: FilePath) throws -> LocalAuthority? {
       let keyFile: InputFile
       do { keyFile = try InputFile(keyName, in: folder) } catch let error as PackStoreError
@@ -164,8 +164,8 @@
     /// Returns a certificate for a server of this machine.
     ///
     /// - Parameter hasAddresses: whether the certificate includes addresses. Clients that cannot check name constraints of
-    ///   addresses, such as BoringSSL, reject such a certificate. Clients that connect by name therefore receive one without
-    ///   addresses.
+    ///   addresses, such as BoringSSL, reject such a certificate. Clients that connect by name therefore receive a certificate
+    ///   without addresses.
     func leaf(for names: MachineNames, hasAddresses: Bool, key: P256.Signing.PrivateKey, now: Date) throws -> [UInt8] {
       let covered = covered(names)
       let alternatives =

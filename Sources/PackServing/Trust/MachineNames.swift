@@ -12,10 +12,10 @@
 
   /// The names and addresses of this machine.
   struct MachineNames: Hashable, Sendable {
-    /// In lower case, without duplicates.
+    /// The names in lower case, without duplicates.
     var names: [String]
 
-    /// In the form of certificates: 4 or 16 bytes, without duplicates.
+    /// The addresses in the form of certificates, 4 or 16 bytes, without duplicates.
     var addresses: [[UInt8]]
 
     /// Finds `localhost`, the host's name, that name in `.local`, and the addresses of the network interfaces.
@@ -35,7 +35,7 @@
       self = MachineNames(names: names, addresses: addresses).adding(more)
     }
 
-    /// Returns the names and addresses with additional ones.
+    /// Returns these names and addresses with additional names and addresses.
     func adding(_ more: [String]) -> MachineNames {
       var names = names, addresses = addresses
       for name in more {
@@ -71,7 +71,7 @@
       return isName ? name : nil
     }
 
-    /// Returns `nil` if the text is not an address.
+    /// Returns the bytes of an address; `nil` if the text is not an address.
     private static func bytes(_ text: String) -> [UInt8]? {
       for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
         var bytes = [UInt8](repeating: 0, count: count)
@@ -80,7 +80,7 @@
       return nil
     }
 
-    /// Returns whether an address is link-local: it is valid only on one link.
+    /// Returns whether an address is link-local, and so valid only on one link.
     private static func isOfLink(_ address: [UInt8]) -> Bool {
       address.count == 16 ? address[0] == 0xfe && address[1] & 0xc0 == 0x80 : address.starts(with: [169, 254])
     }

@@ -73,7 +73,7 @@
     ) -> TLSConfiguration {
       var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: key)
       configuration.minimumTLSVersion = .tlsv12
-      // By then all data is in the kernel; many clients close their socket without a TLS message.
+      // At shutdown, all data is in the kernel. Many clients close their socket without a TLS message.
       configuration.shutdownTimeout = .seconds(1)
       return configuration
     }
