@@ -19,7 +19,7 @@ extension Store {
 
     /// The level for fast builds. Deltas are about a tenth larger.
     public static let fastLevel: Int32 = 9
-    /// The default level. Deltas are smaller than those of `zstd -19 --patch-from`, in less than a third of the time.
+    /// The default level. Deltas are smaller than the output of `zstd -19 --patch-from`, in less than a third of its time.
     public static let standardLevel: Int32 = 18
     /// The level for the smallest deltas.
     public static let bestLevel: Int32 = 22

@@ -7,7 +7,7 @@ extension Site {
     /// The size of the copy's files in bytes.
     public let byteCount: Int
 
-    /// The size of the segments of which the copy contains only the tables, and the number of these segments.
+    /// The size and the number of the segments whose frames the copy lacks. It contains only their tables.
     public let remoteByteCount: Int
     public let remoteSegmentCount: Int
   }
