@@ -167,8 +167,8 @@ extension SiteKey {
   /// Creates a root key that succeeds another root key: both sign the succession. Clients that trust the old key accept delegations
   /// by the new key. Release keys need new delegations by the new key.
   ///
-  /// If the new key already succeeded the old key in the previous draft of the format, both sign the succession again, and the new
-  /// key's file is replaced.
+  /// The new key may already have succeeded the old key in the previous draft of the format. Both then sign the succession again,
+  /// and the new key's file is replaced.
   ///
   /// - Parameters:
   ///   - old: the file of the current root key, which is not changed.

@@ -166,7 +166,7 @@ struct FileSelectorReader {
     return path
   }
 
-  /// Returns the limit of the format that a path exceeds; `nil` if the path is valid.
+  /// Returns the fault of a path that the format cannot contain; `nil` for a valid path.
   private func lengthFault(_ path: String, _ parts: [String]) -> String? {
     if path.utf8.contains(0) { return "a path contains a NUL" }
     if path.utf8.count > 4095 { return "a path has more than 4095 bytes" }

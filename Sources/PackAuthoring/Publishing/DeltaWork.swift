@@ -21,7 +21,7 @@ struct DeltaWork {
     var made: [DeltaFile.Info] = []
     var missing: [Site.PublishResult.MissingDelta] = []
 
-    /// The channels whose roots now list the deltas. Other publishers may have changed other channels while the deltas were built.
+    /// The channels whose roots list the new deltas. Changes by other publishers during the build are not included.
     var changedChannels: [SiteChannel] = []
   }
 

@@ -61,8 +61,8 @@ extension Site {
       case after(Duration)
     }
 
-    /// The time for which files that left the site can still be fetched, by clients with a running download and by mirrors that are
-    /// a few days out of date. With zero, files are deleted immediately.
+    /// The time for which files that left the site can still be fetched. Clients with a running download need them, and mirrors
+    /// that are a few days out of date. With zero, files are deleted immediately.
     public var gracePeriod: Duration = defaultGracePeriod
 
     /// One week.

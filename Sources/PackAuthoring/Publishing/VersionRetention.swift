@@ -3,7 +3,7 @@ import PackStore
 
 /// Determines which versions stay on a site although no channel offers them.
 ///
-/// Builds that were never offered are counted separately from offered versions, so that builds for tests do not displace the
+/// Builds that were never offered are counted separately from offered versions. Builds for tests therefore do not displace the
 /// version that a publisher can go back to.
 struct VersionRetention {
   /// The number of versions of a pack that stay, including the current version. With 1, no version to go back to stays.

@@ -31,8 +31,8 @@ protocol CommandWithLog {
 
 /// The log of this process's command.
 ///
-/// It contains one line for the command, for each step at its end, for each warning, and for each line of the result or the
-/// failure. Each line begins with the time in UTC and the seconds since the command began.
+/// It contains one line for the command, each completed step, each warning, and each line of the result or the failure. Each line
+/// begins with the time in UTC and the seconds since the command began.
 ///
 /// The log contains no secrets: arguments contain no keys, and URLs are written without user, password and query. If a write to the
 /// file fails, the log ends with a warning, and the command continues.
