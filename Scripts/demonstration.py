@@ -1,4 +1,6 @@
-"""Common code of the demos: numbered steps that end the demo with an error, nginx as a web server, and the temporary folder."""
+"""Common code of the demos: numbered steps, errors that end the demo, nginx as a web server, and the
+temporary folder.
+"""
 import os
 import shutil
 import signal

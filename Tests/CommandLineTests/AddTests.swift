@@ -153,7 +153,7 @@ import Testing
     #expect((pack["versions"] as? [NSDictionary])?.first?["version"] as? Int == 7)
   }
 
-  /// Levels below 0 give up space for time, and content is what it was.
+  /// Levels below 0 store more bytes in less time, and the content stays the same.
   @Test func levelsBelowZero() throws {
     let lines = (0..<20_000).map { "line \($0): \(($0 &* 7919) % 1000) \(($0 &* 104_729) % 77)\n" }
     try playground.write(lines.joined(), to: "folder/text")
@@ -302,7 +302,7 @@ import Testing
     #expect(playground.tree("").allSatisfy { $0.hasPrefix("folder") }, "nor is anything left of one")
   }
 
-  /// What is left out need not have a name that can be stored.
+  /// Excluded files can have names that cannot be stored.
   @Test func namesThatAreNotUTF8AreLeftOut() throws {
     try playground.write("x", to: "folder/fine")
     try playground.write("x", toRaw: Array("folder/a".utf8) + [0xff] + Array(".bin".utf8))

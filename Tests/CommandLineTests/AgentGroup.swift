@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// A group of one app, whose packs a server has, in a playground: `Game.plist` says which.
+/// A group of one app in a playground. A server has its packs, and `Game.plist` configures it.
 struct AgentGroup {
   let playground: Playground
   let server: WebServer
@@ -19,7 +19,7 @@ struct AgentGroup {
   ///
   /// - Parameter heldAfter: the number of bytes of packs that the server sends before it waits for ``WebServer/openGate()``; `nil` if it never waits.
   init(_ playground: Playground, _ directives: String = "", heldAfter: Int? = nil) throws {
-    umask(0o022)  // what the agent reads must not be open to others
+    umask(0o022)  // the agent refuses files that others can read
     self.playground = playground
     try playground.makeFolder("web")
     key = try playground.succeed("keygen", "key").output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -56,7 +56,7 @@ struct AgentGroup {
     server.requests.filter { $0.path.hasPrefix("/site/segments/") }.reduce(0) { $0 + $1.byteCount }
   }
 
-  /// Starts the program; what it prints goes to a file of the playground.
+  /// Starts the program, with its output in a file of the playground.
   func start(_ arguments: [String], output: String) throws -> Process {
     try playground.write("", to: output)
     let file = try #require(FileHandle(forWritingAtPath: "\(playground.path)/\(output)"))

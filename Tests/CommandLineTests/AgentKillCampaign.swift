@@ -9,23 +9,25 @@ import Testing
   import Glibc
 #endif
 
-/// App, agent and server are killed at many points while an essential pack comes. Each time the others go on, or the next ones do;
-/// what was checked is not fetched again; the app is never held up by an agent that is dead; and what comes out is what was
-/// published. `PACKSTORE_SCALE` says how many times as long (12 kills; from twice as long on, 25 each), `PACKSTORE_SEED` at which points. From twice as long on
-/// agents are also stopped, with whatever they hold then: the app kills them, which takes it some seconds, if it needs that.
+/// App, agent and server are killed at many points while an essential pack is downloaded. The surviving or restarted
+/// processes continue: checked bytes are not fetched again, a dead agent never blocks the app, and the installed pack
+/// equals the published one. `PACKSTORE_SCALE` multiplies the length (12 kills; at 2 and above, 25 each),
+/// `PACKSTORE_SEED` selects the points. At 2 and above, agents are also stopped while they hold locks: the app kills
+/// them after some seconds if it needs the locks.
 ///
-/// Now and then all processes are killed at once. What is kept then is counted, and what is fetched until the next time this happens
-/// must be no more than what was missing, but for what single kills may cost that were between.
+/// From time to time all processes are killed at once. The kept bytes are counted then. Until the next such kill, no
+/// more than the missing bytes may be fetched, plus the allowance for each single kill in between.
 @Suite final class AgentKillCampaign {
   static let byteCount = 12_000_000
-  /// What a process may have under way, and loses, when it or the server is killed, or when the agent hands a download over.
+  /// The bytes that a process may have in transit, and lose, when it or the server is killed, or when the agent hands
+  /// over a download.
   static let outstandingByteCount = 3 << 20
 
   let playground = try! Playground()
   let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
   let scale = ProcessInfo.processInfo.environment["PACKSTORE_SCALE"].flatMap { Int($0) } ?? 1
 
-  /// What a device that has nothing fetches.
+  /// The download size for an empty device.
   private var totalByteCount = 0
 
   private enum Victim: CaseIterable { case app, agent, server, all, stoppedAgent }
@@ -33,7 +35,7 @@ import Testing
   private struct Counts {
     var kills: [Victim: Int] = [:]
     var installations = 0
-    /// Times at which what is kept was compared with what was sent.
+    /// The number of comparisons of kept bytes with sent bytes.
     var comparisons = 0
     /// Kills in the middle of a commit, after which all that it had moved into place is fetched once more.
     var lostCommits = 0
@@ -72,7 +74,7 @@ import Testing
     }
   }
 
-  /// What the server has sent so far.
+  /// The bytes that the server has sent so far.
   private struct Sent {
     let byteCount, requestCount: Int
 
@@ -91,11 +93,11 @@ import Testing
     }
   }
 
-  /// One installation, from nothing to a pack that is here.
+  /// One installation, from an empty group to the installed pack.
   private func install(_ group: AgentGroup, _ random: inout Random, _ counts: inout Counts) throws {
     var agent = try group.startAgent()
     defer { end(agent) }
-    // What was kept and what had been sent when nothing ran, and the single kills since.
+    // The kept bytes and the sent bytes when no process ran, and the single kills since then.
     var kept = 0, sent = Sent(group), singleKills = 0
     let victims = scale > 1 ? Victim.allCases : Victim.allCases.filter { $0 != .stoppedAgent }
     // The app finds an agent that fetches the pack, or begins by itself.
@@ -113,7 +115,7 @@ import Testing
         app = try startApp(group)
         continue
       }
-      // One that was stopped may have been killed by the app.
+      // The app may have killed a stopped agent.
       if !agent.isRunning { agent = try group.startAgent() }
       let victim = victims[random.next(victims.count)]
       counts.kills[victim, default: 0] += 1
@@ -159,7 +161,7 @@ import Testing
     process.waitUntilExit()
   }
 
-  /// What came since nothing ran is what was missing then.
+  /// The bytes sent since no process ran are the bytes that were missing then.
   private func compare(_ group: AgentGroup, kept: Int, sent: Sent, singleKills: Int) throws {
     let now = Sent(group), byteCount = now.byteCount - sent.byteCount
     // Gaps between frames come along with them, and metadata. The app that was started took the download over once.
@@ -169,7 +171,7 @@ import Testing
       "seed \(seed): after \(kept) bytes were kept, and \(singleKills) kills, \(byteCount) came")
   }
 
-  /// What the store has of the pack. Nothing runs.
+  /// The bytes of the pack in the store, while no process runs.
   private func keptByteCount() throws -> Int {
     guard playground.exists("group/store/CONTROL") else { return 0 }
     let plan = try playground.packstore("pull", "group/store", "web/site", "Game", "--dry-run", "--json")
@@ -179,7 +181,7 @@ import Testing
     return try #require(pack["resumed_bytes"] as? Int)
   }
 
-  /// States are true: the pack is here and whole, nothing is asked for any more, and the agent has nothing to do.
+  /// The states are true: the pack is installed and complete, no request is left, and the agent has no work.
   private func check(_ group: AgentGroup, _ agent: Process) throws {
     #expect(agent.isRunning || scale > 1, "seed \(seed)")
     end(agent)

@@ -50,11 +50,11 @@ import Testing
     #expect(try playground.succeed("agent", "./group", "--once").status == 0)
   }
 
-  /// Essential packs gate the launch: the command ends when they are here, and says which did not come.
+  /// Essential packs gate the launch: the command ends when they are installed, and reports the failed ones.
   @Test func waitsForEssentialPacks() throws {
     let group = try group()
     let run = try playground.succeed("agent", "Game.plist", "--wait-essential")
-    // What the app does not wait for may have begun when the command ends.
+    // Downloads that the app does not wait for may have begun when the command ends.
     #expect(run.output.contains("Level1@2 is installed\n"))
     #expect(run.output.contains("all essential packs are installed\n"))
     #expect(try playground.shell("packstore ls group/store").output.contains("Level1.bin\n"))
@@ -71,7 +71,7 @@ import Testing
     #expect(wrong.status == 2 && wrong.errors.contains("BAAppGroupID is missing"))
   }
 
-  /// Where the disk has too little room for an essential pack and what is to stay free, a purgeable one goes.
+  /// If the disk has too little space for an essential pack and the reserve, a purgeable pack is deleted.
   @Test(.enabled(if: canMountPrivately, "needs user namespaces")) func purgeablePacksMakeRoom() throws {
     try playground.write(noise(10_000_000, seed: 1), to: "packs/Films/film")
     try playground.write(
@@ -98,8 +98,8 @@ import Testing
     withExtendedLifetime(group) {}
   }
 
-  /// C15: an app that wants what the agent is fetching goes on where the agent was, and what comes comes once: whether the agent
-  /// hands it over, was killed, or is stopped and says nothing.
+  /// C15: an app that needs a pack which the agent is fetching continues the agent's download, and each byte comes
+  /// once: if the agent hands it over, if it was killed, and if it is stopped and does not answer.
   @Test(arguments: ["alive", "killed", "stopped"]) func appBesideAnAgent(agentIs state: String) throws {
     let size = 6_000_000
     let group = try group(byteCount: size, heldAfter: size / 4)
@@ -120,7 +120,7 @@ import Testing
     case "alive": break
     case "killed": agent.waitUntilExit()
     default:
-      // The app does not wait for it for long, and killed it, if it held what the app needed.
+      // The app waits only for a short time, then kills the agent if it holds the required lock.
       kill(agent.processIdentifier, SIGCONT)
     }
     kill(agent.processIdentifier, SIGKILL)

@@ -58,7 +58,7 @@ import Testing
       try playground.text("out/Manifest.json").contains(#"{"b" : 1, "a": [null]}"#), "user info is as it was written")
   }
 
-  /// Every folder has an entry, once, before what lies in it.
+  /// Every folder has one entry, before the entries of its content.
   @Test func entries() throws {
     #expect(try export("Tutorial", "-o", "T.aar", "-q").status == 0)
     let listing = try playground.shell("python3 '\(Self.reader)' list T.aar").jsonLines
@@ -88,7 +88,7 @@ import Testing
     }
     #expect(try attributes("store") == attributes("other"))
     #expect(try attributes("store")["priority"] as? Int == -7 && attributes("store")["label"] as? String == "1.0")
-    // Again the same bytes, and those of another store with the same version.
+    // A second export has the same bytes, and so has an export of another store with the same version.
     #expect(try export("Tutorial", "-o", "again.aar", "-q").status == 0)
     #expect(try playground.packstore("export", "other", "Tutorial", "-o", "other.aar", "-q").status == 0)
     for name in ["again.aar", "other.aar"] { #expect(try playground.read(name) == playground.read("T.aar"), "\(name)") }

@@ -9,8 +9,8 @@ import Testing
   import Glibc
 #endif
 
-/// `apply` is killed at many points: whatever it had done, the store is whole and has the old version or the new one, and
-/// applying again ends with the new one. `PACKSTORE_SCALE` says how many times as long, `PACKSTORE_SEED` at which points.
+/// `apply` is killed at many points. The store is always complete and has the old version or the new one, and a second
+/// run ends with the new one. `PACKSTORE_SCALE` multiplies the length, `PACKSTORE_SEED` selects the points.
 @Suite struct ApplyKillCampaign {
   let playground = try! Playground()
   let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
@@ -28,7 +28,7 @@ import Testing
     var changeCount = try applyWithKill(after: .max).changes
     while kills < 5 * scale {
       try #require(try playground.shell("rm -rf store && cp -R client store").status == 0)
-      // What a killed one leaves is what the next one begins with.
+      // The next run begins with the files that the killed one left.
       var wasKilled = true
       while wasKilled {
         let changes: Int

@@ -35,7 +35,7 @@ import Testing
     #expect(again.output == "P is at version 2 already\n" && again.errors.isEmpty)
   }
 
-  /// Any tar program lists it, and what it extracts is a site.
+  /// Any tar program lists the archive, and extracts it as a site.
   @Test func tarAgrees() throws {
     _ = try export()
     let list = try playground.shell("tar tf P.pack")
@@ -62,7 +62,7 @@ import Testing
     #expect(playground.tree("").filter { $0.hasPrefix("P.pack.") }.isEmpty, "nothing is left beside it")
   }
 
-  /// A store that trusted one key takes no other, and no archive that is older than one that was taken.
+  /// A store that trusts one key accepts no archive of another key, and no archive older than an accepted one.
   @Test func trust() throws {
     _ = try export("P@1")
     _ = try playground.shell("mv P.pack old.pack")
@@ -91,7 +91,7 @@ import Testing
       damaged[offset] ^= 0x10
       try playground.write(damaged, to: "damaged.pack")
       let run = try playground.packstore("import", "client-\(offset)", "damaged.pack", "-q")
-      // What is not needed, such as a time or padding, may be damaged.
+      // Unused parts, such as a time or padding, may be damaged.
       let isWhole = try run.status == 0 && extracted("client-\(offset)")
       #expect(isWhole || [3, 4, 7].contains(run.status) && run.errors.hasPrefix("packstore: "), "at \(offset)")
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What versions say besides their content, by the program.
+/// Attributes of versions on the command line.
 @Suite struct AttributesTests {
   let playground = try! Playground()
 
@@ -40,7 +40,7 @@ import Testing
     #expect(try playground.packstore("verify", "store", "--deep").status == 0)
   }
 
-  /// Files that are to be mapped are laid out once more, and the command says what that costs before it does it.
+  /// Files to map are stored in a new layout, and the command reports the cost beforehand.
   @Test func costsAreSaid() throws {
     try playground.write(#"{"map":["*.bin"],"priority":7}"#, to: "set.json")
     let plan = try playground.succeed("attributes", "store", "P", "--set", "set.json", "--dry-run", "--json").json
@@ -55,7 +55,7 @@ import Testing
     #expect(pack["priority"] as? Int == 7)
   }
 
-  /// What is said to help is an option of the command.
+  /// The suggested remedy is an option of the command.
   @Test func aPackOfAnotherOrigin() throws {
     try playground.write(#"{"language":"de"}"#, to: "set.json")
     try playground.succeed("publish", "store", "site", "--key", "key", "-q")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Docs/Authoring.md` does what it says.
+/// Runs the commands of `Docs/Authoring.md`.
 @Suite struct AuthoringPageTests {
   let playground = try! Playground()
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Stores over another one that is never written: `--base`.
+/// Stores above a base that is never written: `--base`.
 @Suite struct BaseTests {
   let playground = try! Playground()
 
@@ -48,7 +48,7 @@ import Testing
     #expect(try playground.packstore("cat", "own", "b").bytes == noise(300_000, seed: 1))
   }
 
-  /// The figures of files add up beside what lies in the base.
+  /// The sizes of files add up, without the data in the base.
   @Test func accounting() throws {
     try playground.write(noise(50_000, seed: 2), to: "a/new")
     try playground.succeed("add", "own", "a", "--pack", "Copy", "--base", "bundle", "-q")

@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// Publishing to object storage with the program, on a stand-in for S3; boto3 reads what devices get.
+/// The program publishes to object storage, on a substitute for S3; boto3 reads the files that devices fetch.
 @Suite(
   .serialized, .enabled(if: StorageServer.python != nil, "Tests/Storage/setup could not install moto"))
 struct BucketTests {
@@ -60,7 +60,7 @@ struct BucketTests {
     #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 2 roots"))
     let again = try packstore(server, "publish", "Packs", site, "P@3", "--key", "site.key", "--deltas", "0")
     #expect(again.output.contains("nothing is new"))
-    // A work folder has the site; the next command fetches what changed.
+    // A work folder has the site, so the next command fetches only changes.
     try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "--work", "work", "-q")
     let before = try server.control("{}")
     try packstore(server, "demote", site, "P@3", "--channel", "beta", "--key", "site.key", status: 2)
@@ -126,7 +126,7 @@ struct BucketTests {
     let content = try #require((try second.json["storage"] as? [String: Int])?["content_bytes"])
     #expect(content > 6_000_000, "\(content)")
     #expect(try (second.json["deltas"] as? [Any])?.count == 1)
-    // What the site has is found by its table, without its content.
+    // The content of the site is found by its table, without a download.
     try packstore(server, "promote", site, "P@4", "--channel", "beta", "--key", "site.key", "-q")
     let other = try packstore(server, "add", "Other", "folder", "--pack", "Q")
     #expect(other.status == 0)
@@ -136,7 +136,7 @@ struct BucketTests {
     #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 2 roots"))
   }
 
-  /// A work folder that has all content is no copy without: deltas that others made meanwhile stay in the roots.
+  /// A work folder with all content is not a copy without frames: deltas that others made since then stay in the roots.
   @Test func deltasOfOthersStay() throws {
     let server = try Self.server.get()
     try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "--work", "work", "-q")
@@ -148,7 +148,7 @@ struct BucketTests {
     #expect(try server.verify(prefix, exactly: true).hasPrefix("whole: 1 roots"))
   }
 
-  /// Who can write to the bucket cannot make a publisher sign what its tables do not say.
+  /// Write access to the bucket cannot make a publisher sign anything that its tables do not contain.
   @Test func damagedTablesAreRefused() throws {
     let server = try Self.server.get()
     try packstore(server, "publish", "Packs", site, "P@2", "--key", "site.key", "-q")
@@ -211,7 +211,7 @@ struct BucketTests {
     #expect(playground.tree("work") == kept)
   }
 
-  /// A root that was copied there, and is newer than what the ledger knows, is not overwritten.
+  /// A copied root that is newer than the ledger's root is not overwritten.
   @Test func aRootThatIsNotInTheLedgerStays() throws {
     let server = try Self.server.get()
     try packstore(server, "publish", "Packs", site, "P@1", "--key", "site.key", "-q")
@@ -224,8 +224,8 @@ struct BucketTests {
     #expect(try server.get("\(prefix)/root") == playground.read("folder-site/root"))
   }
 
-  /// Three publishers race through faults and kills; devices see a whole site whenever they look. `PACKSTORE_SEED` repeats a
-  /// campaign, as far as processes can be repeated; `PACKSTORE_KILLS` has more kills than 3, which really happen.
+  /// Three publishers race through faults and kills; devices always see a complete site. `PACKSTORE_SEED` repeats a
+  /// campaign, except for the scheduling of processes; `PACKSTORE_KILLS` sets the number of real kills (default: 3).
   @Test func killedPublishersLeaveAWholeSite() throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = environment["PACKSTORE_SEED"].flatMap { UInt32($0) } ?? UInt32.random(in: 1...99_999)
@@ -264,7 +264,7 @@ struct BucketTests {
       try server.control(#"{"rate": 0}"#)
       #expect(try server.verify(prefix).hasPrefix("whole: "), "seed \(seed), round \(round)")
     }
-    // A command that is repeated finishes, and what killed ones left is gone hours later.
+    // A repeated command finishes, and files of killed commands are deleted hours later.
     for _ in 0..<3 {
       try packstore(
         server, "publish", "Packs", site, "P@3", "--key", "site.key", "--deltas", "0", "--grace", "0", "-q")
@@ -280,7 +280,7 @@ struct BucketTests {
   }
 }
 
-/// Numbers that are the same for the same seed.
+/// Random numbers that a seed determines.
 private struct SplitMix {
   private var state: UInt64
   init(seed: UInt64) { state = seed }

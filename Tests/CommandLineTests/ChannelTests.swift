@@ -42,7 +42,7 @@ import Testing
     return (packs?.first?["versions"] as? [NSDictionary])?.first?["version"] as? Int ?? 0
   }
 
-  /// What a channel offers of P: `4 5% 2.0..<3` for each.
+  /// A channel's offers of P, each as `4 5% 2.0..<3`.
   private func offers(_ channel: String = "live") throws -> [String] {
     let bytes = try run(["channels", "site", "--json"]).bytes
     let document = try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  // MARK: - What clients see
+  // MARK: - Clients
 
   /// Version 1 is live, 2 on `external`, 3 on `internal`; clients of two versions of the app.
   @Test func theWorkedMatrix() throws {
@@ -86,11 +86,12 @@ import Testing
     let json = try run(["pull", "old", "site", "--app-version", "1.0", "--json"]).json
     #expect((json["packs"] as? [NSDictionary])?.first?["outcome"] as? String == "not_offered")
     #expect(try pull("new", "--app-version", "2.0") == 1)
-    // What is here stays, though nothing of it is offered any more.
+    // The installed version stays, although it is not offered any more.
     #expect(try pull("new", "--app-version", "1.0") == 1)
   }
 
-  /// A share is drawn by the device; raised, it only adds devices; at none it halts; taken off, it is withdrawn.
+  /// Each device decides by its own random number whether it is in a share. A higher share only adds devices; a share
+  /// of 0 halts the release; without the offer it is withdrawn.
   @Test func aReleaseInPhases() throws {
     try publish(1)
     try publish(2, "--no-offer")
@@ -156,7 +157,7 @@ import Testing
     #expect(try promote("--share", "5%").last?.hasPrefix("the channel beta is at root ") == true)
   }
 
-  /// What was published to testers is not released by a repair.
+  /// A repair does not release a version that was published to testers.
   @Test func aLostRootReleasesNothing() throws {
     try publish(1)
     try publish(3, "--channel", "internal")
@@ -167,7 +168,7 @@ import Testing
     #expect(try offers() == ["1 100%"] && pull("a") == 1)
   }
 
-  /// An older version that is promoted takes the newer one back from those that have it.
+  /// A promoted older version replaces the newer one on devices that have it.
   @Test func aWithdrawal() throws {
     try publish(1)
     try publish(2)
@@ -195,14 +196,14 @@ import Testing
     try change("promote", 2)
     #expect(try pull("a") == 2, "and goes on from there")
     #expect(try pull("a", "--channel", "beta") == 3)
-    // The same version on both: what was accepted on the one does not count on the other.
+    // Both channels offer the same version: an acceptance on one does not count on the other.
     try change("promote", 3)
     #expect(try pull("a", "--channel", "live") == 3)
     try change("promote", 2, "--back")
     #expect(try pull("a") == 2)
   }
 
-  /// A pack that is held, and one that the other channel does not offer yet, go on with that channel's numbers.
+  /// A held pack, and a pack that the other channel does not offer yet, continue with that channel's numbers.
   @Test func packsThatStayFollowToo() throws {
     try run(["add", "author", "folder", "--pack", "Q", "--keep", "9"])
     try run(["publish", "author", "site", "P@1", "--channel", "beta", "--key", "site.key", "-q"])
@@ -305,8 +306,8 @@ import Testing
 
   // MARK: - Mirrors
 
-  /// A mirror that is copied in the order that is documented, and clients that pull after each step: they see what was, or
-  /// what is.
+  /// A mirror is copied in the documented order, and clients pull after each step: they get the old version or the new
+  /// one.
   @Test func mirrorsAreCopiedInOrder() throws {
     try publish(1)
     try publish(1, "--channel", "beta")
@@ -331,7 +332,7 @@ import Testing
 
   // MARK: - Who is what
 
-  /// Each root in the place of the other, at first contact too, by a server that wants to mix them up.
+  /// A server that exchanges two roots is refused, also at first contact.
   @Test func exchangedRootsAreRefused() throws {
     try publish(1)
     try publish(2, "--channel", "beta")
@@ -351,7 +352,7 @@ import Testing
     #expect(try playground.packstore("cat", "live", "file").output == "version 1")
   }
 
-  /// A release key for one channel signs no other, whatever its holder wants; its publications leave the others as they are.
+  /// A release key for one channel cannot sign others; its publications leave the others unchanged.
   @Test func aKeyForAChannel() throws {
     try run(["keygen", "root.key"])
     try run(["delegate", "root.key", "live.key", "--channel", "live"])
@@ -378,7 +379,7 @@ import Testing
     #expect(all.status == 4 && all.errors.contains("'live', which offers the pack"), "\(all.errors)")
     #expect(try playground.packstore("unpublish", "site", "P", "--channel", "beta", "--key", "beta.key").status == 0)
     #expect(try pull("a") == 1)
-    // A key for all channels, of an earlier word, leaves alone what the later one has taken over.
+    // A key for all channels with an older delegation does not change a channel that a later delegation has.
     try run(["delegate", "root.key", "all.key"])
     try run(["delegate", "root.key", "beta.key"])
     #expect(try publish(3, "beta.key", "--channel", "beta").status == 0)
@@ -386,7 +387,7 @@ import Testing
     #expect(mixed.status == 0, "\(mixed.errors)")
     #expect(try playground.packstore("promote", "site", "P@3", "--channel", "beta", "--key", "all.key").status == 4)
     try run(["delegate", "root.key", "live.key"])
-    // Both ways between the channels, whatever the serials of their keys are.
+    // A device can switch between the channels in both directions, with any serials of their keys.
     #expect(try publish(3, "beta.key", "--channel", "beta").status == 0)
     #expect(try pull("a", "--channel", "beta") == 3 && pull("a", "--channel", "live") == 3)
     #expect(try publish(2, "live.key").status == 0)
@@ -411,7 +412,7 @@ import Testing
     #expect(list.count == 1 && list[0]["from"] as? Int == 4 && list[0]["to"] as? Int == 5)
     let pulled = try run(["pull", "a", "site", "--json"]).json
     #expect((pulled["packs"] as? [NSDictionary])?.first?["delta_from"] as? Int == 4)
-    // Another channel names what is there.
+    // Another channel offers the existing version.
     try change("promote", 5, "--channel", "beta")
     #expect(try run(["deltas", "site", "--key", "site.key"]).output == "no delta is missing\n")
     #expect(try playground.packstore("verify", "site", "--deep").status == 0)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Publications of jobs that have nothing but the key: they go on from the site that is served, and make what is to be copied there.
+/// Jobs that have only the key continue from the served site, and make the files to copy there.
 @Suite struct ContinueTests {
   let playground = try! Playground()
 
@@ -29,7 +29,7 @@ import Testing
     return run
   }
 
-  /// As the page says: all but the roots, the check, the roots.
+  /// In the documented order: all files except the roots, the check, the roots.
   private func upload(_ folder: String, to site: String, checking url: String) throws {
     for name in ["segments", "frames", "versions", "deltas", "changes", "attributes"] {
       _ = try playground.shell("[ ! -d \(folder)/\(name) ] || cp -rn \(folder)/\(name)/. \(site)/\(name)/")
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// What a web server has: what is for devices, and nothing of the publisher's.
+  /// A web server has the files for devices, and none of the publisher's files.
   private func serve() throws {
     let run = try playground.shell(
       "set -e; mkdir served; cd site; for name in segments frames versions deltas attributes roots root; do [ ! -e $name ] || cp -r $name ../served/; done"
@@ -83,7 +83,7 @@ import Testing
         try playground.packstore("check-served", folder, server.url, "--json").json["state"] as? String == "published")
       try expectContent(["old", "fresh\(number)"], version: number)
     }
-    // The versions before lie where they lay: their manifests are what they were.
+    // The earlier versions keep their places: their manifests are unchanged.
     #expect(playground.tree("served/versions").count == 4)
     let again = try publish("none", from: server.url)
     #expect(again.output.contains("nothing is new"), "\(again.output)")

@@ -43,7 +43,7 @@ import Testing
     #expect(again.output == "P is at version 2 already\n")
   }
 
-  /// What a delta brings is encoded here, at the level that is said here.
+  /// The content of a delta is encoded on this machine, at the level of the option.
   @Test func levelsOfWhatIsApplied() throws {
     try playground.write((0..<40_000).map { "line \($0 &* 7919 % 1000)\n" }.joined(), to: "folder/text")
     try playground.succeed("add", "store", "folder", "--pack", "P", "--keep", "3", "-q")
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  /// A store that was pulled from a site takes what the site's key signed.
+  /// A store that pulled from a site accepts deltas that the site's key signed.
   @Test func keysOfSitesAreTrusted() throws {
     try playground.write("version 0", to: "folder/small")
     try playground.packstore("publish", "store", "site", "P@1", "--key", "key", "-q")
@@ -152,7 +152,7 @@ import Testing
     #expect(try playground.shell("test -L linked").status == 0 && !playground.read("real.delta").isEmpty)
   }
 
-  /// What was written before was replaced without a word.
+  /// A second export replaces the first without a message.
   @Test func whatIsThereStays() throws {
     for arguments in [["delta", "store", "P@1", "@2"], ["export", "store", "P"]] {
       try playground.write("mine", to: "file")

@@ -2,7 +2,7 @@
   import Foundation
   import Testing
 
-  /// `Docs/Developing.md` does what it says.
+  /// Runs the commands of `Docs/Developing.md`.
   @Suite struct DevelopingPageTests {
     let playground = try! Playground()
 
@@ -24,7 +24,8 @@
       let port = try WebServer.freePort()
       let program = packstoreURL.deletingLastPathComponent().path
       let data = "\(playground.path)/data"
-      // Whatever fails, the server ends. `certutil` is of a package of its own: without it, what it does is not tried.
+      // The server ends after any failure. Steps with `certutil`, which is in a separate package, are skipped without
+      // it.
       let setting = """
         set -e; export PATH='\(program)':"$PATH" XDG_DATA_HOME='\(data)'
         trap '[ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true' EXIT

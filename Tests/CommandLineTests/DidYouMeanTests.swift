@@ -2,7 +2,7 @@ import Foundation
 import PackStore
 import Testing
 
-/// What a mistyped name gets: the nearest names, or what is there.
+/// An error about a mistyped name lists the nearest names, or the existing ones.
 @Suite struct DidYouMeanTests {
   let playground = try! Playground()
 
@@ -139,7 +139,7 @@ import Testing
     #expect(PackStore.nearestNames(to: "base", among: names) == ["Base", "Basement"])
     #expect(PackStore.nearestNames(to: "B", among: names).isEmpty)
     #expect(PackStore.nearestNames(to: "", among: names).isEmpty)
-    // Work is bounded, whatever the names are.
+    // The work is bounded for all names.
     let long = String(repeating: "a", count: 1_000_000)
     #expect(PackStore.nearestNames(to: long, among: ["b" + long, "x"]) == ["b" + long])
   }

@@ -73,7 +73,7 @@ import Testing
     #expect(try packs("m.json").map { $0["id"] as? String } == ["Tutorial"])
   }
 
-  /// Others, and what means nothing here, stay as they are.
+  /// Other packs and unknown keys stay unchanged.
   @Test func updates() throws {
     _ = try run("create", "Tutorial.pack", "Level1.pack", "--download-base-url", base, "-o", "m.json", "-q")
     let text = try playground.text("m.json").replacing(#""version": 1,"#, with: #""version": 1, "later": [1.50],"#)
@@ -100,7 +100,8 @@ import Testing
     #expect(try packs("m.json").count == 3)
   }
 
-  /// The same version of an archive of the same length, with another policy or other user info: the manifest says the new one.
+  /// A new archive with the same version and length but another policy or other user info: the manifest has the new
+  /// values.
   @Test func termsChange() throws {
     let digits = { (number: Int) in #""userInfo": { "a" : \#(number) },"# }
     try pack("Tutorial", #""onDemand": {}"#, digits(1))
@@ -132,7 +133,7 @@ import Testing
     #expect(try pack["downloadSize"] as? Int == byteCount("one.aar"))
     #expect(try run("update", "m.json", "one.aar", "-q").status == 0)
     #expect(try packs("m.json").map { $0["version"] as? Int } == [1], "the same archive")
-    // Another one of the same length: nothing but its bytes tells. A manifest that does not say them is no proof.
+    // Another archive of the same length: only its bytes differ. A manifest without digests is not a proof.
     var bytes = try playground.read("one.aar")
     bytes[bytes.count - 1] ^= 1
     try playground.write(bytes, to: "other.aar")

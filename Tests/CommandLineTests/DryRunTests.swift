@@ -56,7 +56,7 @@ import Testing
     #expect(playground.tree("tmp").isEmpty, "\(playground.tree("tmp"))")
   }
 
-  /// A release is weighed before it is made: by what devices will fetch that have what is offered now.
+  /// A dry run of a release computes the downloads of devices that have the currently offered version.
   @Test func whatDevicesWouldFetch() throws {
     try playground.write(noise(20_000, seed: 99), to: "source/new")
     try playground.succeed("add", "store", "source", "--pack", "P", "-q")
@@ -107,7 +107,7 @@ import Testing
     #expect(playground.tree("tmp").isEmpty)
   }
 
-  /// What an import made on a disk that is full, or that fills, is taken back.
+  /// A failed import on a full disk, or on a disk that becomes full, is undone.
   @Test(.enabled(if: canMountPrivately, "needs user namespaces"), arguments: ["source.pack", "source.tar", "source"])
   func importsOntoAFullDisk(_ name: String) throws {
     try playground.write(noise(5_000_000, seed: 5), to: "source/large")
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  /// A full disk is no reason not to say what would come.
+  /// A dry run works on a full disk.
   @Test(.enabled(if: canMountPrivately, "needs user namespaces")) func plansOnAFullDisk() throws {
     let run = try playground.shell(
       """
@@ -137,7 +137,7 @@ import Testing
     #expect(try run.json["new_chunks"] as? Int == 0)
   }
 
-  /// Of a site on a full disk, and of a device there.
+  /// A dry run works for a site and for a device on a full disk.
   @Test(.enabled(if: canMountPrivately, "needs user namespaces"))
   func releasesArePlannedOnAFullDisk() throws {
     try playground.write(noise(20_000, seed: 99), to: "source/new")

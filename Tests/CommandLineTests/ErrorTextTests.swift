@@ -1,7 +1,6 @@
 import Testing
 
-/// What a failure says: what it is about, what is wrong, and what to do, in terms of the program. The facts that it knows
-/// are in it.
+/// An error names the object, the fault and the remedy in terms of the program, with all known facts.
 @Suite struct ErrorTextTests {
   let playground = try! Playground()
 

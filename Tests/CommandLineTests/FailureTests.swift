@@ -45,7 +45,7 @@ import Testing
     return object
   }
 
-  /// The last line of standard error, of which every line is an object.
+  /// The last line of standard error. Each line must be an object.
   func error(of run: Run) throws -> NSDictionary {
     let objects = try run.errors.split(separator: "\n").map {
       try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary, "\($0)")
@@ -101,7 +101,7 @@ import Testing
       let run = try playground.packstore("pull", "device", site, "--json")
       #expect(run.status == status && !run.errors.contains("secret"), "\(run.errors)")
     }
-    // What comes after '--' is a name, and no option.
+    // An argument after '--' is a name, not an option.
     let name = try playground.packstore("cat", "store", "--", "--json")
     #expect(name.status == 1 && name.errors.hasPrefix("packstore: "))
   }
@@ -130,7 +130,7 @@ import Testing
     try fail("pull", "device", "site", status: .trust, code: "bad_signature")
   }
 
-  /// The report says what was done all the same.
+  /// The report lists the completed work even so.
   @Test func packsThatWereLeftAlone() throws {
     try playground.packstore("add", "device", "folder", "--pack", "P", "-q")
     try playground.packstore("add", "store", "folder", "--pack", "Q", "-q")
@@ -210,7 +210,7 @@ import Testing
     #expect(try playground.packstore("cat", "store", "b").output == "text")
   }
 
-  /// What is said to help against a segment that is gone does help.
+  /// The suggested remedy for a missing segment works.
   @Test func aMissingSegment() throws {
     for segment in playground.tree("store/segments")
     where try playground.read("store/segments/\(segment)").count > 80_000 {
@@ -241,7 +241,7 @@ import Testing
     #expect(folder["path"] as? String == "odd, asset none")
   }
 
-  /// A file of another kind is no damage: the remedy is the command that reads it, and works.
+  /// A file of another kind is not damage: the remedy is the command that reads it, and works.
   @Test func filesOfAnotherKind() throws {
     try playground.write("changed", to: "folder/b")
     try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
@@ -264,7 +264,7 @@ import Testing
     #expect(try playground.packstore("cat", "device", "b").output == "changed")
   }
 
-  /// What is refused before anything came leaves neither a store nor a folder.
+  /// A command that is refused before any download leaves neither a store nor a folder.
   @Test func refusalsLeaveNoStore() throws {
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try playground.packstore("export", "store", "P", "-o", "P.pack", "--key", "key", "-q")
@@ -288,7 +288,7 @@ import Testing
     }
   }
 
-  /// What is damaged on this machine stays so, however often a command is tried.
+  /// Damage on this machine stays reported, however often a command is repeated.
   @Test func localDamageIsNoReasonToTryAgain() throws {
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try playground.packstore("pull", "device", "site", "-q")
@@ -343,7 +343,7 @@ import Testing
       playground.tree("keys") == ["export-root.key", "export.key", "publish-root.key", "publish.key"])
   }
 
-  /// What a server may cost is an option: the remedy names it, and to run the same command again is no remedy.
+  /// Each limit for a server is an option: the remedy names it, and does not suggest to repeat the same command.
   @Test func limitsAreNamed() throws {
     let options: [DeliveryError.Limit: String] = [
       .metadata: "--metadata-limit", .redirects: "--redirects", .privateRedirects: "--allow-private-redirects",
@@ -359,7 +359,7 @@ import Testing
     }
   }
 
-  /// What this user may not read or write is named with what to do, before anything is made.
+  /// Missing permissions are reported with the path and the remedy, before any file is created.
   @Test(.enabled(if: getuid() == 0, "takes the rights of another user")) func rights() throws {
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
     try playground.write("secret", to: "private/file")
@@ -432,7 +432,7 @@ import Testing
     #expect(run.status != 0 && run.errors.contains("packstore publish"), "\(run.errors)")
   }
 
-  // MARK: - What is said elsewhere
+  // MARK: - Output of other commands
 
   @Test func warningsAreObjects() throws {
     let run = try playground.packstore("publish", "store", "site", "--key", "key", "--json")

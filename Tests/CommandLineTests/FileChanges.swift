@@ -8,8 +8,8 @@ import Foundation
   import Glibc
 #endif
 
-/// Returns when a condition holds. It is tried after each change of a file, or of a folder's entries, and in between: what it is
-/// about may come without one.
+/// Returns when a condition holds. The condition is evaluated after each change of a file or of a folder's entries, and
+/// also from time to time, because it can become true without such a change.
 func waitForChange(of path: String, until condition: () throws -> Bool) rethrows {
   #if os(Linux)
     let changes = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HistoryTests {
   let playground: Playground
 
-  /// A pack at its third version, of which the last two are kept.
+  /// A pack at its third version; the last two are kept.
   init() throws {
     playground = try Playground()
     for number in 1...3 {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `import` of what other programs made. What each kind may hold is tested with `ForeignArchive`.
+/// `import` of other programs' archives. The content of each kind is tested with `ForeignArchive`.
 @Suite struct ImportTests {
   let playground = try! Playground()
 
@@ -152,7 +152,7 @@ import Testing
     #expect(run.errors.contains("'standard input': unpacks to more than 100000 bytes"), "\(run.errors)")
   }
 
-  /// A folder is compared with what the store has.
+  /// A folder is compared with the content of the store.
   @Test func dryRunOfAFolder() throws {
     let first = try importing("store", "folder", "--pack", "P", "--dry-run", "--json")
     #expect(first.status == 0 && !playground.exists("store"), "\(first.errors)")

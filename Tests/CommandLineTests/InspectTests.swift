@@ -51,7 +51,7 @@ import Testing
     #expect(words[10].hasPrefix("mapped mode "))
   }
 
-  /// What is shown is what `du` and `find` say, and what is gone when a pack is removed.
+  /// The reported sizes equal the sizes that `du` and `find` report, and the space that a removal frees.
   @Test func statIsWhatTheSystemSays() throws {
     func space(_ key: String) throws -> Int {
       let space = try #require(playground.packstore("stat", "store", "--json").json["space"] as? NSDictionary)
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// A pack that was removed and keeps its history still costs something, and `stat` says so.
+  /// A removed pack that keeps its history still uses space, and `stat` reports it.
   @Test func statOfRemovedPacks() throws {
     try playground.packstore("remove", "store", "Tutorial", "--keep-history", "-q")
     let lines = try playground.packstore("stat", "store").lines
@@ -131,7 +131,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// What a reader holds costs space, and `stat` says whose it is.
+    /// Data retained by a reader uses space, and `stat` names the reader.
     @Test func statOfHeldGenerations() throws {
       let readers = open("\(playground.path)/store/READERS", O_RDONLY | O_CLOEXEC)
       try #require(readers >= 0)
@@ -343,7 +343,7 @@ import Testing
     #expect(json["sound"] as? Bool == true)
   }
 
-  /// Flips a bit in both copies of a slot of CONTROL; copies lie at multiples of 4096, of slots 0, 1, 0, 1.
+  /// Flips a bit in both copies of a slot of CONTROL; the copies are at multiples of 4096, of slots 0, 1, 0, 1.
   private func loseSlot(newest: Bool) throws {
     var control = try playground.read("store/CONTROL")
     let numbers = [0, 4_096].map { slot in (0..<8).reduce(0) { $0 | Int(control[slot + 32 + $1]) << (8 * $1) } }
@@ -352,7 +352,7 @@ import Testing
     try playground.write(control, to: "store/CONTROL")
   }
 
-  /// Damage of CONTROL that hides nothing costs nothing, is reported by `verify`, and is mended by the next commit.
+  /// Damage of CONTROL that hides no commit loses nothing; `verify` reports it, and `repair` repairs it.
   @Test func damagedSlotThatHidesNothing() throws {
     let before = try playground.packstore("log", "store").output
     try loseSlot(newest: true)
@@ -369,8 +369,8 @@ import Testing
     #expect(try playground.packstore("log", "store").output == before)
   }
 
-  /// Where a newer commit may be hidden, every command that reads says so and goes on, and those that write are refused
-  /// until a repair.
+  /// If a newer commit may be hidden, commands that read warn and continue, and commands that write are refused until a
+  /// repair.
   @Test func damagedSlotThatMayHideSomething() throws {
     let before = try playground.packstore("log", "store").output
     try loseSlot(newest: false)

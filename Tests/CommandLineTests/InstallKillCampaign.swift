@@ -9,10 +9,10 @@ import Testing
   import Glibc
 #endif
 
-/// App, agent, extension and server are killed at many points while an installation is played in place, over a network that loses
-/// and resets. Whatever was killed, the next ones bring everything: no essential pack is forgotten, nothing that was here is lost, and
-/// what journal, store and status say is true. `PACKSTORE_SCALE` says how many times as long (8 kills; from twice as long on, 15 each), `PACKSTORE_SEED` at which
-/// points.
+/// App, agent, extension and server are killed at many points while an installation is simulated in place, over a
+/// network that loses and resets connections. The restarted processes complete it: no essential pack is forgotten, no
+/// installed one is lost, and journal, store and status agree. `PACKSTORE_SCALE` multiplies the length (8 kills; at 2
+/// and above, 15 each), `PACKSTORE_SEED` selects the points.
 @Suite final class InstallKillCampaign {
   let playground = try! Playground()
   let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
@@ -42,7 +42,7 @@ import Testing
       try playground.write(AgentGroup.attributes(number < 2 ? "essential" : "prefetch"), to: "packs/\(pack).json")
     }
     let group = try AgentGroup(playground)
-    // It answers yes to whatever it is asked, and says which process it is.
+    // It answers yes to every request, and reports its process id.
     try playground.write(Self.extension, to: "extension")
     chmod("\(playground.path)/extension", 0o755)
     try group.writeList(#", "PackStoreExtension": "extension""#)
@@ -96,7 +96,7 @@ import Testing
         end(agent)
         agent = try group.startAgent()
       case .extension:
-        // It lives for a moment only: the next ones are asked by a new event.
+        // It lives only for a moment: the next event starts a new one.
         try? playground.remove("extension.pid")
         end(app)
         app = try startApp(group, &random)
@@ -140,7 +140,7 @@ import Testing
       essential: Set(journal?["essential"] as? [String] ?? []))
   }
 
-  /// What is known to be essential is asked for, or here: at any moment.
+  /// At any moment, each known essential pack is requested or installed.
   private func checkStates(_ group: AgentGroup) throws {
     let states = try states()
     guard !states.essential.isEmpty else { return }
@@ -151,7 +151,7 @@ import Testing
     #expect(states.packs.subtracting(here) == [], "seed \(seed): what the journal calls here is here")
   }
 
-  /// Nothing is killed any more: the agent brings what is missing, and all is as it was published.
+  /// Nothing is killed any more: the agent downloads the missing packs, and all equal the published ones.
   private func finish(_ group: AgentGroup, _ agent: Process) throws {
     #expect(agent.isRunning, "seed \(seed)")
     end(agent)

@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// What comes in between: other writers, Ctrl-C, full disks. And what a terminal shows meanwhile.
+/// Interruptions: other writers, Ctrl-C, full disks; and the terminal's display during long commands.
 @Suite struct InterruptionTests {
   let playground = try! Playground()
 
@@ -43,7 +43,7 @@ import Testing
 
       let waiting = try playground.start(
         ["add", "store", "folder", "--pack", "A", "-q"], output: .nullDevice, errors: .nullDevice)
-      // Once its run is staged, only the lock stands between it and the commit.
+      // After its run is staged, only the lock delays the commit.
       waitForChange(of: "\(playground.path)/store/tmp") {
         !waiting.isRunning || playground.tree("store/tmp").contains { $0.hasSuffix(".run") }
       }
@@ -55,7 +55,8 @@ import Testing
       #expect(try playground.packstore("cat", "store", "a").output == "y")
     }
 
-    /// Who gives up waiting gets what it asked for, and nothing is committed then, nor when the lock is free.
+    /// An interrupted wait ends with the expected status, and nothing is committed, neither then nor when the lock is
+    /// released.
     @Test(arguments: [SIGINT, SIGTERM]) func aSignalEndsAWait(number: Int32) throws {
       try playground.write("x", to: "folder/a")
       try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
@@ -74,7 +75,7 @@ import Testing
       #expect(playground.tree("store/tmp").isEmpty)
     }
 
-    /// What a user can do who may only read: lock the folder, and shared all that can be opened for reading.
+    /// A user with read permission only can lock the folder, and take a shared lock of each readable file.
     @Test func readersStopNoWriter() throws {
       try playground.write("x", to: "folder/a")
       try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
@@ -82,7 +83,7 @@ import Testing
       try playground.packstore("pull", "client", "site", "-q")
       try playground.write("y", to: "folder/a")
       try playground.packstore("add", "store", "folder", "--pack", "A", "-q")
-      // A descriptor for reading is all that is needed to lock; so what others may read is what others may lock.
+      // A descriptor for reading is enough to lock, so others can lock all files that they can read.
       let open = try playground.shell("chmod go+rx . && find store site client -perm /044 | sort").lines
       #expect(Set(["store", "site", "client", "client/READERS", "site/READERS"]).isSubset(of: open))
       #expect(open.allSatisfy { !$0.hasSuffix("/LOCK") && !$0.hasSuffix(".lock") && !$0.hasSuffix("/journal") })
@@ -161,8 +162,8 @@ import Testing
     #expect(try playground.packstore("verify", "store", "--deep", "-q").status == 0)
   }
 
-  /// A reader that does not read holds back whatever is written to it. One signal ends that all the same, also when errors
-  /// go the same way.
+  /// A reader that does not read its pipe blocks the program's output. One signal ends the program even so, also when
+  /// errors go to the same pipe.
   @Test(
     arguments: [SIGINT, SIGTERM],
     [["cat", "store", "large"], ["ls", "store", "-R", "--json"], ["ls", "store", "-Rl"]])

@@ -63,9 +63,9 @@ struct JSONSchema {
     "required", "properties", "items",
   ]
 
-  /// What is wrong with a value, with the place of each fault.
+  /// The faults of a value, each with its place.
   ///
-  /// - Parameter seen: gets the properties that are there, as `packs[].version`.
+  /// - Parameter seen: receives the existing properties, as `packs[].version`.
   func faults(of value: JSON, seen: inout Set<String>) -> [String] {
     var faults: [String] = []
     check(value, root, "", &faults, &seen)

@@ -11,12 +11,12 @@ import Testing
   import Glibc
 #endif
 
-/// Everything that `--json` prints is what `Docs/schemas` says, and everything that is said there is printed.
+/// The output of `--json` conforms to `Docs/schemas`, and every property of the schemas is printed.
 @Suite struct JSONTests {
   let playground = try! Playground()
   let recorder = Recorder()
 
-  /// What was seen of each schema.
+  /// The properties seen of each schema.
   final class Recorder {
     var seen: [String: Set<String>] = [:]
   }
@@ -28,8 +28,8 @@ import Testing
     JSONSchema(root: try JSON(Data(contentsOf: Self.folder.appendingPathComponent("\(name).json"))))
   }
 
-  /// What must be printed, but takes more than these tests arrange: other processes that read, a disk that is full, sites
-  /// that lost files.
+  /// Properties of situations that these tests do not arrange: other processes that read, a full disk, sites that lost
+  /// files.
   private static let rare: [String: Set<String>] = [
     "stat": ["held[].generation", "held[].kept_bytes", "held[].processes"],
     "error": ["needed_bytes", "holder"],
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  // MARK: - What is run
+  // MARK: - Commands
 
   private func changes() throws {
     try playground.write(noise(90_000), to: "folder/Videos/a.bin")

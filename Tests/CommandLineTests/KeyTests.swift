@@ -63,12 +63,12 @@ import Testing
       }
     }
     #expect(!playground.exists("other") && !playground.exists("env:NONE") && !playground.exists("-"))
-    // One that is no key is never shown.
+    // An invalid key is never shown.
     let wrong = try playground.shell("KEY=hunter2 packstore refresh site --key env:KEY")
     #expect(wrong.status != 0 && !wrong.errors.contains("hunter2"), "\(wrong.errors)")
   }
 
-  /// Who stole a release key may say what they want, at any number: with the next key it is over.
+  /// The thief of a release key can sign a version with any number: the next key makes those signatures invalid.
   @Test func aStolenReleaseKeyIsReplaced() throws {
     try publish()
     #expect(try pull().status == 0)
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  /// Archives and deltas are by the word of the root key, too.
+  /// Archives and deltas are also accepted by a delegation of the root key.
   @Test func filesAreOfTheRootKeysOrigin() throws {
     try publish()
     #expect(try pull().status == 0)
@@ -192,7 +192,7 @@ import Testing
     // An archive is of no channel.
     try playground.succeed("export", "author", "P", "-o", "P.pack", "--key", "beta.key", "-q")
     try playground.succeed("import", "device", "P.pack", "-q")
-    // What is not said again stays; what is said takes its place.
+    // Omitted options keep their values; given options replace them.
     let again = try playground.succeed("delegate", "root.key", "levels.key", "--json").json
     #expect(again["product"] as? String == "levels" && again["channels"] as? [String] == [])
     try playground.succeed("delegate", "root.key", "beta.key", "--all-channels", "--product", "default")

@@ -53,7 +53,7 @@ import Testing
     #expect(try playground.packstore("verify", "store", "--deep").status == 0)
   }
 
-  /// Neither that of the current version, nor that of one before.
+  /// The label of neither the current version nor an earlier one.
   @Test(arguments: ["1.0", "1.1"]) func isNotGivenTwice(_ label: String) throws {
     try playground.write("new", to: "folder/new")
     let before = try playground.succeed("ls", "store").output

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// `ls`, `stat`, `log`, `conflicts`, `diff` and `inspect` of what is no store here: no content is fetched.
+/// `ls`, `stat`, `log`, `conflicts`, `diff` and `inspect` of places other than stores: no content is fetched.
 @Suite struct LookTests {
   let playground = try! Playground()
 
-  /// Two packs on a site, `P` at its second version of 2 MB; a folder with what clients need of it, served by nginx; an archive.
+  /// Two packs on a site, `P` at its second version of 2 MB; a folder with the files for clients, served by nginx; an
+  /// archive.
   init() throws {
     try playground.write(noise(2_000_000, seed: 1), to: "folder/levels/large")
     try playground.write("one", to: "folder/text")
@@ -29,7 +30,7 @@ import Testing
       "mkdir served && cd site && cp -R root roots versions frames attributes segments deltas ../served")
   }
 
-  /// What a command prints of several places has to be equal, but for what depends on how it is stored.
+  /// A command must print the same text for several places, except for figures that depend on the storage.
   private func agree(_ command: String, _ arguments: String..., at places: [String], masking key: String? = nil) throws
   {
     func output(_ place: String) throws -> String {
@@ -54,7 +55,7 @@ import Testing
     #expect(names == ["levels/", "text"])
   }
 
-  /// What says of what versions are made, and no more.
+  /// Only the tables of versions are fetched.
   @Test func noContentIsFetched() throws {
     let server = try WebServer.nginx(playground, serving: "served")
     let commands: [[String]] = [

@@ -36,7 +36,7 @@ import Testing
     #expect(try JSON(printed.bytes)["properties"]?["fileSelectors"] != nil)
   }
 
-  /// What is to be filled in is the only thing that is wrong with the template.
+  /// The placeholders are the only faults of the template.
   @Test func theTemplateIsEvaluated() throws {
     _ = try playground.packstore("template", "-o", "Manifest.json")
     let run = try playground.packstore("evaluate", "Manifest.json")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What publishers note down of versions, and where versions came from.
+/// Publishers' notes on versions, and the origins of versions.
 @Suite struct NoteTests {
   let playground = try! Playground()
   private static let secret = "git 3fa9c: Wächter überarbeitet"
@@ -124,7 +124,7 @@ import Testing
     try playground.succeed("update", "device", "-q")
     let updated = try versions("device")
     #expect(updated.count == 2 && updated[1]["installed_at"] as? String == date)
-    // A repair keeps what the store knows; a delta and an archive say where they lay.
+    // A repair keeps the store's records; a delta and an archive record their own place.
     try playground.succeed("repair", "device", "-q")
     #expect(try versions("device").map { $0["from"] as? String } == updated.map { $0["from"] as? String })
     try playground.succeed("export", "store", "P@1", "-o", "P.pack", "--key", "key", "-q")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a site offers, as the program says it.
+/// The command that lists the offers of a site.
 @Suite struct OffersTests {
   let playground = try! Playground()
 

@@ -39,7 +39,7 @@ import Testing
     try playground.write("another", to: "assets/texts/9")
   }
 
-  // MARK: - What it makes
+  // MARK: - Output
 
   @Test func importTakesIt() throws {
     let run = try pack("-o", "P.pack")
@@ -125,7 +125,7 @@ import Testing
     let bytes = try playground.shell(
       "tar xf P-2.pack && cat \(new.subtracting(old).sorted().joined(separator: " ")) | wc -c")
     #expect(report["new_segment_bytes"] as? Int == Int(bytes.output.filter { !$0.isWhitespace }))
-    // What it says of an update is what an update takes.
+    // The announced size of an update equals its real size.
     try playground.packstore("import", "client", "P.pack", "-q")
     #expect(try playground.shell("mkdir site && tar xf P-2.pack -C site").status == 0)
     let pull = try playground.packstore("pull", "client", "site", "--json").json
@@ -176,13 +176,13 @@ import Testing
     #expect(try pack("-o", "P-2.pack", "--previous", "P.pack", "--json").json["outcome"] as? String == "written")
   }
 
-  // MARK: - What is there already
+  // MARK: - Existing archives
 
   @Test func nothingIsReplaced() throws {
     try pack("-o", "P.pack", "-q")
     let first = try playground.read("P.pack")
     #expect(try pack("-o", "P.pack").lines == ["'P.pack' is P@1 already, with the same content"])
-    // Other bytes of the same content are here already, too.
+    // An archive with the same content in other bytes also counts as existing.
     #expect(try pack("-o", "P.pack", "--level", "1").lines == ["'P.pack' is P@1 already, with the same content"])
     let other = try pack("-o", "P.pack", "--version", "2")
     #expect(other.status == 1 && other.errors.contains("with P@1"), "\(other.errors)")
@@ -196,7 +196,7 @@ import Testing
     #expect(try playground.read("P.pack") != first)
   }
 
-  // MARK: - What is refused
+  // MARK: - Refusals
 
   @Test func strangersAndDamage() throws {
     try pack("-o", "P.pack", "-q")
@@ -237,7 +237,7 @@ import Testing
 
   // MARK: - Archives of both kinds
 
-  /// A number decides, whichever kind of archive comes first.
+  /// The number decides, for each kind of archive.
   @Test func numbersDecideBetweenKindsOfArchives() throws {
     for number in 1...4 {
       try playground.write("\(number)", to: "assets/texts/1")
@@ -264,7 +264,7 @@ import Testing
     #expect(try playground.packstore("import", "a", "M-5.pack", "-q").status == 0)
   }
 
-  /// Of a site that is served only the roots are read: where there is none, nothing is made.
+  /// Only the roots of a served site are read: without a root, nothing is created.
   @Test func aServedSiteMustBeThere() throws {
     let url = "file://\(playground.path)/none"
     let run = try pack("-o", "P.pack", "--previous", url)

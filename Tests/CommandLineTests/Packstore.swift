@@ -33,7 +33,7 @@ final class Playground {
     cleaner.waitUntilExit()
   }
 
-  /// Makes a file, and the folders it lies in.
+  /// Makes a file, and its parent folders.
   func write(_ content: some Sequence<UInt8>, to file: String) throws {
     let target = URL(fileURLWithPath: "\(path)/\(file)")
     try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -67,7 +67,7 @@ final class Playground {
 
   func exists(_ file: String) -> Bool { kind(of: file) != nil }
 
-  /// Of a link, not of what it leads to; nil: nothing has the name.
+  /// The kind of a link itself, not of its target; `nil` if nothing has the name.
   private func kind(of file: String) -> FileAttributeType? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/\(file)")
     return attributes?[.type] as? FileAttributeType
@@ -82,7 +82,7 @@ final class Playground {
   }
 }
 
-/// What a command left behind.
+/// The result of a command.
 struct Run {
   let status: Int32
   let bytes: [UInt8]
@@ -117,7 +117,7 @@ extension Playground {
   @discardableResult
   func packstore(_ arguments: [String]) throws -> Run { try run(packstoreURL, arguments) }
 
-  /// The same with more in the environment.
+  /// Runs a command with more variables in the environment.
   func run(_ arguments: [String], _ environment: [String: String]) throws -> Run {
     try run(packstoreURL, arguments, environment)
   }
@@ -192,7 +192,7 @@ extension Playground {
   }
 }
 
-/// The executable lies where the tests were built.
+/// The executable, in the folder of the built tests.
 let packstoreURL: URL = {
   #if os(macOS)
     let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
@@ -218,7 +218,7 @@ func noise(_ count: Int, seed: UInt64 = 0) -> [UInt8] {
   return words.withUnsafeBytes { Array($0.prefix(count)) }
 }
 
-// MARK: - What differs from run to run
+// MARK: - Parts that differ between runs
 
 extension String {
   /// Dates, times, rates and catalog ids as `<date>`, `<time>`, `<rate>`, `<id>`.

@@ -55,12 +55,12 @@ import Testing
     // It was moved, and is as it was.
     let back = try playground.succeed("place", "store", "A", "purgeable", "--cache", "my/cache")
     #expect(try back.lines.count == 1 && state() == "present")
-    // What is there already keeps to a smaller budget.
+    // Existing data also obeys a smaller budget.
     try playground.succeed("place", "store", "A", "purgeable", "--cache-budget", "500kB")
     #expect(try state() != "present")
   }
 
-  /// Of what is gone of a store, no command says that it is damage.
+  /// No command reports purged data of a store as damage.
   @Test func whatWasPurgedIsNotCopied() throws {
     try playground.succeed("place", "store", "A", "purgeable")
     try playground.succeed("purge", "store", "1MB")
@@ -152,7 +152,7 @@ import Testing
     try playground.succeed("verify", "store", "--deep")
   }
 
-  /// Purged data is no damage, so a repair leaves it as it is.
+  /// Purged data is not damage, so a repair leaves it unchanged.
   @Test func aRepairLeavesWhatIsPurged() throws {
     try playground.succeed("place", "store", "A", "purgeable")
     try playground.remove(".cache")
@@ -179,14 +179,14 @@ import Testing
     let healed = try playground.succeed("pull", "client", "site", "A")
     #expect(healed.lines[0] == "A is at version 1, repaired: 700.0 kB were missing", "\(healed.lines)")
     try playground.remove(".cache")
-    // A copy of what a site serves is no store.
+    // A copy of the served files of a site is not a store.
     _ = try playground.shell("mkdir mirror; cp -R site/root site/versions site/frames site/segments mirror")
     let moved = try playground.packstore("place", "client", "A", "durable", "--from", "mirror")
     #expect(moved.status == 0, "\(moved.errors)")
     #expect(try playground.succeed("cat", "client", "b").bytes == noise(300_000, seed: 1))
   }
 
-  /// What a site says leads to the versions of its channel. For another one the error says so, and what has it.
+  /// A site contains the versions of a channel. For another version the error names it, and the places that have it.
   @Test func fromASiteThatOffersIt() throws {
     try playground.succeed("publish", "store", "site", "--key", "site.key")
     try playground.succeed("pull", "client", "site")
@@ -215,7 +215,7 @@ import Testing
     #expect(gone.status != 0 && gone.errors.contains("the channel 'live' has no pack 'A'"), "\(gone.errors)")
   }
 
-  /// Over HTTP exactly what is gone comes back; and of a place that has it not, the next one is asked.
+  /// Over HTTP exactly the purged bytes are fetched; if one source lacks them, the next one is used.
   @Test func repairFromAServer() throws {
     try playground.succeed("publish", "store", "site", "--key", "key", "--no-expires", "-q")
     let server = try WebServer.nginx(playground, serving: "site")
@@ -236,7 +236,7 @@ import Testing
     (try pack("A", in: store)["availability"] as? NSDictionary)?["state"] as? String
   }
 
-  /// The folder of a site is a store of its publisher's: what it offers is taken as a site's.
+  /// The folder of a site is its publisher's store: its offers are accepted like a site's offers.
   @Test func fromASitesOwnFolder() throws {
     try playground.succeed("publish", "store", "site", "--key", "key", "--no-expires", "-q")
     try playground.succeed("pull", "client", "site", "-q")

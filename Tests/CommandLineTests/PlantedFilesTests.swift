@@ -9,8 +9,8 @@ import Testing
   import Glibc
 #endif
 
-/// What an intruder may have put where a file of a site, of a store, or an input is expected: links that lead elsewhere,
-/// pipes that never answer, folders. All of it is refused by name, nothing hangs, and nothing outside is written to.
+/// An intruder can replace an expected file of a site, a store or an input: by a link to another place, a pipe without
+/// a writer, or a folder. All are refused by name, no command hangs, and nothing outside is written.
 @Suite struct PlantedFilesTests {
   let playground = try! Playground()
 
@@ -31,7 +31,7 @@ import Testing
     try playground.packstore("publish", "store", "site", "--key", "key", "-q")
   }
 
-  /// Runs a command that must end by itself; 124 says that it did not.
+  /// Runs a command that must end by itself; status 124 means that it did not.
   private func run(_ command: String) throws -> Run { try playground.shell("timeout 900 packstore \(command)") }
 
   /// Plants in a copy of `original`, and runs a command on it.
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  /// What a client remembers of a site on a web server.
+  /// The files that a client keeps about a site on a web server.
   @Test(arguments: ["link", "pipe", "folder"]) func filesOfAPullersMemory(_ kind: String) throws {
     #expect(try publish().status == 0)
     let server = try WebServer.nginx(playground, serving: "")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Packs that are on a site and no longer in what is published to it.
+/// Packs on a site that its next publication no longer contains.
 @Suite struct PruneTests {
   let playground = try! Playground()
 
@@ -57,7 +57,7 @@ import Testing
     #expect(try playground.packstore("verify", "site", "--deep").status == 0)
     let again = try publish("--prune", "--json").json
     #expect(again["unchanged"] as? Bool == true && again["pruned"] as? [String] == [])
-    // Devices keep what they have.
+    // Devices keep their versions.
     #expect(try playground.packstore("cat", "device", "B.txt").output == "the file of B")
   }
 

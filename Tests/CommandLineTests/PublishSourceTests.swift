@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `publish` publishes, besides the packs of a store.
+/// The other inputs of `publish`: not the packs of a store.
 @Suite struct PublishSourceTests {
   let playground = try! Playground()
 
@@ -65,7 +65,7 @@ import Testing
     #expect(playground.tree("site").filter { $0.contains(/^(incoming|tmp)\/./) } == [])
   }
 
-  /// Each mistake is said, and makes neither a site nor a key.
+  /// Each mistake is reported, and creates neither a site nor a key.
   @Test func whatIsRefused() throws {
     let package = ["package", "Manifest.json", "-q", "--key"]
     #expect(try playground.packstore(package + ["key", "-o", "M.pack"]).status == 0)

@@ -118,7 +118,7 @@ import Testing
     )
   }
 
-  /// A release key signs for one product; what to do for another is said, and works.
+  /// A release key signs for one product; the suggested remedy for another product works.
   @Test func eachProductHasAReleaseKey() throws {
     _ = try publish()
     let commands = [
@@ -147,7 +147,7 @@ import Testing
     #expect(try playground.packstore("pull", "client", "levels", "-q").status == 4)
   }
 
-  /// The root key that was moved away is not missed; one that lies there makes the next release key.
+  /// A moved root key is not needed; a root key in its original place makes the next release key.
   @Test func theRootKeyIsMovedAway() throws {
     _ = try publish()
     _ = try playground.shell("mkdir safe && mv site-root.key safe/root.key")
@@ -191,7 +191,7 @@ import Testing
       _ = playground.kill(process, afterChanges: changes, of: "site")
       #expect(try playground.packstore("pull", "client", "site", "-q").status == 0, "\(changes) changes")
       let shown = try playground.packstore("cat", "client", "big").bytes
-      // What died may be what had just brought the root up to date with one that died before.
+      // The killed publisher may have just completed the root of an earlier killed one.
       let index = contents.firstIndex(of: shown)
       #expect((index ?? -1) >= last, "\(changes) changes: clients never go back")
       last = index ?? last

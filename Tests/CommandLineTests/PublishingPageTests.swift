@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Docs/Publishing.md` does what it says.
+/// Runs the commands of `Docs/Publishing.md`.
 @Suite(.enabled(if: StorageServer.python != nil, "Tests/Storage/setup could not install moto"))
 struct PublishingPageTests {
   private let playground = try! Playground()
@@ -15,7 +15,7 @@ struct PublishingPageTests {
       .map { String($0.prefix(upTo: $0.range(of: "```")?.lowerBound ?? $0.endIndex)) }.joined()
   }
 
-  /// A machine that has the build, the manifest, and what a build job is given; it is gone afterwards.
+  /// A machine with the build, the manifest, and the inputs of a build job; it is deleted afterwards.
   private func job(_ word: String, _ server: StorageServer, build: Int, previous: Int = 0) throws {
     try playground.makeFolder("job/home")
     let setting = """
@@ -31,7 +31,7 @@ struct PublishingPageTests {
     try playground.remove("job")
   }
 
-  /// What a device has once it follows its channel: the build it shows, all bytes of which are compared.
+  /// The build that a device shows after it followed its channel; all its bytes are compared.
   private func build(_ device: String, _ server: StorageServer, _ channel: String? = nil) throws -> Int? {
     let following = channel.map { ["--channel", $0] } ?? []
     _ = try playground.run(["pull", device, "\(server.url)/assets/packs", "-q"] + following, [:])

@@ -9,18 +9,18 @@ import Testing
   import Glibc
 #endif
 
-/// `pull` is killed at many points, and run again: what was checked is not fetched again, and what comes out is what was
-/// published. `PACKSTORE_SCALE` says how many times as long, `PACKSTORE_SEED` at which points.
+/// `pull` is killed at many points, and run again: checked bytes are not fetched again, and the result equals the
+/// published version. `PACKSTORE_SCALE` multiplies the length, `PACKSTORE_SEED` selects the points.
 @Suite struct PullKillCampaign {
   static let byteCount = 24_000_000
-  /// What may be under way, and is not kept when the process is killed.
+  /// The bytes that may be in transit and are lost when the process is killed.
   static let outstandingByteCount = 3 << 20
 
   let playground = try! Playground()
   let seed = ProcessInfo.processInfo.environment["PACKSTORE_SEED"].flatMap { UInt64($0) } ?? 1
   let scale = ProcessInfo.processInfo.environment["PACKSTORE_SCALE"].flatMap { Int($0) } ?? 1
 
-  /// What a pull is killed in the middle of.
+  /// The step during which a pull is killed.
   private enum Way: String {
     case frames = "segments", delta = "deltas"
 
@@ -33,7 +33,7 @@ import Testing
     try campaign(WebServer.nginx(playground, serving: "web"), .frames)
   }
 
-  /// The same with a delta, which is killed while it comes, and while it is applied.
+  /// A pull of a delta is killed while it downloads and while it applies the delta.
   @Test func deltasAfterKills() throws {
     try publish()
     let server = try WebServer.nginx(playground, serving: "web")
@@ -122,7 +122,7 @@ import Testing
     return kills
   }
 
-  /// The last attempt fetched what the others had left, and gaps between.
+  /// The last attempt fetched the bytes that the others had left, and gaps between them.
   private func checkLast(_ report: [UInt8], _ way: Way, kept: Int) throws {
     let json = try #require(JSONSerialization.jsonObject(with: Data(report)) as? NSDictionary)
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)

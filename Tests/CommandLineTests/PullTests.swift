@@ -22,7 +22,7 @@ import Testing
     try #require(published.status == 0, "\(published.errors)")
   }
 
-  /// A folder of many files, of which some are large.
+  /// Makes a folder of many files, some of them large.
   func writeFolder() throws {
     for number in 0..<200 {
       try playground.write(noise(500 + 37 * number, seed: UInt64(number)), to: "folder/small/\(number)")
@@ -33,7 +33,7 @@ import Testing
     try playground.write(String(repeating: "All work and no play. ", count: 50_000), to: "folder/text")
   }
 
-  /// That a store holds what the folder does, whole.
+  /// Expects that a store has all bytes of the folder.
   func expectWhole(_ store: String = "store", pack: String = "Game", _ folder: String = "folder") throws {
     let verified = try playground.packstore("verify", store, "--deep", "-q")
     #expect(verified.status == 0, "\(verified.errors)")
@@ -151,7 +151,7 @@ import Testing
   @Test func asksTheProxy() throws {
     try playground.write("x", to: "folder/a")
     try publish()
-    // A proxy is asked for whole URLs; nginx looks at their path only.
+    // A proxy receives whole URLs; nginx uses only their path.
     let server = try WebServer.nginx(playground, serving: "web")
     let run = try playground.shell(
       """

@@ -161,7 +161,7 @@ import Testing
     #expect(run.status == 0 && run.output.isEmpty, "\(run.errors)\(run.output)")
   }
 
-  /// Also when the folder is to be made: it would lie among the store's own files.
+  /// This also holds for a new folder: it would be among the store's own files.
   @Test(arguments: ["store", "store/new", "store/new/deeper", "./store/../store/new"])
   func nothingIsExtractedIntoTheStore(folder: String) throws {
     let before = playground.tree("store")

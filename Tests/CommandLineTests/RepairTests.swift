@@ -53,7 +53,7 @@ import Testing
         == "packstore: 'store': the store is damaged; run 'packstore repair store', with '--from COPY' for each other store"
         + " that may contain the same packs"
     )
-    #expect(run.output.hasPrefix("1 fault that hurts 2 assets in "))  // that of each version
+    #expect(run.output.hasPrefix("1 fault that hurts 2 assets in "))  // one in each version
     let json = try playground.packstore("verify", "store", "--json").json
     #expect(json["fault_count"] as? Int == 1 && json["hurt_assets"] as? Int == 2)
     let fault = try #require((json["faults"] as? [NSDictionary])?.first)
@@ -103,7 +103,7 @@ import Testing
     #expect(try isIntact())
   }
 
-  /// What shares a file with the damage, and is whole, is neither lost nor healed; what is lost is said last.
+  /// Intact assets that share a file with the damage are neither lost nor restored; lost assets are listed last.
   @Test func onlyWhatWasDamagedIsReported() throws {
     for number in 0..<120 { try playground.write(noise(3_000, seed: UInt64(number)), to: "folder/small/\(number)") }
     try add()

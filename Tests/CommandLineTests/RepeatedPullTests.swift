@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What it costs to ask a web server again.
+/// The cost of a repeated request to a web server.
 @Suite struct RepeatedPullTests {
   let playground = try! Playground()
 

@@ -16,7 +16,7 @@
     private let printed: PrintedLines
     private let errors: String
 
-    /// What it said first.
+    /// Its first line.
     let ready: NSDictionary
 
     /// The longest wait, in seconds. Only a process that hangs takes that long.
@@ -50,7 +50,7 @@
       try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary
     }
 
-    /// Whether it has a line, now or soon: that of a request comes when its answer was sent, and its client may have it before.
+    /// Whether it prints a matching line, now or soon: the line of a request can come after its client has the answer.
     func prints(_ condition: (NSDictionary) -> Bool) -> Bool {
       printed.wait(Self.patience) { $0.contains { Self.object($0).map(condition) ?? false } }
     }
@@ -81,7 +81,7 @@
     }
   }
 
-  /// What a process prints, read as it comes, so that the process never waits for its reader.
+  /// The output of a process, read while it runs, so that the process never waits for its reader.
   private final class PrintedLines: @unchecked Sendable {
     /// Guards the rest.
     private let condition = NSCondition()

@@ -34,7 +34,7 @@ import Testing
       "../Serving/hostile-clients"
     ).standardizedFileURL.path
 
-    /// What curl says of a request: status, version, bytes.
+    /// The status, version and bytes of a request, as curl reports them.
     private func curl(_ server: ServeProcess, _ words: String, authority: String? = nil) throws -> (String, Run) {
       let run = try playground.boundedShell(
         "curl -sS -o body -w '%{http_code} %{http_version} %{size_download}' --cacert '\(authority ?? server.authority)' "
@@ -119,7 +119,8 @@ import Testing
       #expect(try curl(server, "URL/manifest").0.hasPrefix("200"), "the server is up")
     }
 
-    /// Floods and resets of HTTP/2, slow clients, heads that never end: the server answers others meanwhile, and its memory is bounded.
+    /// Floods and resets of HTTP/2, slow clients, endless heads: the server still answers others, and its memory is
+    /// bounded.
     @Test func floodsDoNoHarm() throws {
       try makeArchive()
       try playground.write(noise(6_000_000, seed: 4), to: "Large/noise.bin")
@@ -198,7 +199,7 @@ import Testing
       #expect(try curl(again, "URL/", authority: server.authority).0.hasPrefix("200"))
     }
 
-    /// Every line is what `Docs/schemas/serve.json` says, and all that it says is printed.
+    /// Every line conforms to `Docs/schemas/serve.json`, and every property of the schema is printed.
     @Test func linesAreAsTheSchemaSays() throws {
       try makeArchive()
       let server = try serve("Tutorial.pack")
@@ -218,7 +219,7 @@ import Testing
       #expect(schema.described().subtracting(seen).subtracting(["sites[]", "failure"]).isEmpty)
     }
 
-    /// An archive that is larger than what connections hold on their way.
+    /// Makes an archive that is larger than the buffers of connections.
     private func makeLargeArchive() throws {
       // Bytes that do not compress, the same each time, and sooner than by `noise`.
       let made = try playground.boundedShell(
@@ -260,7 +261,7 @@ import Testing
       #expect(server.warnings.isEmpty, "\(server.warnings)")
     }
 
-    /// What is not at its end then is cut off.
+    /// Unfinished transfers are cut off then.
     @Test func theEndHasALimit() throws {
       try makeLargeArchive()
       let server = try serve("Large.pack", "--http", "--grace", "0")
@@ -279,7 +280,7 @@ import Testing
       #expect(server.prints { $0["failure"] as? String == "the client closed the connection" })
     }
 
-    /// Programs inherit what signals are blocked where they are started.
+    /// A program inherits the blocked signals of its parent.
     @Test func itEndsWhereSignalsAreBlocked() throws {
       try makeArchive()
       let run = try playground.boundedShell(
@@ -337,7 +338,7 @@ import Testing
       #expect(printed.status == 0 && printed.output.hasPrefix("-----BEGIN CERTIFICATE-----"))
       #expect(try serve("--print-authority").output == printed.output)
       #expect(try serve("--print-authority", "--host", "127.0.0.1").output == printed.output)
-      // That of a server with the same options.
+      // The authority of a server with the same options.
       try playground.write(try serve("--print-authority", "--host", "192.0.2.7", "--name", "dev.test").output, to: "it")
       let text = try playground.boundedShell("openssl x509 -noout -text -in it").output
       #expect(text.contains("IP:192.0.2.7/255.255.255.255") && text.contains("DNS:dev.test"), "\(text)")
@@ -351,7 +352,7 @@ import Testing
   @Suite struct ServeTests {
     let playground = try! Playground()
 
-    /// A program without the server says so, and how to get it.
+    /// A program built without the server reports that, with the way to build it.
     @Test func itSaysThatItIsNotThere() throws {
       try playground.write("", to: "Tutorial.pack")
       let run = try playground.packstore("serve", "Tutorial.pack")

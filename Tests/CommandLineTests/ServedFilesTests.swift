@@ -1,6 +1,6 @@
 import Testing
 
-/// A web server is another user: it reads what a site serves, whatever the publisher's umask, and nothing else.
+/// A web server is another user: it can read the served files of a site with any umask of the publisher, and no others.
 @Suite struct ServedFilesTests {
   let playground = try! Playground()
 
@@ -16,7 +16,7 @@ import Testing
     #expect(!playground.tree("site/deltas").isEmpty && !playground.tree("site/roots").isEmpty)
     let keys = try playground.shell("stat -c %a site.key site-root.key")
     #expect(keys.output == "600\n600\n")
-    // What is there since an earlier publication, by whatever hand.
+    // Existing files of an earlier publication, with other permissions.
     _ = try playground.shell("chmod 600 site/segments/*")
     #expect(try playground.shell(publish).status == 0)
     try expectReadable("site")

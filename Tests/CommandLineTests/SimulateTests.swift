@@ -27,7 +27,7 @@ import Testing
     return JSONSchema(root: try JSON(Data(contentsOf: file)))
   }
 
-  /// The lines of a play are those of the schema, and the network is what was asked for; nothing of the group changes.
+  /// The lines of a simulation conform to the schema, the network is the requested one, and the group does not change.
   @Test func plays() throws {
     let group = try group(), schema = try schema()
     try playground.succeed("agent", "event", "Game.plist", "periodic", "-q")
@@ -47,7 +47,7 @@ import Testing
     withExtendedLifetime(group) {}
   }
 
-  /// What a person sees, and the status, when not all can come.
+  /// The output for people, and the status, if some packs cannot be downloaded.
   @Test func text() throws {
     let group = try group()
     let run = try playground.packstore("simulate", "install", "Game.plist", "--network", "metered")

@@ -4,8 +4,8 @@ import PackFormats
 import PackStore
 import Testing
 
-/// What a mirror, a network, or the thief of a key can do to a client that pulls over HTTP: cost time. Each attack is
-/// refused or stale by name, the client keeps what it has, and the next honest root reaches it.
+/// A mirror, a network, or the thief of a key can only delay a client that pulls over HTTP. Each attack is refused or
+/// reported as stale, the client keeps its version, and the next honest root reaches it.
 @Suite struct SiteAttackTests {
   let playground = try! Playground()
   let server: WebServer
@@ -51,12 +51,12 @@ import Testing
     #expect(error?["code"]?.string == code, "\(run.errors)", sourceLocation: sourceLocation)
   }
 
-  /// The pull changes nothing, and says that the root is older than one that was seen.
+  /// The pull changes nothing, and reports that the root is older than an accepted one.
   private func expectStale(_ run: Run, sourceLocation: SourceLocation = #_sourceLocation) throws {
     #expect(try run.status == 0 && run.json["stale"] as? Bool == true, "\(run.errors)", sourceLocation: sourceLocation)
   }
 
-  /// The client has what it had, whole, and follows its publisher.
+  /// The client still has all bytes of its version, and follows its publisher.
   private func expectGoesOn(
     after content: String, key: String = "release.key", sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -68,7 +68,7 @@ import Testing
     #expect(try playground.packstore("verify", "device", "--deep").status == 0, sourceLocation: sourceLocation)
   }
 
-  // MARK: - What an attacker has
+  // MARK: - The attacker's means
 
   /// The root that is served, as the owner of a key would have it, who is bound by no rule of a publisher.
   private func serveForged(by key: String = "release.key", _ change: (inout SiteRoot) -> Void) throws {
@@ -92,14 +92,14 @@ import Testing
     try SiteKey(contentsOf: FilePath("\(playground.path)/\(name)"))
   }
 
-  /// Serves what is in another folder, and puts what was served aside.
+  /// Serves the files of another folder, and moves the served ones away.
   private func serve(_ folder: String, puttingAside aside: String) throws {
     #expect(try playground.shell("mv web/site web/\(aside) && mv web/\(folder) web/site").status == 0)
   }
 
   // MARK: - Keys
 
-  /// A mirror goes on with what a key signed that was replaced, and its thief adds to that.
+  /// A mirror continues to serve files that a replaced key signed, and its thief adds others.
   @Test func anOldDelegation() throws {
     _ = try playground.shell("cp -R web/site web/old")
     try playground.succeed("delegate", "root.key", "new.key", "-q")
@@ -227,7 +227,7 @@ import Testing
         "publish", "author", "web/site", "--key", "release.key", "--deltas", "0", "--keep", "9", "-q")
     }
     var exchangeCount = 0, refusedKinds: [String] = []
-    // Clients of a platform read sheets of attributes, to know what is for it.
+    // Clients of a platform read sheets of attributes, which contain the platforms of each version.
     for kind in ["versions", "frames", "segments", "attributes"] {
       let names = playground.tree("web/site/\(kind)")
       try #require(names.count >= 2)
@@ -241,7 +241,7 @@ import Testing
           #expect(try file(device) == "two, which is longer")
           #expect(try attributes(device) == "en" && playground.packstore("verify", device, "--deep").status == 0)
         } else {
-          // Those of another length are taken for those of a site that changes.
+          // Files of another length count as files of a site that changes.
           let isLonger = run.errors.contains("site_changed")
           try expectRefused(run, isLonger ? "site_changed" : "site_corrupt", status: isLonger ? 3 : 7)
           #expect(try playground.packstore("log", device, "P").status == 1, "nothing of it is there")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What may be done to a site's folder, and what takes packs off it.
+/// Changes of a site's folder, and commands that remove packs from it.
 @Suite struct SiteTests {
   let playground = try! Playground()
 
@@ -88,7 +88,7 @@ import Testing
     #expect(try playground.packstore("pull", "device2", "site", "-q").status == 0)
   }
 
-  /// A root that is damaged is signed again, and says what its publisher says that it said.
+  /// A damaged root is signed again, with the values that its publisher gives for the lost ones.
   @Test func repairOfTheRoot() throws {
     let clientKey = try playground.packstore("keygen", "site.key").lines[0]
     #expect(try playground.packstore("pull", "client", "site", "--trust", clientKey, "-q").status == 0)

@@ -34,7 +34,7 @@ import Testing
     #expect(json["skipped_count"] as? Int == 5 && (json["skipped"] as? [NSDictionary])?.count == 5)
   }
 
-  /// Such a list is named: nothing else would show what was refused.
+  /// The error names such a list: nothing else would show the refused one.
   @Test(arguments: [false, true]) func listsThatCannotBeRead(isTooLong: Bool) throws {
     let content: [UInt8] = isTooLong ? .init(repeating: 0x61, count: (1 << 20) + 1) : [0x61, 0xe9]
     try playground.write(content, to: "source/art/.packignore")
@@ -43,7 +43,7 @@ import Testing
     #expect(!run.errors.contains("what is listed"), "\(run.errors)")
   }
 
-  /// What systems leave behind is left out, and said.
+  /// Files that systems leave in folders are excluded, and reported.
   @Test func defaults() throws {
     let run = try add()
     #expect(run.errors.contains("skipped system files (.DS_Store, Thumbs.db): '--no-default-excludes'"))

@@ -18,7 +18,7 @@ final class StorageServer: @unchecked Sendable {
   private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../..").standardizedFileURL
 
-  /// That of the environment which `Tests/Storage/setup` makes; nil: it could not be made.
+  /// Python of the environment made by `Tests/Storage/setup`; `nil` if that failed.
   static let python: String? = {
     let path = package.appendingPathComponent(".build/storage/bin/python").path
     return FileManager.default.isExecutableFile(atPath: path) ? path : nil
@@ -48,7 +48,7 @@ final class StorageServer: @unchecked Sendable {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// What a publisher's shell has.
+  /// The variables of a publisher's shell.
   var environment: [String: String] {
     [
       "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "not-a-secret", "AWS_ENDPOINT_URL": url,
@@ -56,7 +56,7 @@ final class StorageServer: @unchecked Sendable {
     ]
   }
 
-  /// Tells the server something; what it counted until now.
+  /// Sends settings to the server, and returns its counts.
   @discardableResult
   func control(_ json: String) throws -> [String: Int] {
     // curl starts much faster than Python.
@@ -106,7 +106,7 @@ final class StorageServer: @unchecked Sendable {
         client.put_object(Bucket=bucket, Key=key, Body=bytes(data))
     """
 
-  /// What an independent client finds: nothing that a root names is missing, and nothing private is below the public prefix.
+  /// The result of an independent client: no file of a root is missing, and nothing below the public prefix is private.
   func verify(_ prefix: String, exactly: Bool = false) throws -> String {
     let data = try run([Self.script("verify-site"), url, "assets", prefix] + (exactly ? ["--exactly"] : []))
     return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

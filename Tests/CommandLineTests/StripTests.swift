@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Sites' copies without frames: what publishes needs no data but its own.
+/// Copies of sites without frames: a publisher needs no data except its own.
 @Suite struct StripTests {
   let playground = try! Playground()
 
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// What a publisher copies to a server: nothing is removed there.
+  /// Copies the files of a publisher to a server, without deleting any there.
   private func upload() throws {
     let run = try playground.shell(
       """
@@ -74,7 +74,7 @@ import Testing
     try playground.succeed("pull", "fresh", "site", "-q")
     for store in ["old", "fresh"] { try expectContent(store) }
     #expect(try playground.packstore("cat", "fresh", "version").output == "version 3")
-    // What the copy has of itself makes deltas again.
+    // The data of the copy itself is enough to make deltas.
     try playground.write("version 4", to: "source/version")
     try playground.succeed("add", "store", "source", "--pack", "P", "--map", "mesh.bin", "-q")
     try playground.succeed("publish", "store", "small", "--key", "key", "-q")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Whose packs are here: what publishers may do to a device, and what its owner may.
+/// Publishers and owners: the changes that each may make to a device.
 @Suite struct TrustTests {
   let playground = try! Playground()
 
@@ -28,7 +28,7 @@ import Testing
     try #require(playground.packstore("trust", "device", "--json").json["origins"] as? [NSDictionary])
   }
 
-  /// Nothing is left of the site's folder but what its publisher knows: key and product.
+  /// Leaves only the publisher's knowledge of the site: key and product.
   @Test func aLostSiteGoesOn() throws {
     try add("one", to: "author")
     try publish("author", "site")
@@ -40,7 +40,7 @@ import Testing
     #expect(run.status == 0 && run.lines.first == "P is at version 2, from 1", "\(run.errors)")
   }
 
-  /// A site's version 1 does not take the place of what was added here, and no priority hides it.
+  /// Version 1 of a site does not replace a pack that was added here, and no priority hides it.
   @Test func whatWasAddedHereStays() throws {
     try add("theirs", to: "author", "--priority", "2147483647")
     try add("also theirs", to: "author", pack: "Q", "--priority", "2147483647")
@@ -111,7 +111,7 @@ import Testing
     #expect(try playground.packstore("trust", "device", "order", "ffffffffffffffff").status == 1)
     #expect(try playground.packstore("trust", "device", "order", ids[1], ids[1]).status != 0)
 
-    // Another key at a place: only once the place is forgotten, whatever is named.
+    // A place accepts another key only after it was forgotten, for each named pack.
     try playground.remove("site-1")
     try publish("first", "site-1", key: "key-3")
     let key = try playground.packstore("keygen", "key-3").lines[0]
@@ -127,7 +127,7 @@ import Testing
     #expect(try playground.packstore("trust", "device", "forget", "local").status != 0)
   }
 
-  /// One publisher's other site, with the same key, is no substitute for this one.
+  /// Another site of the same publisher, with the same key, is not a substitute for this one.
   @Test func anotherProductOfTheSamePublisher() throws {
     let key = try playground.packstore("keygen", "key").lines[0]
     try add("one", to: "author")
@@ -166,7 +166,7 @@ import Testing
     #expect(try file() == "three", "the next pull goes up again")
   }
 
-  /// What becomes of a pack that is taken over is said, also when its content stays.
+  /// The result of taking over a pack is reported, also if its content stays.
   @Test func takingOverIsSaid() throws {
     try add("one", to: "author")
     try publish("author", "site")
@@ -196,7 +196,7 @@ import Testing
     #expect(try plan.json["key"] as? String == key && plan.json["first_contact"] as? Bool == true)
     #expect(!playground.exists("device"))
 
-    // The root is accepted, and what it leads to is gone.
+    // The root is accepted, and the files that it names are missing.
     _ = try playground.shell("mv site/versions away")
     let failed = try pull("site")
     #expect(failed.status == 3 && failed.errors.contains("the pull failed, but the key \(key) of this site is trusted"))

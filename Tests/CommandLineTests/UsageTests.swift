@@ -198,7 +198,7 @@ import Testing
     #expect(try playground.packstore("cat", "nowhere", "--", word).status == 1, "a name")
   }
 
-  /// Which words are groups of one-letter options depends on what options there are.
+  /// The set of groups of one-letter options depends on the existing options.
   @Test func oneLetterOptionsAreKnown() throws {
     var letters: Set<Character> = []
     for command in Self.commands {
@@ -229,7 +229,7 @@ import Testing
     }
   }
 
-  /// A name that is not UTF-8 is not taken for that of another file.
+  /// A name that is not UTF-8 does not match the name of another file.
   @Test(arguments: [
     "add 'WORD' folder --pack P", "add store 'WORD' --pack P", "'WORD'", "ls store -- 'WORD'", "keygen 'WORD'",
     "add store folder --pack='WORD'", "extract store 'WORD'", "verify store --json 'WORD'",
@@ -237,7 +237,7 @@ import Testing
   func argumentsAreUTF8(_ command: String) throws {
     try playground.write("text", to: "folder/file")
     try playground.packstore("add", "store", "folder", "--pack", "P", "-q")
-    // What a program that mends names would take instead.
+    // The file that a program would use if it replaced invalid bytes in names.
     try playground.write("text", to: "a\u{FFFD}/file")
     let before = playground.tree("")
     let run = try playground.shell(

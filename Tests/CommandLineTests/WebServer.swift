@@ -19,7 +19,7 @@ final class WebServer {
     let path: String
     let range: ClosedRange<Int>?
     let status: Int
-    /// Of the body, as far as it was sent.
+    /// The number of sent bytes of the body.
     let byteCount: Int
   }
 
@@ -34,14 +34,14 @@ final class WebServer {
   }
 
   deinit {
-    // Whatever signals it was started with blocked.
+    // It may have been started with blocked signals.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// Kills it with whatever it is sending, and starts it again at the same port.
+  /// Kills it during its transfers, and starts it again at the same port.
   func crash() throws {
     guard let program = process.executableURL, let arguments = process.arguments else { return }
     let folder = URL(fileURLWithPath: log).deletingLastPathComponent().path
@@ -98,7 +98,7 @@ final class WebServer {
 
   /// What nginx was asked for and sent. It writes a line when a request ended.
   ///
-  /// Only what is new of the log is read: tests look again and again.
+  /// Only new lines of the log are read, because tests read it repeatedly.
   var requests: [Request] {
     guard let file = FileHandle(forReadingAtPath: log) else { return known }
     try? file.seek(toOffset: position)
