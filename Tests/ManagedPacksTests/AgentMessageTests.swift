@@ -4,7 +4,7 @@ import Testing
 
 @testable import ManagedPacks
 
-/// What comes over the socket, and from an extension: whatever it is, it is a message or an error.
+/// Any bytes from the socket or from an extension are a message or an error.
 @Suite struct AgentMessageTests {
   static let requests: [AgentRequest] =
     [.status, .refresh, .handOver("Tutorial")] + BAContentRequest.allCases.map { .event($0, app: nil) }
@@ -67,7 +67,7 @@ import Testing
     #expect(throws: AgentMessageError.self) { try AgentReply(decoding: Array(text.utf8)) }
   }
 
-  /// What a later version adds is left alone.
+  /// Properties of later versions are ignored.
   @Test func unknownMembers() throws {
     let text = #"{"ask":"refresh","format":1,"later":{"a":[1,2]}}"#
     #expect(try AgentRequest(decoding: Array(text.utf8)) == .refresh)

@@ -19,7 +19,7 @@ import Testing
     let place: SocketPlace
     let server: AgentServer
     let log = Log()
-    /// What an event waits for.
+    /// Delays the handling of an event.
     let gate = Gate()
 
     init(user: uid_t? = geteuid(), connectionCount: Int = 32, name: String = "s") throws {
@@ -97,7 +97,7 @@ import Testing
     #expect(try await reply(from: socket) == .status(process: 7))
   }
 
-  /// Whatever comes, the connection ends, and others are served.
+  /// After any of these inputs the connection ends, and others are served.
   @Test(
     arguments: [
       [0xff, 0xff, 0xff, 0xff], [0, 1, 0, 1], [0, 0, 0, 0], [0, 0, 0, 2] + Array("{}".utf8),
@@ -123,8 +123,8 @@ import Testing
 
   struct Failure: Error { init(_: String) {} }
 
-  /// One that begins a message and does not end it, one that says nothing, and one that says a byte now and then: time is up for
-  /// each. One to which a pack was handed over stays.
+  /// A peer that begins a message and does not end it, a silent peer, and a peer that sends a byte from time to time
+  /// are disconnected at the time limit. A peer that received a pack stays connected.
   @Test func slowPeers() async throws {
     let setup = try Setup()
     let half = try setup.connect(), silent = try setup.connect(), slow = try setup.connect(), app = try setup.connect()
@@ -148,7 +148,7 @@ import Testing
     #expect(setup.log.lines.contains("refused: closed a connection: no message arrived in time"))
   }
 
-  /// Processes of another user, and those of which the system says nothing, come no further.
+  /// Processes of another user, and processes whose user the system does not report, are refused.
   @Test(arguments: [nil, geteuid() ^ 1] as [uid_t?]) func otherUsers(user: uid_t?) async throws {
     let setup = try Setup(user: user), socket = try setup.connect()
     try? send(.status, to: socket)
@@ -174,8 +174,8 @@ import Testing
     #expect(try await reply(from: first) == .status(process: 7))
   }
 
-  /// A peer that is gone while its request is answered costs nothing, and is told of when the answer is there: what that began is
-  /// over then.
+  /// A peer that disconnects while its request is handled costs nothing. The server notices when it sends the answer,
+  /// and then ends the work of the request.
   @Test func goneWhileAnswering() async throws {
     let setup = try Setup()
     var socket: LocalSocket? = try setup.connect()
@@ -251,7 +251,7 @@ import Testing
 
   // MARK: - Places
 
-  /// A path that is too long for the system is reached all the same, or the error says what to do.
+  /// A path that is too long for the system works even so, or the error names a remedy.
   @Test func longPaths() throws {
     let folder = TestFolder(), long = folder.path.appending(String(repeating: "a", count: 120))
     try FileManager.default.createDirectory(atPath: long.string, withIntermediateDirectories: true)

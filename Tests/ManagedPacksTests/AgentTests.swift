@@ -13,9 +13,9 @@ import Testing
   import Musl
 #endif
 
-/// C13, C15: what an agent does for its group.
+/// C13, C15: the work of an agent for its group.
 @Suite struct AgentTests {
-  /// A group with an app, and what agents of it tell.
+  /// A group with an app, and the notices of its agents.
   final class Setup: Sendable {
     let folder = TestFolder()
     let group: GroupFolder
@@ -24,7 +24,7 @@ import Testing
     let site: StubSite
 
     init(_ entries: [SiteListing.Entry] = [], apps: [String] = ["app"]) throws {
-      umask(0o022)  // what the agent reads must not be open to others
+      umask(0o022)  // the agent refuses files that others can read
       let path = folder.path.appending("group")
       store = try Store(at: folder.path.appending("store"))
       site = StubSite(store, folder, entries)
@@ -55,7 +55,7 @@ import Testing
       options.manager.store = store
       options.manager.sites = [site]
       options.manager.environment = [:]
-      // Time stands: nothing is done but on a hint.
+      // The clock does not advance: only hints start work.
       options.manager.clock = TransferClock(
         now: { .zero }, sleep: { _ in try await Gate().pass() }, watch: { _ in }, random: { 0 })
       let log = log
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  /// What was asked for and did not come before its process ended, the agent fetches; the journal is empty then.
+  /// The agent fetches packs whose requesting process ended before they came; the journal is empty afterwards.
   @Test func fetchesWhatWasAskedFor() async throws {
     let setup = try Setup([try entry("A"), try entry("B"), try entry("C")])
     try setup.request("A")
@@ -95,7 +95,8 @@ import Testing
     #expect(setup.log.lines == ["app app", "began app A", "finished app A"])
   }
 
-  /// An app that its program set up is unknown to the agent, and may have a site that lists what no other does.
+  /// The agent does not know an app that its program configured, and that app may have a site of its own with other
+  /// packs.
   @Test func requestsOfOtherAppsStay() async throws {
     let setup = try Setup([try entry("A")])
     try JournalFile(in: setup.group).update { $0.registrations["other"] = .init() }
@@ -105,7 +106,7 @@ import Testing
     #expect(try setup.requests == ["Unknown"])
   }
 
-  /// A pack that cannot come is told of, and keeps none of the others away.
+  /// A pack that cannot be fetched is reported, and does not keep others from being fetched.
   @Test func failures() async throws {
     let setup = try Setup([try entry("A"), try entry("B")])
     setup.site.state.withLock { $0.failures["A"] = [DeliveryError(.corrupt, "damaged")] }
@@ -116,7 +117,7 @@ import Testing
     #expect(try setup.requests == [])
   }
 
-  /// Two agents: one is elected. When it ends, another one can be; what it left of its socket is no obstacle.
+  /// One of two agents is elected. When it ends, another one can be; its old socket is not an obstacle.
   @Test func oneIsElected() async throws {
     let setup = try Setup([try entry("A")])
     try await setup.withAgent(setup.agent()) {
@@ -137,7 +138,7 @@ import Testing
     #expect(try await setup.agent().runOnce().finished == ["A"])
   }
 
-  /// Events are applied to the app that is named, or to all, and the agent fetches what they call for.
+  /// Events apply to the named app, or to all apps, and the agent fetches the packs that they request.
   @Test func events() async throws {
     let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
     let setup = try Setup([try entry("A", policy: policy), try entry("B")])
@@ -182,7 +183,7 @@ import Testing
     #expect(try setup.requests == [])
   }
 
-  /// What an app pauses, resumes and cancels in the journal, the agent does.
+  /// The agent follows the pauses, resumes and cancels that an app writes to the journal.
   @Test func followsTheJournal() async throws {
     let setup = try Setup([try entry("A"), try entry("B")])
     let gate = Gate()
@@ -234,7 +235,8 @@ import Testing
     #expect(try JournalFile(in: setup.group).read().registrations.keys.sorted() == ["second"])
   }
 
-  /// Property lists that others can change, that name another group, or are none, are left out, and each is told of once.
+  /// Property lists that others can change, that name another group, or that are invalid, are skipped, and each is
+  /// reported once.
   @Test(arguments: ["mode", "folder", "group", "damaged", "link"]) func listsThatAreOfNoUse(kind: String) async throws {
     let setup = try Setup([try entry("A")], apps: [])
     try setup.folder.write("", to: "lists/x")
@@ -260,7 +262,7 @@ import Testing
     #expect(setup.log.lines == ["problem app"])
   }
 
-  /// A property list that was mended or edited counts from the agent's next look at the journal on.
+  /// A repaired or edited property list takes effect when the agent next reads the journal.
   @Test func listsThatChange() async throws {
     let setup = try Setup([try entry("A"), try entry("B")])
     let list = "\(setup.folder.path)/app.json", client = AgentClient(in: setup.group)
@@ -281,7 +283,7 @@ import Testing
     #expect(setup.log.lines.filter { $0 == "app app" }.count == 2, "it is another app then")
   }
 
-  /// An agent that hangs, and may be killed, is told apart from one that ends.
+  /// A hanging agent, which may be killed, is distinguished from one that ends.
   @Test func silenceIsNoEnd() async throws {
     let setup = try Setup([try entry("A")])
     let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))
@@ -295,12 +297,12 @@ import Testing
     #expect(try await ended.ask(.status, within: nil) == nil)
   }
 
-  /// C15: an app whose agent is dead, or says nothing, goes on: the socket is asked only when a pull waits, and never longer than
-  /// its patience.
+  /// C15: an app continues without a dead or silent agent: it contacts the socket only when a pull waits, and never
+  /// longer than its time limit.
   @Test(arguments: [true, false]) func appWithoutAnAgent(hasSocket: Bool) async throws {
     let setup = try Setup([try entry("A")])
     let place = AgentElection.place(in: setup.group)
-    // It takes connections, and no one ever answers; or it is what a dead one left.
+    // The socket accepts connections without ever answering, or a dead agent left it.
     let listener = try LocalSocket.listen(at: place)
     if !hasSocket { listener.shutDown() }
     var options = AssetPackManager.Options()
@@ -330,8 +332,8 @@ import Testing
 
   // MARK: - Versions for several apps
 
-  /// The version that fits all apps of a group wins; where there is none, the error names two that cannot agree. An app that is
-  /// removed does not count any more.
+  /// The highest version that fits all apps of a group is chosen; if none fits, the error names two apps that conflict.
+  /// A removed app does not count.
   @Test func appsOfDifferentVersions() async throws {
     let folder = TestFolder()
     let publisher = SiteTests.Publisher(folder: folder, name: "a")

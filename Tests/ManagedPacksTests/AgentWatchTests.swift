@@ -13,9 +13,9 @@ import Testing
 #endif
 
 #if os(Linux)
-  /// C15: a lock that an agent has when it is stopped keeps no app waiting for long, and one that works keeps its locks.
+  /// C15: a lock of a stopped agent does not delay an app for long, and a working agent keeps its locks.
   @Suite struct AgentWatchTests {
-    /// An agent that says nothing, and what it has locked until it ends.
+    /// A silent agent, and the locks that it has until it ends.
     final class StoppedAgent: @unchecked Sendable {
       enum Lock: CaseIterable { case journal, writer, device }
 
@@ -51,7 +51,7 @@ import Testing
         #expect(output.fileHandleForReading.availableData == Data("ready\n".utf8))
       }
 
-      /// Returns what releases it.
+      /// Returns a function that releases the lock.
       private static func take(_ lock: Lock, _ setup: AgentTests.Setup) throws -> @Sendable () -> Void {
         let path =
           switch lock {
@@ -82,7 +82,7 @@ import Testing
         #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL)
       }
 
-      /// The only signal that it cannot block: it blocks those that the thread did on which it was started.
+      /// The only signal that it cannot block: it inherits the blocked signals of the thread that started it.
       func end() {
         kill(number, SIGKILL)
         released.wait()
@@ -112,7 +112,7 @@ import Testing
       withExtendedLifetime(listener) {}
     }
 
-    /// The files beside a store have locks of their own.
+    /// The files next to a store have locks of their own.
     @Test func filesBesideTheStore() async throws {
       let setup = try AgentTests.Setup([try entry("A")])
       let agent = try StoppedAgent(holding: .device, in: setup)
@@ -163,7 +163,7 @@ import Testing
       withExtendedLifetime(listener) {}
     }
 
-    /// One that answers is left alone, however long it has what the app waits for.
+    /// An agent that answers is not disturbed, however long it has the lock that the app waits for.
     @Test func anAgentThatWorksIsLeftAlone() async throws {
       let setup = try AgentTests.Setup([try entry("A")])
       let agent = try StoppedAgent(holding: .journal, in: setup), asked = Log(), number = agent.number

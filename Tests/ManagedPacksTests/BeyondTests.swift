@@ -5,7 +5,7 @@ import Testing
 
 @testable import ManagedPacks
 
-/// What the server of the other suites asks for.
+/// The type that the server of the other suites expects.
 typealias Playground = TestFolder
 
 /// What Apple's client lacks: files are searched, versions pinned and rolled back, channels followed; and all of it by HTTP.
@@ -44,7 +44,7 @@ typealias Playground = TestFolder
     #expect { try found("[") } throws: { ($0 as? PackStoreError)?.code == .invalidArgument }
   }
 
-  /// A version that turns out bad is left without a site, and not taken again until the app says so.
+  /// The app leaves a bad version without a site, and the version is not fetched again until the app requests it.
   @Test func rollsBack() async throws {
     try await publisher.publish(["One": ["a.txt": "good"]])
     let manager = try manager()
@@ -102,7 +102,8 @@ typealias Playground = TestFolder
   }
 
   #if Delivery
-    /// From a web server: progress counts what comes over the wire, an update is a delta, and a server that is gone is an error.
+    /// From a web server: progress counts transferred bytes, an update is a delta, and an unreachable server is an
+    /// error.
     @Test func byHTTP() async throws {
       var state: UInt64 = 7
       let noise = (0..<600_000).map { _ in
@@ -114,7 +115,7 @@ typealias Playground = TestFolder
       let url = try #require(server?.url)
       let manager = try manager(url)
       let pack = try await manager.assetPack(withID: "One")
-      /// What came over the wire, by the last that is told of a download.
+      /// The transferred bytes, from the last report of a download.
       func byteCount(_ updates: AssetPackManager.DownloadStatusUpdates) async -> Int {
         var last: Progress?
         for await case .downloading(_, let progress) in updates { last = progress }

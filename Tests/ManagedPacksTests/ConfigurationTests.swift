@@ -4,7 +4,7 @@ import Testing
 
 @testable import ManagedPacks
 
-/// What an app is set up with: each mistake is an error that says what to do.
+/// The configuration of an app: each mistake is an error with its remedy.
 @Suite struct ConfigurationTests {
   private static let key = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 
@@ -32,7 +32,7 @@ import Testing
     #expect(try ManagedConfiguration(propertyList: binary) == expected)
   }
 
-  /// What Foundation writes in the binary form, and lists that hold themselves, blow up, or lie about their lengths.
+  /// Binary lists by Foundation, and lists that contain themselves, expand without bound, or have wrong lengths.
   @Test func binaryLists() throws {
     let values: [String: Any] = [
       "text": "plain", "größe": "Ünïcödé 😀", "yes": true, "no": false, "small": 7, "large": 1 << 40, "negative": -3,
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  /// The list that the environment names, else the first beside the program.
+  /// The list in the environment, otherwise the first one next to the program.
   @Test func whereItIs() throws {
     let folder = TestFolder()
     let program = folder.path.appending("game")
@@ -204,7 +204,7 @@ import Testing
     return journal
   }
 
-  /// C15: what one process writes the others read; whatever else lies there counts as lost, and is no trap.
+  /// C15: the journal of one process is readable by others; any other content counts as lost, and does not trap.
   @Test func journal() throws {
     let journal = try Self.full(), bytes = try journal.encode()
     #expect(try Journal(decoding: bytes) == journal)
@@ -230,7 +230,7 @@ import Testing
   ])
   func noJournal(text: String) throws { #expect(try Journal(decoding: Array(text.utf8)) == nil) }
 
-  /// What is written can be read again: as many as are allowed, with the longest names, and none more.
+  /// A written journal can be read again with the maximum number of entries and the longest names, and with no more.
   @Test func largestJournal() throws {
     let folder = TestFolder()
     let configuration = try ManagedConfiguration(

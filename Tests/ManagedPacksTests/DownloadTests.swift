@@ -32,10 +32,10 @@ import Testing
     }
     #expect(setup.site.log.lines == ["A"])
     try await manager.ensureLocalAvailability(of: wanted)
-    #expect(setup.site.log.lines == ["A"])  // it is here: nothing is asked
+    #expect(setup.site.log.lines == ["A"])  // it is installed: no request
   }
 
-  /// C3: an update is waited for if the latest version is required, and no site is asked otherwise.
+  /// C3: an update is awaited if the latest version is required; otherwise no site is contacted.
   @Test func latestVersion() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     let first = try await manager.assetPack(withID: "A")
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// C3, C14: one pack that fails keeps none of the others from coming, whichever and however many fail.
+  /// C3, C14: failing packs do not keep the others from being fetched, for any number of failures.
   @Test(arguments: [[], ["A"], ["B"], ["A", "B"], ["A", "B", "C"]])
   func batchWithPartialFailure(failing: [String]) async throws {
     let names = ["A", "B", "C"]
@@ -141,7 +141,7 @@ import Testing
     #expect(kept?.isCancelled == true)
     gate.open()
     try await manager.ensureLocalAvailability(of: wanted)
-    kept?.cancel()  // that of a download that has ended
+    kept?.cancel()  // the task of an ended download
     #expect(manager.assetPackIsAvailableLocally(withID: "A"))
   }
 
@@ -158,7 +158,7 @@ import Testing
     #expect(manager.assetPackIsAvailableLocally(withID: "A"))
   }
 
-  /// C5: what is paused stays so until it is resumed, and gives its place to another.
+  /// C5: a paused download stays paused until it is resumed, and gives its slot to another.
   @Test func pauseAndResume() async throws {
     let setup = try ManagedSetup([try entry("A"), try entry("B")])
     let manager = try setup.manager { $0.rules.concurrentDownloadCount = 1 }
@@ -181,7 +181,7 @@ import Testing
     #expect(!manager.pauseDownload(ofAssetPackWithID: "A") && !manager.resumeDownload(ofAssetPackWithID: "A"))
   }
 
-  /// The most urgent goes first; what is wanted sooner than before moves up.
+  /// The most urgent download starts first; a request of higher urgency moves a download up.
   @Test func order() async throws {
     let names = ["First", "Update", "Prefetch", "Promoted"]
     let setup = try ManagedSetup(try names.map { try entry($0) }), gate = Gate()
@@ -201,7 +201,7 @@ import Testing
     #expect(setup.site.log.lines == ["First", "Promoted", "Prefetch", "Update"])
   }
 
-  /// A download that the app does not wait for is tried again; one that it waits for says at once what is wrong.
+  /// A download that the app does not wait for is retried; an awaited one reports the error at once.
   @Test(arguments: [(Urgency.foreground, 1), (.essential, 3), (.prefetch, 4), (.update, 4)])
   func retries(urgency: Urgency, tryCount: Int) async throws {
     let setup = try ManagedSetup([try entry("A")])
@@ -221,7 +221,7 @@ import Testing
     #expect(DownloadRules().retryDelay(failureCount: failureCount, chance: 1) == .seconds(seconds / 2))
   }
 
-  /// What no other try can help is not tried again.
+  /// Errors that a retry cannot fix are not retried.
   @Test func permanentErrors() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     setup.site.state.withLock { $0.failures["A"] = Array(repeating: DeliveryError(.badSignature, "forged"), count: 9) }
@@ -262,7 +262,7 @@ import Testing
     #expect(setup.site.log.lines == [])
   }
 
-  /// Bytes and fraction never fall, whatever a pull says, and end at what was needed.
+  /// Bytes and fraction never fall, for any reports of a pull, and end at the required bytes.
   @Test(arguments: [
     [(0, 100), (40, 100), (100, 100)], [(50, 100), (10, 100), (60, 100)], [(50, 100), (0, 200), (200, 200)],
     [(0, 10), (20, 10), (10, 10)], [(0, .max), (.max, .max)], [(-5, -1), (1, 1)],
@@ -300,7 +300,7 @@ import Testing
     #expect(await kinds(updates).last == (count == 2 ? "finished" : "failed"))
   }
 
-  /// C5: a policy still wants what the app does not wait for any more.
+  /// C5: the app stops waiting, and a policy still requests the pack.
   @Test func cancelledWaiterOfARequestedPack() async throws {
     let setup = try ManagedSetup([try entry("A")]), gate = Gate()
     let manager = try setup.manager { $0.rules.isMetered = { true } }
@@ -316,7 +316,7 @@ import Testing
     #expect(await kinds(updates).last == "finished")
   }
 
-  /// C7: what was removed can be fetched again.
+  /// C7: a removed pack can be fetched again.
   @Test func removeAndFetchAgain() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     await #expect(throws: ManagedBackgroundAssetsError.assetPackNotFound(withID: "A")) {
@@ -331,7 +331,7 @@ import Testing
     }
   }
 
-  /// A delegate gets what listeners get, by the names of the Objective-C protocol.
+  /// A delegate gets the same events as listeners, with the names of the Objective-C protocol.
   @Test func delegate() async throws {
     final class Listener: BAManagedAssetPackDownloadDelegate {
       let log = Log()

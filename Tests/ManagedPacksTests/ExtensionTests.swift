@@ -10,7 +10,7 @@ import Testing
   import Musl
 #endif
 
-/// C13: an app's extension as a program that the agent asks, and what becomes of one that is no help.
+/// C13: an app's extension as a program that the agent starts, and the treatment of failing extensions.
 @Suite struct ExtensionTests {
   static let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
 
@@ -42,7 +42,7 @@ import Testing
     return setup
   }
 
-  /// What an agent with this extension fetches at an installation, and what it says of the extension.
+  /// The packs that an agent with this extension fetches at an installation, and its notices about the extension.
   private func install(
     _ setup: AgentTests.Setup, _ change: (inout GroupAgent.Options) -> Void = { _ in }
   ) async throws -> (packs: [PackID], told: String) {
@@ -68,7 +68,7 @@ import Testing
     return "printf '\\000\\000\\000\\\(String(json.utf8.count, radix: 8))\(json)' >&0"
   }
 
-  /// Returns a clock that advances by an hour whenever an extension has started, and stands still otherwise.
+  /// Returns a clock that advances by an hour each time an extension has started, and not otherwise.
   private func startClock(_ setup: AgentTests.Setup) -> @Sendable () -> ContinuousClock.Instant {
     let begin = ContinuousClock.now, file = "\(setup.folder.path)/starts"
     return {
@@ -90,7 +90,7 @@ import Testing
     let (packs, told) = try await install(setup)
     #expect(packs == ["B"] && told == "the extension accepts 1 packs and refuses 1", "\(told)")
     #expect(try setup.store.packs().map(\.id) == ["B"])
-    // It was charged for what it took, and no more.
+    // The extension was charged for exactly its time.
     let spent = try #require(try JournalFile(in: setup.group).read().extensionTimes["app"])
     #expect((0..<3_600_000).contains(spent.milliseconds))
   }
@@ -135,7 +135,7 @@ import Testing
     #expect(AssetPackManager.Options(Downloader()).pullOptions.authorization != nil)
   }
 
-  /// Whatever is wrong with it, the agent goes on without it.
+  /// The agent continues without the extension after any of these faults.
   @Test(
     arguments: [
       ("kill -SEGV $$", "crashed"), ("exit 3", "exited with status 3"), ("exec <&-; exec sleep 1000", "exited before"),
@@ -161,7 +161,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// One that takes more memory than it may, or starts what does, is ended before it has answered.
+    /// An extension that exceeds its memory, or whose child does, is ended before it has answered.
     @Test(arguments: ["", "&"]) func itTakesTooMuchMemory(end: String) async throws {
       let setup = try setUp(#"{ text=$(head -c 120000000 /dev/zero | tr '\0' a); sleep 1000; } \#(end)"# + "\nwait")
       let (packs, told) = try await install(setup)
@@ -197,7 +197,7 @@ import Testing
       #expect(packs == ["A", "B"] && told.contains("memory limit"), "\(told)")
     }
 
-    /// What limits it does not end with its agent: the system sees to the time of processors.
+    /// Its limits hold after its agent ended: the system enforces the processor time.
     @Test func limitsOutliveTheAgent() throws {
       let child = try ChildProcess(
         "/bin/sh", ["-c", "while :; do :; done"], environment: [:], dataByteCountLimit: nil, processorSeconds: 1)
@@ -208,7 +208,7 @@ import Testing
     }
   #endif
 
-  /// What it has started ends with it: also what has left its group, and what it leaves behind.
+  /// Its children end with it, also those outside its process group and those that it leaves running.
   @Test(arguments: [
     "sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait",
     "setsid sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait",
@@ -221,7 +221,7 @@ import Testing
     #expect(told.contains("invalid answer") || told.contains("before answering"), "\(told)")
     let text = try String(contentsOfFile: "\(setup.folder.path)/child", encoding: .utf8)
     let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
-    // It is gone, or what is left of it waits to be reaped.
+    // It has ended, or is a zombie that waits to be reaped.
     while kill(child, 0) == 0 {
       let status = (try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)) ?? ") Z"
       if status.contains(") Z") { break }
@@ -253,7 +253,7 @@ import Testing
     #expect(try JournalFile(in: setup.group).read().extensionTimes["app"] == .init(day: 10, milliseconds: 3000))
     _ = try await run(day: 11)
     #expect(starts(setup) == 3)
-    // A journal that lies costs the extension a day, and is no trap.
+    // A journal with a wrong time costs the extension a day, and does not trap.
     for time in [Int.max, .min] {
       try JournalFile(in: setup.group).update { $0.extensionTimes["app"] = .init(day: 11, milliseconds: time) }
       _ = try await run(day: 11)
@@ -270,7 +270,7 @@ import Testing
     #expect(starts(setup) == 0)
   }
 
-  /// It gets its standard streams and nothing else of what the agent has open.
+  /// It inherits its standard streams and no other file of the agent.
   @Test func itInheritsNothing() async throws {
     #if os(Linux)
       let setup = try setUp("ls /proc/self/fd >\"$PLACE/open\"; exit 0")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import ManagedPacks
 
-/// C16: the order of an installation: a network that is waited for, essential packs with one progress, an app that can start, their
-/// results, then the rest; and what a person may do meanwhile.
+/// C16: the order of an installation: waiting for a network, essential packs with one progress, an app that can start,
+/// their results, then the other packs; and the actions of a user during the installation.
 @Suite struct InstallationTests {
   private static let first = [InstallationEvent.firstInstallation] as Set
 
@@ -22,7 +22,7 @@ import Testing
 
   // MARK: - The order
 
-  /// No pack that is not essential is asked for before the last essential one is here; then they are at once.
+  /// No other pack is requested before the last essential one is installed; then all are requested at once.
   @Test func essentialPacksComeFirst() async throws {
     let setup = try setUp(), gate = Gate()
     setup.site.state.withLock { $0.gates["B"] = gate }
@@ -42,7 +42,7 @@ import Testing
   /// An essential pack that fails keeps the others from starting no longer than it is tried.
   @Test func anEssentialFailureLetsTheOthersStart() async throws {
     let setup = try setUp()
-    // The event asks for it, and so does what waits.
+    // The event requests it, and so does the waiting task.
     setup.site.state.withLock { $0.failures["B"] = Array(repeating: DeliveryError(.corrupt, "damaged"), count: 20) }
     let manager = try setup.manager()
     await #expect(throws: AssetPackManager.LocalAvailabilityError.self) { try await manager.ensureEssential() }
@@ -50,7 +50,7 @@ import Testing
     #expect(Set(setup.site.log.lines) == ["A", "B", "C", "D"])
   }
 
-  /// What the app waits for is no part of the rest: it starts beside essential packs.
+  /// A pack that the app waits for starts together with essential packs.
   @Test func theForegroundIsNotHeldBack() async throws {
     let setup = try setUp(), gate = Gate()
     setup.site.state.withLock { $0.gates = ["A": gate, "B": gate] }
@@ -66,7 +66,7 @@ import Testing
 
   // MARK: - The network
 
-  /// An installation waits a few seconds for a network, in growing steps; what the app asks for itself does not wait.
+  /// An installation waits a few seconds for a network, in growing steps; the app's own requests do not wait.
   @Test(arguments: [(0, []), (2, [1, 2]), (3, [1, 2, 2])] as [(Int, [Int])])
   func waitsForANetwork(failureCount: Int, delays: [Int]) async throws {
     let setup = try setUp(), slept = Mutex<[Duration]>([]), site = setup.site
@@ -92,7 +92,8 @@ import Testing
     #expect(slept.withLock { $0 }.isEmpty)
   }
 
-  /// Without a network for longer than that, the app is told so; what is no matter of the network is told at once.
+  /// A longer time without a network is reported to the app; errors that do not concern the network are reported at
+  /// once.
   @Test func withoutANetwork() async throws {
     let setup = try setUp(), slept = Mutex(0)
     let manager = try setup.manager { $0.clock.sleep = { _ in slept.withLock { $0 += 1 } } }
@@ -124,7 +125,7 @@ import Testing
 
   // MARK: - The progress
 
-  /// First what the property list says, then the sum.
+  /// First the estimate of the property list, then the sum.
   @Test func estimateThenSum() async throws {
     let setup = try setUp(), gate = Gate()
     setup.site.state.withLock { state in
@@ -161,7 +162,7 @@ import Testing
     #expect(installation.completedUnitCount == 300 && installation.totalUnitCount == 300)
   }
 
-  /// What was registered may be here before it is known of what the installation is made.
+  /// A registered pack may be installed before the contents of the installation are known.
   @Test func whatCameBeforeTheQuestionCounts() {
     let installation = InstallationProgress(estimate: 5000) { _ in }
     let come = DownloadProgress(estimate: 300) { _ in }, open = DownloadProgress(estimate: 100) { _ in }
@@ -184,7 +185,7 @@ import Testing
     #expect(installation.fractionCompleted == 1 && installation.isFinished)
   }
 
-  /// A download that is asked for again takes the place of the one before, which counts no more, whatever becomes of it.
+  /// A repeated request replaces the previous download, which no longer counts, with any result.
   @Test func whatIsAskedForAgainCountsOnce() {
     let installation = InstallationProgress(estimate: 0) { _ in }
     let first = DownloadProgress(estimate: 100) { _ in }, second = DownloadProgress(estimate: 100) { _ in }
@@ -221,7 +222,7 @@ import Testing
     case before
     /// While a network is waited for.
     case network
-    /// While the sites are asked.
+    /// While requests to the sites are in progress.
     case question
     /// While packs come.
     case running
@@ -229,7 +230,7 @@ import Testing
     case waiting
   }
 
-  /// An installation that stops at a point, and what lets it go on.
+  /// An installation that stops at a point, and the signal that continues it.
   private struct Stop {
     let setup: ManagedSetup
     let manager: AssetPackManager
@@ -357,7 +358,7 @@ import Testing
 
   // MARK: - Extensions and results
 
-  /// An app whose extension crashes when it is asked can start at once; its packs come all the same.
+  /// An app whose extension crashes can start at once, and its packs are fetched even so.
   @Test func aCrashMakesTheAppLaunchable() async throws {
     let setup = try setUp(), gate = Gate()
     setup.site.state.withLock { $0.gates = ["A": gate, "B": gate] }
@@ -371,7 +372,7 @@ import Testing
     #expect(setup.site.log.lines.sorted().prefix(2) == ["A", "B"])
   }
 
-  /// The agent says when an app can start: once, with what came of all essential packs.
+  /// The agent reports once that an app can start, with the results of all essential packs.
   @Test(arguments: ["well", "failure", "crash"]) func theAgentTellsOnce(kind: String) async throws {
     let setup = try AgentTests.Setup([
       try entry("A", policy: .essential(on: Self.first)), try entry("B", policy: .essential(on: Self.first)),

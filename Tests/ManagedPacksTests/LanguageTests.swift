@@ -7,7 +7,7 @@ import Testing
 /// C11: which language a person reads, by CLDR's rules.
 @Suite struct LanguageTests {
   @Test(arguments: [
-    // Likely subtags: what is left out is what is likely.
+    // Likely subtags: a missing subtag has its likely value.
     ("en", "en", "en"), ("en", "en-US", "en-US"), ("en-US", "en", "en"), ("en-Latn-US", "en", "en"),
     ("zh", "zh-Hans", "zh-Hans"), ("zh-TW", "zh-Hant", "zh-Hant"), ("zh-HK", "zh-Hant", "zh-Hant"),
     ("zh-Hant-HK", "zh-Hans zh-Hant", "zh-Hant"), ("sr", "sr-Cyrl", "sr-Cyrl"), ("sr-RS", "sr-Latn sr-Cyrl", "sr-Cyrl"),
@@ -22,7 +22,7 @@ import Testing
     ("pt-PT", "pt-BR", "pt-BR"), ("zh-Hant-TW", "zh-Hant-HK", "zh-Hant-HK"),
     // Codes of one language.
     ("nb", "no", "no"), ("no", "nb", "nb"), ("iw", "he", "he"), ("he", "iw", "iw"), ("nb-NO", "nn nb", "nb"),
-    // What does not count: variants, extensions, private use, case.
+    // Ignored parts: variants, extensions, private use, case.
     ("de-DE-1996", "de", "de"), ("en-US-u-ca-buddhist", "en", "en"), ("en-x-private", "en", "en"),
     ("EN-us", "en", "en"),
     // Another script is another language.
@@ -58,7 +58,7 @@ import Testing
     #expect(preferredLanguages(environment).map(\.text).joined(separator: " ") == expected)
   }
 
-  /// Files in the language that is read come before those in another; what is for every language comes before those.
+  /// Files in the reader's language come before files in another one; files for every language come before both.
   @Test func localizedFiles() async throws {
     let setup = try ManagedSetup()
     for (id, language, priority) in [("De", "de", 5), ("Fr", "fr", 9), ("All", nil, 1)] as [(PackID, String?, Int32)] {

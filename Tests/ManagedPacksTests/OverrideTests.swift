@@ -183,7 +183,7 @@ import Testing
     #expect(try text(manager) == "desk")
   }
 
-  /// What came by overrides goes when they are cleared, or others are set, but for what a process uses.
+  /// Data from overrides is deleted when they are cleared or others are set, except data that a process uses.
   @Test func whatIsLeftGoes() throws {
     let group = try group(), file = OverrideFile(in: group), first = override("file:///a"),
       second = override("file:///b")
@@ -218,7 +218,8 @@ import Testing
     #expect(try text(manager) == "real")
   }
 
-  /// A download that is under way when the base changes ends as one that may be tried again, and stays asked for in its journal.
+  /// If the base changes during a download, it fails with an error that allows a retry, and its request stays in the
+  /// journal.
   @Test func downloadsOfTheOtherBase() async throws {
     let (real, desk) = try await publish()
     let setup = try AgentTests.Setup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])
@@ -241,7 +242,7 @@ import Testing
 
   // MARK: - The agent
 
-  /// The agent follows: its apps are those of the group, its journal that of the override, and its status says so.
+  /// The agent follows: its apps are the apps of the group, its journal is the override's, and its status reports that.
   @Test func agentFollows() async throws {
     let (real, desk) = try await publish()
     try folder.write(
@@ -283,7 +284,7 @@ import Testing
   }
 }
 
-/// What lies below a folder: of each file its bytes, its mode and when it was changed.
+/// The files below a folder, each with its bytes, its mode and its modification time.
 func folderContents(_ folder: FilePath, leavingOut: Set<String> = []) throws -> [String: String] {
   var contents: [String: String] = [:]
   let paths = FileManager.default.enumerator(atPath: folder.string)?.compactMap { $0 as? String } ?? []

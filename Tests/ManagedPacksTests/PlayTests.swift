@@ -13,7 +13,7 @@ import Testing
   import Musl
 #endif
 
-/// X11, U4: events that are played, over networks and with disks as a test says.
+/// X11, U4: simulated events, with the networks and disks of a test.
 @Suite struct PlayTests {
   /// A group whose app takes its packs from a server of this machine.
   private final class World {
@@ -49,7 +49,7 @@ import Testing
         ])
     }
 
-    /// What does not compress.
+    /// Incompressible text.
     private static func noise(_ count: Int, _ seed: String) -> String {
       var random = SplitMix64(state: UInt64(seed.utf8.first ?? 0) &+ UInt64(count))
       return String((0..<count).map { _ in Character(UnicodeScalar(33 + UInt8(random.next() * 93))) })
@@ -88,7 +88,7 @@ import Testing
     notes.filter { $0.kind == .decided }.map { "\($0.pack ?? ""): \($0.reason ?? "")" }
   }
 
-  // MARK: - What is told
+  // MARK: - Notes
 
   /// Once messages named the copy of the group that a simulation works in.
   @Test func messagesNameTheGroup() {
@@ -97,7 +97,8 @@ import Testing
     #expect(note.naming("/groups/g", insteadOf: "/groups/g") == note)
   }
 
-  /// An installation: what was asked, decided and fetched, and why not; in a copy, so that it can be played again.
+  /// An installation in a copy, so that it can be simulated again: its requests, decisions and downloads, and the
+  /// reasons for refusals.
   @Test func installation() async throws {
     let world = try await World()
     try world.register()
@@ -148,7 +149,7 @@ import Testing
     let (update, notes) = try await world.play(.periodic, "1Mbps")
     #expect(update.finished == ["Base", "Extra"] && update.byteCount < 700_000)
     #expect(reasons(notes) == ["Base: update", "Extra: update", "German: language", "Later: on_demand"])
-    // Too little room, but for what is purgeable in the copy.
+    // Too little space, except for the purgeable data in the copy.
     try await world.play(.periodic) { $0.freeByteCount = 64 << 20 - 50_000 }
     #expect(try folderContents(try world.group.path) == before)
     #expect(try store.packs().allSatisfy { $0.version.number == 1 })
@@ -191,7 +192,7 @@ import Testing
     #expect(periodic.duration < .seconds(5), "nothing waits for a look for updates")
   }
 
-  /// Resets are tried again until all is here.
+  /// Reset connections are retried until all packs are installed.
   @Test func resets() async throws {
     let world = try await World()
     try world.register()
@@ -228,7 +229,7 @@ import Testing
       try String(contentsOfFile: "\(world.folder)/starts", encoding: .utf8).split(separator: "\n").count
     }
     #expect(try starts() == 1)
-    // The time of a day is used up; that of another one is not, nor what is given again.
+    // The time of a day is used up; the time of another day, and returned time, are not.
     try JournalFile(in: world.group).update { $0.extensionTimes["app"] = .init(day: 20_000, milliseconds: 180_000) }
     let before = try folderContents(try world.group.path)
     for (days, isReset, count) in [(0, false, 1), (3, false, 2), (0, true, 3)] {
@@ -252,7 +253,7 @@ import Testing
     let end = Date().timeIntervalSince1970
     let spent = try #require(try JournalFile(in: world.group).read().extensionTimes["app"])
     #expect((Int(begin / 86_400)...Int(end / 86_400)).contains(spent.day))
-    // A second play, by another clock, is refused nothing: the floors are those of the first.
+    // A second simulation with another clock is not refused: the floors are the floors of the first.
     let other = try await world.play(.periodic) { $0.timeOffset = .seconds(400 * 86_400) }
     #expect(other.summary.isComplete)
   }
@@ -274,7 +275,7 @@ import Testing
 
   // MARK: - Copies
 
-  /// A copy has what the group has, and what was made by a process that was killed goes with the next one.
+  /// A copy has the content of the group, and the next simulation deletes the copy of a killed process.
   @Test func copies() async throws {
     let world = try await World()
     try world.register()

@@ -47,7 +47,7 @@ import Testing
     #expect(chosen.map { "\($0.pack.id)\($0.urgency == .essential ? "!" : "")" }.joined(separator: " ") == expected)
   }
 
-  /// C13: the events that a launch finds, by what the journal remembers.
+  /// C13: the events at a launch, from the records in the journal.
   @Test func eventsOfLaunches() async throws {
     let setup = try ManagedSetup([
       try entry("First", policy: .prefetch(on: [.firstInstallation])),
@@ -75,7 +75,7 @@ import Testing
     #expect(setup.site.log.lines == ["First", "Update", "German"])
   }
 
-  /// C13: an app's filter is asked for what a policy fetches, and not for what the app asks for.
+  /// C13: the app's filter applies to packs that a policy fetches, not to the app's own requests.
   @Test func shouldDownload() async throws {
     let setup = try ManagedSetup([try entry("A", policy: .essential(on: [.firstInstallation]))])
     let asked = Log()
@@ -108,7 +108,7 @@ import Testing
     #expect(!manager.assetPackIsAvailableLocally(withID: "D"))
     #expect(progress.isFinished && progress.fractionCompleted == 1)
     #expect(progress.completedUnitCount == progress.totalUnitCount)
-    // Without a network, what is here is enough.
+    // Without a network, the installed packs are sufficient.
     setup.site.state.withLock { $0.listingError = DeliveryError(.unreachable, "no network") }
     let offline = try setup.manager()
     try await offline.ensureEssential()
@@ -117,7 +117,7 @@ import Testing
     await #expect(throws: DeliveryError.self) { try await setup.manager().ensureEssential() }
   }
 
-  /// C13: one essential pack that cannot come is named; the others are here.
+  /// C13: the error names the essential pack that cannot be fetched; the others are installed.
   @Test func essentialFailure() async throws {
     let setup = try ManagedSetup([
       try entry("A", policy: .essential(on: [.firstInstallation])),
@@ -134,7 +134,7 @@ import Testing
     #expect(manager.assetPackIsAvailableLocally(withID: "A"))
   }
 
-  /// C6: what this call triggers, and nothing that was under way.
+  /// C6: the downloads that this call starts, without those already in progress.
   @Test func checkForUpdates() async throws {
     let setup = try ManagedSetup([try entry("A"), try entry("B"), try entry("C"), try entry("New")])
     let manager = try setup.manager()
@@ -171,7 +171,7 @@ import Testing
     #expect(journal.requests.isEmpty && journal.packs["A"]?.root == RootNumber(serial: 1, sequence: 1))
   }
 
-  /// C15: a request for a pack that no site lists any more ends; one that a site which does not answer may have stays.
+  /// C15: a request ends if no site lists its pack any more; it stays if a site that does not answer may have the pack.
   @Test func requestForAWithdrawnPack() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     try manager.core.journal.update { $0.requests["Gone"] = Journal.Request(urgency: .prefetch) }
@@ -185,7 +185,7 @@ import Testing
     #expect(try next.core.journal.read().requests.isEmpty)
   }
 
-  /// C5, C15: what was paused stays so in the process that takes it up.
+  /// C5, C15: a paused download stays paused in the process that continues it.
   @Test func pauseOutlivesTheProcess() async throws {
     let setup = try ManagedSetup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])
     setup.site.state.withLock { $0.gates["A"] = Gate() }
@@ -206,7 +206,7 @@ import Testing
     #expect(await kinds(updates).last == "finished")
   }
 
-  /// What a process that ended had asked for comes with the next one.
+  /// The next process fetches the packs that an ended process had requested.
   @Test func requestsOutliveTheProcess() async throws {
     let setup = try ManagedSetup([try entry("A", policy: .prefetch(on: [.firstInstallation]))])
     setup.site.state.withLock { $0.gates["A"] = Gate() }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import ManagedPacks
 
-/// Packs whose bytes may vanish: what is said of them, and how they come again.
+/// Purgeable packs: their state after a purge, and how they are fetched again.
 @Suite struct PurgedPackTests {
   let folder = TestFolder()
   let sites = SiteTests()
 
-  /// Bytes that do not compress, so that the length of a file says where they are.
+  /// Incompressible bytes, so that the length of a file identifies it.
   private static func noise(_ seed: UInt64, _ count: Int = 400_000) -> String {
     var state = seed
     return String(
@@ -46,7 +46,7 @@ import Testing
     try handle.close()
   }
 
-  /// Fetches all packs, and returns when the store that they came to is closed: a purge spares what is open.
+  /// Fetches all packs, and returns when their store is closed: a purge spares open files.
   private func fetchAll() async throws {
     weak var store: Store?
     do {
@@ -99,7 +99,7 @@ import Testing
     #expect(try await manager.status(relativeTo: pack).rawValue == 69)
   }
 
-  /// What was cut short is found by the first read of what is gone, in the same process.
+  /// The first read of a truncated file finds the damage, in the same process.
   @Test func aReadFindsWhatWasCut() async throws {
     try await publish()
     try await fetchAll()
@@ -113,7 +113,8 @@ import Testing
     try await expectWhole(manager)
   }
 
-  /// Nothing of it is fetched that is here: an update check leaves it alone, and without a site the error names the network's fault.
+  /// Nothing that is present is fetched: an update check does nothing, and without a site the error names the fault of
+  /// the network.
   @Test func offline() async throws {
     try await publish()
     let manager = try manager()
@@ -145,7 +146,7 @@ import Testing
     await #expect(throws: (any Error).self) { try await self.manager().ensureEssential() }
   }
 
-  /// A disk that is too small for a pack and what may be purged: the latter goes, unless that would not be enough.
+  /// A disk that is too small for a pack and the purgeable data: that data is purged, unless it would not be enough.
   @Test(arguments: [(1_000_000, true), (500_000, false)]) func makesRoom(capacity: Int, isEnough: Bool) async throws {
     try await publish()
     try await fetchAll()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ManagedPacks
 
-/// Assets that are read where they lie: mapped, or as plain files that stay.
+/// Assets that are read in place: mapped, or as plain files that stay.
 @Suite struct ReadingInPlaceTests {
   let folder = TestFolder()
   let sites = SiteTests()
@@ -22,7 +22,7 @@ import Testing
     // Once it is freed, something else may be mapped there.
     defer { withExtendedLifetime(data) {} }
     let address = data.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
-    // The list comes in parts, and other tests change it meanwhile: a mapping may be left out of it.
+    // The list is read in parts, and other tests change it at the same time: it can lack a mapping.
     for _ in 0..<100 {
       for line in try mappings().split(separator: "\n") {
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
@@ -36,7 +36,8 @@ import Testing
     return nil
   }
 
-  /// What this process has mapped. The kernel hands it out in pieces, of which `String(contentsOfFile:)` takes the first for all.
+  /// The mappings of this process. The kernel returns them in pieces, and `String(contentsOfFile:)` stops after the
+  /// first one.
   private func mappings() throws -> String {
     let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
     return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
@@ -53,7 +54,7 @@ import Testing
     }
   }
 
-  /// What lies raw is mapped from the store, what is compressed from the cache, which is there without being asked for.
+  /// Uncompressed data is mapped from the store, and compressed data from the cache, which is created automatically.
   @Test func contentsAreMapped() async throws {
     let publisher = SiteTests.Publisher(folder: folder, name: "a")
     try await publisher.publish(
@@ -72,7 +73,7 @@ import Testing
     #expect(try decodedCopies() == copies, "what is mapped where it lies needs no copy")
   }
 
-  /// Of a purgeable pack, what its publisher wants to be mapped is decoded after the download, and nothing else.
+  /// Only the files that the publisher of a purgeable pack marked for mapping are decoded after the download.
   @Test func whatIsToBeMappedIsDecodedAfterTheDownload() async throws {
     let publisher = SiteTests.Publisher(folder: folder, name: "a")
     try await publisher.publish(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ManagedPacks
 
-/// What becomes of requests that stand in the journal, whatever happens to the downloads that they began.
+/// Requests in the journal, with all outcomes of the downloads that they began.
 @Suite struct RequestTests {
   private func journal(_ setup: ManagedSetup) throws -> JournalFile {
     try JournalFile(in: GroupFolder(setup.folder.path.appending("group")))
@@ -16,13 +16,13 @@ import Testing
     try journal(setup).update { $0.requests[pack] = .init(urgency: .update, isPaused: isPaused) }
   }
 
-  /// The packs that are asked for, once a manager has noted what happened.
+  /// The requested packs, after a manager has recorded the events.
   private func requests(_ setup: ManagedSetup, _ manager: AssetPackManager) throws -> [PackID] {
     let journal = try journal(setup)
     return try manager.core.journalQueue.sync { try journal.read().requests.keys.sorted() }
   }
 
-  /// An event that asks for a pack again does not undo what a person has paused, and a request gets no less urgent.
+  /// An event that requests a pack again does not resume a paused download, and the urgency of a request does not fall.
   @Test func pausedRequestsStayPaused() async throws {
     let policy = DownloadPolicy.prefetch(on: [.firstInstallation])
     let setup = try ManagedSetup([try entry("A", policy: policy), try entry("B", policy: policy)])
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// A task that waited leaves: what a policy, or another process, asked for is still to come.
+  /// A waiting task ends: the requests of a policy or of another process remain.
   @Test func aTaskThatLeavesForgetsNothing() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     try request("A", in: setup)
@@ -60,7 +60,7 @@ import Testing
     #expect(try requests(setup, manager).isEmpty)
   }
 
-  /// A site whose pulls end when a test says so, also those that were cancelled.
+  /// A site whose pulls, also the cancelled ones, end when the test allows it.
   private struct StubbornSite: PackSite {
     let log = Log(), site: StubSite, gates: [Gate]
     let location = "stubborn"
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// What is asked for while the download before is still ending stands in the journal until it has come.
+  /// A request during the end of the previous download stays in the journal until the pack is installed.
   @Test func askedForWhileOneEnds() async throws {
     let setup = try ManagedSetup([try entry("A")])
     let site = StubbornSite(site: setup.site, gates: [Gate(), Gate()])
@@ -94,7 +94,7 @@ import Testing
     #expect(try requests(setup, manager).isEmpty)
   }
 
-  /// Removing what was asked for, by whichever process, and has not come.
+  /// Removing a pack that any process has requested and that is not installed yet.
   @Test func removedBeforeItCame() async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     try request("A", in: setup)
@@ -121,7 +121,7 @@ import Testing
     try await manager.remove(assetPackWithID: "C")
     setup.site.state.withLock { $0.listing.packs.removeFirst(2) }
     try await manager.handle(.periodic)
-    // A is here, C is listed.
+    // A is installed, C is listed.
     #expect(try journal(setup).read().seen == ["A", "C"])
     #expect(try journal(setup).read().packs.keys.sorted() == ["A"])
     // What only other apps' sites list stays while there is room.
@@ -135,7 +135,7 @@ import Testing
     #expect(shared.seen == ["A"])
   }
 
-  /// A pull that finds the disk full while another writer makes room goes on when there is some; a disk that is full is told of.
+  /// A pull on a full disk continues if another writer frees space; otherwise the full disk is reported.
   @Test(arguments: [(1, true), (2, false)]) func fullDisk(failureCount: Int, comes: Bool) async throws {
     let setup = try ManagedSetup([try entry("A")]), manager = try setup.manager()
     setup.site.state.withLock {
@@ -150,7 +150,7 @@ import Testing
     #expect(manager.assetPackIsAvailableLocally(withID: "A") == comes && setup.site.log.lines.count == 2)
   }
 
-  /// C16: the one progress of an installation never falls, also where a pack failed and is asked for again.
+  /// C16: the progress of an installation never falls, also if a pack fails and is requested again.
   @Test func essentialProgressNeverFalls() async throws {
     let policy = DownloadPolicy.essential(on: [.firstInstallation])
     let setup = try ManagedSetup([

@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// C10: what was opened before an update keeps its bytes.
+  /// C10: files that were opened before an update keep their bytes.
   @Test func updateWhileFilesAreOpen() async throws {
     let publisher = Publisher(folder: folder, name: "a"), old = String(repeating: "old ", count: 50_000)
     try await publisher.publish(["One": ["a.txt": old]])
@@ -159,7 +159,7 @@ import Testing
     try descriptor.close()
   }
 
-  /// C6: a pack that its publisher withdrew is removed by the next check; another one stays, and so does what was pinned.
+  /// C6: the next check removes a pack that its publisher withdrew; other packs stay, and so do pinned versions.
   @Test(arguments: [false, true]) func withdrawnPack(isPinned: Bool) async throws {
     let publisher = Publisher(folder: folder, name: "a")
     try await publisher.publish(["One": ["a.txt": "one"], "Two": ["b.txt": "two"]])
@@ -242,7 +242,7 @@ import Testing
     #expect(try await manager.checkForUpdates() == (["Two"], []))
     #expect(await kinds(updates).last == "finished")
     #expect(try text(manager, "b.txt") == "newer" && text(manager, "both.txt") == "first")
-    // A site that does not answer says nothing: its packs stay, and those of the other come.
+    // A site that does not answer changes nothing: its packs stay, and the packs of the other site are fetched.
     try FileManager.default.removeItem(atPath: second.site.string)
     #expect(try await manager.checkForUpdates() == ([], []))
     #expect(try await manager.allAssetPacks.map(\.id).sorted() == ["Both", "One"])
@@ -265,7 +265,7 @@ import Testing
     #expect(managers.allSatisfy { !$0.assetPackIsAvailableLocally(withID: "One") })
   }
 
-  /// A key that the app does not name is told once, and pinned; another one at the same place is refused from then on.
+  /// A key that the app does not name is reported once, and pinned; then another key at the same place is refused.
   @Test func firstContact() async throws {
     let publisher = Publisher(folder: folder, name: "a"), stranger = Publisher(folder: folder, name: "b")
     try await publisher.publish(["One": ["a.txt": "one"], "Two": ["b.txt": "two"]])
@@ -286,7 +286,7 @@ import Testing
     #expect(told.lines.count == 1)
   }
 
-  /// A manager that cannot be set up says why, in each call.
+  /// A manager with an invalid configuration reports the reason in each call.
   @Test func misconfigured() async throws {
     try folder.write("", to: "group")
     #expect(throws: ManagedPacksError.self) { try manager([.init("x")]) }

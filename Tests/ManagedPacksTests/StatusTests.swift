@@ -4,7 +4,7 @@ import Testing
 
 @testable import ManagedPacks
 
-/// C2: the bits of a status, by what is here and what is offered.
+/// C2: the bits of a status, by the installed and the offered version.
 @Suite struct StatusTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var local: UInt64?
@@ -55,11 +55,11 @@ import Testing
     // The version that is here is the one of the instance; the site may have moved on.
     Case(local: 1, offered: 1, relativeTo: 1, bits: 69),
     Case(local: 1, offered: 2, relativeTo: 1, bits: 69),
-    // The instance is newer than what is here, and what the site offers.
+    // The instance is newer than the installed version, and equals the offered one.
     Case(local: 1, offered: 2, relativeTo: 2, bits: 75),
-    // The site has moved on since: the instance is no update any more.
+    // The site has a newer version: the instance is not an update any more.
     Case(local: 1, offered: 3, relativeTo: 2, bits: 73),
-    // The instance is older than what is here.
+    // The instance is older than the installed version.
     Case(local: 3, offered: 3, relativeTo: 2, bits: 73),
     Case(local: nil, offered: 2, relativeTo: 2, bits: 1),
     Case(local: 1, offered: nil, isListed: false, relativeTo: 1, bits: 80),
@@ -78,7 +78,7 @@ import Testing
       "\(AssetPack.Status([.downloadAvailable, .upToDate, .downloaded]))" == "downloadAvailable|upToDate|downloaded")
   }
 
-  /// X9: which site gives a pack that several list: the first, or the first of the publisher whose pack is here.
+  /// X9: the site of a pack that several sites list: the first, or the first one of the installed pack's publisher.
   @Test(arguments: [
     (origins: [0, 1], local: Int?.none, site: 0), ([1, 1], nil, 0), ([0, 1], 1, 1), ([1, 1], 1, 0), ([0, 1, 1], 1, 1),
     ([1, 0, 1], 1, 0), ([0, 0], 1, 0),

@@ -28,7 +28,7 @@ final class TestFolder: Sendable {
   }
 }
 
-/// What a test lets happen.
+/// A gate that a test opens.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -69,7 +69,7 @@ final class Gate: Sendable {
   }
 }
 
-/// Counts what happened, and lets a test wait for it.
+/// Counts events, and lets a test wait for them.
 final class Log: Sendable {
   private let state = Mutex((lines: [String](), waiters: [(Int, CheckedContinuation<Void, Never>)]()))
 
@@ -94,12 +94,12 @@ final class Log: Sendable {
   }
 }
 
-/// A site that does as a test says.
+/// A site whose answers the test sets.
 final class StubSite: PackSite {
   struct State {
     var listing: SiteListing
     var listingError: (any Error)?
-    /// What the next pulls of a pack throw.
+    /// The errors of the next pulls of a pack.
     var failures: [PackID: [any Error]] = [:]
     var gates: [PackID: Gate] = [:]
     var fractions: [(Int, Int)] = [(0, 100), (40, 100), (100, 100)]

@@ -9,7 +9,7 @@
 
   /// U1, U3: files from a real web server: ranges, redirections, passwords.
   @Suite struct UnmanagedHTTPTests {
-    /// Notes what comes.
+    /// Records received bytes.
     final class Bytes: FileSink {
       let state = Mutex((bytes: [UInt8](), answers: [FileAnswer](), hosts: [String](), challenges: 0))
       let password: String?
@@ -53,7 +53,7 @@
       return (playground, try WebServer.nginx(playground, serving: "files", directives), bytes)
     }
 
-    /// What is here comes no second time, if it is of the same state of the file; else the file begins again.
+    /// Present bytes are not fetched again if the file is unchanged; otherwise the file begins again.
     @Test func ranges() async throws {
       let (place, server, bytes) = try serve()
       defer { withExtendedLifetime(place) {} }
@@ -76,7 +76,7 @@
       }
     }
 
-    /// Redirections are followed so far and no further, and never to what is not safe.
+    /// Redirections are followed up to a limit, and never to an insecure address.
     @Test func redirections() async throws {
       let (place, server, bytes) = try serve(
         """

@@ -6,7 +6,7 @@ import Testing
 @testable import ManagedPacks
 @testable import PackDelivery
 
-/// U2, U3: what downloads may not do: error codes, allowances, domains, and what comes from files and messages.
+/// U2, U3: the limits of downloads: error codes, allowances, domains, and values from files and messages.
 @Suite struct UnmanagedLimitTests {
   typealias Setup = UnmanagedSetup
   static let url = "https://example.com/A"
@@ -18,7 +18,7 @@ import Testing
     _ = Self.reached.withLock { $0.insert(code) }
   }
 
-  /// What a download fails with that an extension has scheduled before the first launch.
+  /// The error of a download that an extension has scheduled before the first launch.
   private func failure(_ setup: Setup, _ record: DownloadRecord, isInAppContentAllowed: Bool = true) async throws
     -> BAError.Code?
   {
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  /// U3: allowances at their borders, to the byte: by what is stated, by what the server states, by what comes.
+  /// U3: allowances at their limits, to the byte: by the stated size, by the server's size, by the received bytes.
   @Test(
     arguments: [
       (100, 100, true, nil), (101, 101, true, .downloadWouldExceedAllowance), (0, 100, true, nil),
@@ -136,7 +136,7 @@ import Testing
       #expect(error.code == code)
       return
     }
-    // What has come counts, whether it was of use or not.
+    // Received bytes count, useful or not.
     let list = try setup.downloads.list()
     #expect(list.spentByteCount == (code == .sessionDownloadDisallowedByAllowance ? 0 : 100), "\(list)")
     #expect(list.spentEssentialByteCount == 0)
@@ -149,7 +149,7 @@ import Testing
     #expect(DownloadAllowance(nil, list).remaining(isEssential: true) == nil)
   }
 
-  /// Open downloads hold what they state; the manifest counts with the essential ones.
+  /// Open downloads reserve their stated size; the manifest counts as essential.
   @Test func openDownloadsCount() throws {
     let limits = InitialDownloadRestrictions(byteCount: 100, essentialByteCount: 50, domains: ["example.com"])
     var list = DownloadList()
@@ -233,7 +233,7 @@ import Testing
     return list
   }
 
-  /// What comes from a file or an extension is a value, or none: whatever is damaged, nothing traps.
+  /// Values from a file or an extension are valid or absent: no damage traps.
   @Test func damagedListsAndMessages() throws {
     let list = Self.list
     #expect(try DownloadList(decoding: list.encode()) == list)
@@ -285,7 +285,7 @@ import Testing
     #expect(throws: AgentMessageError.self) { try DownloaderReply(decoding: bytes) }
   }
 
-  /// What fails on this machine is not told as a fault of the network.
+  /// A local failure is not reported as a fault of the network.
   @Test func localFailures() {
     let failure = DownloadRecord.Failure(PackStoreError(.busy, "a file cannot be locked"))
     #expect((failure.error as? DeliveryError)?.code == .ioError)

@@ -5,16 +5,16 @@ import Synchronization
 @testable import ManagedPacks
 @testable import PackDelivery
 
-/// Servers that do as a test says.
+/// Servers whose answers the test sets.
 final class StubTransport: FileTransport {
   struct File {
     var bytes: [UInt8]
     var validator: String? = #""1""#
-    /// The server says how long it is.
+    /// Whether the server sends the length.
     var saysLength = true
     /// Passed before each part but the first.
     var gate = Gate(isOpen: true)
-    /// What comes before a fault of the line, by request.
+    /// The bytes received before the connection fails, by request.
     var breaks: [Int] = []
     var failures: [any Error] = []
     var password: String?
@@ -128,7 +128,7 @@ final class UnmanagedSetup: Sendable {
   }
 }
 
-/// Notes what it hears, and does with files as a test says.
+/// Records its events, and treats files as the test sets.
 final class TestDelegate: BADownloadManagerDelegate, Sendable {
   let log = Log()
   let take: @Sendable (BADownload, URL) -> Void

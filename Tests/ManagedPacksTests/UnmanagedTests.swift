@@ -11,7 +11,8 @@ import Testing
   typealias Setup = UnmanagedSetup
   static let url = "https://example.com/A"
 
-  /// U1: scheduled, downloaded, handed over; what the callback leaves is gone, and so is all that the list had.
+  /// U1: a download is scheduled, completed and handed over; a file that the callback leaves is deleted, with all
+  /// records of the list.
   @Test func downloadsAndHandsOver() async throws {
     let setup = Setup([Self.url: .init(250)])
     let manager = try setup.manager(), delegate = TestDelegate()
@@ -88,7 +89,7 @@ import Testing
     #expect(setup.transport.log.lines == ["\(Self.url) 0"])
   }
 
-  /// U1: what waits for another try starts at once when it is promoted, and then fails at once.
+  /// U1: a download that waits for a retry starts at once when it is promoted, and then fails at once.
   @Test func foregroundFailsAtOnce() async throws {
     let setup = Setup([Self.url: .init(10)])
     setup.transport.change(Self.url) { $0.failures = [StubTransport.fault("no network")] }
@@ -104,7 +105,7 @@ import Testing
     #expect(delegate.log.lines.last == "finished A (finished) 10")
   }
 
-  /// U1: a cancel is one in any state, any number of times; what ended otherwise is not there any more.
+  /// U1: a cancel works in any state, any number of times; a download that ended otherwise is no longer listed.
   @Test func cancelTwice() async throws {
     let setup = Setup([Self.url: .init(1000)])
     setup.transport.change(Self.url) { $0.gate = Gate() }
@@ -150,7 +151,8 @@ import Testing
     #expect(setup.transport.log.lines == ["\(Self.url) \(asked)"])
   }
 
-  /// Wherever a process ends between the last byte and the callback's return, the end is told, once more if need be.
+  /// If a process ends anywhere between the last byte and the callback's return, the end is reported, a second time if
+  /// necessary.
   @Test(arguments: ["moved", "listed", "told"]) func endsAreToldAfterAKill(point: String) async throws {
     let setup = Setup(), folder = try setup.downloads
     let record = DownloadRecord(name: "A", url: Self.url, group: "g")
@@ -159,7 +161,7 @@ import Testing
     try [1, 2, 3].withUnsafeBytes { try ready.write($0, at: 0) }
     if point != "moved" { try folder.update { $0.end(record.id, byteCount: 3, nil) } }
     if point == "told" { try removeFile(ready.place) }
-    // What no list knows is gone.
+    // Files without an entry in a list are deleted.
     _ = try PartFile(folder.part(UUID().uuidString))
     let manager = try setup.manager(), delegate = TestDelegate()
     manager.delegate = delegate
@@ -231,7 +233,7 @@ import Testing
     #expect(fields.value(forHTTPHeaderField: "X-KEY") == "a,b" && fields.allHTTPHeaderFields?.count == 1)
   }
 
-  /// U2: an essential download has the size that it states, to the byte, whether the server says so or not.
+  /// U2: an essential download must have its stated size, to the byte, with and without the server's length.
   @Test(arguments: [(99, true), (99, false), (100, true), (100, false), (101, true), (101, false)])
   func exactSize(count: Int, saysLength: Bool) async throws {
     let setup = Setup([Self.url: .init(count)])
@@ -290,7 +292,7 @@ import Testing
 
   // MARK: - Purging
 
-  /// U1: a delivered file may be purged as long as it lies unchanged in the group's folder, wherever there.
+  /// U1: a delivered file is purgeable while it stays unchanged anywhere in the group's folder.
   @Test(arguments: ["left", "moved", "container", "modified", "elsewhere"]) func purging(what: String) async throws {
     let setup = Setup([Self.url: .init(100)]), group = try setup.group.path
     let container = try #require(groupContainer("g", setup.configuration, [:])),
@@ -387,7 +389,7 @@ import Testing
   }
 }
 
-/// The code of what a body throws.
+/// Returns the code of the error that a body throws.
 func coded(_ body: () throws -> Void) throws {
   do { try body() } catch let error as BAError { throw error.code }
 }
