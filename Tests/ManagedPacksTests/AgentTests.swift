@@ -283,7 +283,7 @@ import Testing
     #expect(setup.log.lines.filter { $0 == "app app" }.count == 2, "it is another app then")
   }
 
-  /// A hanging agent, which may be killed, is distinguished from one that ends.
+  /// A hanging agent, which may be killed, is distinguished from an agent that ends.
   @Test func silenceIsNoEnd() async throws {
     let setup = try Setup([try entry("A")])
     let listener = try LocalSocket.listen(at: AgentElection.place(in: setup.group))

@@ -208,7 +208,7 @@ import Testing
     }
   #endif
 
-  /// Its children end with it, also those outside its process group and those that it leaves running.
+  /// Its children end with it, also children outside its process group and children that it leaves running.
   @Test(arguments: [
     "sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait",
     "setsid sleep 1000 & echo $! >\"$PLACE/child\"; printf 'hello there' >&0; wait",

@@ -105,7 +105,7 @@ import Testing
     #expect(delegate.log.lines.last == "finished A (finished) 10")
   }
 
-  /// U1: a cancel works in any state, any number of times; a download that ended otherwise is no longer listed.
+  /// U1: a cancel works in any state, any number of times; the list does not contain a download that ended otherwise.
   @Test func cancelTwice() async throws {
     let setup = Setup([Self.url: .init(1000)])
     setup.transport.change(Self.url) { $0.gate = Gate() }

@@ -42,7 +42,7 @@ import PackFormats
     try await site.publish(packs, from: store, signedBy: key, options: options(adjust))
   }
 
-  /// Publishes versions 1 to `count`, and says what each is.
+  /// Publishes versions 1 to `count`, and returns their catalogs.
   @discardableResult
   private func publish(
     versions range: ClosedRange<UInt64>, _ adjust: (inout Site.PublishOptions) -> Void = { _ in }
@@ -61,7 +61,7 @@ import PackFormats
     try #require(try RemoteSiteCopy(folder, channel: channel).root.packs.first)
   }
 
-  /// `1>2 2>3` of the deltas that a root names, by the places of what they lead from and to among `catalogs`.
+  /// The deltas of a root as `1>2 2>3`: the positions of their old and new versions among `catalogs`.
   private func deltas(_ catalogs: [CatalogID], on channel: SiteChannel = .live) throws -> [String] {
     try root(channel).deltas.map { delta in
       let places = [delta.from, delta.to].map { catalogs.firstIndex(of: $0).map { $0 + 1 } ?? 0 }
@@ -74,7 +74,7 @@ import PackFormats
     return DeltaRoutes(to: pack.offers[0].catalog, by: pack.deltas).shortest(from: from)?.count
   }
 
-  // MARK: - What is offered
+  // MARK: - Offers
 
   /// The delta that was made when a version was published stays: it costs the publisher nothing.
   @Test func stepsStay() async throws {
@@ -98,7 +98,7 @@ import PackFormats
     #expect(try way(catalogs[2]) == 8 && way(catalogs[1]) == nil)
   }
 
-  /// Deltas from several versions: only those of shortest ways stay.
+  /// Deltas from several versions: only the deltas of the shortest ways stay.
   @Test func shortestWaysStay() async throws {
     let catalogs = try await publish(versions: 1...5) { $0.deltaCount = 2 }
     let named = try Set(deltas(catalogs))
@@ -122,7 +122,7 @@ import PackFormats
     #expect(folder.files("site/deltas").count == 1)
   }
 
-  /// A publication that ends before its delta was made does not lose those of versions before.
+  /// A publication that ends before its delta is made does not lose the deltas of earlier versions.
   @Test func cancelledDeltas() async throws {
     var catalogs = try await publish(versions: 1...2)
     try await install(3)
@@ -171,7 +171,7 @@ import PackFormats
 
   // MARK: - Withdrawal
 
-  /// What takes a version back takes away the chains through it, also those that come later.
+  /// Taking a version back also removes the chains through it, and later chains.
   @Test(arguments: ["demote", "go back", "go far back", "unpublish"]) func withdrawnVersions(how: String) async throws {
     var catalogs = try await publish(versions: 1...3) { $0.deltaCount = 1 }
     let site = try site
@@ -250,7 +250,7 @@ import PackFormats
     #expect(other.updates.map(\.deltaCount) == [0], "the channel never had version 2")
   }
 
-  /// Roots that say what they should are not signed again.
+  /// Unchanged roots are not signed again.
   @Test func nothingIsWrittenForNothing() async throws {
     try await publish(versions: 1...3)
     let before = folder.files("site")

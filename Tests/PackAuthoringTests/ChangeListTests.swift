@@ -5,7 +5,7 @@ import Testing
 import PackFormats
 @testable import PackStore
 
-/// The change lists of a site: which there are, and what becomes of them.
+/// The change lists of a site: which exist, and when they are made and deleted.
 @Suite struct ChangeListTests {
   let folder: TemporaryFolder
   let store: Store
@@ -16,7 +16,7 @@ import PackFormats
     store = try folder.store()
   }
 
-  /// Publishes versions of a pack, of a few files which differ by `changes`. What identifies each.
+  /// Publishes versions of a pack with a few files that differ by `changes`. Returns the id of each.
   @discardableResult
   private func publish(_ changes: some Sequence<Int>, keep: Int = 3) async throws -> [CatalogID] {
     var catalogs: [CatalogID] = []
@@ -102,7 +102,7 @@ import PackFormats
     return options
   }
 
-  /// One that is gone is made again by the next publication, and one that is damaged by a repair.
+  /// The next publication makes a missing list again, and a repair a damaged one.
   @Test func whatIsLostIsMadeAgain() async throws {
     try await publish(1...2)
     let before = try manifest(), name = "site/changes/\(before.changeLists[0].digest.hex)"
@@ -131,7 +131,7 @@ import PackFormats
     #expect(try RemoteSiteCopy(folder).versions == ["P": [2]])
   }
 
-  /// The same of one that is damaged: no later publication believes what a repair refused.
+  /// Later publications also refuse a damaged list that a repair refused.
   @Test func whatIsDamagedAndCannotBeMadeAgainIsRemoved() async throws {
     try await publish(1...2, keep: 1)
     let list = "site/changes/\(try manifest().changeLists[0].digest.hex)"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PackAuthoring
 
-/// What offering and withdrawing do to what a channel offers.
+/// The effect of offering and withdrawing on the offers of a channel.
 @Suite struct ChannelPlanTests {
   private func range(_ text: String) -> AppVersionRange { try! AppVersionRange(text) }
 

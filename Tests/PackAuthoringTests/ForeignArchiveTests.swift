@@ -141,7 +141,7 @@ private func snapshot(_ folder: String) throws -> [String: String] {
     }
   }
 
-  /// What is said of each, and that nothing happens.
+  /// The error for each archive, and that nothing is written.
   @Test func hostileArchives() async throws {
     let store = try store()
     try await store.install(folder: FilePath(Samples.folder.path("tree")), as: "P")
@@ -164,7 +164,7 @@ private func snapshot(_ folder: String) throws -> [String: String] {
     #expect(temporary.files("store") == before, "the store is as it was")
   }
 
-  /// What is written is the same each time, and a reader that shares no code with it finds the same in it.
+  /// Written archives have the same bytes each time, and an independent reader finds the same files.
   @Test(arguments: [AppleArchiveWriter.Coding.stored, .deflate])
   func writtenArchives(_ coding: AppleArchiveWriter.Coding) throws {
     let tree = Samples.folder.path("tree")
@@ -226,7 +226,7 @@ private func snapshot(_ folder: String) throws -> [String: String] {
     #expect(ForeignArchive.defaultLimit(archiveByteCount: .max) == 200_000_000_000)
   }
 
-  /// Each byte of an archive is changed, in steps: what comes is the same files, or an error.
+  /// Each byte of an archive is changed, in steps: the result is the same files, or an error.
   @Test func damagedBytes() throws {
     let expected = try ForeignArchive(Samples.archive("good/one-way.zip")).list { _ in }
     for name in ["one-way.zip", "wide.zip"] {

@@ -1,4 +1,4 @@
-/// What is said of each archive of `hostile/`, whose path stands as its name here.
+/// The error for each archive of `hostile/`, in which the name replaces the path.
 let hostileMessages: [String: String] = [
   "absolute.aar":
     "refused: 'absolute.aar': contains '/etc/passwd', whose name is absolute",

@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  // MARK: - What is found
+  // MARK: - Findings
 
   @Test func figures() async throws {
     let same = Self.noise(30_000, seed: 1)
@@ -70,7 +70,7 @@ import Testing
 
   // MARK: - The page
 
-  /// What a name holds is text, and nothing is fetched or run.
+  /// The characters of a name are text, and nothing is fetched or run.
   @Test func namesAreText() async throws {
     let store = try await store([
       "<script>alert(1)<_script>.js": [1], "\"onload='x'&amp;": [2], "turn\u{202e}ed": [3], "new\nline": [4],
@@ -89,7 +89,7 @@ import Testing
     #expect(page.contains("0 files of 0 B"))
   }
 
-  /// What is too small to see is drawn together, so that a page of many files stays small.
+  /// Items too small to see are combined, so that a page of many files stays small.
   @Test func manyFiles() {
     var root = Inspection.Item(name: "", isFolder: true)
     root.items = (0..<50_000).map { number in

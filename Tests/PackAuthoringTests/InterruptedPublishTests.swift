@@ -49,7 +49,7 @@ private final class Fuse: Sendable {
     try await store.install(folder: FilePath(folder.makeFolder("source", sampleFiles(change))), as: pack)
   }
 
-  /// Publishes until a certain step; says at which it ended, or nil when it came to its own end.
+  /// Publishes until a certain step. Returns the last step, or `nil` if the publication finished.
   private func publish(endingAt end: Fuse.Length = .endless, grace: Duration = .zero, now: Int64? = nil) throws
     -> String?
   {
@@ -71,7 +71,7 @@ private final class Fuse: Sendable {
 
   private static let day: Int64 = 86_400 * 1_000_000_000
 
-  /// Ends something at a certain step; says at which, or nil when it came to its own end.
+  /// Ends an operation at a certain step. Returns that step, or `nil` if the operation finished.
   private static func end(
     _ end: Fuse.Length, of folder: SiteFolder, _ body: (SiteFolder) throws -> Void
   ) throws -> String? {
@@ -112,7 +112,7 @@ private final class Fuse: Sendable {
     return ends
   }
 
-  /// Of versions that are kept, those that are offered: the current ones.
+  /// The offered ones of the kept versions: the current ones.
   private static func offered(_ versions: [String: [UInt64]]) -> [String: [UInt64]] {
     versions.mapValues { Array($0.prefix(1)) }
   }
@@ -135,7 +135,7 @@ private final class Fuse: Sendable {
   }
 
   @Test func anUpdateThatDropsAVersion() async throws {
-    // The second version alone needs a segment of its own; that of the first holds what all have.
+    // Only the second version needs a new segment; the first one's segment has the common content.
     for change in 0..<3 as Range<UInt64> {
       try await install(change)
       _ = try publish()
@@ -146,7 +146,8 @@ private final class Fuse: Sendable {
     #expect(ends.contains { $0.hasPrefix("remove versions/") } && ends.contains("collect"))
   }
 
-  /// With a grace period, nothing that the root before named goes, whenever the publisher dies; and what is due goes.
+  /// With a grace period, no file of the previous root is deleted, wherever the publisher dies; and overdue files are
+  /// deleted.
   @Test func retiredFiles() async throws {
     try await install(0)
     _ = try publish(grace: .seconds(86_400), now: Self.day)
@@ -262,7 +263,7 @@ private final class Fuse: Sendable {
     try await install(0)
     _ = try publish()
     for name in ["frames", "versions", "deltas"] { try folder.remove("site/\(name)") }
-    // The store's mark says that it is a site.
+    // The mark in the store records that it is a site.
     try checkRecovery(["P": [1]], "made again")
   }
 
@@ -277,7 +278,7 @@ private final class Fuse: Sendable {
     #expect(folder.files("site") == before)
   }
 
-  /// Other programs may keep what they need in folders of their own, such as one that copies the site.
+  /// Other programs, such as one to copy the site, may keep their files in folders of their own.
   @Test func foldersThatNoRootNames() async throws {
     try await install(0)
     _ = try publish()
@@ -299,7 +300,7 @@ private final class Fuse: Sendable {
 
   // MARK: - Several channels
 
-  /// Whatever changes a channel, ended before each change of a file: what every root names is there and is whole.
+  /// Each operation on a channel is ended before each change of a file: all files of every root exist and are complete.
   @Test func severalChannels() async throws {
     let beta = try SiteChannel("beta")
     try await install(0)

@@ -31,7 +31,7 @@ import PackFormats
     try await site.publish(packs, from: source, signedBy: key, options: options, isDryRun: dry)
   }
 
-  /// What a dry run says is what comes of it, and it leaves every byte of the site as it was.
+  /// The announced result of a dry run equals the real one, and the dry run leaves every byte of the site unchanged.
   @discardableResult
   private func publishAsPlanned(
     _ source: Site.Source, _ packs: [Site.PublishedPack]? = nil, sourceLocation: SourceLocation = #_sourceLocation
@@ -221,7 +221,7 @@ import PackFormats
     let archive = try SignedArchive(at: await export("P", to: "ended.pack", by: ended))
     #expect(await failure { try archive.requirePublisher(key, at: now + year) } == .untrusted)
     #expect(await failure { try archive.requirePublisher(key, at: now) } == nil)
-    // What the site shows of the keys binds as well.
+    // The keys in the site bind as well.
     try await site.publish(from: store, signedBy: release, options: options)
     let before = folder.files("site")
     let stolen = FilePath(folder.path("thief.pack"))
@@ -233,7 +233,7 @@ import PackFormats
     #expect(folder.files("site") == before)
   }
 
-  /// One that was made to count for a moment.
+  /// An archive that is valid only for a moment.
   private func expired() async throws -> FilePath {
     var publication = Publication(
       site: try Site(at: FilePath(folder.path("short"))), source: .store(store), key: key,
@@ -262,7 +262,7 @@ import PackFormats
     #expect(refused == .invalidArgument)
   }
 
-  /// A bit of an archive that is turned over, wherever it lies, changes no content; and what was there stays.
+  /// A flipped bit anywhere in an archive changes no content, and existing packs stay.
   @Test func damagedArchives() async throws {
     try await install(0)
     let file = try await export("P", to: "P.pack")
@@ -275,7 +275,7 @@ import PackFormats
       damaged[offset] ^= 0x10
       try Data(damaged).write(to: URL(fileURLWithPath: file.string))
       let code = await failure { try await publish(archives(file), dry: true) }
-      guard let code else { continue }  // padding, or what clients do not read
+      guard let code else { continue }  // padding, or bytes that clients do not read
       refusals += 1
       #expect([.corrupt, .untrusted, .newerFormat, .otherDraft].contains(code), "\(code) at \(offset)")
       #expect(folder.files("site") == before, "at \(offset)")
@@ -286,7 +286,7 @@ import PackFormats
     expectNothingUnfinished()
   }
 
-  /// What the site lost comes back with the archive that has it, under its number.
+  /// Data that the site lost is restored from an archive with the same number.
   @Test func archivesRestore() async throws {
     try await install(0)
     let file = try await export("P", to: "P.pack")
@@ -305,7 +305,7 @@ import PackFormats
 
   // MARK: - Other dry runs
 
-  /// No dry run makes a folder or a lock file of a site, be they missing, nor changes a byte; and it says what comes of it.
+  /// A dry run creates neither a missing folder nor a lock file of a site, and changes no byte; it reports the result.
   @Test func dryRunsLeaveNoTrace() async throws {
     try await install(0)
     try await publish(.store(store))

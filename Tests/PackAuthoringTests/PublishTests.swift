@@ -57,7 +57,7 @@ import Testing
     #expect(result.newByteCount == result.byteCount)
   }
 
-  /// What a publication costs is what changed: a client that has the version before fetches no more than that.
+  /// The size of a publication is the size of its changes: a client with the previous version fetches no more.
   @Test func onlyWhatIsNewIsAdded() async throws {
     try await install(0)
     let first = try await publish()
@@ -141,7 +141,7 @@ import Testing
     #expect(try RemoteSiteCopy(folder).versions == ["P": [2, 1]])
   }
 
-  /// Where a version lies may change while its content stays: then its manifest does.
+  /// If the location of a version changes but not its content, its manifest changes.
   @Test func newlyMappedAssets() async throws {
     try await install()
     try await publish()
@@ -268,7 +268,7 @@ import Testing
     try await install(2)
     #expect(try await publish { $0.deltaCount = 2 }.deltas.map(\.fromVersion) == [2, 1])
     #expect(try deltas == ["2 to 3", "1 to 3"] && folder.files("site/deltas").count == 2)
-    // Back to the first: from what was before.
+    // Back to the first version, from the previous one.
     let back = try await publish([Site.PublishedPack("P", version: 2)], keep: 2) { $0.deltaCount = 1 }
     #expect(back.deltas.map(\.description) == ["P@3 to 2"])
     #expect(try deltas == ["3 to 2"] && folder.files("site/deltas").count == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PackAuthoring
 
-/// What becomes of a site between publications, and of what leaves it.
+/// Changes of a site between publications, and its removed files.
 @Suite struct SiteChangeTests {
   let folder: TemporaryFolder
   let store: Store
@@ -69,7 +69,7 @@ import Testing
       })
   }
 
-  // MARK: - Commits that are no publication
+  // MARK: - Commits other than publications
 
   /// Each way of changing a store, tried on a site by way of the API.
   @Test func onlyPublicationsChangeASite() async throws {
@@ -122,7 +122,7 @@ import Testing
     #expect(verification.isSound)
   }
 
-  /// What comes back is not retired any more, and a version that is retired once more waits from then on.
+  /// A version that returns is not retired any more, and its grace period begins again if it is retired again.
   @Test func whatComesBackStays() async throws {
     try await install(0)
     try publish(at: 1)
@@ -167,7 +167,7 @@ import Testing
     #expect(try publish(at: 21).retiredByteCount == 0)
   }
 
-  /// Clients refuse a root that is more than a day ahead: whatever is signed next has the right date, and a number above.
+  /// Clients refuse a root dated more than a day ahead: the next signed root has the right date, and a higher number.
   @Test(arguments: ["publish", "publish what is new", "refresh", "unpublish", "repair"])
   func aRootOfTheFuture(_ way: String) async throws {
     try await installLittle()
@@ -199,8 +199,8 @@ import Testing
     try await site.refresh(signedBy: key, options: .init(), now: day * Self.day)
   }
 
-  /// The system refuses to open a manifest, for this process has too many files open: it is not lost for that, and what it
-  /// leads to is not taken away.
+  /// The system refuses to open a manifest because this process has too many open files: the manifest does not count as
+  /// lost, and its files are not deleted.
   @Test func whatCannotBeOpenedIsNotLost() async throws {
     try await install(0)
     try publish(at: 1)
@@ -254,7 +254,7 @@ import Testing
 
   // MARK: - PurgedDataRecovery
 
-  /// Commits as a program would that knows nothing of sites: past the mark, and with no word to the root.
+  /// Commits like a program without support for sites: past the mark, and without updating the root.
   private func commitBehindTheBack(_ body: (inout Transaction) throws -> Void) throws {
     let site = try Store(at: FilePath(folder.path("site")))
     for round in 0..<3 {
@@ -326,7 +326,7 @@ import Testing
       try await Site.repair(at: FilePath(site), from: donors, signedBy: key)
     }
     #expect(try await repair(key).wasWhole && folder.files("site") == before, "what is whole is left alone")
-    // The tables that a damaged manifest names cannot be told: it is another pack's.
+    // The tables of a damaged manifest cannot be determined: it belongs to another pack.
     let packs = try RemoteSiteCopy(folder).root.packs
     let (p, q) = (packs[0].offers[0], packs[1].offers[0])
     let intact = try #require(before[SitePath.version(q.manifest).description])
@@ -361,8 +361,8 @@ import Testing
 
   }
 
-  /// Whatever became of the root, a repair signs another, which says what the lost one said: product and expiry are asked
-  /// for, and never guessed.
+  /// After any damage of the root, a repair signs another one with the values of the lost one: product and expiry must
+  /// be given, and are never guessed.
   @Test func aLostRoot() async throws {
     let product = try Store.Product("levels")
     try await installLittle()
@@ -400,7 +400,7 @@ import Testing
       #expect(served.root.expiresAfter == 2 * Self.day)
     }
     #expect(try await repair(.init(), key).wasWhole)
-    // A root that is damaged still says whose it is, and one of another format is not damaged.
+    // A damaged root still has its owner, and a root of another format is not damaged.
     try lose(damaged[7])
     let options = Self.options(grace: 7, product: product, expiry: .never)
     #expect(await failure { _ = try await repair(options, SiteKey()) } == .untrusted)
@@ -410,8 +410,8 @@ import Testing
     #expect(await failure { _ = try await repair(options, key) } == .newerFormat)
   }
 
-  /// A channel whose root is damaged is not opened and emptied by a repair: clients would be told that its packs are withdrawn.
-  /// It is closed, by a key that the damage leaves no doubt may sign it, or the repair is refused.
+  /// A repair does not open and empty a channel with a damaged root: clients would conclude that its packs are
+  /// withdrawn. The channel is closed by a key that is certainly allowed to sign it, or the repair is refused.
   @Test func aDamagedRootOfAChannel() async throws {
     try await installLittle()
     try publish(at: 1)
@@ -438,7 +438,7 @@ import Testing
     #expect(try RemoteSiteCopy(folder).versions == ["P": [1]])
     #expect(try await repair(key).wasWhole)
     _ = try edit(key).promote("P", 1)
-    // It is not known, and a key for all channels could lock out the one that the channel has.
+    // Its key is unknown, and a key for all channels could lock out the channel's own key.
     for bytes in [Data(), whole.prefix(80), bentAuthority] {
       try bytes.write(to: URL(fileURLWithPath: place))
       let before = folder.files("site")
@@ -448,7 +448,7 @@ import Testing
     let own = try SiteKey().delegated(
       by: key, serial: 7, madeAt: 0, endsAt: nil, product: .standard, channels: [.live, beta])
     #expect(try await repair(own).closedChannels == [beta])
-    // What a key of its own has signed, however damaged elsewhere, a key for all leaves alone.
+    // A key for all channels does not change a channel that a key of its own has signed, with any damage elsewhere.
     let betaKey = try SiteKey().delegated(
       by: key, serial: 9, madeAt: 0, endsAt: nil, product: .standard, channels: [beta])
     _ = try edit(betaKey).promote("P", 1)
@@ -460,7 +460,7 @@ import Testing
     #expect(folder.files("site")["roots/beta"] == last)
   }
 
-  /// The root of `live` is lost, and that of another channel is there: that is no site without `live`.
+  /// The root of `live` is lost, and another channel's root exists: the folder is not a site without `live`.
   @Test func aLostRootBesideAnother() async throws {
     try await installLittle()
     try publish(at: 1)
@@ -496,7 +496,7 @@ import Testing
         && RemoteSiteCopy(folder, channel: options.channel!).versions == ["P": [1]])
   }
 
-  /// A publication does not guess either what only the root said.
+  /// A publication does not guess values that only the root had either.
   @Test(arguments: [true, false]) func publishingWithoutTheRoot(hasPacks: Bool) async throws {
     let product = try Store.Product("levels")
     try await installLittle()

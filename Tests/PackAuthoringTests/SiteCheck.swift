@@ -13,11 +13,11 @@ struct RemoteSiteCopy {
   /// All that the root leads to, without itself, and the files of versions that are kept.
   let files: [String]
 
-  /// Numbers of the versions of each pack that the root names: first those that it offers, then the others that are kept.
+  /// Numbers of the versions of each pack in the root: first the offered ones, then the other kept ones.
   private(set) var versions: [String: [UInt64]] = [:]
 
-  /// All that the root leads to, without itself, is there and is what the root says; frames included. Nothing else is in the
-  /// site's own folders but what is retired, and what other channels lead to.
+  /// Checks that all files named by the root exist and are as the root describes, with their frames. The site's own
+  /// folders contain nothing else except retired files and files of other channels.
   init(
     _ folder: TemporaryFolder, _ site: String = "site", channel: SiteChannel = .live, exactly: Bool = true
   ) throws {
@@ -77,7 +77,7 @@ struct RemoteSiteCopy {
     #expect(named.isDisjoint(with: retired))
   }
 
-  /// Every frame of the table lies in the segment.
+  /// Checks that every frame of the table is in the segment.
   private static func check(_ table: [UInt8], _ file: [UInt8], _ segment: VersionManifest.Segment) throws {
     var reader = ByteReader(table[...], file: "table")
     try reader.header("PKSFRAM0")

@@ -49,7 +49,7 @@ import Testing
     #expect(SiteKey.rootFile(beside: FilePath(file)).string == root)
   }
 
-  /// What clients would refuse is not signed, and leaves no trace.
+  /// A delegation that clients would refuse is not signed, and leaves no trace.
   @Test func keysThatEndedSignNothing() async throws {
     let root = FilePath(folder.path("root.key")), now = nanosecondsSince1970()
     try SiteKey().write(to: root)
@@ -71,8 +71,8 @@ import Testing
     try await site.publish(from: store, signedBy: try SiteKey(contentsOf: file))
   }
 
-  /// A release key was lost, and the clock of the machine with the root key was set back: clients refused all that the new
-  /// release key signed, because its serial was lower than one that they had seen.
+  /// A release key was lost, and the clock of the machine with the root key was set back: clients refused all
+  /// signatures of the new release key, because its serial was lower than a serial they had seen.
   @Test func serialsRiseThoughTheClockGoesBack() throws {
     let root = FilePath(folder.path("root.key")), now = nanosecondsSince1970()
     try SiteKey().write(to: root)

@@ -17,7 +17,7 @@ final class TemporaryFolder: Sendable {
 
   func store(_ name: String = "store") throws -> Store { try Store(at: FilePath(path(name))) }
 
-  /// Writes a folder of files in place of the one that is there; paths say where, values what.
+  /// Replaces a folder by one with these files: the keys are paths, the values contents.
   @discardableResult
   func makeFolder(_ name: String, _ files: [String: Data]) throws -> String {
     let folder = path(name)
@@ -61,7 +61,7 @@ func noise(_ count: Int, seed: UInt64) -> Data {
   return bytes.prefix(count)
 }
 
-/// Files of one pack: `change` of them differ from those of another seed.
+/// Files of one pack: `change` of them differ from the files of another seed.
 func sampleFiles(_ change: UInt64 = 0) -> [String: Data] {
   var files: [String: Data] = [
     "empty": Data(), "big": noise(700_000, seed: 1), "changing": noise(300_000, seed: 100 + change),

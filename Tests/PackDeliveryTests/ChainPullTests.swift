@@ -48,7 +48,7 @@
       #expect(left == [])
     }
 
-    /// The names of the deltas from the second version on, in no order: what a server may have lost.
+    /// The names of the deltas from the second version on, in no order: a server may have lost them.
     private static func deltas(_ files: [String: [UInt8]]) -> [String] {
       files.keys.filter { $0.hasPrefix("deltas/") }.sorted()
     }
@@ -89,7 +89,7 @@
       await server.close()
     }
 
-    /// One delta that is shorter than the chain is taken, and a chain that is no shorter than frames is not.
+    /// A pull uses a delta that is shorter than the chain, and no chain that is as long as the frames or longer.
     @Test func theShortestWayIsTaken() async throws {
       let (server, store) = try await prepareChain(deltas: 3)
       let result = try await store.pull(from: server.url, options: options)
@@ -125,7 +125,7 @@
       await server.close()
     }
 
-    /// What was fetched of a chain before the pull was cancelled does not come again.
+    /// Parts of a chain that were fetched before the pull was cancelled are not fetched again.
     @Test func cancelledChainsGoOn() async throws {
       let (server, store) = try await prepareChain()
       if await isCancelled(at: 80_000, in: store, from: server) {

@@ -63,7 +63,7 @@
       await server.close()
     }
 
-    /// What a plan fetched is there for the pull.
+    /// The pull uses the list that its plan fetched.
     @Test func aPlanFetchesTheListOnce() async throws {
       let (server, store) = try await prepareMany()
       let plan = try await store.planPull(from: server.url, options: options)
@@ -107,7 +107,7 @@
       await server.close()
     }
 
-    /// The site kept no version before the last one, so no list begins with what the store has.
+    /// The site kept no version before the last one, so no list begins with the store's version.
     @Test func withoutAListForItsVersion() async throws {
       let (server, store) = try await prepareMany()
       let files = try await publish(Self.many(3))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PackDelivery
 
-/// What errors of a delivery say.
+/// The texts of delivery errors.
 @Suite struct DeliveryErrorTests {
   /// The location comes first; the reason is not inspected.
   @Test(

@@ -16,7 +16,7 @@
       return bytes
     }
 
-    /// The same with something that is new in every way: the delta is no longer so short that it is taken unseen.
+    /// The touched files with an entirely new one: the delta is not short enough to be chosen without a comparison.
     static let touchedAndNew = touched.merging(["new": noise(300_000, seed: 77)]) { $1 }
 
     /// A server that shows the second of two versions, and a store that has the first.
@@ -123,7 +123,7 @@
       }
     }
 
-    /// What other answers servers have for what they do not want to give.
+    /// Other answers of servers that refuse a file.
     @Test(arguments: [403, 410, 200]) func aServerThatWithholdsIt(status: Int) async throws {
       let (server, store) = try await prepare(Self.touchedAndNew)
       server.replaceFault { request, reply in
@@ -135,7 +135,7 @@
       await server.close()
     }
 
-    /// Several packs, one of which has a bad delta: the others' deltas are taken.
+    /// Several packs, one with a bad delta: the deltas of the others are used.
     @Test func oneBadDeltaOfTwo() async throws {
       let source = "\(folder.path)/source"
       for (name, bytes) in Self.first { try folder.write(bytes, to: "source/\(name)") }
@@ -156,7 +156,7 @@
       await server.close()
     }
 
-    /// The old version's bytes are not what they were: the delta is of no use, and the new ones come whole.
+    /// The old version's bytes have changed: the delta cannot be applied, and the new bytes are fetched whole.
     @Test func aDamagedBase() async throws {
       let (server, store) = try await prepare(Self.touched)
       let segments = "\(store.path)/segments"
@@ -186,7 +186,7 @@
       await server.close()
     }
 
-    /// What was fetched of a delta before the pull was cancelled does not come again.
+    /// Parts of a delta that were fetched before the pull was cancelled are not fetched again.
     @Test func cancelledDeltasGoOn() async throws {
       let files = Self.touched.merging(["new": noise(3_000_000, seed: 77)]) { $1 }
       let (server, store) = try await prepare(files)

@@ -25,7 +25,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/tmp") == [])
   }
 
-  /// The digest is that of section 21 of the format, by another program.
+  /// The digest of section 21 of the format, computed by another program.
   @Test func isWrittenAsTheFormatSays() throws {
     let device = try #require(DeviceID(hex: "000102030405060708090a0b0c0d0e0f"))
     let text = DeviceRecord(device: device, place: Self.here).text

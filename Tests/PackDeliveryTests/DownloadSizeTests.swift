@@ -11,9 +11,9 @@
       Array(String(repeating: "file \(index), as large as life; ", count: 200 + 300 * index).utf8)
     }
 
-    /// What a site says of a download is what comes over the wire, besides frame tables: the server writes down which of
-    /// these were fetched. Of a site's first version all frames and pages abut; of a later one some that lie between are
-    /// not needed, and may come along.
+    /// The announced size of a download equals the transferred bytes, except for frame tables: the server records which
+    /// of them were fetched. All frames and pages of a site's first version are adjacent; in later versions there are
+    /// unneeded ones in between, which may be fetched too.
     @Test func theSizeOfADownloadIsKnownBefore() async throws {
       var files = Dictionary(uniqueKeysWithValues: (0..<30).map { ("a/\($0)", Self.content($0)) })
       files["again"] = files["a/7"]

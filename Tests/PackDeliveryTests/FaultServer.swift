@@ -13,7 +13,7 @@
     import Glibc
   #endif
 
-  /// A web server on this machine that serves files from memory, with ranges, and misbehaves as a test says.
+  /// A web server on this machine that serves files from memory, with ranges, and with the faults of a test.
   final class FaultServer: Sendable {
     struct Request: Sendable {
       let method: String
@@ -28,7 +28,7 @@
       var path: String { String(uri.drop { $0 == "/" }.prefix { $0 != "?" }) }
       func header(_ name: String) -> String? { headers.first(name: name) }
 
-      /// What is asked for with `Range`.
+      /// The requested `Range`.
       var range: ClosedRange<Int>? {
         guard let match = header("Range")?.wholeMatch(of: /bytes=([0-9]+)-([0-9]+)/),
           let first = Int(match.output.1), let last = Int(match.output.2), first <= last
@@ -41,12 +41,13 @@
       var status = 200
       var headers: [(String, String)] = []
       var body: [UInt8] = []
-      /// What `Content-Length` says; by default the truth. Negative: nothing is said, and the body is chunked.
+      /// The value of `Content-Length`; by default the real one. Negative: the field is omitted, and the body is
+      /// chunked.
       var declaredLength: Int?
       /// How many bytes of the body are sent before `end`.
       var sentCount: Int?
       var end = End.nothing
-      /// What is sent in place of all that.
+      /// The bytes sent instead of all the above.
       var raw: [UInt8]?
 
       enum End: Hashable, Sendable {
@@ -140,7 +141,7 @@
       }
     }
 
-    /// What an honest server says.
+    /// The answer of an honest server.
     static func serve(_ request: Request, _ state: State) -> Reply {
       var reply = Reply()
       let name = request.path.hasPrefix("site/") ? String(request.path.dropFirst(5)) : request.path
@@ -244,7 +245,7 @@
       }
     }
 
-    /// Lets the world's time go by, second by second, as long as the client is there.
+    /// Advances the test's clock by seconds while the client is connected.
     private func passTime(_ context: ChannelHandlerContext) {
       guard !isOver else { return }
       if server.time.isWatched { server.time.pass(.seconds(1)) }

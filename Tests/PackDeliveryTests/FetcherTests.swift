@@ -6,7 +6,8 @@
 
   @testable import PackStore
 
-  /// A version that wants bytes of segments in phases: those of a phase are known when all of the one before were given.
+  /// A version that requests bytes of segments in phases: the requests of a phase are known when all of the previous
+  /// phase were fulfilled.
   final class FakeVersion: Incoming {
     struct Segment {
       let bytes: [UInt8]
@@ -105,7 +106,7 @@
     let time = TestTime()
     let folder = TestFolder()
 
-    /// Fetches all of a version, and returns what came and what was asked for.
+    /// Fetches all of a version, and returns the received bytes and the requests.
     @discardableResult
     func fetch(
       _ version: FakeVersion, limits: FetchLimits = .init(), hasRanges: Bool = true, knowsRanges: Bool = true,
@@ -147,7 +148,7 @@
       let frames = wanted.filter { $0.segment >= 2 && !$0.isTable }.reduce(0) { $0 + $1.byteCount }
       #expect(tally.requestCount == server.requests.count - 1)
       #expect(tally.requestCount < wanted.count, "near wants are merged")
-      // Beyond what is wanted, at most a gap for each want.
+      // Beyond the requested bytes, at most one gap for each request.
       #expect(tally.frameByteCount >= frames && tally.frameByteCount <= frames + 2048 * wanted.count)
       #expect(tally.metadataByteCount >= metadata && tally.metadataByteCount <= metadata + 2048 * wanted.count)
       #expect(server.state.withLock { $0.mostOpenConnections } <= 6)
@@ -176,7 +177,7 @@
       #expect(ranges(server, of: "segments/1") == [1_058_578...1_058_582])
     }
 
-    /// A want may be longer than what may be outstanding.
+    /// A request may be larger than the limit of outstanding bytes.
     @Test func largeWantsAreAlone() async throws {
       var limits = FetchLimits()
       limits.outstandingByteCount = 1000
@@ -256,7 +257,7 @@
 
     // MARK: - Campaign
 
-    /// Whatever happens to requests, all arrives, in order, and nothing that arrived is asked for again.
+    /// With any faults of requests, all bytes arrive in order, and no byte is requested again after it arrived.
     @Test(arguments: 1...12)
     func survivesFaults(seed: UInt64) async throws {
       let version = FakeVersion.random(seed: 100 + seed)

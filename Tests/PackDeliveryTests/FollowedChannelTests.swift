@@ -15,7 +15,7 @@ import PackFormats
 
     init() throws { beta = try SiteChannel("beta") }
 
-    /// A site that offers version 2 of a pack on `live`, and version 1 on `beta`.
+    /// Publishes version 2 of a pack on `live`, and version 1 on `beta`.
     private func publish() async throws {
       let origin = try Store(at: FilePath("\(path)/origin"))
       let published = try Site(at: FilePath("\(path)/site"))
@@ -37,8 +37,8 @@ import PackFormats
 
     private func version(_ store: Store) throws -> UInt8? { try store.contents(of: "file").first }
 
-    /// The same command goes on where the first contact was interrupted, with packs that are named too; and one that names no
-    /// channel follows the one that was chosen.
+    /// After an interrupted first contact the same command continues, also with named packs; a command that names no
+    /// channel follows the chosen one.
     @Test(arguments: [true, false]) func aFirstContactThatWasInterrupted(namesPacks: Bool) async throws {
       try await publish()
       var files = try site.served()
@@ -83,7 +83,7 @@ import PackFormats
       #expect(try !String(contentsOfFile: "\(path)/store/trust", encoding: .utf8).contains("\nbegin "))
     }
 
-    /// A crash before that commit: the floors are those of the channel before, and the next commit drops them.
+    /// A crash before that commit: the floors of the previous channel remain, and the next commit drops them.
     @Test func aCrashBeforeTheCommit() async throws {
       try await publish()
       let store = try Store(at: FilePath("\(path)/store"))
@@ -127,7 +127,7 @@ import PackFormats
       #expect(try await pull(.live) == 2)
     }
 
-    /// A version of the number and content that were here, with other attributes, counted as the one that is here.
+    /// A version with the installed number and content but other attributes counts as the installed one.
     @Test func theSameVersionWithOtherAttributes() async throws {
       try site.folder.write([1], to: "source/file")
       for (number, name) in ["a", "b"].enumerated() {

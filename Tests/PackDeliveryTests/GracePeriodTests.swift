@@ -24,8 +24,8 @@ import PackFormats
       return options
     }
 
-    /// Runs `body` with a site that shows version 2, its server, and a store that has version 1. What is served is what the
-    /// site's folder holds at that moment.
+    /// Runs `body` with a site that shows version 2, its server, and a store that has version 1. The server has the
+    /// files in the site's folder at that moment.
     ///
     /// - Parameter change: called before each request of `body` is answered, with its number for its path.
     private func withSite(
@@ -80,7 +80,7 @@ import PackFormats
       }
     }
 
-    /// The period ends before the first request for what the older root leads to, of each kind.
+    /// The period ends before the first request for files of the older root, of each kind.
     @Test(arguments: ["site/versions/", "site/frames/", "site/segments/"])
     func theGracePeriodEnds(before folder: String) async throws {
       let isOver = Mutex(false)
@@ -97,7 +97,8 @@ import PackFormats
       }
     }
 
-    /// A site that moves on each time its root was read: the pull ends, says that it may be tried again, and commits nothing.
+    /// A site that changes each time its root was read: the pull ends with an error that allows a retry, and commits
+    /// nothing.
     @Test func theSiteMovesOnForEver() async throws {
       let state = Mutex<(hasMoved: Bool, next: UInt64)>((false, 3))
       let moves = Mutex(true)
@@ -134,7 +135,7 @@ import PackFormats
     private let key = SiteKey()
     private let stores: [Store]
 
-    /// Of which no two versions have a chunk in common.
+    /// The files of a version; no two versions have a chunk in common.
     static func contents(_ version: UInt64) -> [String: [UInt8]] {
       ["small": noise(500, seed: version), "large": noise(60_000, seed: 100 + version)]
     }
@@ -167,7 +168,7 @@ import PackFormats
       _ = try publication.run(nil)
     }
 
-    /// What clients can fetch now.
+    /// The files that clients can fetch now.
     func served() throws -> [String: [UInt8]] {
       let site = "\(folder.path)/site"
       var files = ["root": Array(try Data(contentsOf: URL(fileURLWithPath: "\(site)/root")))]

@@ -5,7 +5,7 @@
   import Synchronization
   import Testing
 
-  /// How ranges are fetched, and what becomes of all that servers and networks do.
+  /// Fetching ranges, with the faults of servers and networks.
   @Suite struct HTTPSourceTests {
     static let content = noise(300_000, seed: 1)
     static let file = SiteFile("segments/a", byteCount: 300_000)
@@ -72,7 +72,7 @@
         #expect(server.requests.map { $0.header("Range") } == begins.map { "bytes=\($0)-\($0 + 4999)" })
         #expect(server.requests.allSatisfy { $0.header("Accept-Encoding") == "identity" })
         #expect(server.requests.allSatisfy { $0.header("User-Agent")?.hasPrefix("PackStore") == true })
-        // Once the server named the state of the file, that very state is asked for.
+        // Once the server has sent a validator of the file, later requests require the same state.
         #expect(
           server.requests.map { $0.header("If-Range") } == [nil] + [String?](repeating: "\"segments/a-1\"", count: 19))
         #expect(time.delays == [])
@@ -131,7 +131,7 @@
       }
       try await withSource(fault: fault) { source, server in
         let buffer = try await read(source, 1000..<100_000)
-        // Of what was sent before a break, no side can tell how much arrives.
+        // Neither side can determine how many of the bytes sent before a break arrive.
         let firsts = server.requests.compactMap { $0.range?.lowerBound }
         #expect(firsts.count == 4)
         #expect(firsts[0] == 1000 && firsts[3] <= 31_000)
@@ -156,7 +156,7 @@
         #expect(rest.lowerBound > 0 && rest.lowerBound <= 70_000 && rest.upperBound == 299_999)
         #expect(server.requests[1].header("If-Range") == "\"segments/a-1\"")
       }
-      // And from its beginning where there are none.
+      // And from its beginning if the server has no ranges.
       try await withSource(hasRanges: false, fault: fault) { source, server in
         _ = try await read(source, 0..<300_000)
         #expect(server.requests.map { $0.range == nil } == [true, false, true])
@@ -261,7 +261,7 @@
       }
     }
 
-    /// A server may send less than it was asked for; the rest is asked for then.
+    /// A server may send fewer bytes than requested; the others are requested then.
     @Test func takesShorterRanges() async throws {
       let fault: FaultServer.Fault = { request, reply in
         let first = request.range!.lowerBound
@@ -423,7 +423,7 @@
       try await withSource(url: { "http://127.0.0.1:\($0.port)/old/" }, fault: fault) { source, server in
         #expect(try await source.readWhole("root", upTo: 10).bytes == [1, 2, 3])
         _ = try await read(source, 0..<10)
-        // What was learned is used.
+        // Later requests use the address of the redirection.
         #expect(server.requests.map(\.path) == ["old/root", "site/root", "site/segments/a"])
         #expect(source.location == "http://127.0.0.1:\(server.port)/old", "trust stays with the place that was given")
       }

@@ -10,7 +10,7 @@
 
   /// Servers that hold a client up: each limit ends the wait.
   extension HTTPSourceTests {
-    /// Time goes by quickly here: nothing that answers is waited for meanwhile.
+    /// The clock advances quickly, but not while a server answers.
     private func withSlowServer(
       _ adjust: (inout HTTPSource.Options) -> Void = { _ in }, fault: @escaping FaultServer.Fault,
       _ body: (HTTPSource, FaultServer) async throws -> Void
@@ -67,7 +67,7 @@
         #expect(error?.reason == "received less than 1.0 kB a second for 60.0 seconds, twice")
         #expect(server.requests.count == 2)
       }
-      // Of a stream likewise.
+      // The rate also applies to a stream.
       try await withSlowServer(
         Self.rateAlone,
         fault: { request, reply in
@@ -91,7 +91,7 @@
           guard let first = request.range?.lowerBound else { return }
           reply.body = Array(reply.body.prefix(1))
           reply.set("Content-Range", "bytes \(first)-\(first)/300000")
-          reply.end = .drip(20)  // of the head, too
+          reply.end = .drip(20)  // also of the head
         }
       ) { source, server in
         let error = try await expectError(.unreachable) { try await read(source, 1..<100_000) }
@@ -216,7 +216,7 @@
         for _ in 0..<6 { #expect(floor.pass(.seconds(1), since: 0) == .fine) }
       }
       #expect(RateFloor(bytesPerSecond: 0, window: .seconds(1)).pass(.seconds(100), since: 0) == .fine)
-      // What a user may set, and no sum may overflow by.
+      // Values that a user can set; no sum of them may overflow.
       let odd = RateFloor(bytesPerSecond: .max, window: .seconds(Int64.max))
       odd.begin()
       odd.record(1)
@@ -224,7 +224,7 @@
     }
   }
 
-  // MARK: - Metadata, and who waits meanwhile
+  // MARK: - Metadata, and waiting writers
 
   extension SitePullTests {
     @Test(arguments: [true, false]) func metadataHasACeiling(hasRanges: Bool) async throws {
@@ -286,7 +286,7 @@
       try await other.install(folder: FilePath("\(folder.path)/mine"), as: "Mine")
       #expect(try Array(other.contents(of: "asset")) == [1, 2, 3])
       _ = try TrustFile(inStore: FilePath("\(folder.path)/store")).update { $0 }
-      // And another pull of the same is told, where it does not want to wait.
+      // Another pull of the same site fails at once if it does not wait.
       var impatient = options
       impatient.waitsForWriters = false
       server.replaceFault(nil)

@@ -8,7 +8,7 @@ import PackFormats
   import Synchronization
   import Testing
 
-  /// What a site says that it offers: by how many requests, to which client, by which key; and nothing is written for it.
+  /// The offers of a site: the number of requests, the client, the key; nothing is written for them.
   @Suite struct OffersTests {
     let site = SitePullTests()
     var path: String { site.folder.path }
@@ -95,7 +95,7 @@ import PackFormats
       await server.close()
     }
 
-    /// What a pull has remembered is not asked for again.
+    /// Files that a pull has remembered are not requested again.
     @Test func nothingNewIsOneEmptyAnswer() async throws {
       var pulling = options
       pulling.platform = .macOS
@@ -164,12 +164,12 @@ import PackFormats
       #expect(all.primaryLanguage?.text == "de")
       #expect(all.packs.map(\.offer?.language?.text) == ["de", "de", "en", "de", "de"])
       #expect(all.packs.map(\.offer?.downloadByteCount) == [1_000, 1_000, 1_000, 3_000, 1_000])
-      // The id that a pull has drawn decides from then on.
+      // The id that a pull has generated decides from then on.
       let drawn = try DeviceFile(inStore: store.path).readOrMake()
       #expect(try await offered(nil, nil, nil).last == offered(nil, nil, drawn).last)
     }
 
-    /// A version that is here is offered on, whatever its share.
+    /// An installed version is still offered, with any share.
     @Test func whoHasAVersionKeepsIt() async throws {
       let served = try await site.publish(["a": [1]])
       let server = try await FaultServer(served, time: site.time)
@@ -187,7 +187,7 @@ import PackFormats
 
     // MARK: - Trust
 
-    /// What a pull that is only planned refuses is refused for the same reason, and leaves as little behind.
+    /// A planned pull refuses for the same reasons, and leaves as few files behind.
     @Test func trustIsAsForAPlan() async throws {
       let store = try Store(at: FilePath("\(path)/store"))
       let packs = [pack("All", try offer(1))]
@@ -226,7 +226,7 @@ import PackFormats
       await server.close()
     }
 
-    /// Of a mirror that lags nothing is believed, and it is no error.
+    /// An outdated mirror is not trusted, and is not an error.
     @Test func aMirrorLags() async throws {
       let old = try await site.publish(["a": [1]])
       let new = try await site.publish(["a": [2]])
@@ -271,7 +271,7 @@ import PackFormats
       }
       let offers = try await Store.offers(at: server.url, options: options)
       #expect(offers.packs.map(\.description) == ["P@2"])
-      // And what is gone for good is named.
+      // The error names permanently missing files.
       let lost = try await FaultServer(old.filter { $0.key == "root" }, time: site.time)
       await #expect { try await Store.offers(at: lost.url, options: options) } throws: {
         ($0 as? DeliveryError)?.code == .siteChanged

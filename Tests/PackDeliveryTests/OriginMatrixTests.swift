@@ -23,7 +23,7 @@ import PackFormats
 
     private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
 
-    // MARK: - What speakers say
+    // MARK: - Speakers
 
     /// A publisher's store with versions 1 to 4, all kept.
     private func makeAuthor() throws -> Store {
@@ -61,7 +61,7 @@ import PackFormats
         signedBy: signsDelta ? key : nil, options: delta)
     }
 
-    /// Takes the signature off a site's root and off that of an archive, where it is the first member.
+    /// Removes the signature from a site's root and from an archive's root, which is its first member.
     private func unsign(_ name: String) throws {
       func unsigned(_ bytes: some Sequence<UInt8>) throws -> [UInt8] {
         try SignedSiteRoot(decoding: Array(bytes), file: name).root.encode(signedBy: nil)
@@ -137,8 +137,8 @@ import PackFormats
       [.toUnknown, .toLocal].contains(speaker) ? "newer" : speaker.rawValue
     }
 
-    /// What becomes of a fresh copy of the device: the version that it has then, `=` when nothing had to be done, or the
-    /// reason why nothing was.
+    /// The result for a fresh copy of the device: its version afterwards, `=` if nothing had to be done, or the reason
+    /// for a refusal.
     private func cell(_ speaker: Speaker, _ way: Way, adopts: Bool = false) async throws -> String {
       let copy = path("cell"), words = words(speaker)
       try? FileManager.default.removeItem(atPath: copy)
@@ -246,7 +246,7 @@ import PackFormats
         }
       }
       print(text)
-      // Who is told to takes the pack over, by whatever way; and an older version is none of another origin's.
+      // A device with the option takes over the pack in each way; versions of another origin do not count as older.
       for speaker in [Speaker.otherKey, .otherProduct, .unsigned, .toUnknown, .toLocal] {
         for way in [Way.folder, .archive, .delta, .copy] {
           #expect(try await cell(speaker, way, adopts: true) == "4", "\(speaker) adopted by \(way)")

@@ -26,7 +26,8 @@
       try await store.pull(from: server.url, options: cachedOptions)
       #expect(try store.packs()[0].placement == .purgeable)
       try expect(store, Self.first)
-      // Another process: what this one has open of a file it takes for there, until a read finds that it is not.
+      // A second store object, as in another process: the first one assumes that its open files exist until a read
+      // fails.
       return (server, try Store(at: store.path))
     }
 
@@ -47,8 +48,8 @@
       try handle.close()
     }
 
-    /// Purges all that there is, and says how much went. What is open elsewhere is deferred; a process that another test is just
-    /// starting has for a moment what this one has open.
+    /// Purges all data, and returns the number of purged bytes. Files that are open elsewhere are deferred; a process
+    /// that another test is starting has this process's open files for a moment.
     @discardableResult
     private func purgeAll(_ store: Store) async throws -> Int {
       var byteCount = 0
@@ -68,7 +69,7 @@
       }
     }
 
-    /// It said that the version was here.
+    /// The store still recorded the version as installed.
     @Test func whatVanishedComesAgain() async throws {
       let (server, store) = try await preparePurgeable()
       try FileManager.default.removeItem(atPath: cache)
@@ -85,7 +86,7 @@
       await server.close()
     }
 
-    /// What is damaged at full length is found by reading, which `refetches` makes a pull do.
+    /// Damage in a file of full length is found only by reading, which `refetches` makes a pull do.
     @Test func whatIsDamagedComesAgain() async throws {
       let (server, store) = try await preparePurgeable()
       let file = try #require(try cacheFiles().first), byteCount = try size(file)
@@ -105,7 +106,7 @@
       await server.close()
     }
 
-    /// A durable pack whose base is gone is here in number alone: a pull brings what the base had.
+    /// Only the number of a durable pack is installed if its base is missing: a pull fetches the bytes of the base.
     @Test func whatABaseHadComes() async throws {
       let server = try await FaultServer(try await publish(Self.first), time: time)
       let base = FilePath("\(folder.path)/base"), path = FilePath("\(folder.path)/store")
@@ -154,7 +155,7 @@
       await server.close()
     }
 
-    /// Nothing changes before all of it is there, the mark among it; the next pull brings it.
+    /// Nothing changes before all bytes are present, with their mark; the next pull completes them.
     @Test func aHealThatIsCutChangesNothing() async throws {
       let (server, store) = try await preparePurgeable()
       try await purgeAll(store)
@@ -216,7 +217,7 @@
       await server.close()
     }
 
-    /// A version that comes next is whole, whatever was gone of the one before.
+    /// The next version is complete, with any losses of the previous one.
     @Test func anUpdateIsWhole() async throws {
       let (server, store) = try await preparePurgeable()
       try cut(to: 0.3)
@@ -244,7 +245,7 @@
       await server.close()
     }
 
-    /// A copy of the store has other files in the cache folder, of which it has none.
+    /// The cache folder of a copied store is another one, without the store's files.
     @Test(arguments: ["store alone", "old cache"]) func aRestoredBackupHeals(of what: String) async throws {
       let (server, store) = try await preparePurgeable()
       let restored: Store

@@ -11,12 +11,12 @@
 
   @testable import PackDelivery
 
-  /// Where servers may lead. 127.0.0.2 stands for the public internet here, and the rest of this machine for what is
-  /// private.
+  /// Allowed targets of redirections. Here 127.0.0.2 counts as the public internet, and the other addresses of this
+  /// machine as private.
   extension HTTPSourceTests {
     private static let publicHost = "127.0.0.2"
 
-    /// Two servers, of which the first sends each request to the second, and a source at the first.
+    /// Two servers and a source at the first, which sends each request to the second.
     private func withServers(
       from site: String, to target: String, named name: String? = nil,
       limits: Store.PullOptions.NetworkLimits = .init(),
@@ -60,7 +60,7 @@
       }
     }
 
-    /// A name may mean anything by the time of the connection: what counts is the address that was connected to.
+    /// A name can have another address by the time of the connection: the address of the connection is checked.
     @Test func namesAreJudgedByWhereTheyLead() async throws {
       // These are names to us, and the address 127.0.0.1 to the system that looks them up.
       for name in ["127.1", "2130706433", "0x7f000001"] {
@@ -122,7 +122,7 @@
       }
     }
 
-    /// Through a proxy names are looked up there; what stands in a URL is judged here.
+    /// A proxy resolves names itself; addresses in a URL are checked here.
     @Test func proxiesAreNotAskedForPrivateAddresses() async throws {
       for target in ["127.0.0.1", "[::1]", "localhost", "10.1.2.3", "a.localhost"] {
         let proxy = try await FaultServer([:], time: time) { _, reply in

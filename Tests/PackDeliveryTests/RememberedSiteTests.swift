@@ -7,13 +7,13 @@ import PackFormats
   import Synchronization
   import Testing
 
-  /// Pulls from a site that was seen before: what has not changed does not come again, and what is remembered is believed
-  /// no more than what comes.
+  /// Pulls from a known site: unchanged files are not fetched again, and remembered files are trusted no more than
+  /// received ones.
   @Suite struct RememberedSiteTests {
     let site = SitePullTests()
     var path: String { site.folder.path }
 
-    /// Of a device whose platform counts, so that it reads attributes.
+    /// The options of a device whose platform matters, so that it reads attributes.
     var options: Store.PullOptions {
       var options = site.options
       options.platform = .macOS
@@ -46,7 +46,7 @@ import PackFormats
       try RememberedSites(inStore: store.path).write(site, of: place(server), waits: true)
     }
 
-    /// Pulls what is there already, and says what was asked for: `!root` for a question with a condition.
+    /// Pulls the installed version again, and returns the requests: `!root` for a conditional one.
     func pullAgain(_ server: FaultServer, _ store: Store, isPlan: Bool = false) async throws -> [String] {
       let before = server.requests.count
       let result =
@@ -63,7 +63,7 @@ import PackFormats
       return (isConditional ? "!" : "") + request.path.dropFirst(5)
     }
 
-    // MARK: - What is asked
+    // MARK: - Requests
 
     @Test func nothingToDoIsOneShortQuestion() async throws {
       let (server, store) = try await prepare()
@@ -112,7 +112,7 @@ import PackFormats
       await server.close()
     }
 
-    /// Of a file that changed just now the next state may have the same name.
+    /// If a file has just changed, its next state can have the same date.
     @Test(arguments: [
       ("Sun, 06 Nov 1994 08:49:37 GMT", true), ("Sun, 06 Nov 1994 08:49:38 GMT", false),
       ("Sun, 06 Nov 1994 08:50:37 GMT", false), ("Mon, 07 Nov 1994 08:49:37 GMT", false), ("yesterday", false),
@@ -136,9 +136,9 @@ import PackFormats
       await server.close()
     }
 
-    // MARK: - What is believed
+    // MARK: - Trust
 
-    /// An answer that needs a question; and, with one, an untrue answer while what the old root names is gone.
+    /// An unrequested 304, and a false one while the files of the old root are missing.
     @Test func notModifiedIsNotBelieved() async throws {
       let (server, store) = try await prepare()
       server.replaceFault { request, reply in
@@ -169,7 +169,7 @@ import PackFormats
       await server.close()
     }
 
-    /// Time goes by for what is remembered, too.
+    /// Remembered roots expire too.
     @Test func aRememberedRootExpires() async throws {
       let (server, store) = try await prepare()
       let known = try #require(try remembered(server, store))
@@ -181,7 +181,7 @@ import PackFormats
       server.state.withLock { $0.files["root"] = bytes }
       #expect(try await pullAgain(server, store) == ["!root"])
       #expect(try await pullAgain(server, store) == ["!root"])
-      // What was seen last at the place is later than the clock says, so it is later than that.
+      // The place was last seen later than the clock's time, so the real time is later than that.
       let trust = "\(store.path)/trust"
       let text = try String(contentsOfFile: trust, encoding: .utf8)
       let later = text.replacingOccurrences(of: " \(dated.madeAt) ", with: " \(dated.madeAt + 7_200_000_000_000) ")
@@ -219,7 +219,7 @@ import PackFormats
         #expect(try remembered(server, store) == true_)
         #expect(try await pullAgain(server, store) == ["!root"])
       }
-      // Nor sheets that are not those that the root names.
+      // Sheets that differ from the root's sheets are not used either.
       let sheet = try AttributeSheet([Attributes(json: Array(#"{"language":"fr"}"#.utf8))]).encode()
       try forge(RememberedSite(root: true_.root, validators: true_.validators, sheets: [sheet]), server, store)
       let asked = try await pullAgain(server, store)
@@ -254,10 +254,10 @@ import PackFormats
       let known = try #require(try sites.read(place(server)))
       func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(store.path)/sites") }
       #expect(try names().count == 1)
-      // Of a place that was never seen, nothing is kept.
+      // No files are kept for a place that was never seen.
       try sites.write(known, of: place(server, try SiteChannel("beta")), waits: true)
       #expect(try names().count == 1)
-      // What a crash may have left.
+      // A file that a crash can leave.
       try Data([1]).write(to: URL(fileURLWithPath: "\(store.path)/sites/\(Digest256(hashing: [1]).hex)"))
       try sites.write(known, of: place(server), waits: true)
       #expect(try names().count == 1 && sites.read(place(server)) == known)

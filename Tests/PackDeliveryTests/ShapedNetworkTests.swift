@@ -5,7 +5,8 @@
 
   @testable import PackDelivery
 
-  /// X11: a network that is played: the same for the same seed, as slow as it is said to be, and over at once.
+  /// X11: a simulated network: a seed always gives the same faults, the speed is the specified one, and no real time
+  /// passes.
   @Suite struct ShapedNetworkTests {
     // MARK: - Words
 
@@ -35,7 +36,7 @@
 
     // MARK: - Chance
 
-    /// What is hit depends on places alone, and not on how bytes are cut on their way.
+    /// Faults depend only on positions, not on the division of bytes into pieces.
     @Test func fateIsByPlaces() throws {
       let shape = try NetworkShape("loss=20%,reset=50%")
       var resets = 0, stalls = 0
@@ -62,7 +63,7 @@
 
     // MARK: - Time
 
-    /// Sleeps end in order, watches do not make time pass, and what is cancelled ends at once.
+    /// Sleeps end in order, observers do not advance the time, and cancelled sleeps end at once.
     @Test func sleepsEndInOrder() async throws {
       let clock = SimulatedClock(seed: 1), order = Mutex<[Int]>([])
       let watch = Task { try await clock.sleep(.seconds(100_000), drives: false) }
@@ -138,7 +139,7 @@
       #expect(other.exchanges.map(\.stallCount) != stalls)
     }
 
-    /// A reset is one that a connection broke: what came stays, and the rest is asked for.
+    /// A reset breaks a connection: received bytes stay, and the others are requested.
     @Test func resetsAreTriedAgain() async throws {
       let result = try await read("reset=50%", seed: 3)
       let broken = result.exchanges.filter { $0.fault != nil }
@@ -146,7 +147,7 @@
       #expect(result.exchanges.reduce(0) { $0 + $1.byteCount } == 300_000)
     }
 
-    /// Nothing is asked of a server that cannot be reached.
+    /// An unreachable server receives no request.
     @Test func noNetwork() async throws {
       await #expect { try await read("none") } throws: { ($0 as? DeliveryError)?.code == .unreachable }
     }

@@ -76,7 +76,7 @@ import PackFormats
       }
     }
 
-    /// What a pull left for another one.
+    /// The files that a pull left for another one.
     func leftovers(_ store: Store) -> [String] {
       let names = FileManager.default.enumerator(atPath: "\(store.path)/incoming")?.compactMap { $0 as? String }
       return (names ?? []).filter { $0.contains("/") }
@@ -84,7 +84,8 @@ import PackFormats
 
     // MARK: - Faults
 
-    /// Pulls, and cancels that when more than so many bytes are here. False: it was through before it could be cancelled.
+    /// Pulls, and cancels the pull when more than so many bytes are received. Returns `false` if it ended before the
+    /// cancel.
     func isCancelled(at byteCount: Int, in store: Store, from server: FaultServer) async -> Bool {
       let pulling = Mutex<Task<Store.PullResult, any Error>?>(nil)
       let options = options
@@ -130,8 +131,8 @@ import PackFormats
       await server.close()
     }
 
-    /// The first pull says to compare the key, also when the pull that pinned it did not come to its end; but not
-    /// when they vouched for it, nor for ever.
+    /// The first pull asks the user to compare the key, also if the pull that pinned the key did not finish; but not if
+    /// the user vouched for the key, and not forever.
     @Test(arguments: ["versions/", "frames/", "segments/"]) func firstContactIsSaidUntilAPullIsOver(lost: String)
       async throws
     {
@@ -256,7 +257,7 @@ import PackFormats
       await server.close()
     }
 
-    // MARK: - What is fetched
+    // MARK: - Fetched bytes
 
     @Test func anUpdateFetchesWhatChanged() async throws {
       let store = try Store(at: FilePath("\(folder.path)/store"))

@@ -5,7 +5,7 @@ import Testing
 
 /// Memory of transfers.
 @Suite struct TransferTests {
-  /// Buffers never overlap, lie in the ring, and come back.
+  /// Buffers never overlap, are parts of the ring, and are returned.
   @Test(arguments: 1...20) func ringGivesDistinctMemory(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let folders = [FilePath(FileManager.default.temporaryDirectory.path), FilePath("/proc/none"), nil]

@@ -123,13 +123,13 @@ import Testing
     #expect(try admit(root(by: signer([Self.ours], 2, endsAt: 3000), sequence: 6), &book, now: 2000) == .known)
   }
 
-  /// What a publisher's site showed of its keys binds its archives, deltas and other sites.
+  /// The keys in a publisher's site bind its archives, deltas and other sites.
   @Test func replacedKeysSignNothingElse() throws {
     let (first, second) = (Self.ours, Self.theirs)
     var book = try book(root(by: signer([first, second], 7)))
     #expect(
       try book.admit(root(by: signer([first, second], 7)), at: .archive("/a"), TrustPolicy(), now: 1000) == .known)
-    // Of a stolen old root key, at whatever serial; of a release key that was replaced.
+    // A stolen old root key, with any serial; a replaced release key.
     for signer in [signer([first], 9), signer([first, Self.third], 9), signer([first, second], 6)] {
       refuses(.otherKey, book) { try $0.admit(root(by: signer), at: .archive("/a"), TrustPolicy(), now: 1000) }
       refuses(.otherKey, book) { try admit(root(by: signer), &$0, at: Self.mirror) }
@@ -141,13 +141,14 @@ import Testing
     #expect(try admit(root(by: signer([first], 6), sequence: 99), &book) == .stale(seen: 5))
   }
 
-  /// A mirror that lags behind the next word of the root key is no alarm, for the newest root that was seen counts.
+  /// A mirror without the root key's latest delegation is not an alarm, because the newest accepted root is still
+  /// valid.
   @Test func rootsOfEndedKeysMayBeStale() throws {
     var book = try book(root(by: signer([Self.ours], 2)))
     #expect(try admit(root(by: signer(endsAt: 1000), sequence: 9), &book) == .stale(seen: 5))
   }
 
-  /// Clients follow root keys, those that missed some rotations too; and back leads no way.
+  /// Clients follow root keys, even after missed rotations; an older key is never accepted again.
   @Test func rotationsAreFollowed() throws {
     let (first, second, third) = (Self.ours, Self.theirs, Self.third)
     var book = try book()
@@ -198,7 +199,7 @@ import Testing
     book.follow(beta, at: Self.place)
     #expect(book.channel(at: Self.place) == beta && book.channel(at: Self.mirror) == .live)
     #expect(TrustBook(text: book.text) == book)
-    // What was begun is followed, and counts as a change until it is ended.
+    // A change that has begun is followed, and counts as a change until it is completed.
     #expect(!book.changes(to: beta, at: Self.place) && book.changes(to: .live, at: Self.place))
     book.begin(.live, at: Self.place)
     #expect(TrustBook(text: book.text) == book)
@@ -222,7 +223,7 @@ import Testing
     #expect(try book.admit(root(by: signer(5, [.live])), at: .archive("/a"), TrustPolicy(), now: 1000) == .known)
     try book.check(signer(5, [.live]), of: .standard, at: "/d")
     try book.check(signer(5, []), of: .standard, at: "/d")
-    // What was replaced on its channel signs nothing.
+    // A key that was replaced on its channel signs nothing.
     for old in [signer(4, [.live]), signer(4, [])] {
       refuses(.otherKey, book) {
         try $0.admit(root(by: old), at: .archive("/a"), TrustPolicy(), now: 1000)
@@ -268,8 +269,8 @@ import Testing
     }
   }
 
-  /// What a mirror that lags shows may have expired: that is no alarm while the newest root that was seen still counts. Then
-  /// it is one, for old roots would hide for ever that no new one comes.
+  /// A root of an outdated mirror may have expired: that is not an alarm while the newest accepted root is valid.
+  /// Afterwards it is one, because old roots would otherwise hide forever that no new one comes.
   @Test func anExpiredMirrorIsStaleWhileTheNewestRootCounts() throws {
     var book = TrustBook()
     try admit(root(sequence: 6, madeAt: 2 * Self.day, expiresAt: 4 * Self.day), &book, now: 2 * Self.day)
@@ -288,7 +289,7 @@ import Testing
     refuses(.forkedRoot, try book()) { try admit(root(content: 1), &$0) }
   }
 
-  /// Archives come from anywhere: their order is that of the packs' floors.
+  /// Archives come from any place: the floors of the packs determine their order.
   @Test func archivesArePinnedNowhere() throws {
     var book = try book()
     let before = book
@@ -359,7 +360,7 @@ import Testing
       #expect(try file.read() == expected)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/tmp") == [])
-    // What is refused is not written.
+    // A refused root is not written.
     #expect(throws: DeliveryError.self) { try file.update { try admit(root(key: Self.theirs), &$0) } }
     #expect(try file.read() == expected)
   }

@@ -5,7 +5,7 @@
 
   @testable import PackDelivery
 
-  /// What URLs, proxies and header fields mean.
+  /// The meaning of URLs, proxies and header fields.
   @Suite struct URLTests {
     @Test func whatIsNoSite() throws {
       for text in ["", "example.com", "ftp://example.com/", "http:///x", "https://user@example.com/", "http://a:b@c/"] {

@@ -48,7 +48,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: folder.path("cache")) == (budget != nil))
   }
 
-  /// What was made by one store is found by the next, and by one that only reads.
+  /// Another store, also a read-only one, finds the files that one store made.
   @Test func aCacheIsShared() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder, budget: 50_000_000)

@@ -114,7 +114,7 @@ import Testing
     #expect(folder.contents("target/a/b") == Data("old".utf8))
   }
 
-  /// Links that lie in the target must not redirect what is written.
+  /// Links in the target must not redirect writes.
   @Test(arguments: [false, true])
   func linksInTheWay(overwrites: Bool) async throws {
     let folder = TemporaryFolder()
@@ -172,7 +172,7 @@ import Testing
     for (path, target) in outside { #expect(folder.linkTarget("unsafe/" + path) == target) }
   }
 
-  /// What stays in the store may lead out of a folder of it.
+  /// Links that stay in the store may lead out of one of its folders.
   @Test func linksAreJudgedByTheTarget() async throws {
     let folder = TemporaryFolder()
     let source = try folder.makeFolder("source", ["a": "1", "D/f": "2"])
@@ -217,7 +217,7 @@ import Testing
     #expect(folder.contents("target/a") == nil && folder.contents("target/large") == nil)
     #expect(reports.withLock { $0.last?.fraction } == 1)
 
-    // What is there already is worth more than nothing.
+    // Existing files are worth more than none.
     options.overwrites = true
     let old = ["a": "old a", "large": "old large", "whole": "old whole"]
     try folder.makeFolder("older", old)
@@ -282,7 +282,7 @@ import Testing
     await expect(.notFound) { try await store.extract(pack: "None", to: FilePath(folder.path("target"))) }
   }
 
-  /// What is cancelled leaves no file in part, however large, and the file that it was to replace.
+  /// A cancelled extraction leaves no partial file, of any size, and keeps the file that it was to replace.
   @Test(arguments: [false, true]) func cancellation(overwrites: Bool) async throws {
     let folder = TemporaryFolder()
     let store = try folder.store()
@@ -336,7 +336,7 @@ import Testing
     (try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int) ?? -1
   }
 
-  /// The umask can only be read by setting it, so it is seen by what a new file gets.
+  /// The umask can only be read by setting it, so the mode of a new file shows it.
   private func currentUmask() -> Int {
     let folder = TemporaryFolder()
     #if canImport(Glibc)

@@ -11,8 +11,8 @@ import Testing
   import Darwin
 #endif
 
-/// The one place where Swift opens files: what an intruder may plant where a file is expected is refused, at once, and what
-/// it leads to is not touched.
+/// The one place where Swift opens files: anything that an intruder plants instead of an expected file is refused at
+/// once, and its target is not touched.
 @Suite(.timeLimit(.minutes(40))) final class FilesTests {
   let folder = TemporaryFolder()
   var root: FilePath { FilePath(folder.path) }
@@ -147,8 +147,8 @@ import Testing
   }
 
   #if os(Linux)
-    /// Linux refuses `O_CREAT` for a file of another user in a folder that all may write to, where a setting says so. The other
-    /// user's file takes an owner who may give files away.
+    /// Linux refuses `O_CREAT` for a file of another user in a world-writable folder, if a setting requires it. Only a
+    /// process that may change owners can make the other user's file.
     private static var refusesToCreateOverOthers: Bool {
       let limit = try? String(contentsOfFile: "/proc/sys/fs/protected_regular", encoding: .utf8)
       return getuid() == 0 && (limit?.hasPrefix("1") == true || limit?.hasPrefix("2") == true)
@@ -162,7 +162,7 @@ import Testing
     }
   #endif
 
-  /// The file is made by one of those that come first, and removed under them.
+  /// One of the first processes makes the file, and it is deleted while they use it.
   @Test func aLockThatComesAndGoes() async throws {
     let place = FilePlace("lock", in: root)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -11,10 +11,10 @@ import Testing
   import Darwin
 #endif
 
-/// The folders that extraction writes to, and what remains of them after a failure.
+/// The folders that extraction writes to, and their remains after a failure.
 @Suite struct FolderStackTests {
-  /// After a folder that cannot be entered, the next one is what it is called: files of one name were removed in another's
-  /// folder.
+  /// After a folder that cannot be entered, the stack enters the right next folder: a fault here deleted files of the
+  /// same name in another folder.
   @Test(arguments: ["", "a", "a/b", "c", "deep/1/2"]) func failuresLeadNowhere(next: String) throws {
     let folder = TemporaryFolder()
     try folder.makeFolder("target", ["a/b/file": "", "a/x": "a file", "c/file": ""])

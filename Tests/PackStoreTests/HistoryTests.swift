@@ -73,7 +73,7 @@ import Testing
     #expect(try store.contents(of: "a") == Data("2".utf8))
   }
 
-  /// Errors name what is kept, as it can be given back, also of a pack that was removed.
+  /// Errors name the kept versions in a form that a command accepts, also for a removed pack.
   @Test func errorsNameTheKeptVersions() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.store(in: folder, versions: 1...2)

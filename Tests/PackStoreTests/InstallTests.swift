@@ -97,7 +97,7 @@ import Testing
     }
     #expect(try mapAssets(of: store) == ["1.mesh", "2.bin", "2.mesh", "3.bin"])
 
-    // Those that are said take the place of those that are there.
+    // Given values replace existing ones.
     try folder.makeFolder("source", ["4.bin": text(100_000, seed: 6)])
     try await store.install(folder: source, as: "P", options: .init(attributes: Attributes()))
     #expect(try mapAssets(of: store) == ["1.mesh", "2.bin", "2.mesh", "3.bin"])

@@ -2,7 +2,7 @@ import Foundation
 import PackStore
 import Testing
 
-/// The merged namespace: who wins, what is listed, what is hidden.
+/// The merged namespace: the winning, listed and hidden files.
 @Suite struct NamespaceTests {
   private static func makeStore(_ folder: borrowing TemporaryFolder) async throws -> Store {
     let store = try folder.store()

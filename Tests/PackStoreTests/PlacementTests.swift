@@ -2,9 +2,9 @@ import Foundation
 import PackStore
 import Testing
 
-/// Packs whose data lies in a cache folder, where it may vanish at any moment.
+/// Packs with data in a cache folder, where it can be deleted at any moment.
 @Suite struct PlacementTests {
-  /// Two packs that have nothing in common, of which `P` is purgeable.
+  /// Makes two packs without common content; `P` is purgeable.
   private static func store(
     in folder: borrowing TemporaryFolder, _ attributes: Attributes? = nil
   ) async throws -> Store {
@@ -21,7 +21,7 @@ import Testing
     return store
   }
 
-  /// What lies in the cache folder.
+  /// The files of the cache folder.
   private static func cacheFiles(_ folder: borrowing TemporaryFolder) -> [String] {
     let names = FileManager.default.enumerator(atPath: folder.path("cache"))?.compactMap { $0 as? String } ?? []
     return names.filter { $0.contains("/segments/") }.map { folder.path("cache/\($0)") }
@@ -81,7 +81,7 @@ import Testing
     await expectPurged { try await store.setPlacement(.durable, of: "P") }
     #expect(try store.makeSnapshot().generation == generation)
     #expect(try store.makeSnapshot().pack("P")?.placement == .purgeable)
-    // The same content brings what is gone.
+    // Installing the same content restores the missing data.
     let healed = try await store.install(folder: FilePath(folder.path("P")), as: "P")
     #expect(healed.isUnchanged && healed.restoredCount == 2)
     #expect(try Self.availability(store).state == .present)
@@ -210,7 +210,7 @@ import Testing
     }.reduce(0, +)
   }
 
-  /// What is said to get free gets free, be the data there, cut or gone.
+  /// A purge frees the announced bytes if the data exists, is truncated or is missing.
   @Test(arguments: ["whole", "cut", "gone"]) func accountsAreExact(state: String) async throws {
     let folder = TemporaryFolder()
     let store = try await Self.store(in: folder)

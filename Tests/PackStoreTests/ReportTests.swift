@@ -70,7 +70,7 @@ import Testing
     #expect(found.map(\.newChunkByteCount) == [2, 1, 0, 0])
   }
 
-  /// What is new of each file adds up to what is new at all: a chunk of several files counts for the first.
+  /// The new bytes of the files add up to all new bytes: a chunk of several files counts for the first.
   @Test func newBytesOfFiles() async throws {
     let folder = TemporaryFolder()
     let (store, other) = (try folder.store(), try folder.store("other"))
@@ -157,7 +157,7 @@ import Testing
     #expect(half == nil, "half a file must not look like one")
   }
 
-  /// What is damaged is repaired from another store with the same content.
+  /// Damaged data is repaired from another store with the same content.
   @Test func repair() async throws {
     let folder = TemporaryFolder()
     let bytes = noise(400_000, seed: 2)
@@ -235,7 +235,6 @@ import Testing
       }
     }
 
-    /// What the error names.
     /// Whether the error names the lost part.
     func explains(_ error: PackStoreError) -> Bool {
       switch (self, error.subject) {

@@ -2,7 +2,7 @@ import Foundation
 import PackStore
 import Testing
 
-/// What is selected of a folder, under other paths.
+/// Selected files of a folder, under other paths.
 @Suite struct SelectionTests {
   private static func files() -> [String: Data] {
     var files = variedFiles()

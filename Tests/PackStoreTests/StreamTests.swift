@@ -74,7 +74,8 @@ import Testing
     }
   }
 
-  /// A stream holds its generation: the version it was made from, whatever becomes of snapshot and pack.
+  /// A stream retains its generation: it reads the version it was made from, with any later changes of snapshot and
+  /// pack.
   @Test func versionsThatGo() async throws {
     let folder = TemporaryFolder()
     let store = try await Self.makeStore(folder)
@@ -96,8 +97,8 @@ import Testing
     }
   }
 
-  /// Nothing is read before it is asked for. What is damaged meanwhile further on is not noticed until then; what came
-  /// before it arrives intact.
+  /// No bytes are read before they are requested. Damage that occurs further on is not noticed until then; the bytes
+  /// before it arrive intact.
   @Test func nothingIsReadAhead() async throws {
     let folder = TemporaryFolder(), bytes = noise(4_000_000, seed: 9)
     let store = try folder.store()
@@ -113,7 +114,7 @@ import Testing
     try file.write(contentsOf: Data(repeating: 0, count: 2_500_000))
     try file.close()
     #expect(try await iterator.next() == bytes[500_000..<1_000_000])
-    // A frame may reach across the border; what it holds is refused as a whole.
+    // A frame can cross the border; all of its content is refused.
     let third = await Result { try await iterator.next() }
     if let buffer = try? third.get() { #expect(buffer == bytes[1_000_000..<1_500_000]) }
     let last = await Result { try await iterator.next() }

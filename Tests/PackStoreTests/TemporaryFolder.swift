@@ -43,7 +43,7 @@ struct TemporaryFolder: ~Copyable, Sendable {
 
   func contents(_ path: String) -> Data? { FileManager.default.contents(atPath: self.path(path)) }
 
-  /// What a link points to, or nil when there is no link.
+  /// The target of a link, or `nil` if the path is not a link.
   func linkTarget(_ path: String) -> String? {
     try? FileManager.default.destinationOfSymbolicLink(atPath: self.path(path))
   }

@@ -2,7 +2,7 @@ import Foundation
 import PackStore
 import Testing
 
-/// Stores that are taken back because what they were made for failed.
+/// Stores that are deleted again because the operation that made them failed.
 @Suite struct UnusedStoreTests {
   private func names(in folder: borrowing TemporaryFolder) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()

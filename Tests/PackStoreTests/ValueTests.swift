@@ -33,7 +33,7 @@ import Testing
     #expect(CatalogID(text) == nil)
   }
 
-  /// Sums of what files say never trap.
+  /// Sums of values from files never trap.
   @Test func sumsAreClamped() {
     #expect([Int.max, 1, .max].clampedSum() == .max && [Int.min, -1].clampedSum() == .min)
     #expect([UInt64](repeating: 1 << 56, count: 300).clampedSum() == .max && [UInt64]().clampedSum() == 0)

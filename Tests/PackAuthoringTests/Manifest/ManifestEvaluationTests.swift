@@ -19,7 +19,7 @@ import Testing
       ])
   }
 
-  /// Evaluates a manifest with these selectors, which lies in the folder `Game`. `§` marks the places of problems.
+  /// Evaluates a manifest in the folder `Game` with these selectors. `§` marks the places of problems.
   private func evaluate(_ selectors: String, _ more: String = "") throws -> (
     evaluation: ManifestEvaluation, marked: MarkedText
   ) {
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  // MARK: - What selectors mean
+  // MARK: - Meaning of selectors
 
   @Test(arguments: [
     (#"{"file":"Videos/Outro.m4v"}"#, ["Videos/Outro.m4v 10 0"]),
@@ -244,7 +244,7 @@ import Testing
       ])
   }
 
-  /// What a link leads to is never read.
+  /// The target of a link is never read.
   @Test func noLinkIsFollowed() throws {
     try FileManager.default.createDirectory(atPath: folder.path("Outside"), withIntermediateDirectories: true)
     try Data("secret".utf8).write(to: URL(filePath: folder.path("Outside/secret")))

@@ -9,7 +9,7 @@ import Testing
     ManifestReader.read(Array(text.utf8)).problems.sorted.map(\.description)
   }
 
-  /// The members that a manifest must have, but for those that `members` has.
+  /// The required members of a manifest, except the ones in `members`.
   private func manifest(_ members: String) -> String {
     let required = [
       ("assetPackID", #""P""#), ("downloadPolicy", #"{"onDemand":{}}"#), ("fileSelectors", #"[{"file":"a"}]"#),
@@ -156,7 +156,7 @@ import Testing
     let filled = Manifest.template.replacing("[Asset-Pack ID]", with: "Tutorial").replacing("[Path to File]", with: "a")
       .replacing("[Path to Directory]", with: "b")
     #expect(problems(filled) == [])
-    // What is commented out is right, too.
+    // The commented-out examples are also valid.
     var uncommented = filled
     for key in ["\"sourceRoot\"", "\"language\"", "\"userInfo\"", "{ \"file", "{ \"directory", "\"packstore\"", "},"] {
       uncommented.replace("// \(key)", with: key)

@@ -1,5 +1,5 @@
-/// Manifests, and what is said of each. `§` stands before each place that a problem names, in the order of the text; it is
-/// no part of the manifest.
+/// Manifests and their errors. `§` marks each place that an error names, in the order of the text; it is not part of
+/// the manifest.
 enum ManifestTable {
   /// Members of a manifest that is right otherwise: the three that it must have are added where they are not there.
   static let members: [(text: String, problems: [String])] =

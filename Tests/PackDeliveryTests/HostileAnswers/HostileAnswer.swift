@@ -2,21 +2,21 @@
   import Foundation
   import Testing
 
-  /// What becomes of an honest answer on its way to the client: edits of its head and body, in text where that is possible.
+  /// A change of an honest answer on its way to the client: edits of its head and body, in text if possible.
   ///
-  /// Text stands for one byte per character, up to U+00FF. In it `{first}`, `{last}` and `{total}` are the numbers of the
-  /// range that the honest answer has, `{count}` is how many bytes that is, `{path}` the file below the site, `{host}` and
-  /// `{port}` the server, `{private}` the port of a server in a private network, `{body}` the honest body.
+  /// Text has one byte per character, up to U+00FF. In it `{first}`, `{last}` and `{total}` are the numbers of the
+  /// honest answer's range, `{count}` its number of bytes, `{path}` the file below the site, `{host}` and `{port}` the
+  /// server, `{private}` the port of a server in a private network, `{body}` the honest body.
   enum Edit: Sendable {
     /// The status line.
     case status(String)
-    /// Fields of this name, in place of those that are there.
+    /// Fields of this name, instead of the existing ones.
     case field(String, [String])
     /// A line of the head, as it is.
     case line(String)
-    /// What comes before the status line.
+    /// Text before the status line.
     case before(String)
-    /// What ends each line of the head.
+    /// The end of each line of the head.
     case lineEnd(String)
     case body(BodyChange)
     /// The body is this text.
@@ -35,7 +35,7 @@
     static func without(_ name: String) -> Self { .field(name, []) }
   }
 
-  /// What becomes of the bytes of a body.
+  /// A change of the bytes of a body.
   enum BodyChange: Sendable {
     /// The byte at this place is another one; negative: from the end.
     case flip(Int)
@@ -69,7 +69,7 @@
     }
   }
 
-  /// What a pull may come to.
+  /// The allowed results of a pull.
   struct Outcome: Hashable, Sendable, ExpressibleByArrayLiteral, CustomStringConvertible {
     let names: Set<String>
 
@@ -104,9 +104,9 @@
     case pages
     /// Ranges of chunks.
     case frames
-    /// Of these, only those of the newest segment.
+    /// Ranges of chunks of the newest segment.
     case newestFrames
-    /// What is asked for after the connection broke in the middle of the newest frames.
+    /// Requests after the connection broke in the middle of the newest frames.
     case rest
     /// A delta, where the site has one.
     case delta
@@ -114,7 +114,7 @@
     case stream
   }
 
-  /// One answer, where it comes, and what the pull may come to then.
+  /// One answer, its place, and the allowed results of the pull.
   struct Row: Sendable {
     let name: String
     let edits: [Edit]

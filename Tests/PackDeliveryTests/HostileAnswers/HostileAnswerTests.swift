@@ -11,8 +11,8 @@ import PackFormats
 
   @testable import PackDelivery
 
-  /// Each answer of the table, given to a real pull: it ends, with all that was published or with an error that says what is
-  /// wrong; the store keeps the version it had, whole; and what such a pull left behind is in no honest pull's way.
+  /// A real pull receives each answer of the table. It ends with all published files or with an error that names the
+  /// fault; the store keeps all bytes of its version; and the files left by such a pull do not disturb an honest pull.
   @Suite struct HostileAnswerTests {
     /// A pull that asks more often than this does not end by itself.
     private static let requestLimit = 150
@@ -46,7 +46,7 @@ import PackFormats
       _ row: Row, _ asked: Asked, on device: HostileDevice, _ store: Store?, _ name: String
     ) async throws -> Store? {
       let store = try store ?? device.makeStore()
-      // As a store that has no root to ask about: what an answer of 304 then does is told by RememberedSiteTests.
+      // As a store without a remembered root: RememberedSiteTests tests an answer of 304 with one.
       try? FileManager.default.removeItem(atPath: store.path.appending("sites").string)
       let answers = device.answer(asked, with: row)
       let outcome = await device.pull(into: store, asked)
@@ -72,7 +72,7 @@ import PackFormats
       return outcome.name == "unreachable" && (text.contains("closed early"))
     }
 
-    /// That a store can be brought up to date, whatever pulls left in it.
+    /// Expects that a store can be updated, with any files that pulls left in it.
     private func pullHonestly(into store: Store, on device: HostileDevice, _ name: String) async throws {
       let outcome = await device.pull(into: store, .root)
       #expect(outcome.name == "pulled", "\(name), then honestly: \(outcome)")
@@ -81,7 +81,7 @@ import PackFormats
     }
   }
 
-  /// What a client offers a server of HTTPS.
+  /// The protocols that a client offers to a server of HTTPS.
   extension HostileAnswerTests {
     /// The library for HTTP/2 traps on a `:status` that is empty or negative, so no server may choose that protocol.
     @Test func onlyHTTP1IsOffered() async throws {
@@ -108,7 +108,7 @@ import PackFormats
       try await server.close()
     }
 
-    /// Tells the first bytes that come, and closes the connection.
+    /// Reports the first received bytes, and closes the connection.
     private final class Greeting: ChannelInboundHandler {
       typealias InboundIn = ByteBuffer
       private let tell: @Sendable ([UInt8]) -> Void
@@ -122,7 +122,7 @@ import PackFormats
     }
   }
 
-  /// What a pull came to, and why.
+  /// The result of a pull, and its reason.
   private struct PullOutcome: CustomStringConvertible {
     var name = "pulled"
     var description = "it was pulled"
@@ -135,13 +135,13 @@ import PackFormats
     }
   }
 
-  /// A site that was published three times, and what a server has of it.
+  /// A site that was published three times, and the files of it that a server has.
   private struct HostileSite: Sendable {
-    /// What was published first, and last.
+    /// The first and the last published version.
     let contents: [[String: Data]]
-    /// What clients could fetch then.
+    /// The files that clients could fetch then.
     let files: [[String: [UInt8]]]
-    /// Which files are asked for how.
+    /// The kinds of requests for each file.
     let kinds: [String: Set<Asked>]
 
     static let shared = Task { try await HostileSite() }
@@ -180,9 +180,9 @@ import PackFormats
     }
   }
 
-  /// A server of a site, and stores that have what was published first.
+  /// A server of a site, and stores with the first published version.
   ///
-  /// The server's address stands for a public one, and the rest of this machine for private networks.
+  /// The server's address counts as public, and the other addresses of this machine as private networks.
   private final class HostileDevice: Sendable {
     private static let host = "127.0.0.2"
     let server: FaultServer
@@ -219,8 +219,8 @@ import PackFormats
       return try Store(at: FilePath("\(folder.path)/\(number)"))
     }
 
-    /// Lets requests of a kind be answered as the row says, and counts them. Only what is asked for so is in the folder
-    /// `elsewhere`, too.
+    /// Answers requests of a kind as the row specifies, and counts them. Only files requested in this way are also in
+    /// the folder `elsewhere`.
     func answer(_ asked: Asked, with row: Row) -> Counter {
       let answers = Counter(), requests = Counter()
       server.state.withLock { [site] state in
@@ -242,7 +242,7 @@ import PackFormats
       return answers
     }
 
-    /// Pulls, by delta or stream where that is what is asked about.
+    /// Pulls, by delta or stream if the test is about those.
     func pull(into store: Store, _ asked: Asked) async -> PullOutcome {
       var http = HTTPSource.Options()
       http.clock = time.clock()

@@ -1,8 +1,7 @@
 #if Delivery
-  /// What servers, and what stands in between, may answer: each row is one such answer.
+  /// Answers that servers, or machines in between, can give: one per row.
   ///
-  /// What a row expects is all that it may come to; where it is `pulled`, the answer is one that a client can take, or
-  /// forget and ask again.
+  /// A row lists all allowed results; with `pulled`, a client can use the answer, or ignore it and ask again.
   enum HostileAnswers {
     static let all = [
       statusLines, otherProtocols, heads, contentLength, contentRange, multipart, chunkedCoding, encodings, redirects,
@@ -574,7 +573,7 @@
           [.root: .badResponse, .frames: .badResponse]),
       ])
 
-    /// Places that no redirection leads to: what is no URL, what is fetched otherwise, and private networks.
+    /// Places that no redirection leads to: invalid URLs, other schemes, and private networks.
     private static let refusedRedirects = RowGroup(
       "redirect to",
       [
@@ -650,7 +649,7 @@
           [.root: .badResponse, .frames: .badResponse]),
       ])
 
-    // MARK: - What names a state of a file
+    // MARK: - Validators
 
     private static let validators = RowGroup(
       "state",
@@ -827,7 +826,7 @@
         Row("twice", [.status("HTTP/1.1 503 Busy"), .field("Retry-After", ["0", "86400"])], [.frames: .unreachable]),
       ])
 
-    /// What becomes of a pull that is told once to come back, and of one that is told so always.
+    /// Servers that ask a pull to come back later, once or always.
     private static func waits(_ what: String, _ values: [String], _ outcome: Outcome) -> [Row] {
       values.flatMap { value in
         let edits: [Edit] = [
@@ -896,7 +895,7 @@
 
     private static func cuts(_ name: String, _ end: FaultServer.Reply.End, once: Bool) -> [Row] {
       let broken: Outcome = once ? .pulled : .unreachable
-      // A reset may take away what was sent.
+      // A reset can discard sent bytes.
       let whole: Outcome = once || end == .close ? .pulled : [.pulled, .unreachable]
       return [
         Row("\(name) within the version", [.cut(5), .end(end)], [.root: broken, .newestFrames: broken], once: once),

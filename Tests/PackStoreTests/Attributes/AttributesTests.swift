@@ -3,7 +3,7 @@ import PackStore
 import Testing
 
 @Suite struct AttributesTests {
-  /// Texts that are canonical, and what is canonical of others that say the same.
+  /// Canonical texts, and the canonical form of other texts with the same meaning.
   static let canonical = [
     "{}", #"{"priority":1}"#, #"{"priority":-2147483648}"#, #"{"priority":2147483647}"#,
     #"{"placement":"purgeable"}"#, #"{"platforms":["iOS","macOS","tvOS","visionOS"]}"#, #"{"platforms":["Zx9"]}"#,
@@ -23,7 +23,7 @@ import Testing
     #"{"UserInfo":true,"userInfo":true,"userInfo2":true}"#,
   ]
 
-  /// What breaks a rule, where, and why.
+  /// Texts that break a rule, with the place and the reason.
   static let broken: [(String, Int, String)] = [
     ("", 0, "there is no JSON in the text"), ("[]", 0, "attributes are no object"),
     ("null", 0, "attributes are no object"), ("{} ", 2, "attributes are not in canonical form"),

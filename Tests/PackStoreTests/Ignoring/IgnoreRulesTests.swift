@@ -3,7 +3,7 @@ import Testing
 
 @testable import PackStore
 
-/// Which paths patterns mean, beside git.
+/// The paths that patterns match, compared with git.
 @Suite struct IgnoreRulesTests {
   private let folder = Scratch()
 
@@ -104,7 +104,7 @@ import Testing
     #expect(ignored[3].isFolder && ignored[3].pattern == "cache/" && ignored[3].file == ".packignore")
   }
 
-  // MARK: - Beside git
+  // MARK: - Comparison with git
 
   private static let hasGit = (try? run("git", ["--version"], in: "/", input: [])) != nil
 
@@ -148,7 +148,7 @@ import Testing
         let parts = (0..<Int.random(in: 1...4, using: &random)).map { _ in Self.names.randomElement(using: &random)! }
         paths.insert(parts.joined(separator: "/"))
       }
-      // A file is no folder.
+      // A file is not also a folder.
       paths = paths.filter { path in !paths.contains { $0.hasPrefix(path + "/") } }
       for path in paths { try folder.write([1], to: "\(name)/\(path)") }
       let folders = Set([""] + paths.flatMap(Self.parents))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PackStore
 
-/// What a store knows of its versions besides what they say.
+/// The store's own records of its versions.
 @Suite final class InstallLogTests {
   private let folder = TemporaryFolder()
 
@@ -22,7 +22,7 @@ import Testing
     let versions = try store.versions(of: "P")
     #expect(try versions.map { try log(store).installation(of: $0)?.note?.text } == ["second", "first"])
     #expect(try store.makeSnapshot().attributes(of: versions[0]).isEmpty, "nothing of it is in the version")
-    // The same content again is no version, and another note is that of the version.
+    // The same content again is not a new version, and another note becomes the version's note.
     try await install(store, "two", note: "second, reviewed")
     #expect(try store.versions(of: "P") == versions)
     #expect(try log(store).installation(of: versions[0])?.note?.text == "second, reviewed")
@@ -45,7 +45,7 @@ import Testing
     #expect(try store.makeSnapshot().attributes(of: next).note == nil, "it is of one version")
   }
 
-  /// Whatever stands in the file: commits work, and what is whole of it counts.
+  /// With any content of the file, commits work, and its complete lines count.
   @Test func damagedFilesStopNothing() async throws {
     let store = try folder.store()
     try await install(store, "one", note: "first")

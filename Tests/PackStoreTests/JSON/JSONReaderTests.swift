@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  // MARK: - What is JSON
+  // MARK: - Valid JSON
 
   @Test(arguments: [
     ("null", "null"), (" true ", "true"), ("false\n", "false"), ("[]", "[]"), ("{}", "{}"), ("[ ]", "[]"),
@@ -53,7 +53,7 @@ import Testing
     #expect(integer("-0") == nil, "that is no way to write an integer")
   }
 
-  // MARK: - What is not
+  // MARK: - Invalid JSON
 
   @Test(arguments: [
     ("", "1:1 there is no JSON in the text"), (" \n ", "2:2 there is no JSON in the text"),
@@ -173,7 +173,7 @@ import Testing
       faults(read(String(repeating: "{\"a\":", count: 64) + "1")) == [
         "1:321 values are nested more than 64 deep (nest them less)"
       ])
-    // What is deep costs neither the stack nor more than a look at its beginning.
+    // Deep nesting costs neither the stack nor more than reading its beginning.
     for opening in ["[", "{\"a\":", "[{\"\":"] {
       let text = [UInt8](repeating: 0, count: 10_000_000 / opening.utf8.count).flatMap { _ in opening.utf8 }
       #expect(JSONReader.read(text).faults.count == 1)
