@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-/// PackStore beside others, and its settings beside each other. A package of its own, so that nothing of it is resolved or built
-/// where PackStore is embedded.
+/// PackStore compared with other tools, and its settings with each other. A separate package, so that packages that
+/// embed PackStore neither resolve nor build any of it.
 ///
 /// Nothing of the others is needed to build it: libraries are loaded, and programs are looked for, when it runs.
 let swiftSettings: [SwiftSetting] = [

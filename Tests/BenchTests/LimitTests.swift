@@ -3,7 +3,7 @@ import Testing
 
 @testable import packstore_bench
 
-/// What stands beside stores as a limit does the same work.
+/// Limits do the same work as the stores they are compared with.
 @Suite struct LimitTests {
   /// Texts get a dictionary, bytes that have nothing in common share frames.
   @Test(arguments: [Content.text, .compressible])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import packstore_bench
 
-/// `packstore-bench pauses` without a clock: what it reads, and when it ends.
+/// `packstore-bench pauses` without a clock: the bytes it reads, and its end.
 @Suite struct PausesTests {
   private let folder: TemporaryFolder
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import packstore_bench
 
-/// `packstore-bench update` with next to no data, by the program that lies beside the tests.
+/// `packstore-bench update` with little data, by the program built with the tests.
 @Suite struct UpdateTests {
   private let folder: TemporaryFolder
   private let old: String

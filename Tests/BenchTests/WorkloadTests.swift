@@ -4,7 +4,7 @@ import Testing
 
 @testable import packstore_bench
 
-/// Every workload with next to no data: that it runs, checks what it reads, and has the rows it should have.
+/// Every workload with little data: it runs, checks the bytes it reads, and has the expected rows.
 @Suite(.serialized) struct WorkloadTests {
   @Test func readLarge() throws {
     let section = try measure(ReadLarge())
@@ -46,7 +46,7 @@ import Testing
     #expect(section.comparisons.allSatisfy { names($0) == ["PackStore", "PackStore, C", "plain files"] })
   }
 
-  /// The index has as many runs as are said: else there would be no rows.
+  /// The index has the requested number of runs, otherwise there would be no rows.
   @Test func hostileNames() throws {
     let section = try measure(HostileNames(nameCount: 900, runCount: 4))
     let comparison = try #require(section.comparisons.last)
@@ -167,7 +167,7 @@ import Testing
   @Test func memoryThatIsTakenIsSeen() throws {
     let heap = FilledHeap()
     let before = try #require(ProcessMemory.anonymousByteCount())
-    // So much that it is seen beside what tests that run meanwhile give back.
+    // Enough to be visible although concurrent tests free memory.
     let blocks = (0..<65_536).map { _ in Buffer(byteCount: 4096) }
     let after = try #require(ProcessMemory.anonymousByteCount())
     withExtendedLifetime((heap, blocks)) { #expect(after - before >= blocks.count * 4096 / 2) }
@@ -206,7 +206,7 @@ private struct MissingContestant: Contestant {
   }
 }
 
-/// Says that every asset has the right length, and delivers something else.
+/// Reports the right length for every asset, and delivers other bytes.
 private struct LyingContestant: Contestant {
   let name = "liar"
   let abilities: Abilities = [.read]

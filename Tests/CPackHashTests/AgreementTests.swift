@@ -78,7 +78,7 @@
       #expect(digestOf { pkh_sha256_final(&copy, $0) } == Array(SHA256.hash(data: Data("abd".utf8))))
     }
 
-    /// All counts from 0 to 40, with lengths that are alike, mixed, or short beside one that is long.
+    /// All counts from 0 to 40, with equal, mixed, or short lengths and one long message.
     @Test(arguments: Implementation.supported)
     func digestsOfManyMessagesAgree(implementation: Implementation) {
       let seed = testSeed(4)

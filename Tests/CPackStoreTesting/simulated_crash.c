@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-  CUTS_COUNTED = 4096,      ///< of a component that is not a chain; if there are more, states are not numbered
-  OPERATIONS_COUNTED = 64,  ///< of a component that is not a chain: bits of a mask
+  CUTS_COUNTED = 4096,      ///< cuts of a component that is not a chain; if there are more, states are not numbered
+  OPERATIONS_COUNTED = 64,  ///< operations of a component that is not a chain: bits of a mask
 };
 static const uint64_t too_many = UINT64_MAX;
 static const uint32_t no_op = UINT32_MAX;

@@ -43,7 +43,7 @@ typedef struct sim__text {  ///< immutable
 
 typedef struct sim__page {
   _Atomic uint32_t references;
-  _Atomic uint64_t sum;  ///< of the bytes, for fingerprints; 0: not computed yet
+  _Atomic uint64_t sum;  ///< checksum of the bytes, for fingerprints; 0 before it is computed
   uint8_t bytes[SIM__PAGE];
 } sim__page;
 

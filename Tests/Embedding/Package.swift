@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-/// Another team's package, which embeds PackStore, or the managed client over it, and nothing else. `run` builds it and looks at what had to be resolved for it:
-/// without the traits `Delivery` and `Serving` that is nothing for HTTP or TLS.
+/// Another team's package, which embeds only PackStore, or the managed client above it. `run` builds it and checks the
+/// resolved packages: without the traits `Delivery` and `Serving` none is for HTTP or TLS.
 let package = Package(
   name: "Embedding",
   platforms: [.macOS(.v15)],

@@ -1,4 +1,4 @@
-/// A file system of one's own under PackStore: the machine's, with two calls replaced to count what is read.
+/// A custom file system under PackStore: the machine's, with two calls replaced to count the bytes read.
 ///
 ///     counting_vfs STORE PATH
 ///
@@ -11,7 +11,7 @@
 #include "packstore.h"
 #include "packstore_vfs.h"
 
-/// The calls get the context of the table they stand in; those of the machine want their own.
+/// Calls get the context of their table; the machine's calls need the machine's context.
 typedef struct counter {
   const pks_vfs *machine;
   atomic_uint_fast64_t bytes_read;
@@ -28,7 +28,7 @@ static int counting_read_at(
   return failure;
 }
 
-/// What is mapped is read as it is touched; counted as a whole.
+/// Mapped bytes are read when they are touched; the whole mapping is counted.
 static int counting_map(void *context, pks_vfs_file file, size_t byte_count, bool writable, void **out) {
   (void)context;
   int failure = counted.machine->map(counted.machine->context, file, byte_count, writable, out);

@@ -1,9 +1,9 @@
-/// Several processes and one store: what a forked child must not do to its parent, and what a killed process leaves.
+/// Several processes and one store: a forked child must not affect its parent, and the files of a killed process.
 ///
 ///     processes STORE FOLDER [count]
 ///
-/// FOLDER holds `hello.txt` and `large.bin`, which is large enough for several threads to read it. With `count`, forks are
-/// told by counting them, as where the kernel cannot wipe a child's pages.
+/// FOLDER contains `hello.txt` and `large.bin`, which is large enough for several threads to read it. With `count`,
+/// forks are detected by counting them, as on kernels that cannot wipe a child's pages.
 #define _GNU_SOURCE 1
 #include <CPackHash.h>
 #include <dirent.h>
@@ -21,7 +21,7 @@
 static const char *store_path, *folder;
 static pks_vfs vfs;
 
-/// Says which line was wrong, in the parent as in children, and ends the process.
+/// Prints the failed line, in the parent and in children, and ends the process.
 #define REQUIRE(condition) require((condition), #condition, __LINE__)
 static void require(bool condition, const char *text, int line) {
   if (condition) { return; }
@@ -84,7 +84,7 @@ static int name_count(const char *name) {
   return count;
 }
 
-/// Whether the file of a generation is there.
+/// Whether the file of a generation exists.
 static bool has_generation(uint64_t number) {
   char path[4096];
   (void)snprintf(path, sizeof path, "%s/index/%016llx.generation", store_path, (unsigned long long)number);
@@ -116,7 +116,7 @@ typedef struct inherited {
 
 static bool goes_on(void *context) { return context == NULL; }
 
-/// Every call that touches the store says so, and changes nothing.
+/// Every call on the store returns an error, and changes nothing.
 static void use_all(inherited *in) {
   pks_snapshot *snapshot;
   pks_txn *txn;
@@ -168,7 +168,7 @@ static void close_all(inherited *in) {
   pks_store_close(in->store);
 }
 
-/// What a child does with its own opening goes well.
+/// A child can use stores that it opens itself.
 static void use_again(void) {
   pks_store *store = open_store();
   pks_snapshot *snapshot;
@@ -258,8 +258,7 @@ static void kill_at_once(pid_t child) {
 
 static void do_nothing(pks_store *store) { (void)store; }
 
-/// A child that never closes anything has the parent's openings as long as it lives. What the parent lets go is free all
-/// the same.
+/// A child that never closes anything has the parent's open files while it lives. The parent can release them even so.
 static void check_idle_child(pks_store *store) {
   pks_snapshot *snapshot;
   REQUIRE(!pks_snapshot_open(&snapshot, store, NULL));
@@ -302,7 +301,7 @@ static void stage_and_hold(pks_store *inherited) {
   stage(open_store(), "Killed");
 }
 
-/// What a killed writer staged goes with the next transaction.
+/// The next transaction deletes the staged files of a killed writer.
 static void check_killed_writer(pks_store *store) {
   pid_t child = start(stage_and_hold, store);
   move_on(store);

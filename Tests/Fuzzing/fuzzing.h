@@ -1,6 +1,6 @@
-/// Shared by the fuzz targets. Each file of `Targets` is one target. It converts the input to the format of one decoder
+/// Shared by the fuzz targets. Each file of `Targets` is a target that converts the input to the format of one decoder
 /// of the core, and calls every function of that decoder. The target corrects checksums if the input requests it,
-/// usually in its first byte: otherwise hardly any input would pass them.
+/// usually in its first byte: without this, hardly any input would pass them.
 ///
 /// A target asserts properties that must hold for any input (FUZZ_ASSERT). Sanitizers and libFuzzer's limits detect the
 /// rest: reads past the end, overflows, leaks, hangs, and too much memory.

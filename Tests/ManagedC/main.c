@@ -1,6 +1,6 @@
-/// An app in C that does with packs what the header says: `CHeaderTests` runs it against a site of its own.
+/// An app in C that uses packs as the header describes: `CHeaderTests` runs it with a site of its own.
 ///
-///     managed-c PROPERTY-LIST       ends with 0 when all went as it should; else says what did not
+///     managed-c PROPERTY-LIST       ends with 0, or prints the first failure
 #define _POSIX_C_SOURCE 200809L
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static void demand(bool holds, const char *what, const pkm_error *error) {
 }
 #define DEMAND(condition) demand(condition, #condition, &error)
 
-// MARK: - What happens to downloads
+// MARK: - Events of downloads
 
 typedef struct heard {
   pthread_mutex_t mutex;

@@ -47,7 +47,7 @@ import Testing
     #expect(try index(Self.sample + [UInt8](repeating: 0, count: 9_000)).members.count == 3)
   }
 
-  /// Whatever is cut off, no member lies beyond the end.
+  /// With any number of bytes cut off, no member extends beyond the end.
   @Test func everyPartIsMissed() {
     for count in stride(from: 0, to: Self.sample.count, by: 7) {
       #expect(isRefused(Array(Self.sample.prefix(count))), "\(count) bytes")

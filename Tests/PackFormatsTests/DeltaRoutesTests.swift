@@ -3,7 +3,7 @@ import Testing
 @testable import PackFormats
 @testable import PackStore
 
-/// Which deltas lead where, whatever a root names.
+/// The deltas on a route, with any deltas in a root.
 @Suite struct DeltaRoutesTests {
   private func content(_ number: Int) -> CatalogID {
     CatalogID(digest: Digest256(hashing: Array("content \(number)".utf8)))
@@ -61,7 +61,7 @@ import Testing
     #expect(steps.byteCount == .max)
   }
 
-  /// As many as a root may have, all of which lead everywhere.
+  /// The maximum number of deltas of a root, from all versions to all versions.
   @Test func manyDeltas() {
     let deltas = (0..<10_000).map { delta($0 / 100, $0 % 100, UInt64(300 + $0 * 7919 % 1000)) }
     let routes = DeltaRoutes(to: content(99), by: deltas)

@@ -135,7 +135,7 @@ import Testing
 
   // MARK: - Why not
 
-  /// The first that stands in the way, in this order; a share that is not drawn is not counted as one that was lost.
+  /// The first obstacle is returned, in this order; without a device id, a share does not count as an obstacle.
   @Test func obstaclesAreNamed() throws {
     let later = AppVersionRange(try AppVersion("2")...)
     let client = SiteClient(appVersion: try AppVersion("1"), platform: .iOS)

@@ -37,7 +37,7 @@ enum SiteFormatSamples {
       ], highest: ["A": .init(number: 1, epoch: 0), "B": .init(number: 4, epoch: 6)])
   }
 
-  /// Of version 3 it says something in each field.
+  /// The offer of version 3 has a value in each field.
   private static func offer(_ number: UInt64, _ byte: UInt8) -> SiteRoot.Offer {
     var offer = SiteRoot.Offer(
       number: number, catalog: catalog(byte), manifest: digest(byte + 100), manifestByteCount: 1_000)
@@ -52,7 +52,7 @@ enum SiteFormatSamples {
 }
 
 extension [UInt8] {
-  /// A copy in which `integer` stands at `offset`.
+  /// A copy with `integer` at `offset`.
   func putting(_ integer: some FixedWidthInteger, at offset: Int) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(integer)

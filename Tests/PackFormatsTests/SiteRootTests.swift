@@ -25,7 +25,7 @@ import Testing
   /// Where the authority of a key that signs for itself ends: 60 bytes, and then 4, 96, 4 + 7, 4, 64.
   private let names = 60 + 179
 
-  /// Where the number of packs stands, and where the offer of the first pack begins.
+  /// The offset of the number of packs, and of the first pack's offer.
   private let packs = 307
   private var offer: Int { packs + 21 }
 
@@ -206,7 +206,7 @@ import Testing
     #expect(failure(decoding: theirs + bytes.suffix(64)) == .untrusted)
   }
 
-  /// A release key signs what its root key said that it may, and nothing else.
+  /// A release key signs only the channels and products of its delegation.
   @Test func releaseKeysKeepToTheirWord() throws {
     let beta = try SiteChannel("beta"), product = try Store.Product("levels")
     var root = SiteFormatSamples.root

@@ -471,7 +471,7 @@ import Testing
     #expect(isReady && isStill)
   }
 
-  /// Readers have no key: they refuse an image of another key than that of the served root.
+  /// Readers have no key: they refuse an image of another key than the key of the served root.
   @Test func readersCompareKeysWithTheServedRoot() async throws {
     try await publish("1")
     let image = try await image(try bucket.ledger)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PackPublishing
 
-/// The ledger by itself: its text, and what its changes may do.
+/// The ledger alone: its text, and its allowed changes.
 @Suite struct LedgerTests {
   private static func digest(_ text: String) -> Digest256 { Digest256(hashing: Array(text.utf8)) }
   private static func id(_ byte: UInt8) -> ID128 { ID128(copying: [UInt8](repeating: byte, count: 16)) }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import PackPublishing
 
-/// Three publishers race on a storage that loses answers, delivers late and shows stale ledgers, and are killed between any two
-/// requests. Served roots name nothing that is missing, at any moment; a command that is repeated finishes the work; in the end
-/// the bucket holds what the image names, and nothing else.
+/// Three publishers race on a storage that loses answers, delivers late and shows stale ledgers, and are killed between
+/// any two requests. The files of served roots exist at any moment; a repeated command finishes the work; in the end
+/// the bucket contains exactly the objects of the image.
 ///
 /// `PACKSTORE_SEED` repeats a round; `PACKSTORE_SCALE` has as many times more.
 @Suite struct ProtocolCampaign {
@@ -127,7 +127,7 @@ import Testing
       try await site.change(signedBy: key) { _ = try await $0.refresh(signedBy: key, options: options) }
     }
     bucket.advance(8_000)
-    try await site.change(signedBy: key) { _ in }  // nothing is new, but what the one before dropped is due
+    try await site.change(signedBy: key) { _ in }  // nothing is new, but objects that the previous one dropped are due
     let ledger = try bucket.ledger
     #expect(ledger.jobs.isEmpty && ledger.loose.isEmpty && ledger.deletions.isEmpty, "seed \(seed)")
     let image = try await BucketJob(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PackPublishing
 
-/// What is read of a site that is served.
+/// The files that are read from a served site.
 @Suite struct ServedTests {
   private let digest = Digest256(hashing: Array("root".utf8))
 

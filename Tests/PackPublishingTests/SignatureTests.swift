@@ -5,7 +5,7 @@ import Testing
 
 @testable import PackPublishing
 
-/// Signatures are those of botocore: on a table that it wrote, and on 200 new requests where it can be run.
+/// Signatures equal botocore's: for a table that it wrote, and for 200 new requests if it is installed.
 @Suite struct SignatureTests {
   private struct Vector: Decodable {
     let method, path, payload, region, key, secret, authorization, date: String
@@ -92,7 +92,7 @@ import Testing
     let variables = try profile(
       ["AWS_ACCESS_KEY_ID": "V", "AWS_SECRET_ACCESS_KEY": "S", "AWS_REGION": "r", "AWS_ENDPOINT_URL": "http://x"])
     #expect(variables.credentials?.accessKeyID == "V" && variables.region == "r" && variables.endpoint == "http://x")
-    // What a secret was pasted with does not count; what is within it is no secret's, and is not shown.
+    // White space around a pasted secret is ignored; white space inside makes it invalid, and it is not shown.
     let pasted = try profile([
       "AWS_ACCESS_KEY_ID": " V\r\n", "AWS_SECRET_ACCESS_KEY": "S\n", "AWS_SESSION_TOKEN": "T\n",
     ])

@@ -6,8 +6,9 @@ import Testing
 
 @testable import PackPublishing
 
-/// A storage in memory that keeps to the rules of `ObjectStorage`, and else does its worst: answers get lost, requests arrive late,
-/// reads of what changes are stale, time jumps. After each request that arrives it looks at what devices could see.
+/// A storage in memory that obeys the rules of `ObjectStorage`, and otherwise behaves as badly as possible: answers get
+/// lost, requests arrive late, reads of changing objects are stale, time jumps. After each request that arrives it
+/// checks the objects that devices can see.
 final class SimulatedBucket: Sendable {
   struct Object {
     let bytes: [UInt8]
@@ -29,7 +30,7 @@ final class SimulatedBucket: Sendable {
     var late: [Late] = []
     var lastTag = 0
 
-    /// Of what changes, what it was before.
+    /// The previous state of changing objects.
     var before: [ObjectKey: Object] = [:]
     var chance: Chance
 
@@ -39,13 +40,13 @@ final class SimulatedBucket: Sendable {
     var faultCount = 0
     var faults: [String] = []
 
-    /// What roots of a digest name.
+    /// The objects named by roots, by digest.
     var named: [Digest256: Set<ObjectKey>] = [:]
   }
 
   let state: Mutex<State>
 
-  /// What a server of S3 accepts: 15 minutes.
+  /// The lifetime of a request that a server of S3 accepts: 15 minutes.
   static let requestLife: Int64 = 900
 
   init(seed: UInt64, faultRate: Int) {
@@ -70,7 +71,7 @@ extension SimulatedBucket.State {
     return true
   }
 
-  /// What may happen between any two requests.
+  /// The events that can happen between any two requests.
   mutating func passTime() {
     requestCount += 1
     time += Int64(chance.below(3))
@@ -107,7 +108,7 @@ extension SimulatedBucket.State {
     checkRoots()
   }
 
-  /// Whatever the served roots name is there.
+  /// All objects named by the served roots exist.
   mutating func checkRoots() {
     for (key, object) in objects where SitePath(key.path)?.isRoot == true {
       let wanted = named[object.digest] ?? Self.names(object.bytes, objects)
@@ -118,7 +119,7 @@ extension SimulatedBucket.State {
     }
   }
 
-  /// What a root names; a manifest that is not there among it.
+  /// The objects named by a root, also by a missing manifest.
   private static func names(_ bytes: [UInt8], _ objects: [ObjectKey: SimulatedBucket.Object]) -> Set<ObjectKey> {
     guard let root = try? SignedSiteRoot(decoding: bytes, file: "root").root else { return [.blob(.zero)] }
     var keys = Set(root.sheets.map { ObjectKey.file(.sheet($0.digest)) })

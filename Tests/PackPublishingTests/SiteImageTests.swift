@@ -5,7 +5,7 @@ import Testing
 
 @testable import PackPublishing
 
-/// Images as text: what they say is signed, to the last byte.
+/// Images as text: every byte is signed.
 @Suite struct SiteImageTests {
   private let key = SiteKey()
 
@@ -49,7 +49,7 @@ import Testing
     #expect(throws: (any Error).self) { try SignedSiteImage(decoding: bytes + [10], file: "image") }
   }
 
-  /// What is short and new with each image is within it: no object, and what is said of it is what it is.
+  /// Short files that are new with each image are part of it, not objects, and their entries are correct.
   @Test func shortFilesAreWithin() throws {
     let signed = try SignedSiteImage(try sample(), of: .standard, signedBy: key)
     let files = try SignedSiteImage(decoding: signed.bytes, file: "image").image.files

@@ -14,7 +14,7 @@ enum Storage {
 
   static func script(_ name: String) -> String { package.appendingPathComponent("Tests/Storage/\(name)").path }
 
-  /// Runs a script to its end; what it prints.
+  /// Runs a script to its end, and returns its output.
   static func run(_ arguments: [String]) throws -> Data {
     let process = Process(), pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: try #require(python))

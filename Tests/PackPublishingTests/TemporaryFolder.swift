@@ -14,7 +14,7 @@ final class TemporaryFolder: Sendable {
 
   func path(_ relative: String) -> String { path + "/" + relative }
 
-  /// Writes a folder of files in place of the one that is there; paths say where, values what.
+  /// Replaces a folder by one with these files: the keys are paths, the values contents.
   @discardableResult
   func makeFolder(_ name: String, _ files: [String: Data]) throws -> String {
     let folder = path(name)
@@ -45,7 +45,7 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// Numbers that are the same for the same seed: SplitMix64.
+/// Random numbers that a seed determines: SplitMix64.
 struct Chance {
   var state: UInt64
 

@@ -120,8 +120,8 @@
       #expect(!table.beginStream() && table.isEnding)
     }
 
-    /// Of several streams each ends for itself: it is under way until it is closed, whatever became of it, and only one that stalls is
-    /// closed. The connection is idle when the last one has ended.
+    /// Each of several streams ends alone: it is in progress until it is closed, with any result, and only a stalled
+    /// one is closed. The connection is idle when the last one has ended.
     @Test func aStreamEndsAlone() async throws {
       let table = table { $0.transfers = 2 }
       let connection = try channel(), first = Stream(of: connection), second = Stream(of: connection)
@@ -139,7 +139,7 @@
       #expect(table.connectionCount == 1)
       for (stream, transfer) in [(second, sent), (third, other)] {
         table.end(transfer)
-        // What waits for its close is done by its event loop.
+        // Its event loop does the work that waits for its close.
         try await stream.eventLoop.submit {}.get()
       }
       sweep(table, after: .seconds(30))
@@ -163,7 +163,7 @@
       try await one.closeFuture.get()
     }
 
-    /// At the end nothing begins, and what is under way ends first.
+    /// At shutdown no transfer begins, and active ones end first.
     @Test func theEndWaitsForTransfers() async throws {
       let table = table()
       let listener = try channel(), one = try channel()
@@ -199,7 +199,7 @@
     }
   }
 
-  /// A stream of a connection by HTTP/2, as far as the table looks at it.
+  /// The parts of a stream of an HTTP/2 connection that the table uses.
   private final class Stream: Channel {
     private let base = NIOAsyncTestingChannel()
     let parent: (any Channel)?

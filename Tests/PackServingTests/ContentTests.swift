@@ -10,7 +10,7 @@
   @testable import PackServer
   @testable import PackServing
 
-  /// What is served follows what lies on disk, and is never half of it.
+  /// The served files follow the files on disk, and are never half of one.
   @Suite struct ContentTests {
     let fixture = try! ServedFixture()
 
@@ -47,7 +47,8 @@
       #expect(try await versions(router) == ["Level": 2, "Sound": 1])
     }
 
-    /// A changed archive is seen without a restart; half of one is not, and the one before is served by the site meanwhile.
+    /// A changed archive is served without a restart; an incomplete one is not, and the site serves the previous one
+    /// until it is complete.
     @Test func aHalfCopiedArchiveIsNotSeen() async throws {
       let notices = Mutex<[String]>([])
       let store = try await fixture.install()
@@ -61,7 +62,7 @@
       let next = try Data(contentsOf: URL(fileURLWithPath: fixture.place("next.pack").string))
       let file = fixture.place("Tutorial.pack").string
 
-      // Copied in place, and interrupted at several points: whatever is there, it is not served.
+      // Copied in place, and interrupted at several points: no state of the file is served.
       for count in [0, 100, 511, 10_000, next.count / 2, next.count - 1] {
         try next.prefix(count).write(to: URL(fileURLWithPath: file))
         await content.load()
@@ -98,7 +99,7 @@
       #expect(throws: PackStoreError.self) { try file.read(range, into: &buffer) }
     }
 
-    /// Two archives of one number that differ are a fault that says so; what was served stays.
+    /// Two different archives with one number are reported as a fault; the served one stays.
     @Test func anotherContentNeedsAnotherNumber() async throws {
       let store = try await fixture.install()
       try await fixture.export("Tutorial", from: store, to: "Tutorial.pack")

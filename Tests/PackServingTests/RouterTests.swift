@@ -7,9 +7,9 @@
   @testable import PackServer
   @testable import PackServing
 
-  /// What requests are answered with: status and fields, without a socket.
+  /// Answers to requests: status and fields, without a socket.
   @Suite struct RouterTests {
-    /// A request, and its answer. `T` in fields stands for the tag of what is asked for.
+    /// A request, and its answer. `T` in fields represents the tag of the requested file.
     struct Row {
       let method: HTTPRequest.Method
       let target: String
@@ -47,7 +47,7 @@
         part("bytes=\(n - 1)-\(n)", n - 1, n - 1), part("BYTES=5-9", 5, 9), part("bytes = 5-9", 5, 9),
         part("bytes= 5-9 ", 5, 9), part("bytes=,5-9,", 5, 9), part("bytes=0-18446744073709551615", 0, n - 1),
         part("bytes=0-99999999999999999999999", 0, n - 1), part("bytes=-99999999999999999999999", 0, n - 1),
-        // One of two is there.
+        // One of the two exists.
         part("bytes=\(n)-,5-9", 5, 9),
         none("bytes=\(n)-"), none("bytes=\(n)-\(n + 5)"), none("bytes=-0"), none("bytes=99999999999999999999999-"),
         none("bytes=18446744073709551615-18446744073709551615"), none("bytes=\(n)-,\(n + 1)-"),
@@ -200,7 +200,7 @@
       }
     }
 
-    /// A part is the bytes of the whole, whatever it begins with.
+    /// A part has the bytes of the whole, for any beginning.
     @Test func partsAreOfTheWhole() async throws {
       let fixture = try ServedFixture()
       let store = try await fixture.install()

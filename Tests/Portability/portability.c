@@ -1,5 +1,5 @@
-/// What the core computes and stores, as text that is the same on every processor. `Tests/Portability/run` compares it
-/// between this machine's processor and emulated ones.
+/// The results and stored bytes of the core, as text that is equal on every processor. `Tests/Portability/run` compares
+/// the text of this machine's processor with emulated ones.
 ///
 ///     portability pinned              the pinned cuts and sums, each by every way that this processor has to compute
 ///                                     them, and the pinned store of `GoldenTests`, on the simulated disk
@@ -20,7 +20,7 @@
 #include "packstore.h"
 #include "scalar_checksum.h"
 
-/// Says which line found something wrong, and ends the process.
+/// Prints the failed line, and ends the process.
 #define REQUIRE(condition) require((condition), #condition, __LINE__)
 static void require(bool condition, const char *text, int line) {
   if (condition) { return; }
@@ -28,7 +28,7 @@ static void require(bool condition, const char *text, int line) {
   exit(1);
 }
 
-/// The same for a call of the core, of which it says the error as well.
+/// Checks a call of the core, with its error.
 #define ATTEMPT(call) attempt((call), &error, #call, __LINE__)
 static pks_error error;
 static void attempt(pks_status status, const pks_error *said, const char *text, int line) {
@@ -110,8 +110,8 @@ static void print_cuts(void) {
   free(bytes);
 }
 
-/// Every scan finds what the scalar one finds, wherever a stretch begins and ends and whatever the threshold is, and reads
-/// no byte outside it: a stretch begins or ends where no memory is.
+/// Every scan finds the same places as the scalar one, for each begin and end of a stretch and each threshold, and
+/// reads no byte outside it: a stretch begins or ends at unmapped memory.
 static void check_scans(void) {
   enum { GUARD = 64 * 1024, INSIDE = 64 * 1024, WINDOW = 31 };
   static const uint32_t thresholds[] = {0, 1, UINT32_MAX, UINT32_MAX - 1, 1u << 19, 1u << 23, 1u << 28, 1u << 31};
@@ -171,7 +171,7 @@ static void put_text(sim_disk *disk, const char *path, uint64_t *state, size_t b
   free(text);
 }
 
-/// The folder of `GoldenTests`, with what is drawn at random in the same order.
+/// The folder of `GoldenTests`, with random content in the same order.
 static void put_golden_folder(sim_disk *disk, int version) {
   static const uint8_t zeros[30000];
   uint64_t state = 0x601d;
@@ -259,7 +259,7 @@ static void add(const char *path, const char *folder) {
   pks_store_close(store);
 }
 
-/// Reads an asset whole, in odd pieces, as contents and, where it lies in one piece, on loan: all must be equal.
+/// Reads an asset whole, in odd pieces, as contents and, if it is stored in one piece, as a borrow: all must be equal.
 static void show_file(const pks_asset *asset) {
   size_t size = (size_t)asset->size;
   uint8_t *whole = allocate(size), *pieces = allocate(size);

@@ -1,4 +1,4 @@
-/// What `instructions` counts: a scan, or a checksum, of 64 KiB, so often as the argument says.
+/// The work that `instructions` counts: a scan, or a checksum, of 64 KiB, repeated as the argument specifies.
 ///
 ///     repeat scalar|AVX2|AVX-512|NEON|scalar-sum|sum TIMES
 #include <stdio.h>

@@ -5,7 +5,7 @@ import PackFormats
 import PackStore
 import Testing
 
-/// The mistakes of a new user: each ends in an error that says what was wrong and what there is.
+/// The mistakes of a new user: each ends in an error that names the fault and the existing names.
 @Suite struct MistakeTests {
   private func makeStore(_ playground: Playground) async throws -> Store {
     let store = try Store(at: playground.path("store"))
@@ -88,7 +88,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await read.value }
   }
 
-  /// One snapshot, many tasks, and a writer meanwhile.
+  /// One snapshot, many tasks, and a concurrent writer.
   @Test func sharedSnapshot() async throws {
     let playground = try Playground()
     let store = try await makeStore(playground)

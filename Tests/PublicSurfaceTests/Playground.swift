@@ -11,7 +11,7 @@ final class Playground: Sendable {
 
   func path(_ name: String) -> FilePath { FilePath(url.path).appending(name) }
 
-  /// Writes files, in place of the folder that is there.
+  /// Replaces a folder by one with these files.
   @discardableResult
   func folder(_ name: String, _ files: [String: Data]) throws -> FilePath {
     let folder = url.appendingPathComponent(name)

@@ -30,7 +30,7 @@ private struct AssetLibrary: Sendable {
   }
 }
 
-/// What a new user does: store, read, update.
+/// The first steps of a new user: store, read, update.
 @Suite struct UseTests {
   @Test func storageBackend() async throws {
     let playground = try Playground()

@@ -40,7 +40,7 @@ struct DownloaderExtension: BADownloaderExtension {
   }
 
   func backgroundDownload(_ finishedDownload: BADownload, finishedWithFileURL fileURL: URL) {
-    // The file is gone when this returns: what comes later moves what is kept here.
+    // The system deletes the file when this returns, so it is moved here first.
     let place = folder.appendingPathComponent("moving-\(finishedDownload.identifier)")
     _ = try? FileManager.default.moveItem(at: fileURL, to: place)
     BADownloadManager.shared.withExclusiveControl { lockAcquired, error in

@@ -2,7 +2,7 @@
 
 import BackgroundAssets
 
-/// Keeps what a window shows of downloads.
+/// Records the downloads for a window.
 final class ManagedAssetPackDownloadDelegate: BAManagedAssetPackDownloadDelegate {
   private let show: @Sendable (String) -> Void
 

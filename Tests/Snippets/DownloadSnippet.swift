@@ -2,7 +2,8 @@ import BackgroundAssets
 import Foundation
 import Synchronization
 
-/// As the app of Apple's talk about essential downloads: it promotes what its extension has scheduled, or schedules it.
+/// Follows the app of Apple's talk about essential downloads: it promotes a download that its extension has scheduled,
+/// or schedules it.
 final class SessionManager: NSObject, BADownloadManagerDelegate, Sendable {
   let folder: URL
   private let lines = Mutex<[String]>([])

@@ -56,8 +56,8 @@ extension SnippetTests {
     """
   }
 
-  /// U4: the agent fetches the manifest, asks the extension, downloads, and tells it: the essential ones in a batch, then the others;
-  /// and of what did not come, also where that is the manifest.
+  /// U4: the agent fetches the manifest, calls the extension, downloads the essential files in a batch, then the
+  /// others, and reports each; it also reports failures, including a failure of the manifest.
   @Test func downloadsOfAnExtension() async throws {
     umask(0o022)
     let place = Place()
@@ -83,7 +83,7 @@ extension SnippetTests {
     #expect(try await agent.handle(.install, app: "com.example.player").isEmpty)
     _ = try await agent.finishRequests()
     let log = try String(contentsOfFile: "\(group.path)/log", encoding: .utf8).split(separator: "\n").map(String.init)
-    // "two" is not as long as the manifest says; the extension asks for it again as one that may have any size.
+    // "two" has another length than in the manifest; the extension requests it again with any size.
     #expect(log.contains("finished one") && log.contains("failed two") && log.contains("finished two"), "\(log)")
     #expect(log.filter { $0 == "failed none" }.count == 2 && log.contains("terminates"), "\(log) \(lines.all)")
     #expect(try String(contentsOfFile: "\(group.path)/one", encoding: .utf8) == "a film")
@@ -97,7 +97,8 @@ extension SnippetTests {
     #expect(try String(contentsOfFile: "\(group.path)/log", encoding: .utf8).contains("no manifest"))
   }
 
-  /// U1: the app's side, over the shared manager of a program of its own: this process has that of managed packs.
+  /// U1: the app's side, with the shared manager in a program of its own: this process has the manager of managed
+  /// packs.
   @Test func downloadsOfAnApp() async throws {
     let place = Place()
     try FileManager.default.createDirectory(atPath: place.folder, withIntermediateDirectories: true)

@@ -2,7 +2,7 @@
 
 import BackgroundAssets
 
-/// Gets a level ready and tells its progress.
+/// Prepares a level and reports its progress.
 func prepareLevel(_ name: String, report: @escaping @Sendable (String) -> Void) async throws {
   let assetPack = try await AssetPackManager.shared.assetPack(withID: name)
   let statusUpdates = AssetPackManager.shared.statusUpdates(forAssetPackWithID: name)
@@ -22,7 +22,7 @@ func prepareLevel(_ name: String, report: @escaping @Sendable (String) -> Void) 
   try await AssetPackManager.shared.ensureLocalAvailability(of: assetPack, requireLatestVersion: true)
 }
 
-/// Gets several levels; those that cannot come are named.
+/// Fetches several levels, and returns the names of the failed ones.
 func prepareLevels(_ assetPacks: Set<AssetPack>) async throws -> [String] {
   do {
     try await AssetPackManager.shared.ensureLocalAvailability(of: assetPacks, requireLatestVersions: false)
@@ -32,7 +32,7 @@ func prepareLevels(_ assetPacks: Set<AssetPack>) async throws -> [String] {
   }
 }
 
-/// Looks for updates, and tells what that made happen.
+/// Checks for updates, and returns the started updates and the removed packs.
 func update() async throws -> (updating: Set<String>, removed: Set<String>) {
   let (updatingIDs, removedIDs) = try await AssetPackManager.shared.checkForUpdates()
   return (updatingIDs, removedIDs)

@@ -1,4 +1,4 @@
-// Languages: the one that packs are read in, and a file for a reader of another.
+// Languages: the language of packs, and a file for a reader of another language.
 
 import BackgroundAssets
 

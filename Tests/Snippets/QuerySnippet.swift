@@ -1,4 +1,4 @@
-// Asking: the packs that there are, and what is known of each.
+// Queries: the existing packs, and the facts about each.
 
 import BackgroundAssets
 
@@ -10,7 +10,7 @@ func namesOfPacks() async throws -> [String] {
   return everyPack.map(\.id).sorted()
 }
 
-/// What a launcher shows beside the name of a pack.
+/// The label of a pack in a launcher.
 func label(ofPack name: String) async throws -> String {
   let assetPack = try await AssetPackManager.shared.assetPack(withID: name)
   let status = try await AssetPackManager.shared.status(relativeTo: assetPack)

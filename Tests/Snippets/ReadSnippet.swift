@@ -1,8 +1,8 @@
-// Reading: bytes, a descriptor, a URL; and removing a pack that is no longer needed.
+// Reading: bytes, a descriptor, a URL; and removing a pack that is not needed any more.
 
 import BackgroundAssets
 
-/// A film of whichever pack has it.
+/// A film from any pack that has it.
 func film() throws -> Data {
   try AssetPackManager.shared.contents(at: "Videos/Introduction.m4v")
 }
@@ -31,7 +31,7 @@ func beginningOfFilm() throws -> [UInt8] {
 /// The names of all films, in a folder that programs can open.
 func folderOfFilms() throws -> URL { try AssetPackManager.shared.url(for: "Videos") }
 
-/// What the tutorial takes; removes it when it is over.
+/// Returns the size of the tutorial, and removes it when it is finished.
 func finishTutorial() async throws -> Int64 {
   let name = "Tutorial"
   let version = try AssetPackManager.shared.localVersion(ofAssetPackWithID: name)

@@ -12,8 +12,8 @@ import Testing
   import Musl
 #endif
 
-/// Code that is written to Apple's documentation, run against a site of this machine. The other files of this folder have none of
-/// this module's names but those of `import BackgroundAssets`.
+/// Code written for Apple's documentation runs with a site of this machine. The other files of this folder use no names
+/// of this module except through `import BackgroundAssets`.
 @Suite(.serialized) struct SnippetTests {
   /// A published site, and a property list that names it: what `AssetPackManager.shared` finds.
   final class Place: Sendable {
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  /// Of a call or a declaration, with its labels not far behind the parenthesis; an underscore is none.
+  /// Whether a call or a declaration occurs, with its labels soon after the parenthesis; an underscore is not a label.
   private static func occurs(_ name: Substring, in code: String) throws -> Bool {
     func quoted(_ text: some StringProtocol) -> String { NSRegularExpression.escapedPattern(for: String(text)) }
     let parts = name.split(separator: "(", maxSplits: 1)
@@ -170,7 +170,8 @@ import Testing
     return code.range(of: pattern, options: .regularExpression) != nil
   }
 
-  /// The extension of Apple's template, as a program: it fetches what policies call for, but what its filter refuses.
+  /// The extension of Apple's template, as a program: it fetches the packs that policies request, except the packs that
+  /// its filter refuses.
   @Test func downloaderExtension() async throws {
     let place = try await Self.place.value
     try place.write(place.list(group: "extension"), to: "Extension.plist")
@@ -211,7 +212,8 @@ import Testing
     #expect(try Store(at: FilePath("\(place.folder)/agent/store")).packs().map(\.id) == ["Music"])
   }
 
-  /// C15: several processes of one group at once, of which one is killed: the others end well, and all see what came.
+  /// C15: several concurrent processes of one group, and one is killed: the others end normally, and all see the
+  /// downloaded packs.
   @Test func severalProcesses() async throws {
     let place = try await Self.place.value
     try place.write(place.list(group: "many"), to: "Many.plist")
@@ -227,7 +229,7 @@ import Testing
     #expect(try await store.verify(deep: true).faults.isEmpty)
   }
 
-  /// It lies where the tests were built.
+  /// The program, in the folder of the built tests.
   private var programURL: URL {
     URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appendingPathComponent("snippet-extension")

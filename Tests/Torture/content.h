@@ -13,8 +13,8 @@
 
 /// The packs. The two packs of the couple are always committed together, at the same version.
 enum {
-  PACK_LEFT,   ///< of the couple
-  PACK_RIGHT,  ///< of the couple
+  PACK_LEFT,   ///< first of the couple
+  PACK_RIGHT,  ///< second of the couple
   PACK_A,      ///< this pack and the next two are added and removed
   PACK_B,
   PACK_C,

@@ -40,8 +40,8 @@ typedef struct part {
   int work;          ///< see `part_note_work`
 } part;
 
-/// Reports an opened snapshot or a swap: writes a byte to the pipe that the storm waits for. Bytes beyond the capacity
-/// of the pipe are lost. Safe in a signal handler.
+/// Reports an opened snapshot or a swap: writes a byte to the pipe that the storm waits for. If the pipe is full, the
+/// byte is lost. Safe in a signal handler.
 void part_note_work(int work);
 
 /// Both return whether the part ended without a failure when the storm was over.

@@ -56,7 +56,7 @@ void sim_fork(const pks_vfs *process);
 /// two functions above.
 void sim_kill(const pks_vfs *process);
 
-void sim_set_process_id(sim_disk *disk, uint64_t process_id);  ///< of the first process; 1 unless set
+void sim_set_process_id(sim_disk *disk, uint64_t process_id);  ///< the id of the first process (default: 1)
 
 // MARK: Power cuts. Each builds a new disk and leaves `disk` as it is, to be crashed again in another way.
 
@@ -141,9 +141,9 @@ typedef enum sim_lie {
   SIM_LIE_LOST,   ///< a write extends the file as it should, but changes no existing byte; new bytes are zeros
 } sim_lie;
 
-/// Makes a matching call lie, after `skip` more matching calls; with `sticky`, all later matching calls lie too. `call`
-/// is SIM_CALL_READ, SIM_CALL_MAP or SIM_CALL_WRITE; private mappings count as reads. `seed` determines the bit and the
-/// other place, a sector of any file.
+/// Makes a matching call return wrong results, after `skip` more matching calls; with `sticky`, all later matching
+/// calls too. `call` is SIM_CALL_READ, SIM_CALL_MAP or SIM_CALL_WRITE; private mappings count as reads. `seed`
+/// determines the bit and the other place, a sector of any file.
 void sim_tell_lie(
   sim_disk *disk, sim_lie lie, sim_call call, const char *pattern, uint64_t skip, uint64_t seed, bool sticky
 );
@@ -152,7 +152,7 @@ void sim_tell_lie(
 /// site; NULL if none failed.
 const void *sim_failed_site(const sim_disk *disk);
 
-void sim_clear_faults(sim_disk *disk);  ///< removes all pending faults, ignored syncs and lies
+void sim_clear_faults(sim_disk *disk);  ///< removes all pending faults, ignored syncs and wrong results
 
 /// The fate of unsynced writes (for a folder: names) when `sync` fails. In each case they count as clean afterwards:
 /// reads return them, but no later `sync` makes them durable.
@@ -199,7 +199,7 @@ char *sim_list(sim_disk *disk, const char *folder);
 uint64_t sim_fingerprint(sim_disk *disk);  ///< equal for equal live trees: names, kinds, sizes, bytes
 uint64_t sim_fingerprint_of(
   sim_disk *disk, const char *folder
-);  ///< of the contents of a folder; 0 if it does not exist
+);  ///< fingerprint of a folder's contents; 0 if it does not exist
 
 typedef struct sim_counts {
   uint64_t handles, maps, locks;  ///< open now, of processes that were not killed; leak tests compare them with zero

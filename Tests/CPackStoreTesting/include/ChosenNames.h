@@ -6,8 +6,8 @@
 
 /// The search for names in the first of `bucket_count` buckets. In C, because most candidates fail.
 typedef struct chosen_names {
-  const pks__path_hasher *hasher;  ///< of a store with a known key; NULL: XXH3 without a secret
-  uint32_t salt;                   ///< of the run; unused without a hasher
+  const pks__path_hasher *hasher;  ///< belongs to a store with a known key; NULL for XXH3 without a secret
+  uint32_t salt;                   ///< salt of the run; unused without a hasher
   uint64_t bucket_count;
   uint64_t next;  ///< number of the next name to try
 } chosen_names;

@@ -10,7 +10,7 @@ enum { PAGES_MAX = 160, SEGMENTS_MAX = 12, CHANGES_MAX = 16, WANTS_MAX = 4000, F
 typedef struct block {
   uint8_t *bytes;
   size_t length;
-  pks__id name;  // of a page: its id in other pages
+  pks__id name;  // a page's id in other pages
 } block;
 
 typedef struct site {

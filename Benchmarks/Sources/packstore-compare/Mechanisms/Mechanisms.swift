@@ -85,7 +85,7 @@ private struct Trials {
 
   // MARK: - Sharing a read with other threads
 
-  /// The store shares longer reads among threads; shorter ones are the same with any number of threads.
+  /// The store shares longer reads among threads; shorter ones take the same time with any number of threads.
   func sharing(_ storage: String, _ lengths: [Int]) -> [Comparison] {
     lengths.compactMap { length in
       let places = RandomRanges(

@@ -1,5 +1,5 @@
 import PackStore
 
-/// Must not compile: what a user typed is checked by `init(validating:)`, and never by the initializer of literals, which
+/// Must not compile: user input is checked by `init(validating:)`, and never by the initializer of literals, which
 /// stops the program.
 func pack(named name: String) -> PackID { PackID(stringLiteral: name) }
