@@ -135,7 +135,7 @@ import Testing
 
   // MARK: - Why not
 
-  /// The first obstacle is returned, in this order; without a device id, a share does not count as an obstacle.
+  /// The first obstacle is returned, in this order; a share without a device id is `undrawnShare`, not a lost `share`.
   @Test func obstaclesAreNamed() throws {
     let later = AppVersionRange(try AppVersion("2")...)
     let client = SiteClient(appVersion: try AppVersion("1"), platform: .iOS)
