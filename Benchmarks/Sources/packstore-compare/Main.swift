@@ -5,7 +5,7 @@ import ArgumentParser
 struct Main: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-compare",
-    abstract: "Measure PackStore beside others, and its settings beside each other.",
+    abstract: "Compare PackStore with other tools, and its settings with each other.",
     subcommands: [ReadsCommand.self, SwapsCommand.self, MechanismsCommand.self, WatchCommand.self, Sweep.self]
   )
 }

@@ -1,9 +1,9 @@
 /// The headlines as one independent picture, for a page of any colour: it has its own background.
 struct HeadlinePicture {
   let headlines: [Headline]
-  var title = "PackStore beside its peers"
+  var title = "PackStore and its peers"
   /// The line below all of them.
-  var legend = "Grey: what the machine or libzstd does without a store around it. Medians of one run."
+  var legend = "Grey: limits of the machine or of libzstd, without a store. Medians of one run."
 
   private let columnWidth = 460.0
   private let labelWidth = 190.0
