@@ -67,6 +67,16 @@
       return Answer(200, .object([("data", .array(data))] + paging(page, call)))
     }
 
+    /// Answers with one linkage.
+    static func linkage(_ type: String, _ id: String, _ call: Call) -> Answer {
+      Answer(200, ["data": Resource.linkage(type, id), "links": ["self": .string(call.link(nil))]])
+    }
+
+    /// Answers for a relationship to one that is empty.
+    static func empty(_ call: Call) -> Answer {
+      Answer(200, ["data": .null, "links": ["self": .string(call.link(nil))]])
+    }
+
     private static func outputs(_ resources: [Resource], _ call: Call) -> JSONOutput {
       .array(resources.map { $0.output(call.query.fields, base: call.base) })
     }

@@ -68,6 +68,8 @@
         case .one(let kind): Self.response(Self.reference(kind.name + "Response"))
         case .many(let kind): Self.response(Self.reference(kind.name + "sResponse"))
         case .linkages(let kind): Self.response(Self.reference(kind.name + "sLinkagesResponse"))
+        case .related(let kind): Self.response(Self.reference(kind.name + "RelatedResponse"))
+        case .linkage(let kind): Self.response(Self.reference(kind.name + "LinkageResponse"))
         }
       var statuses = [400, 401, 403, 429]
       if route.path.contains("{id}") { statuses.append(404) }
@@ -102,6 +104,13 @@
           found[kind.name + "sResponse"] = document(Self.reference(kind.name), kind, isMany: true)
         case .linkages(let kind):
           found[kind.name + "sLinkagesResponse"] = Self.document(Self.linkage(kind.type), included: [], isMany: true)
+        case .related(let kind):
+          found[kind.name] = Self.schema(of: kind)
+          found[kind.name + "RelatedResponse"] = document(
+            Self.optional(Self.reference(kind.name)), kind, isMany: false)
+        case .linkage(let kind):
+          found[kind.name + "LinkageResponse"] = Self.document(
+            Self.optional(Self.linkage(kind.type)), included: [], isMany: false)
         }
       }
       return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -111,7 +120,8 @@
       var names: Set<String> = []
       for route in table.routes {
         switch route.result {
-        case .one(let other) where other.type == kind.type, .many(let other) where other.type == kind.type:
+        case .one(let other) where other.type == kind.type, .many(let other) where other.type == kind.type,
+          .related(let other) where other.type == kind.type:
           names.formUnion(route.included.map(\.name))
         default: break
         }
@@ -136,6 +146,8 @@
       if isMany { members.append(("meta", reference("PagingInformation"), false)) }
       return ValueSchema.objectSchema(members)
     }
+
+    private static func optional(_ schema: JSONOutput) -> JSONOutput { ["anyOf": [schema, ["type": "null"]]] }
 
     private static func linkage(_ type: String) -> JSONOutput {
       ValueSchema.objectSchema([

@@ -14,7 +14,19 @@
       case one(ResourceKind)
       case many(ResourceKind)
       case linkages(ResourceKind)
+      /// The resource of a relationship to one, or null.
+      case related(ResourceKind)
+      /// The linkage of a relationship to one, or null.
+      case linkage(ResourceKind)
       case nothing
+
+      /// The kind of the resources; `nil` without a body.
+      var kind: ResourceKind? {
+        switch self {
+        case .one(let kind), .many(let kind), .linkages(let kind), .related(let kind), .linkage(let kind): kind
+        case .nothing: nil
+        }
+      }
     }
 
     let method: Method
@@ -50,17 +62,20 @@
     var isList: Bool {
       switch result {
       case .many, .linkages: true
-      case .one, .nothing: false
+      case .one, .related, .linkage, .nothing: false
       }
     }
 
     /// Names of the operations in refusals, as App Store Connect writes them.
-    var operation: String {
-      switch method {
-      case .get: path.contains("{id}") ? "GET_INSTANCE" : "GET_COLLECTION"
+    var operation: String { Self.operation(method.rawValue, isCollection: !path.contains("{id}")) }
+
+    static func operation(_ method: String, isCollection: Bool) -> String {
+      switch Method(rawValue: method) {
+      case .get: isCollection ? "GET_COLLECTION" : "GET_INSTANCE"
       case .post: "CREATE"
       case .patch: "UPDATE"
       case .delete: "DELETE"
+      case nil: method
       }
     }
   }

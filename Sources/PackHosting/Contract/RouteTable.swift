@@ -30,7 +30,7 @@
           405, "METHOD_NOT_ALLOWED", "The request method is not valid for the resource path",
           "method '\(method.prefix(20))': not supported; use GET, POST, PATCH or DELETE")
       }
-      throw refusal(method, parts) ?? .pathNotFound(path)
+      throw refusal(method, parts, routes) ?? .pathNotFound(path)
     }
 
     private func find(_ parts: [String]) -> ([Route], id: String) {
@@ -55,18 +55,21 @@
       }
     }
 
-    /// Returns the refusal of an operation that a known type of resource does not offer.
-    private func refusal(_ method: String, _ parts: [String]) -> APIError? {
+    /// Returns the refusal of an operation that a known type of resource, or a relationship of it, does not offer.
+    ///
+    /// - Parameter found: the routes of the path, with other methods.
+    private func refusal(_ method: String, _ parts: [String], _ found: [Route]) -> APIError? {
       let place = Self.idPlace(parts)
-      guard parts.count == place || parts.count == place + 1, !parts.contains("") else { return nil }
+      guard parts.count >= place, !parts.contains("") else { return nil }
+      let isRelationship = parts.count > place + 1
       let prefix = "/" + parts.prefix(place).joined(separator: "/")
-      let offered = routes.filter { $0.path == prefix || $0.path == prefix + "/{id}" }
+      let offered = isRelationship ? found : routes.filter { $0.path == prefix || $0.path == prefix + "/{id}" }
       guard !offered.isEmpty else { return nil }
-      let isCollection = parts.count == place
-      let operation = method == "GET" ? (isCollection ? "GET_COLLECTION" : "GET_INSTANCE") : method
+      let operation = Route.operation(method, isCollection: parts.count == place)
       let names = Set(offered.map(\.operation)).sorted().joined(separator: ", ")
+      let name = isRelationship ? parts[(place - 1)...].joined(separator: "/") : parts[place - 1]
       return .forbidden(
-        "resource '\(parts[place - 1])': does not allow '\(operation)'; allowed operations are \(names)")
+        "resource '\(name.prefix(200))': does not allow '\(operation)'; allowed operations are \(names)")
     }
   }
 

@@ -33,7 +33,7 @@
 
     private static let otherAppVersionKinds = ResourceKind.names(
       """
-      appStoreVersionLocalizations builds appStoreVersionPhasedReleases gameCenterAppVersions routingAppCoverages
+      appStoreVersionLocalizations builds gameCenterAppVersions routingAppCoverages
       appStoreReviewDetails appStoreVersionSubmissions appClipDefaultExperiences appStoreVersionExperiments
       alternativeDistributionPackages
       """)
@@ -44,7 +44,9 @@
     }
 
     static var appVersionParameters: [ParameterSchema] {
-      [.fields(.appStoreVersion), .fields(.app), .include(appVersionIncludes)]
+      [
+        .fields(.appStoreVersion), .fields(.app), .fields(.appStoreVersionPhasedRelease), .include(appVersionIncludes),
+      ]
         + otherAppVersionKinds.map { .fields(other: $0) }
         + ["appStoreVersionExperiments", "appStoreVersionExperimentsV2", "appStoreVersionLocalizations"].map {
           .limit($0)
@@ -82,7 +84,8 @@
           parameters: [
             .filter("platform", .names(ApplePlatform.allCases.map(\.rawValue))), .filter("versionString", .texts),
             .filter("appVersionState", .texts), .filter("appStoreState", .texts), .filter("id", .texts), .limit,
-          ] + Self.appVersionParameters, included: [.app], result: .many(.appStoreVersion),
+          ] + Self.appVersionParameters, included: [.app, .appStoreVersionPhasedRelease],
+          result: .many(.appStoreVersion),
           handle: many(.appStoreVersion, of: .app) { Self.appVersions($0) }),
         Route(
           method: .get, path: "/v1/apps/{id}/relationships/appStoreVersions",
@@ -91,7 +94,8 @@
           handle: linkages(.appStoreVersion, of: .app) { .init("appVersion", [.init("appID = ?", $0.id)]) }),
         Route(
           method: .get, path: "/v1/appStoreVersions/{id}", summary: "Read an app version",
-          parameters: Self.appVersionParameters, included: [.app], result: .one(.appStoreVersion),
+          parameters: Self.appVersionParameters, included: [.app, .appStoreVersionPhasedRelease],
+          result: .one(.appStoreVersion),
           handle: one(.appStoreVersion)),
       ]
     }

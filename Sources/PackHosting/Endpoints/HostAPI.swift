@@ -11,8 +11,10 @@
 
     /// All routes.
     var routes: [Route] {
-      appRoutes + appVersionRoutes + packRoutes + versionRoutes + uploadRoutes + releaseRoutes + submissionRoutes
-        + webhookRoutes + actorRoutes + ownRoutes
+      let listed =
+        appRoutes + appVersionRoutes + packRoutes + versionRoutes + uploadRoutes + releaseRoutes + submissionRoutes
+        + phasedReleaseRoutes + webhookRoutes + actorRoutes + ownRoutes
+      return listed + Self.relationshipRoutes(self, besides: listed)
     }
 
     // MARK: - Reading
@@ -21,8 +23,10 @@
     func read<Value: Sendable>(
       _ call: Call, _ body: @escaping @Sendable (ResourceReader) throws -> Value
     ) async throws -> Value {
-      try await context.database.read { [signer] database in
-        try body(ResourceReader(database: database, principal: call.principal, signer: signer, base: call.base))
+      let now = context.now
+      return try await context.database.read { [signer] database in
+        try body(
+          ResourceReader(database: database, principal: call.principal, signer: signer, base: call.base, now: now))
       }
     }
 

@@ -31,11 +31,14 @@
         .init(name: "releaseType", schema: .values(of: ReleaseType.self)),
         .init(name: "earliestReleaseDate", schema: .date), .init(name: "createdDate", schema: .date),
       ],
-      relationships: [.init(name: "app", type: "apps")],
+      relationships: [
+        .init(name: "app", type: "apps"),
+        .init(name: "appStoreVersionPhasedRelease", type: "appStoreVersionPhasedReleases"),
+      ],
       otherFields: names(
         """
-        appStoreState copyright reviewType usesIdfa downloadable appStoreVersionLocalizations build appStoreVersionPhasedRelease
-        gameCenterAppVersion routingAppCoverage appStoreReviewDetail appStoreVersionSubmission appClipDefaultExperience
+        appStoreState copyright reviewType usesIdfa downloadable appStoreVersionLocalizations build gameCenterAppVersion
+        routingAppCoverage appStoreReviewDetail appStoreVersionSubmission appClipDefaultExperience
         appStoreVersionExperiments appStoreVersionExperimentsV2 customerReviews alternativeDistributionPackage
         """))
 

@@ -12,6 +12,12 @@
         ])
     }
 
+    /// Returns an app as a resource of ours, with its relationships only.
+    func hostedApp(_ id: AppID) throws -> Resource? {
+      guard let app = try principal.app(id, in: database) else { return nil }
+      return Resource(kind: .hostedApp, id: app.id.rawValue, attributes: [], linkages: ["app": .one(app.id.rawValue)])
+    }
+
     func appVersion(_ id: Identifier<AppVersionRecord>) throws -> Resource? {
       guard let version = try principal.appVersion(id, in: database) else { return nil }
       var attributes: [(name: String, value: JSONOutput)] = [
@@ -20,9 +26,12 @@
       ]
       if let date = version.earliestReleaseDate { attributes.append(("earliestReleaseDate", .date(date))) }
       attributes.append(("createdDate", .date(version.createdDate)))
+      let phased = try PhasedReleaseRecord.filter(Column("appVersionID") == id).fetchOne(database)
       return Resource(
         kind: .appStoreVersion, id: version.id.rawValue, attributes: attributes,
-        linkages: ["app": .one(version.appID.rawValue)])
+        linkages: [
+          "app": .one(version.appID.rawValue), "appStoreVersionPhasedRelease": .one(phased?.id.rawValue),
+        ])
     }
 
     func submission(_ id: Identifier<SubmissionRecord>) throws -> Resource? {

@@ -9,6 +9,7 @@
 
     /// Scheme and host of links and upload URLs.
     let base: String
+    let now: Timestamp
 
     /// Returns a resource of any type; `nil` for an unknown id, and for a resource that the principal may not see.
     func resource(_ type: String, _ id: String) throws -> Resource? {
@@ -25,6 +26,8 @@
       case ResourceKind.webhook.type: try webhook(.init(rawValue: id))
       case ResourceKind.webhookDelivery.type: try delivery(.init(rawValue: id))
       case ResourceKind.webhookEvent.type: try event(.init(rawValue: id))
+      case ResourceKind.appStoreVersionPhasedRelease.type: try phasedRelease(.init(rawValue: id))
+      case ResourceKind.hostedApp.type: try hostedApp(AppID(rawValue: id))
       default: try release(type, id)
       }
     }
@@ -70,7 +73,7 @@
       case .many(let ids, _, _): return ids
       case nil: break
       }
-      guard relationship.isMany, let list = relatedList(resource.kind.type, resource.id, relationship.name) else {
+      guard relationship.isMany, let list = Self.relatedList(resource.kind.type, resource.id, relationship.name) else {
         return []
       }
       let rows = try list.rows(after: nil, limit: limit, in: database)
@@ -80,7 +83,7 @@
     }
 
     /// The list behind a relationship to many.
-    private func relatedList(_ type: String, _ id: String, _ name: String) -> ResourceList? {
+    static func relatedList(_ type: String, _ id: String, _ name: String) -> ResourceList? {
       switch (type, name) {
       case ("apps", "backgroundAssets"): .init("pack", [.init("appID = ?", id)])
       case ("apps", "appStoreVersions"): .init("appVersion", [.init("appID = ?", id)])

@@ -60,6 +60,10 @@
       try visible(AppVersionRecord.fetchOne(database, key: ["id": id]), in: database, \.appID)
     }
 
+    func phasedRelease(_ id: Identifier<PhasedReleaseRecord>, in database: Database) throws -> PhasedReleaseRecord? {
+      try visible(PhasedReleaseRecord.fetchOne(database, key: ["id": id]), in: database, \.appID)
+    }
+
     func webhook(_ id: Identifier<WebhookRecord>, in database: Database) throws -> WebhookRecord? {
       try visible(WebhookRecord.fetchOne(database, key: ["id": id]), in: database, \.appID)
     }

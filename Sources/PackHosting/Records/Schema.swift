@@ -10,6 +10,7 @@
       migrator.registerMigration("3 releases") { try $0.execute(sql: releases) }
       migrator.registerMigration("4 publishing") { try $0.execute(sql: publishing) }
       migrator.registerMigration("5 events") { try $0.execute(sql: events) }
+      migrator.registerMigration("6 phased releases") { try $0.execute(sql: phasedReleases) }
       return migrator
     }
 
@@ -92,6 +93,13 @@
         PRIMARY KEY (appID, context)) STRICT;
       CREATE TABLE delegation (
         appID TEXT PRIMARY KEY NOT NULL REFERENCES app, releaseKey TEXT NOT NULL, rootKey TEXT, endDate INTEGER) STRICT;
+      """
+
+    private static let phasedReleases = """
+      CREATE TABLE phasedRelease (
+        id TEXT PRIMARY KEY NOT NULL, appVersionID TEXT NOT NULL UNIQUE REFERENCES appVersion ON DELETE CASCADE,
+        appID TEXT NOT NULL REFERENCES app, state TEXT NOT NULL, startDate INTEGER, pauseDate INTEGER,
+        pausedSeconds INTEGER NOT NULL, createdDate INTEGER NOT NULL) STRICT;
       """
 
     private static let events = """

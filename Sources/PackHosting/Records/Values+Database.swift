@@ -12,6 +12,7 @@
   extension SubmissionStates.State: DatabaseValueConvertible {}
   extension SubmissionItemStates.State: DatabaseValueConvertible {}
   extension AppVersionStates.State: DatabaseValueConvertible {}
+  extension PhasedReleaseStates.State: DatabaseValueConvertible {}
   extension DeliveryState: DatabaseValueConvertible {}
   extension ReleaseType: DatabaseValueConvertible {}
   extension ApplePlatform: DatabaseValueConvertible {}

@@ -132,6 +132,9 @@
       for var other in present { try other.apply(.replace, outbox, in: database) }
       var version = version
       try version.apply(.release, outbox, in: database)
+      if var phased = try PhasedReleaseRecord.filter(Column("appVersionID") == version.id).fetchOne(database) {
+        try phased.apply(.start, at: context.now, in: database)
+      }
       let submissions = try SubmissionRecord.fetchAll(
         database,
         sql: """

@@ -2,7 +2,7 @@
   import GRDB
 
   /// Changes of submissions that no request makes: approval without reviewers, the end of a cancellation, completion, and releases at a
-  /// date.
+  /// date, and the days of phased releases.
   struct ReviewProgress: Sendable {
     let context: HostContext
 
@@ -16,6 +16,7 @@
         ).fetchAll(database)
         for submission in open { try advance(submission, in: database) }
         try releaseScheduled(in: database)
+        try PhasedReleaseCommands(context).advance(in: database)
       }
     }
 

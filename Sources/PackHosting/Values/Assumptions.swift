@@ -49,6 +49,9 @@
 
     static let packsPerSubmission = 10
     static let webhooksPerApp = 10
+    /// Days of a phased release of an app version, and the most days that it may be paused in all.
+    static let phasedReleaseDays: Int64 = 7
+    static let phasedReleasePauseDays: Int64 = 30
 
     // MARK: Webhooks
 

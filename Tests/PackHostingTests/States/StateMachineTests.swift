@@ -14,6 +14,7 @@
       check(SubmissionStates.self)
       check(SubmissionItemStates.self)
       check(AppVersionStates.self)
+      check(PhasedReleaseStates.self)
     }
 
     private func check<Machine: StateMachine>(_: Machine.Type) {
