@@ -13,7 +13,7 @@
     var routes: [Route] {
       let listed =
         appRoutes + appVersionRoutes + packRoutes + versionRoutes + uploadRoutes + releaseRoutes + submissionRoutes
-        + phasedReleaseRoutes + webhookRoutes + actorRoutes + ownRoutes
+        + phasedReleaseRoutes + webhookRoutes + actorRoutes + ownRoutes + rolloutRoutes
       return listed + Self.relationshipRoutes(self, besides: listed)
     }
 

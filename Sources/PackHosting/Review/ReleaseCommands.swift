@@ -60,10 +60,11 @@
         throw APIError.attributeInvalid(
           "share", "\(share) is not in 0 to \(ReleaseRecord.allDevices); use ten-thousandths")
       }
-      return try await context.database.write { database in
+      return try await context.database.write { [context] database in
         guard var release = try principal.release(id, in: database) else {
           throw APIError.notFound("releases", id.rawValue)
         }
+        guard share != release.share else { return release }
         guard release.context != .internalBeta, release.state != .superseded else {
           throw APIError.entityState("release '\(id)': is superseded or for internal testers; its share cannot change")
         }
@@ -72,12 +73,24 @@
         }
         release.share = share
         try release.update(database)
+        try Self.voidApprovals(of: release, at: context.now, in: database)
         if release.state.isLive || release.state == .processingForTesting || release.state == .processingForDistribution
         {
           try ChannelRecord.want(release.appID, release.context, in: database)
         }
         return release
       }
+    }
+
+    /// The share is one of the terms that an approval covers.
+    private static func voidApprovals(of release: ReleaseRecord, at now: Timestamp, in database: Database) throws {
+      let submissions = try SubmissionRecord.fetchAll(
+        database,
+        sql: """
+          SELECT s.* FROM submission s JOIN submissionItem i ON i.submissionID = s.id
+          WHERE i.versionID = ? AND i.state <> 'REMOVED' AND s.context = ? AND s.state NOT IN ('COMPLETING', 'COMPLETE')
+          """, arguments: [release.versionID, release.context])
+      for submission in submissions { try submission.voidApprovals(at: now, in: database) }
     }
 
     /// Archives a pack: no version of it is live any more, its id stays taken, and its items leave their submissions.

@@ -93,7 +93,9 @@
         sql: """
           SELECT f.uploader FROM uploadFile f JOIN submissionItem i ON i.versionID = f.versionID
           WHERE i.submissionID = ? AND i.state <> 'REMOVED'
-          """, arguments: [submission.id])
+          UNION SELECT v.creator FROM packVersion v JOIN submissionItem i ON i.versionID = v.id
+          WHERE i.submissionID = ? AND i.state <> 'REMOVED'
+          """, arguments: [submission.id, submission.id])
       guard submission.submitter != principal.id, !uploaders.contains(principal.id) else {
         throw APIError.forbidden("review: this person submitted or uploaded; another person must approve")
       }
