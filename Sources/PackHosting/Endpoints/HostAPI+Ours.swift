@@ -143,8 +143,9 @@
       let body = try call.requireBody()
       let releaseContext: ReleaseContext = try body.required(body.value("context"))
       let version = try body.required(body.related("backgroundAssetVersion"))
-      let found = try await context.database.read { database in
-        try ReleaseRecord.find(.init(rawValue: version), releaseContext, in: database)
+      let found = try await context.database.read { database -> ReleaseRecord? in
+        guard let version = try call.principal.version(.init(rawValue: version), in: database) else { return nil }
+        return try ReleaseRecord.find(version.id, releaseContext, in: database)
       }
       guard let found else { throw APIError.relationshipInvalid("backgroundAssetVersion", version) }
       let release = try await ReleaseCommands(context).stepBack(to: found.id, by: call.principal)

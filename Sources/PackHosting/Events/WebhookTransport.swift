@@ -19,13 +19,25 @@
   struct NetworkTransport: WebhookTransport {
     let permitsPrivateAddresses: Bool
 
+    /// Returns the addresses of a host. Each delivery calls it once, and connects to an address that it checked.
+    let resolve: @Sendable (String) async throws -> [HostResolver.Address]
+
+    init(
+      permitsPrivateAddresses: Bool,
+      resolve: @escaping @Sendable (String) async throws -> [HostResolver.Address] = {
+        try await HostResolver.addresses(of: $0)
+      }
+    ) {
+      (self.permitsPrivateAddresses, self.resolve) = (permitsPrivateAddresses, resolve)
+    }
+
     /// Longest time for one delivery.
     static let deadline = TimeAmount.seconds(30)
 
     func post(
       _ url: WebhookURL, body: String, headers: [(name: String, value: String)]
     ) async throws -> (Int, String) {
-      let addresses = try await HostResolver.addresses(of: url.host)
+      let addresses = try await resolve(url.host)
       guard let address = addresses.first else {
         throw DeliveryFault(description: "host '\(url.host)': has no address")
       }
