@@ -354,7 +354,8 @@ let package = Package(
     .testTarget(
       name: "PackHostingTests",
       dependencies: [
-        "PackHosting", "packstore-host", "PackServer", "PackDelivery", "PackAuthoring", "PackFormats", "PackStore",
+        "PackHosting", "packstore-host", "PackServer", "PackPublishing", "PackDelivery", "PackAuthoring", "PackFormats",
+        "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + hosting,
       swiftSettings: swiftSettings

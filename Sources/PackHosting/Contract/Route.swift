@@ -44,6 +44,9 @@
     /// Types of resources that `included` may have.
     var included: [ResourceKind] = []
     var body: BodySchema?
+
+    /// The largest body in bytes; `nil` for the server's limit.
+    var bodyByteCount: Int?
     let result: Result
     let handle: @Sendable (Call) async throws -> Answer
 

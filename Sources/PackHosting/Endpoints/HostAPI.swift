@@ -13,7 +13,7 @@
     var routes: [Route] {
       let listed =
         appRoutes + appVersionRoutes + packRoutes + versionRoutes + uploadRoutes + releaseRoutes + submissionRoutes
-        + phasedReleaseRoutes + webhookRoutes + actorRoutes + ownRoutes + rolloutRoutes
+        + phasedReleaseRoutes + webhookRoutes + actorRoutes + ownRoutes + contentUploadRoutes + rolloutRoutes
       return listed + Self.relationshipRoutes(self, besides: listed)
     }
 

@@ -56,7 +56,7 @@
         ])),
     ])
 
-    private static let operation = ValueSchema.object([
+    static let uploadOperation = ValueSchema.object([
       .init(name: "method", schema: .text), .init(name: "url", schema: .text),
       .init(name: "offset", schema: .integer(least: 0)), .init(name: "length", schema: .integer(least: 1)),
       .init(name: "partNumber", schema: .integer(least: 1)), .init(name: "expiration", schema: .date),
@@ -77,7 +77,7 @@
         .init(name: "assetType", schema: .values(of: AssetType.self)), .init(name: "fileName", schema: .text),
         .init(name: "fileSize", schema: .integer(least: 1)), .init(name: "sourceFileChecksum", schema: .text),
         .init(name: "sourceFileChecksums", schema: checksums),
-        .init(name: "uploadOperations", schema: .list(operation)),
+        .init(name: "uploadOperations", schema: .list(uploadOperation)),
       ], relationships: [], otherFields: ["assetToken"])
 
     static func release(_ context: ReleaseContext) -> ResourceKind {

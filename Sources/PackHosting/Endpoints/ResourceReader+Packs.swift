@@ -112,12 +112,15 @@
     }
 
     private func operations(of file: UploadFileRecord) throws -> JSONOutput {
-      let parts = try UploadCommands.parts(of: file.id, in: database)
-      return .array(
+      operations(try UploadCommands.sentParts(of: file.id, in: database), until: file.expirationDate)
+    }
+
+    func operations(_ parts: [UploadPartRecord], until expiration: Timestamp) -> JSONOutput {
+      .array(
         parts.map { part in
           let operation = UploadOperation(
-            method: PartURLSigner.method, url: base + signer.target(of: part, expires: file.expirationDate),
-            offset: part.offset, length: part.length, partNumber: part.number, expiration: file.expirationDate)
+            method: PartURLSigner.method, url: base + signer.target(of: part, expires: expiration),
+            offset: part.offset, length: part.length, partNumber: part.number, expiration: expiration)
           let headers = operation.requestHeaders.map { header -> JSONOutput in
             ["name": .string(header.name), "value": .string(header.value)]
           }

@@ -27,6 +27,7 @@
       case ResourceKind.webhookDelivery.type: try delivery(.init(rawValue: id))
       case ResourceKind.webhookEvent.type: try event(.init(rawValue: id))
       case ResourceKind.appStoreVersionPhasedRelease.type: try phasedRelease(.init(rawValue: id))
+      case ResourceKind.upload.type: try upload(.init(rawValue: id))
       case ResourceKind.rollout.type: try rollout(.init(rawValue: id))
       case ResourceKind.hostedApp.type: try hostedApp(AppID(rawValue: id))
       default: try release(type, id)

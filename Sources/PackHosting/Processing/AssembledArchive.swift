@@ -6,20 +6,45 @@
   enum AssembledArchive {
     private static let pieceByteCount = 1 << 20
 
+    /// - Parameter site: the site that has the frames of parts which the client did not send.
     /// - Returns: the digest of all parts in order.
-    /// - Throws: errors of reading and writing; `corrupt` if a part has another length than recorded.
+    /// - Throws: errors of reading and writing; ``ContentLost`` if the site lost a frame; `ioError` if a part has another length
+    ///   than recorded.
     static func write(
-      _ parts: [UploadPartRecord], from folder: UploadFolder, to file: FilePath
+      _ parts: [UploadPartRecord], from folder: UploadFolder, _ site: FilePath, to file: FilePath
     ) throws -> UploadDigest {
+      let copied = parts.compactMap(\.frames).flatMap { UploadPlan.Piece.digests(of: $0) }
+      let frames = try SiteFrames(Set(copied), in: site)
       let output = try NewFile(FilePlace(file), isSecret: true)
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceByteCount, alignment: 16)
       defer { buffer.deallocate() }
       var digest = UploadDigest()
       for part in parts {
-        try copy(part, from: folder, to: output, by: buffer, &digest)
+        if let record = part.frames {
+          try copy(UploadPlan.Piece.digests(of: record), of: part, from: frames, to: output, &digest)
+        } else {
+          try copy(part, from: folder, to: output, by: buffer, &digest)
+        }
         digest.endPart()
       }
       return digest
+    }
+
+    private static func copy(
+      _ digests: [Digest256], of part: UploadPartRecord, from frames: SiteFrames, to output: NewFile,
+      _ digest: inout UploadDigest
+    ) throws {
+      var byteCount: Int64 = 0
+      for id in digests {
+        try Task.checkCancellation()
+        guard let bytes = frames.bytes(id) else { throw ContentLost() }
+        try bytes.withUnsafeBytes {
+          digest.update($0)
+          try output.write($0)
+        }
+        byteCount += Int64(bytes.count)
+      }
+      guard byteCount == part.length else { throw ContentLost() }
     }
 
     private static func copy(
@@ -42,4 +67,7 @@
       }
     }
   }
+
+  /// The site lost content that it had when the upload was reserved, or the table of the upload was wrong.
+  struct ContentLost: Error {}
 #endif

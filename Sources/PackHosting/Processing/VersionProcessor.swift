@@ -71,7 +71,13 @@
     private func process(_ work: Work, in folder: FilePath, _ publisher: SitePublisher) async throws {
       let archive = folder.appending("archive"), uploads = UploadFolder(work.file.id, in: context.folder)
       guard !work.pack.archived else { return try await reject(work, Self.archived) }
-      let digest = try await BlockingExecutor.run { try AssembledArchive.write(work.parts, from: uploads, to: archive) }
+      let site = AppFolder(work.version.appID, in: context.folder).site
+      let digest: UploadDigest
+      do {
+        digest = try await BlockingExecutor.run {
+          try AssembledArchive.write(work.parts, from: uploads, site, to: archive)
+        }
+      } catch is ContentLost { return try await reject(work, Self.contentLost) }
       if let fault = digest.fault(work.file.checksums) { return try await reject(work, WorkerVerdict(errors: [fault])) }
       let output = folder.appending("output")
       _ = try makeFolder(output, isSecret: true)
@@ -106,6 +112,8 @@
 
     // MARK: - Outcomes
 
+    private static let contentLost = WorkerVerdict.rejected(
+      "CONTENT_LOST", "The host does not have a range that the upload's table describes; upload the whole archive.")
     private static let archived = WorkerVerdict.rejected(
       "PACK_ARCHIVED", "The pack was archived before processing ended.")
 

@@ -65,6 +65,10 @@
     var errors: [StateDetail]
     var warnings: [StateDetail]
 
+    /// SHA-256 of the whole file as lower-case hexadecimal digits, of a reservation whose known ranges the host copies; otherwise
+    /// `nil`.
+    var contentSHA256: String?
+
     /// Checksums as the client sent them with the commit; `nil` until then.
     var checksums: UploadChecksums?
 
@@ -105,5 +109,9 @@
 
     /// Lower-case hexadecimal digits.
     var md5: String?
+
+    /// The frames that the host copies from the app's site, which fill the range: lengths of 4 bytes, little-endian, and digests of
+    /// 32. `nil` for a part that the client sends.
+    var frames: Data?
   }
 #endif

@@ -11,6 +11,7 @@
       migrator.registerMigration("4 publishing") { try $0.execute(sql: publishing) }
       migrator.registerMigration("5 events") { try $0.execute(sql: events) }
       migrator.registerMigration("6 phased releases") { try $0.execute(sql: phasedReleases) }
+      migrator.registerMigration("7 uploads by content") { try $0.execute(sql: contentUploads) }
       return migrator
     }
 
@@ -100,6 +101,11 @@
         id TEXT PRIMARY KEY NOT NULL, appVersionID TEXT NOT NULL UNIQUE REFERENCES appVersion ON DELETE CASCADE,
         appID TEXT NOT NULL REFERENCES app, state TEXT NOT NULL, startDate INTEGER, pauseDate INTEGER,
         pausedSeconds INTEGER NOT NULL, createdDate INTEGER NOT NULL) STRICT;
+      """
+
+    private static let contentUploads = """
+      ALTER TABLE uploadFile ADD COLUMN contentSHA256 TEXT;
+      ALTER TABLE uploadPart ADD COLUMN frames BLOB;
       """
 
     private static let events = """

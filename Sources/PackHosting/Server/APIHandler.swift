@@ -62,10 +62,11 @@
       guard let schema = match.route.body else {
         return .reply(Reply(try await match.route.handle(call(nil)), fields))
       }
-      try checkBody(head)
+      let limit = match.route.bodyByteCount ?? bodyByteCount
+      try checkBody(head, limit)
       return .needsBody { body in
         do {
-          let bytes = try await body.all(limit: bodyByteCount)
+          let bytes = try await body.all(limit: limit)
           let parsed = try Body(parsing: bytes, schema, id: schema.hasID ? match.id : nil)
           return Reply(try await match.route.handle(call(parsed)), fields)
         } catch {
@@ -75,9 +76,9 @@
     }
 
     /// JSON is the only type of bodies, in both directions.
-    private func checkBody(_ head: RequestHead) throws {
-      if let length = head.contentLength, length > Int64(bodyByteCount) {
-        throw APIError.malformed(413, "body: longer than \(bodyByteCount) bytes; send less")
+    private func checkBody(_ head: RequestHead, _ limit: Int) throws {
+      if let length = head.contentLength, length > Int64(limit) {
+        throw APIError.malformed(413, "body: longer than \(limit) bytes; send less")
       }
       guard let type = head.fields[.contentType] else { return }
       let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()

@@ -15,12 +15,21 @@
 
     // MARK: - Reservation
 
+    /// A file of which the host copies some ranges.
+    struct Content: Sendable {
+      /// Of the whole file, as lower-case hexadecimal digits.
+      let sha256: String
+      let pieces: [UploadPlan.Piece]
+    }
+
     /// Reserves an upload file.
     ///
+    /// - Parameter content: the ranges that the host copies; `nil` if the client sends the whole file.
     /// - Throws: `APIError` 403; 409 for an unknown version, an invalid attribute, a second file of the type, a version that
     ///   accepts no archive any more, or an app without space.
     func reserve(
-      _ type: AssetType, fileName: String, byteCount: Int64, version: Identifier<VersionRecord>, by principal: Principal
+      _ type: AssetType, fileName: String, byteCount: Int64, version: Identifier<VersionRecord>,
+      content: Content? = nil, by principal: Principal
     ) async throws -> UploadFileRecord {
       try principal.require(.managePacks)
       try Self.check(type, fileName, byteCount)
@@ -32,13 +41,14 @@
         try Self.requireSpace(byteCount, for: record.appID, in: database)
         let file = UploadFileRecord(
           id: .init(context.random), versionID: version, appID: record.appID, assetType: type, fileName: fileName,
-          byteCount: byteCount, state: UploadStates.initial, errors: [], warnings: [], checksums: nil,
-          uploader: principal.id, uploaderKind: principal.kind, createdDate: context.now,
+          byteCount: byteCount, state: UploadStates.initial, errors: [], warnings: [], contentSHA256: content?.sha256,
+          checksums: nil, uploader: principal.id, uploaderKind: principal.kind, createdDate: context.now,
           expirationDate: context.now.adding(seconds: Assumptions.reservationLifetime), committedDate: nil)
         try file.insert(database)
-        for (index, part) in PartPlan.parts(of: byteCount).enumerated() {
-          try UploadPartRecord(fileID: file.id, number: index + 1, offset: part.offset, length: part.length)
-            .insert(database)
+        for (index, piece) in (content?.pieces ?? UploadPlan(byteCount).pieces).enumerated() {
+          try UploadPartRecord(
+            fileID: file.id, number: index + 1, offset: piece.offset, length: piece.length, frames: piece.record
+          ).insert(database)
         }
         return file
       }
@@ -87,7 +97,7 @@
     /// - Parameter origin: scheme and host of the URLs.
     func operations(of file: UploadFileRecord, origin: String) async throws -> [UploadOperation] {
       guard file.state == .awaitingUpload else { return [] }
-      let parts = try await context.database.read { try Self.parts(of: file.id, in: $0) }
+      let parts = try await context.database.read { try Self.sentParts(of: file.id, in: $0) }
       return parts.map {
         UploadOperation(
           method: PartURLSigner.method, url: origin + signer.target(of: $0, expires: file.expirationDate),
@@ -97,6 +107,12 @@
 
     static func parts(of file: Identifier<UploadFileRecord>, in database: Database) throws -> [UploadPartRecord] {
       try UploadPartRecord.filter(Column("fileID") == file).order(Column("number")).fetchAll(database)
+    }
+
+    /// Returns the parts that the client sends.
+    static func sentParts(of file: Identifier<UploadFileRecord>, in database: Database) throws -> [UploadPartRecord] {
+      try UploadPartRecord.filter(Column("fileID") == file && Column("frames") == nil).order(Column("number"))
+        .fetchAll(database)
     }
 
     // MARK: - Parts
@@ -155,8 +171,9 @@
     private static func close(
       _ file: UploadFileRecord, _ checksums: UploadChecksums?, _ context: HostContext, in database: Database
     ) throws -> (UploadFileRecord, isNew: Bool) {
+      let checksums = try file.complete(checksums)
       if file.committedDate != nil {
-        guard checksums == nil || checksums == file.checksums else {
+        guard checksums == nil || checksums == file.checksums || checksums?.isOnly(file.contentSHA256) == true else {
           throw APIError.invalidState("uploaded", "committed before with other checksums; create a new version")
         }
         return (file, false)
@@ -164,7 +181,7 @@
       guard let next = UploadStates.next(file.state, .commit), file.expirationDate > context.now else {
         throw APIError.invalidState("uploaded", "the reservation expired; create a new version")
       }
-      let missing = try parts(of: file.id, in: database).filter { $0.storedName == nil }.map { "\($0.number)" }
+      let missing = try sentParts(of: file.id, in: database).filter { $0.storedName == nil }.map { "\($0.number)" }
       guard missing.isEmpty else {
         throw APIError.invalidState(
           "uploaded", "parts \(missing.prefix(20).joined(separator: ", ")) were not received; send them first")
@@ -233,11 +250,31 @@
           guard let file = try UploadFileRecord.fetchOne(database, key: ["id": id]),
             file.state == .awaitingUpload || file.state == .uploadComplete
           else { return nil }
-          return Set(try Self.parts(of: id, in: database).compactMap(\.storedName))
+          return Set(try Self.sentParts(of: id, in: database).compactMap(\.storedName))
         }
         let folder = UploadFolder(id, in: context.folder)
         if let kept { try folder.removeAll(but: kept) } else { folder.remove() }
       }
     }
+  }
+
+  extension UploadFileRecord {
+    /// Adds the checksum of the reservation to the checksums of a commit.
+    ///
+    /// - Throws: `APIError` 409 if both contain another SHA-256.
+    fileprivate func complete(_ checksums: UploadChecksums?) throws -> UploadChecksums? {
+      guard let contentSHA256 else { return checksums }
+      var checksums = checksums ?? UploadChecksums()
+      guard (checksums.fileSHA256 ?? contentSHA256) == contentSHA256 else {
+        throw APIError.invalidState("sourceFileChecksums", "another SHA-256 than the reservation has; reserve again")
+      }
+      checksums.fileSHA256 = contentSHA256
+      return checksums
+    }
+  }
+
+  extension UploadChecksums {
+    /// Whether this is the checksum of a reservation, and nothing else.
+    fileprivate func isOnly(_ sha256: String?) -> Bool { self == UploadChecksums(fileSHA256: sha256) }
   }
 #endif

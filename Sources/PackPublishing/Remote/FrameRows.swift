@@ -24,25 +24,37 @@ package struct FrameRows {
 
   /// - Throws: `corrupt` if the table does not belong to the segment.
   package init(_ bytes: [UInt8], of segment: VersionManifest.Segment, file: String) throws {
-    func damage() -> PackStoreError {
-      PackStoreError(.corrupt, "the frame table belongs to another segment", file: file)
-    }
+    let kind = UInt64(segment.kind.rawValue)
+    guard bytes.count >= Self.rowsBegin, Self.number(bytes, at: 12, 4) == kind,
+      Array(bytes[16..<32]) == segment.id.id.bytes, Self.number(bytes, at: 32, 8) == segment.byteCount
+    else { throw Self.damage(file) }
+    try self.init(bytes, file: file)
+  }
+
+  private static func damage(_ file: String) -> PackStoreError {
+    PackStoreError(.corrupt, "the frame table belongs to another segment", file: file)
+  }
+
+  /// Reads a table without a signed description of its segment: the digests of its rows are claims.
+  ///
+  /// - Throws: `corrupt` for another form.
+  package init(_ bytes: [UInt8], file: String) throws {
+    func damage() -> PackStoreError { Self.damage(file) }
     func number(at offset: Int, _ count: Int) -> UInt64 { Self.number(bytes, at: offset, count) }
-    guard bytes.count >= Self.rowsBegin, bytes.starts(with: Array("PKSFRAM0".utf8)),
-      number(at: 12, 4) == UInt64(segment.kind.rawValue), Array(bytes[16..<32]) == segment.id.id.bytes,
-      number(at: 32, 8) == segment.byteCount
-    else { throw damage() }
+    guard bytes.count >= Self.rowsBegin, bytes.starts(with: Array("PKSFRAM0".utf8)) else { throw damage() }
+    let isMetadata = number(at: 12, 4) == UInt64(SegmentKind.metadata.rawValue)
+    let segmentByteCount = number(at: 32, 8)
     let count = Int(number(at: 40, 4)), dictionaryCount = Int(number(at: 44, 4))
-    let pages = segment.kind == .metadata ? count * Digest256.byteCount : 0
+    let pages = isMetadata ? count * Digest256.byteCount : 0
     let dictionariesBegin = Self.rowsBegin + count * Self.rowByteCount + pages
-    guard dictionaryCount <= (segment.kind == .metadata ? 0 : Self.dictionaryCountLimit),
+    guard dictionaryCount <= (isMetadata ? 0 : Self.dictionaryCountLimit),
       bytes.count == dictionariesBegin + dictionaryCount * Self.dictionaryByteCount
     else { throw damage() }
     func row(at begin: Int, from end: UInt64) throws -> Row {
       let row = Row(
         offset: number(at: begin, 7), byteCount: UInt32(number(at: begin + 8, 4)),
         digest: bytes[(begin + 16)..<(begin + Self.rowByteCount)].withUnsafeBytes { Digest256(copying: $0) })
-      guard row.byteCount > 0, row.offset >= end, row.offset + UInt64(row.byteCount) <= segment.byteCount else {
+      guard row.byteCount > 0, row.offset >= end, row.offset + UInt64(row.byteCount) <= segmentByteCount else {
         throw damage()
       }
       return row
