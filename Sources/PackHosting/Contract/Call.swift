@@ -72,7 +72,7 @@
       Answer(200, ["data": Resource.linkage(type, id), "links": ["self": .string(call.link(nil))]])
     }
 
-    /// Answers for a relationship to one that is empty.
+    /// Answers for an empty relationship to one.
     static func empty(_ call: Call) -> Answer {
       Answer(200, ["data": .null, "links": ["self": .string(call.link(nil))]])
     }

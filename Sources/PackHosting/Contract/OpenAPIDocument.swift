@@ -73,7 +73,7 @@
         }
       var statuses = [400, 401, 403, 429]
       if route.path.contains("{id}") { statuses.append(404) }
-      if route.body != nil { statuses += [409, 422] }
+      if route.body != nil { statuses += [409, 413, 415, 422] }
       if route.method == .delete { statuses.append(409) }
       let errors = statuses.sorted().map { (String($0), Self.response(Self.reference("ErrorResponse"))) }
       return [(String(route.status), success)] + errors
@@ -166,7 +166,7 @@
         if relationship.isMany { members.append(("meta", reference("PagingInformation"), false)) }
         return (relationship.name, ValueSchema.objectSchema(members), false)
       }
-      let attributes = kind.attributes.map { ($0.name, $0.schema.schema, false) }
+      let attributes = kind.attributes.map { ($0.name, $0.output, false) }
       var members: [(name: String, schema: JSONOutput, isRequired: Bool)] = [
         ("type", ["type": "string", "enum": [.string(kind.type)]], true), ("id", ["type": "string"], true),
       ]

@@ -24,7 +24,10 @@
     func output(_ fields: [String: Set<String>], base: String) -> JSONOutput {
       let wanted = fields[kind.type]
       let place = "\(base)\(kind.path)/\(PercentEncoding.encode(id))"
-      let shown = attributes.filter { wanted?.contains($0.name) ?? true }
+      let missing = kind.attributes.filter { attribute in
+        attribute.isNullable && !attributes.contains { $0.name == attribute.name }
+      }
+      let shown = (attributes + missing.map { ($0.name, JSONOutput.null) }).filter { wanted?.contains($0.name) ?? true }
       let relationships = kind.relationships.filter { wanted?.contains($0.name) ?? true }
         .map { ($0.name, output($0, place)) }
       var members: [(name: String, value: JSONOutput)] = [("type", .string(kind.type)), ("id", .string(id))]

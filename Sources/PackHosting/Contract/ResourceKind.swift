@@ -4,6 +4,12 @@
     struct Attribute: Sendable {
       let name: String
       let schema: ValueSchema
+
+      /// Whether answers contain null for a missing value, as the live service does, because some clients require the key.
+      var isNullable = false
+
+      /// The JSON Schema of the value.
+      var output: JSONOutput { isNullable ? ["anyOf": [schema.schema, ["type": "null"]]] : schema.schema }
     }
 
     struct Relationship: Sendable {
@@ -12,6 +18,9 @@
       /// The type of the related resources.
       let type: String
       var isMany = false
+
+      /// Whether this host has no objects of the type: the relationship is always empty, and exists because clients require it.
+      var isEmpty = false
     }
 
     /// The `type` of resources, such as `backgroundAssets`.

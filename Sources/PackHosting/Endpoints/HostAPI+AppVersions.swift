@@ -12,6 +12,13 @@
       .init(name: "usesIdfa", schema: .boolean),
     ]
 
+    private static let build = BodySchema.Relationship(name: "build", type: "builds")
+
+    /// No build has an id on this host.
+    private static func requireNoBuild(_ body: Body) throws {
+      if let build = body.related("build") { throw APIError.relationshipInvalid("build", build) }
+    }
+
     var appVersionRoutes: [Route] {
       [
         Route(
@@ -22,18 +29,23 @@
               .init(name: "platform", schema: .values(of: ApplePlatform.self), isRequired: true),
               .init(name: "versionString", schema: .text, isRequired: true),
             ] + Self.releaseAttributes + Self.ignoredAttributes,
-            relationships: [.init(name: "app", type: "apps", isRequired: true)]), result: .one(.appStoreVersion),
+            relationships: [.init(name: "app", type: "apps", isRequired: true), Self.build]),
+          result: .one(.appStoreVersion),
           handle: createAppVersion),
         Route(
           method: .patch, path: "/v1/appStoreVersions/{id}", summary: "Change the release of an app version",
           right: .managePacks,
           body: BodySchema(
             type: "appStoreVersions", name: "AppStoreVersionUpdateRequest", hasID: true,
-            attributes: Self.releaseAttributes + Self.ignoredAttributes), result: .one(.appStoreVersion)
+            attributes: [
+              .init(name: "versionString", schema: .text), .init(name: "downloadable", schema: .boolean),
+            ] + Self.releaseAttributes + Self.ignoredAttributes, relationships: [Self.build]),
+          result: .one(.appStoreVersion)
         ) { call in
           let body = try call.requireBody()
+          try Self.requireNoBuild(body)
           _ = try await AppVersionCommands(context).update(
-            .init(rawValue: call.id), releaseType: body.value("releaseType"),
+            .init(rawValue: call.id), versionString: body.text("versionString"), releaseType: body.value("releaseType"),
             earliestReleaseDate: body.date("earliestReleaseDate"), by: call.principal)
           return try await one(.appStoreVersion, call.id, call)
         },
@@ -64,6 +76,7 @@
 
     private func createAppVersion(_ call: Call) async throws -> Answer {
       let body = try call.requireBody()
+      try Self.requireNoBuild(body)
       let version = try await AppVersionCommands(context).create(
         try body.required(body.text("versionString")), platform: try body.required(body.value("platform")),
         releaseType: body.value("releaseType") ?? .afterApproval,

@@ -5,7 +5,8 @@
       path: "/v1/appStoreVersionPhasedReleases",
       attributes: [
         .init(name: "phasedReleaseState", schema: .values(of: PhasedReleaseStates.State.self)),
-        .init(name: "startDate", schema: .date), .init(name: "totalPauseDuration", schema: .integer(least: 0)),
+        .init(name: "startDate", schema: .date, isNullable: true),
+        .init(name: "totalPauseDuration", schema: .integer(least: 0)),
         .init(name: "currentDayNumber", schema: .integer(least: 0)),
       ], relationships: [])
   }

@@ -7,7 +7,10 @@
     static func relationshipRoutes(_ api: HostAPI, besides listed: [Route]) -> [Route] {
       let present = Set(listed.map(\.path))
       return kinds(of: listed).flatMap { kind in
-        kind.relationships.flatMap { api.routes(of: $0, in: kind, listed) }
+        kind.relationships.flatMap { relationship in
+          relationship.isEmpty
+            ? api.emptyRoutes(of: relationship, in: kind, listed) : api.routes(of: relationship, in: kind, listed)
+        }
       }.filter { !present.contains($0.path) }
     }
 
@@ -38,6 +41,31 @@
         parameters: reading?.parameters ?? [.fields(target)], included: reading?.included ?? [],
         result: .related(target), handle: self.related(relationship, of: kind))
       return [related, linkage]
+    }
+
+    /// Returns the routes of a relationship whose objects this host does not have.
+    private func emptyRoutes(
+      of relationship: ResourceKind.Relationship, in kind: ResourceKind, _ listed: [Route]
+    ) -> [Route] {
+      let target = ResourceKind(
+        type: relationship.type, name: relationship.type.prefix(1).uppercased() + relationship.type.dropFirst(),
+        path: "/v1/\(relationship.type)", attributes: [], relationships: [])
+      let isMany = relationship.isMany, right = Self.right(toRead: kind, listed)
+      let handle: @Sendable (Call) async throws -> Answer = { call in
+        try await read(call) { reader in
+          _ = try reader.required(kind, call.id)
+          return isMany ? .many(Page(resources: [], total: 0, next: nil), call) : .empty(call)
+        }
+      }
+      return ["", "relationships/"].map { part in
+        Route(
+          method: .get, path: "\(kind.path)/{id}/\(part)\(relationship.name)",
+          summary: "Read '\(relationship.name)' of '\(kind.type)', which this host does not have", right: right,
+          parameters: (part.isEmpty ? [.fields(other: target.type)] : []) + (isMany ? [.limit] : []),
+          result: part.isEmpty
+            ? (isMany ? .many(target) : .related(target)) : (isMany ? .linkages(target) : .linkage(target)),
+          handle: handle)
+      }
     }
 
     /// The right that reading a kind needs by the listed routes.

@@ -4,20 +4,27 @@
   extension ResourceKind {
     static let app = ResourceKind(
       type: "apps", name: "App", path: "/v1/apps",
-      attributes: ["name", "bundleId", "sku", "primaryLocale"].map { .init(name: $0, schema: .text) },
+      attributes: ["name", "bundleId", "sku", "primaryLocale"].map { .init(name: $0, schema: .text) } + [
+        .init(
+          name: "contentRightsDeclaration",
+          schema: .enumeration(["DOES_NOT_USE_THIRD_PARTY_CONTENT", "USES_THIRD_PARTY_CONTENT"]), isNullable: true),
+        .init(name: "isOrEverWasMadeForKids", schema: .boolean, isNullable: true),
+      ],
       relationships: [
         .init(name: "backgroundAssets", type: "backgroundAssets", isMany: true),
         .init(name: "appStoreVersions", type: "appStoreVersions", isMany: true),
         .init(name: "reviewSubmissions", type: "reviewSubmissions", isMany: true),
         .init(name: "webhooks", type: "webhooks", isMany: true),
-      ],
+      ]
+        + empty(
+          "appInfos betaAppLocalizations betaGroups builds gameCenterEnabledVersions preReleaseVersions", isMany: true)
+        + empty("betaAppReviewDetail betaLicenseAgreement endUserLicenseAgreement"),
       otherFields: names(
         """
-        accessibilityUrl isOrEverWasMadeForKids subscriptionStatusUrl subscriptionStatusUrlVersion subscriptionStatusUrlForSandbox
-        subscriptionStatusUrlVersionForSandbox contentRightsDeclaration streamlinedPurchasingEnabled accessibilityDeclarations
-        appEncryptionDeclarations appStoreIcon ciProduct betaTesters betaGroups appTags preReleaseVersions betaAppLocalizations
-        builds betaLicenseAgreement betaAppReviewDetail appInfos appClips appPricePoints endUserLicenseAgreement appPriceSchedule
-        appAvailabilityV2 inAppPurchases subscriptionGroups gameCenterEnabledVersions perfPowerMetrics appCustomProductPages
+        accessibilityUrl subscriptionStatusUrl subscriptionStatusUrlVersion subscriptionStatusUrlForSandbox
+        subscriptionStatusUrlVersionForSandbox streamlinedPurchasingEnabled accessibilityDeclarations
+        appEncryptionDeclarations appStoreIcon ciProduct betaTesters appTags appClips appPricePoints appPriceSchedule
+        appAvailabilityV2 inAppPurchases subscriptionGroups perfPowerMetrics appCustomProductPages
         inAppPurchasesV2 promotedPurchases appEvents subscriptionGracePeriod customerReviews customerReviewSummarizations
         gameCenterDetail appStoreVersionExperimentsV2 alternativeDistributionKey analyticsReportRequests marketplaceSearchDetail
         buildUploads betaFeedbackScreenshotSubmissions betaFeedbackCrashSubmissions searchKeywords androidToIosAppMappingDetails
@@ -29,18 +36,25 @@
         .init(name: "platform", schema: .values(of: ApplePlatform.self)), .init(name: "versionString", schema: .text),
         .init(name: "appVersionState", schema: .values(of: AppVersionStates.State.self)),
         .init(name: "releaseType", schema: .values(of: ReleaseType.self)),
-        .init(name: "earliestReleaseDate", schema: .date), .init(name: "createdDate", schema: .date),
+        .init(name: "earliestReleaseDate", schema: .date, isNullable: true), .init(name: "createdDate", schema: .date),
+        .init(name: "copyright", schema: .text, isNullable: true), .init(name: "downloadable", schema: .boolean),
       ],
       relationships: [
         .init(name: "app", type: "apps"),
         .init(name: "appStoreVersionPhasedRelease", type: "appStoreVersionPhasedReleases"),
-      ],
+      ]
+        + empty("appStoreVersionLocalizations", isMany: true)
+        + empty("appStoreReviewDetail appStoreVersionSubmission build routingAppCoverage"),
       otherFields: names(
         """
-        appStoreState copyright reviewType usesIdfa downloadable appStoreVersionLocalizations build gameCenterAppVersion
-        routingAppCoverage appStoreReviewDetail appStoreVersionSubmission appClipDefaultExperience
+        appStoreState reviewType usesIdfa gameCenterAppVersion appClipDefaultExperience
         appStoreVersionExperiments appStoreVersionExperimentsV2 customerReviews alternativeDistributionPackage
         """))
+
+    /// Relationships whose objects this host does not have. The type has the name of the relationship.
+    private static func empty(_ text: String, isMany: Bool = false) -> [Relationship] {
+      names(text).map { .init(name: $0, type: isMany ? $0 : $0 + "s", isMany: isMany, isEmpty: true) }
+    }
 
     static let appStoreVersionReleaseRequest = ResourceKind(
       type: "appStoreVersionReleaseRequests", name: "AppStoreVersionReleaseRequest",
@@ -49,7 +63,8 @@
     static let reviewSubmission = ResourceKind(
       type: "reviewSubmissions", name: "ReviewSubmission", path: "/v1/reviewSubmissions",
       attributes: [
-        .init(name: "platform", schema: .values(of: ApplePlatform.self)), .init(name: "submittedDate", schema: .date),
+        .init(name: "platform", schema: .values(of: ApplePlatform.self)),
+        .init(name: "submittedDate", schema: .date, isNullable: true),
         .init(name: "state", schema: .values(of: SubmissionStates.State.self)),
       ],
       relationships: [

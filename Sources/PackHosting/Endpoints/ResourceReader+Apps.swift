@@ -26,6 +26,7 @@
       ]
       if let date = version.earliestReleaseDate { attributes.append(("earliestReleaseDate", .date(date))) }
       attributes.append(("createdDate", .date(version.createdDate)))
+      attributes.append(("downloadable", .boolean(version.state == .readyForDistribution)))
       let phased = try PhasedReleaseRecord.filter(Column("appVersionID") == id).fetchOne(database)
       return Resource(
         kind: .appStoreVersion, id: version.id.rawValue, attributes: attributes,

@@ -9,7 +9,7 @@
     let name: String
     let bundleID: String
     let sku: String
-    var primaryLocale = "en"
+    var primaryLocale = "en-US"
     var storeApprovals = 0
     var externalApprovals = 0
   }

@@ -1,7 +1,7 @@
 #if Hosting
   import GRDB
 
-  /// The phased release of an app version. It phases the app, never its packs: their shares are those of their releases.
+  /// The phased release of an app version. It phases the app, never its packs: each release of a pack has its own share.
   struct PhasedReleaseRecord: Codable, FetchableRecord, PersistableRecord, Sendable {
     static let databaseTableName = "phasedRelease"
 

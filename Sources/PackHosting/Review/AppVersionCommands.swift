@@ -18,18 +18,24 @@
         guard try principal.app(app, in: database) != nil else {
           throw APIError.relationshipInvalid("app", app.rawValue)
         }
-        let key: [String: (any DatabaseValueConvertible)?] = [
-          "appID": app, "platform": platform, "versionString": versionString,
-        ]
-        guard try AppVersionRecord.fetchOne(database, key: key) == nil else {
-          throw APIError.duplicate("versionString", versionString)
-        }
+        try Self.requireUnused(versionString, platform, app, in: database)
         let version = AppVersionRecord(
           id: .init(context.random), appID: app, platform: platform, versionString: versionString,
           state: AppVersionStates.initial, releaseType: releaseType, earliestReleaseDate: earliestReleaseDate,
           createdDate: context.now)
         try version.insert(database)
         return version
+      }
+    }
+
+    private static func requireUnused(
+      _ versionString: String, _ platform: ApplePlatform, _ app: AppID, in database: Database
+    ) throws {
+      let key: [String: (any DatabaseValueConvertible)?] = [
+        "appID": app, "platform": platform, "versionString": versionString,
+      ]
+      guard try AppVersionRecord.fetchOne(database, key: key) == nil else {
+        throw APIError.duplicate("versionString", versionString)
       }
     }
 
@@ -41,11 +47,12 @@
       if releaseType == .scheduled, date == nil { throw APIError.attributeRequired("earliestReleaseDate") }
     }
 
-    /// Changes when an app version is released. Approvals of its submission are voided.
+    /// Changes the number of an app version, or when it is released. Approvals of its submission are voided.
     ///
-    /// - Throws: `APIError` 403, 404; 409 after the release.
+    /// - Throws: `APIError` 403, 404; 409 after the release, for a used number, and for another number after the submission.
     func update(
-      _ id: Identifier<AppVersionRecord>, releaseType: ReleaseType?, earliestReleaseDate: Timestamp?,
+      _ id: Identifier<AppVersionRecord>, versionString: String? = nil, releaseType: ReleaseType?,
+      earliestReleaseDate: Timestamp?,
       by principal: Principal
     ) async throws -> AppVersionRecord {
       try principal.require(.managePacks)
@@ -53,6 +60,13 @@
         guard var version = try principal.appVersion(id, in: database) else { throw Self.notFound(id) }
         guard version.state != .readyForDistribution, version.state != .replaced else {
           throw APIError.entityState("app version '\(version.versionString)': its state is \(version.state.rawValue)")
+        }
+        if let versionString, versionString != version.versionString {
+          guard version.state == .prepareForSubmission || version.state == .readyForReview else {
+            throw APIError.invalidState("versionString", "cannot change: its state is \(version.state.rawValue)")
+          }
+          try Self.requireUnused(versionString, version.platform, version.appID, in: database)
+          version.versionString = versionString
         }
         version.releaseType = releaseType ?? version.releaseType
         version.earliestReleaseDate = earliestReleaseDate ?? version.earliestReleaseDate

@@ -103,6 +103,13 @@
   }
 
   extension APIHandler {
+    /// Returns the answer for a fault of a part's PUT, with the time after which the client may repeat it.
+    func partRefusal(_ error: any Error) -> Reply {
+      var reply = refusal(error)
+      if reply.status == .serviceUnavailable { reply.fields[.retryAfter] = "60" }
+      return reply
+    }
+
     private func hostFault(_ error: any Error) -> APIError {
       logger.error("request: failed", metadata: ["error": "\(error)"])
       let isFull =

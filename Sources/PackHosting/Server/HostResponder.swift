@@ -77,15 +77,9 @@
             reply.fields[.eTag] = try await writer.receive(&body)
             reply.fields[.contentLength] = "0"
             return reply
-          } catch { return refusal(error) }
+          } catch { return api.partRefusal(error) }
         }
-      } catch { return .reply(refusal(error)) }
-    }
-
-    private func refusal(_ error: any Error) -> Reply {
-      var reply = api.refusal(error)
-      if reply.status == .serviceUnavailable { reply.fields[.retryAfter] = "60" }
-      return reply
+      } catch { return .reply(api.partRefusal(error)) }
     }
 
     // MARK: - Sending

@@ -86,7 +86,7 @@
         "part \(part.number): \(fault); send the described range")
     }
 
-    private static func apiError(_ error: any Error) -> any Error {
+    static func apiError(_ error: any Error) -> any Error {
       guard let error = error as? PackStoreError else { return error }
       return error.code == .noSpace ? APIError.unavailable("disk of the host: full; try again later") : error
     }

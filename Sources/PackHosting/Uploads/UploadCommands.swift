@@ -15,9 +15,9 @@
 
     // MARK: - Reservation
 
-    /// A file of which the host copies some ranges.
+    /// A file with ranges that the host copies.
     struct Content: Sendable {
-      /// Of the whole file, as lower-case hexadecimal digits.
+      /// SHA-256 of the whole file, as lower-case hexadecimal digits.
       let sha256: String
       let pieces: [UploadPlan.Piece]
     }

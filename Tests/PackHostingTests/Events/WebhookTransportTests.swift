@@ -7,7 +7,7 @@
 
   @testable import PackHosting
 
-  /// What the network transport connects to.
+  /// The addresses to which the network transport connects.
   struct WebhookTransportTests {
     /// A server that redirects each request to itself.
     private final class Redirecting: ChannelInboundHandler, Sendable {

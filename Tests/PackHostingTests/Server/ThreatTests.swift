@@ -149,7 +149,7 @@
       #expect(packs == ["no error": 2, "409 STATE_ERROR.LIMIT_REACHED": 6], "one pack exists already")
     }
 
-    /// No request of a submitter, and no work of the host, makes a version live that nobody approved.
+    /// No request of a submitter, and no work of the host, makes an unapproved version live.
     @Test func nothingIsLiveWithoutApproval() async throws {
       let host = try await TestHost(), releases = ReleaseCommands(host.context)
       try await host.delegate()

@@ -7,7 +7,7 @@
 
   @testable import PackHosting
 
-  /// Uploads of which the host copies what it has.
+  /// Uploads with ranges that the host copies.
   struct ContentUploadTests {
     /// A build machine: a store that keeps its versions, and their archives.
     private struct Builder {
@@ -97,7 +97,7 @@
       #expect(try await host.version(version.id).state == .complete)
     }
 
-    /// A client without the content knows digests at most, and cannot complete a file of them.
+    /// A client without the content has digests at most, and cannot complete a file by them.
     @Test func digestsAloneSupplyNothing() async throws {
       let (host, builder) = try await host { try await $0.archive(adding: "a", seed: 1, number: 1) }
       let again = builder.folder.appending("City-1.pack"), version = try await host.version()
@@ -115,7 +115,7 @@
       #expect(try await host.uploads.commit(open.id, nil, by: host.developer).state == .uploadComplete, "again")
     }
 
-    /// The answer for content of another app is the answer for content that nobody has.
+    /// The answer for content of another app is the answer for unknown content.
     @Test func contentOfOtherAppsIsUnknown() async throws {
       let (host, builder) = try await host { try await $0.archive(adding: "a", seed: 1, number: 1) }
       let archive = builder.folder.appending("City-1.pack")
