@@ -44,6 +44,10 @@ import Testing
       "method",
       "target", "range", "status", "bytes", "milliseconds", "protocol_name", "failure",
     ],
+    // A hosting service: PackHostingTests.
+    "upload": [
+      "type", "format_version", "pack", "version", "id", "state", "errors", "errors[]", "bytes", "sent_bytes",
+    ],
     // Object storage: BucketTests.
     "check-bucket": [
       "type", "format_version",

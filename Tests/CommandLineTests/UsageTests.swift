@@ -20,7 +20,7 @@ import Testing
     ),
     (
       "Publish",
-      ["publish", "unpublish", "deltas", "refresh", "check-served", "check-bucket", "strip"]
+      ["publish", "unpublish", "deltas", "refresh", "check-served", "check-bucket", "strip", "upload"]
     ),
     (
       "Channels and keys",

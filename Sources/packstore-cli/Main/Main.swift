@@ -47,6 +47,7 @@ struct Packstore: ParsableCommand {
       name: "Publish",
       subcommands: [
         Publish.self, Unpublish.self, Deltas.self, Refresh.self, CheckServed.self, CheckBucket.self, Strip.self,
+        Upload.self,
       ]),
     CommandGroup(
       name: "Channels and keys",

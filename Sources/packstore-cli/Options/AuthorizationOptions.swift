@@ -46,7 +46,8 @@ struct AuthorizationOptions: ParsableArguments {
 /// The maximum size of a token file or a file with header fields, in bytes.
 private let secretByteCountLimit = 64 << 10
 
-private func readSecret(_ name: String) throws -> String {
+/// Reads a file with a secret, or standard input for -. Warns if others can read the file.
+func readSecret(_ name: String) throws -> String {
   guard name != "-" else { return try readStandardInput() }
   let file = try InputFile(FilePath(name))
   let bytes = try file.contents(limit: secretByteCountLimit)
