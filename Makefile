@@ -14,7 +14,7 @@ RAW := $(BUILD)/bench
 TESTED := -c release --traits default,Serving,Hosting --scratch-path $(BUILD)/tests --enable-index-store -debug-info-format none -Xswiftc -Onone -Xswiftc -enable-testing
 # Finds packstore and packstore-bench where `make release` leaves them.
 COMPARE = PATH="$(CURDIR)/$(BUILD)/release:$$PATH" $(BUILD)/compare/release/packstore-compare
-PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev libsqlite3-dev pkg-config clang-format nginx-light openssl python3 python3-venv
+PACKAGES := libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev libsqlite3-dev pkg-config clang-format nginx-light openssl python3 python3-venv
 # A check that is skipped without it: systemd-analyze.
 OPTIONAL_PACKAGES := systemd
 # The programs compared with PackStore by `make bench`. Missing ones are omitted.
@@ -57,7 +57,7 @@ release: setup  ## Build the executables for use.
 	$(SWIFT) build -c release $(SERVING) --product packstore-bench
 
 demo:  ## Build the program, store real files, publish a change, and update a device in three ways.
-	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev
 	@Scripts/build-demo $(BUILD)/demo
 	@Scripts/demo $(BUILD)/demo/release/packstore $(BUILD)/update.svg
 
@@ -66,19 +66,19 @@ record-release: release  ## Record the release of Docs/Publishing.md: Docs/relea
 	@Scripts/record-release $(BUILD)/release/packstore
 
 demo-app:  ## Run the sample app by itself against a site of this machine: install, play, update, lose files, go offline.
-	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev nginx-light python3
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev nginx-light python3
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product packstore
 	@Scripts/demo-app $(BUILD)/tour/release/packstore $(BUILD)/tour/release/tour
 
 demo-delivery:  ## Run server, agent and sample app on loopback: install, update while it plays; with what each step cost.
-	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev python3
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev python3
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release $(SERVING) --product packstore
 	@Scripts/demo-delivery $(BUILD)/release/packstore $(BUILD)/tour/release/tour
 
 demo-host:  ## Run the hosting service on loopback: upload two versions, release them in steps, update a device, stop the service.
-	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev nginx-light openssl python3
+	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev nginx-light openssl python3
 	$(SWIFT) build -c release --traits default,Hosting --product packstore-host
 	$(SWIFT) build -c release --traits default,Hosting --product packstore
 	@Scripts/demo-host $(BUILD)/release/packstore $(BUILD)/release/packstore-host

@@ -126,6 +126,7 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "CLZMA", pkgConfig: "liblzma", providers: [.apt(["liblzma-dev"]), .brew(["xz"])]),
     .target(
       name: "CPackStore",
       dependencies: ["CZstd", "CXXHash"],
@@ -149,10 +150,10 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
-    // Decoders of other programs' archives, with zlib. A package that embeds PackStore alone does not build them.
+    // Decoders of other programs' archives, with zlib and liblzma. A package that embeds PackStore alone does not build them.
     .target(
       name: "CPackArchives",
-      dependencies: ["CZlib", "CZstd"],
+      dependencies: ["CLZMA", "CZlib", "CZstd"],
       exclude: ["README.md"],
       cSettings: cSettings
     ),

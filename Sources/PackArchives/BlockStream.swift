@@ -11,6 +11,7 @@ final class BlockStream: ByteStream {
     case lzfse = 0x65  // "e"
     case lz4 = 0x34  // "4"
     case deflate = 0x7A  // "z"
+    case xz = 0x78  // "x"
   }
 
   private let source: StreamReader
@@ -25,9 +26,9 @@ final class BlockStream: ByteStream {
   init(_ source: StreamReader, _ budget: ByteBudget, _ faults: ArchiveFaults) throws {
     let header = try source.bytes(12, "the header of the blocks")
     guard let coding = Coding(rawValue: header[3]) else {
-      let name = ["x": "LZMA", "b": "LZBITMAP"][shown([header[3]])] ?? "an unknown code, '\(shown([header[3]]))'"
+      let name = header[3] == 0x62 ? "LZBITMAP" : "an unknown code, '\(shown([header[3]]))'"
       throw faults.refused(
-        "is compressed with \(name), which is not supported", remedy: "create it again with LZFSE, LZ4 or zlib")
+        "is compressed with \(name), which is not supported", remedy: "create it again with LZFSE, LZ4, LZMA or zlib")
     }
     self.source = source
     self.coding = coding
@@ -75,6 +76,7 @@ final class BlockStream: ByteStream {
         case .lzfse: pka_lzfse_decode(stored, stored.count, target.baseAddress!, rawCount)
         case .lz4: pka_lz4_decode(stored, stored.count, target.baseAddress!, rawCount)
         case .deflate: pka_deflate_decode(stored, stored.count, target.baseAddress!, rawCount)
+        case .xz: pka_xz_decode(stored, stored.count, target.baseAddress!, rawCount)
         }
       guard isWhole else { throw faults.damaged("a compressed block is damaged") }
       count = rawCount

@@ -16,6 +16,8 @@ let hostileMessages: [String: String] = [
     "corrupt: 'block-lz4.aar': a compressed block is damaged",
   "block-size.aar":
     "refused: 'block-size.aar': has a block of 1099511627776 bytes; the limit is 16 MiB",
+  "block-xz.aar":
+    "corrupt: 'block-xz.aar': a compressed block is damaged",
   "block-zlib.aar":
     "corrupt: 'block-zlib.aar': a compressed block is damaged",
   "block.aar":
@@ -42,6 +44,8 @@ let hostileMessages: [String: String] = [
     "corrupt: 'crc.zip': 'Level' has a wrong checksum",
   "cut-block.aar":
     "corrupt: 'cut-block.aar': a block is cut short",
+  "cut-xz.aar":
+    "corrupt: 'cut-xz.aar': a compressed block is damaged",
   "cut.aar":
     "corrupt: 'cut.aar': a file is cut short",
   "cut.tar":
@@ -112,6 +116,8 @@ let hostileMessages: [String: String] = [
     "corrupt: 'magic.aar': an entry has an invalid header",
   "manifest.aar":
     "corrupt: 'manifest.aar': Manifest.json is not JSON with an assetPackID",
+  "memory-xz.aar":
+    "corrupt: 'memory-xz.aar': a compressed block is damaged",
   "negative.tar":
     "corrupt: 'negative.tar': a header has a wrong checksum or number",
   "no-data.aar":
@@ -122,6 +128,8 @@ let hostileMessages: [String: String] = [
     "refused: 'no-name.aar': contains a file or link without a name",
   "no-target.aar":
     "refused: 'no-target.aar': contains 'd', a link without a target",
+  "no-xz.aar":
+    "corrupt: 'no-xz.aar': a compressed block is damaged",
   "not-utf8.aar":
     #"refused: 'not-utf8.aar': contains 'z\xff', whose name is not UTF-8"#,
   "not-utf8.tar":
@@ -174,6 +182,8 @@ let hostileMessages: [String: String] = [
     "corrupt: 'sum.tar.gz': compressed data is damaged",
   "text.tar":
     "wrong kind: 'text.tar': not an archive of a known kind",
+  "trailing-xz.aar":
+    "corrupt: 'trailing-xz.aar': a compressed block is damaged",
   "trailing.tar":
     "corrupt: 'trailing.tar': other bytes follow the end mark",
   "trailing.tar.gz":
@@ -200,8 +210,6 @@ let hostileMessages: [String: String] = [
     "refused: 'window.tar.zst': needs more than 8 MiB of memory to decompress",
   "wrong-field.aar":
     "refused: 'wrong-field.aar': has a field 'TYP' of the wrong type",
-  "xz.aar":
-    "refused: 'xz.aar': is compressed with LZMA, which is not supported",
   "xz.tar.xz":
     "refused: 'xz.tar.xz': is compressed with xz, which is not supported",
 ]

@@ -7,6 +7,7 @@
 """
 import hashlib
 import json
+import lzma
 import os
 import struct
 import sys
@@ -275,7 +276,7 @@ def deflate(data):
 def content(data):
     if data[:3] != b"pbz":
         return data
-    decode = {b"e": lzfse, b"4": lz4, b"z": deflate}[data[3:4]]
+    decode = {b"e": lzfse, b"4": lz4, b"z": deflate, b"x": lzma.decompress}[data[3:4]]
     out, position = bytearray(), 12
     while position < len(data):
         raw, stored = struct.unpack_from(">QQ", data, position)

@@ -10,6 +10,7 @@ LZFSE and LZ4, and beside each what it holds. Equal bytes at each run.
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import shutil
@@ -279,6 +280,20 @@ def raw_deflate(data):
     return stream.compress(data) + stream.flush()
 
 
+def xz(data):
+    return lzma.compress(data, preset=6)
+
+
+def greedy_xz(data):
+    """A stream whose decoder needs 4 GiB for its dictionary, as its block header specifies."""
+    stream = bytearray(lzma.compress(data, check=lzma.CHECK_CRC32, preset=0))
+    size = (stream[12] + 1) * 4
+    assert stream[14:16] == b"\x21\1", "the only filter is LZMA2, with one byte of properties"
+    stream[16] = 40
+    stream[12 + size - 4:12 + size] = struct.pack("<I", zlib.crc32(bytes(stream[12:12 + size - 4])))
+    return bytes(stream)
+
+
 def blocks(letter, data, encode, size=1 << 20):
     out = b"pbz" + letter + struct.pack(">Q", size)
     for at in range(0, len(data), size):
@@ -450,6 +465,7 @@ def good():
         "lzvn.aar": blocks(b"e", plain, lzvn, 40_000), "stored.aar": blocks(b"e", plain, lambda d: d),
         "lz4.aar": blocks(b"4", plain, lz4_frames), "lz4-raw.aar": blocks(b"4", plain, lz4_raw, 100_000),
         "zlib.aar": blocks(b"z", plain, zlib.compress), "deflate.aar": blocks(b"z", plain, raw_deflate) + bytes(16),
+        "xz.aar": blocks(b"x", plain, xz), "xz-streams.aar": blocks(b"x", plain, lambda d: xz(d[:99]) + xz(d[99:]), 16 << 20),
         "pack-lzfse.aar": blocks(b"e", pack, lzfse), "pack-plain.aar": pack,
     }
     if zstd:
@@ -508,7 +524,7 @@ def hostile():
         # Compression and encryption that are not read.
         "bzip2.zip": zip_of((zip_info("b", method=zipfile.ZIP_BZIP2), lines)),
         "lzma.zip": zip_of((zip_info("b", method=zipfile.ZIP_LZMA), lines)),
-        "encrypted.zip": encrypted(one), "xz.aar": b"pbzx" + bytes(8), "lzbitmap.aar": b"pbzb" + bytes(8), "unknown.aar": b"pbz?" + bytes(8),
+        "encrypted.zip": encrypted(one), "lzbitmap.aar": b"pbzb" + bytes(8), "unknown.aar": b"pbz?" + bytes(8),
         "encrypted.aar": b"AEA1" + bytes(100), "xz.tar.xz": b"\xfd7zXZ\0" + bytes(100), "bzip2.tar.bz2": b"BZh9" + bytes(100),
         "seven.7z": b"7z\xbc\xaf\x27\x1c" + bytes(100), "parts.zip": b"PK\7\10" + zipped, "text.tar": b"no archive at all\n" * 100, "nothing": b"",
         # Cut short, damaged, trailing bytes.
@@ -532,6 +548,9 @@ def hostile():
         "stored-size.aar": b"pbze" + bytes(8) + struct.pack(">QQ", 5, 1 << 62) + b"abcde",
         "empty-block.aar": b"pbze" + bytes(8) + bytes(16) + bytes(16), "block.aar": damaged(blocks(b"e", plain, lzfse)),
         "block-lz4.aar": damaged(blocks(b"4", plain, lz4_raw)), "block-zlib.aar": damaged(blocks(b"z", plain, zlib.compress)),
+        "block-xz.aar": damaged(blocks(b"x", plain, xz)), "memory-xz.aar": blocks(b"x", plain, greedy_xz),
+        "no-xz.aar": b"pbzx" + bytes(8) + struct.pack(">QQ", 9, 5) + b"abcde",
+        "cut-xz.aar": blocks(b"x", plain, lambda d: xz(d)[:-4]), "trailing-xz.aar": blocks(b"x", plain, lambda d: xz(d) + b"more"),
         "manifest.aar": asset_pack(b"{\"assetPackID\": 5}"),
         # Bombs.
         "bomb.tar.gz": bomb_tar(), "bomb.zip": bomb_zip(), "bomb.aar": bomb_blocks(), "bomb-links.tar": bomb_links(),
@@ -631,6 +650,7 @@ def seeds():
     yield from (("archives", b"\0" + length + data) for data in (lzfse(text), lzfse(text, 1), lzvn(text), lzfse_stored(text)))
     yield from (("archives", b"\1" + length + data) for data in (lz4_frames(text), lz4_raw(text)))
     yield from (("archives", b"\2" + length + data) for data in (raw_deflate(text), zlib.compress(text)))
+    yield from (("archives", b"\3" + length + data) for data in (xz(text), greedy_xz(text)))
     yield from (("streams", bytes([0, step, step]) + gzip.compress(text, mtime=0)) for step in (0, 200))
     yield from (("streams", bytes([1, step, step]) + raw_deflate(text)) for step in (0, 200))
     plain = tree_entries()
@@ -639,7 +659,7 @@ def seeds():
     yield from (("swift-foreign", b"\3" + bytes(data)) for data in (zip_tree(), zip_tree(out=OneWay()), wide_zip()))
     yield from (("swift-foreign", b"\4" + data) for data in (plain, asset_pack()))
     yield from (("swift-foreign", b"\5" + data) for data in (
-        blocks(b"e", plain, lzfse), blocks(b"e", plain, lzvn), blocks(b"4", plain, lz4_frames), blocks(b"z", plain, raw_deflate)))
+        blocks(b"e", plain, lzfse), blocks(b"e", plain, lzvn), blocks(b"4", plain, lz4_frames), blocks(b"z", plain, raw_deflate), blocks(b"x", plain, xz)))
     if shutil.which("zstd"):
         framed = subprocess.run(["zstd", "-q", "-c"], input=tar(), capture_output=True, check=True).stdout
         yield "streams", b"\2\5\5" + framed

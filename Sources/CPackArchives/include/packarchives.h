@@ -4,8 +4,8 @@
 /// divide their content into such blocks. A *stream* decoder accepts and returns bytes incrementally: gzip, deflate and
 /// zstd data have no length limit.
 ///
-/// All input is untrusted. A decoder writes only to the caller's buffer, and its own allocations do not depend on
-/// lengths in the input. A decoder must be used by one thread at a time.
+/// All input is untrusted. A decoder writes only to the caller's buffer, and lengths in the input cannot make its own
+/// allocations exceed a fixed limit. A decoder must be used by one thread at a time.
 #ifndef PACKARCHIVES_H
 #define PACKARCHIVES_H
 
@@ -26,6 +26,10 @@ bool pka_lz4_decode(const uint8_t *source, size_t source_length, uint8_t *target
 /// Like `pka_lzfse_decode`, for deflate, with or without zlib's header and checksum: both are in use, and the first
 /// bytes differ.
 bool pka_deflate_decode(const uint8_t *source, size_t source_length, uint8_t *target, size_t target_length);
+
+/// Like `pka_lzfse_decode`, for one or more complete xz streams, whose checksums are verified. Returns false also if a
+/// stream needs more than 80 MiB of memory: presets of `xz` need at most 65 MiB.
+bool pka_xz_decode(const uint8_t *source, size_t source_length, uint8_t *target, size_t target_length);
 
 /// Compresses `source` by deflate, without header and checksum. Returns the length, or 0 if it is not less than
 /// `source_length` or memory is short. `target` must have room for `source_length` bytes. The result depends only on

@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t byte_count) {
     pka_lzfse_decode,
     pka_lz4_decode,
     pka_deflate_decode,
+    pka_xz_decode,
   };
   fuzz_input input = {bytes, byte_count};
   size_t decoder = (size_t)fuzz_take(&input, 1) % (sizeof decoders / sizeof *decoders);
