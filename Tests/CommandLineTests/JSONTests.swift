@@ -312,6 +312,8 @@ import Testing
     try run("evaluate", "good.json")
     try run("publish", "good.json", "published", "--key", "key", "--version", "4")
     try run("package", "good.json", "-o", "M.pack", "--key", "planned.key", "--dry-run")
+    try run("package", "good.json", "-o", "M.aar", "--dry-run")
+    try run("package", "good.json", "-o", "M.aar")
     try run("package", "good.json", "-o", "M.pack", "--key", "key")
     try run("package", "good.json", "-o", "M.pack", "--key", "key")
     let moved = #"{"directorySource":"Videos","directoryDestination":"Movies"}"#

@@ -111,6 +111,56 @@ import Testing
         .status != 0)
   }
 
+  // MARK: - Apple Archives
+
+  /// One command gives the bytes of 'import' and 'export', on any number of threads.
+  @Test func appleArchiveInOneCommand() throws {
+    func run(_ arguments: String...) throws -> Run {
+      try playground.packstore(["package", "Manifest.json"] + arguments)
+    }
+    let planned = try run("-o", "P.aar", "--dry-run", "--json")
+    #expect(try planned.status == 0 && planned.json["outcome"] as? String == "planned" && !playground.exists("P.aar"))
+    let made = try run("-o", "P.aar", "--threads", "1")
+    #expect(made.status == 0 && !made.errors.contains("packstore:"), "\(made.errors)")
+    #expect(made.lines.first == "'P.aar' is P, as an Apple Archive")
+    #expect(try planned.json["bytes"] as? Int == playground.read("P.aar").count)
+    #expect(playground.tree("").filter { $0.contains("partial") || $0.contains("store") } == [])
+    try pack("-o", "P.pack", "-q")
+    try playground.succeed("import", "client", "P.pack", "-q")
+    try playground.succeed("export", "client", "P", "-o", "exported.aar", "-q")
+    #expect(try playground.read("P.aar") == playground.read("exported.aar"))
+    try playground.succeed("import", "other", "P.aar", "-q")
+    let report = try run("-o", "again.aar", "--threads", "5", "--blocks", "stored", "--json").json
+    #expect(report["format"] as? String == "aar" && report["version"] == nil && report["public_key"] == nil)
+    let stored = try playground.packstore("export", "other", "P", "-o", "none.aar", "--dry-run", "--json").json
+    #expect(report["catalog"] as? String == stored["catalog"] as? String)
+  }
+
+  @Test func appleArchiveRefusals() throws {
+    func run(_ arguments: String...) throws -> Run {
+      try playground.packstore(["package", "Manifest.json"] + arguments)
+    }
+    try playground.write("mine", to: "P.aar")
+    #expect(try run("-o", "P.aar", "-q").status == 1)
+    #expect(try playground.text("P.aar") == "mine")
+    #expect(try run("-o", "P.aar", "-q", "--force").status == 0)
+    for option in [
+      ["--key", "key"], ["--version", "2"], ["--previous", "P.pack"], ["--level", "3"], ["--product", "p"],
+    ] {
+      let refused = try playground.packstore(["package", "Manifest.json", "-o", "Q.aar"] + option)
+      #expect(refused.status == 2 && refused.errors.contains("\(option[0]) does not apply"), "\(refused.errors)")
+    }
+    for blocks in ["lzfse", "lz4", "lzma"] {
+      let refused = try run("-o", "Q.aar", "--blocks", blocks)
+      #expect(refused.status == 2 && refused.errors.contains("no encoder"), "\(refused.errors)")
+    }
+    #expect(try run("-o", "Q.pack", "--key", "key", "--blocks", "zlib").status == 2)
+    try playground.write("x", to: "assets/texts/more")
+    try playground.write(manifest().replacing("texts/5\"", with: "texts/none\""), to: "Manifest.json")
+    #expect(try run("-o", "Q.aar").errors.contains("texts/none"))
+    #expect(playground.tree("").filter { $0.hasPrefix("Q") } == [])
+  }
+
   // MARK: - What came before
 
   @Test func segmentsOfThePreviousVersionStay() throws {

@@ -245,13 +245,11 @@ struct Packaging {
   private func result(_ outcome: Manifest.PackageResult.Outcome, _ installed: Store.InstallResult)
     -> Manifest.PackageResult
   {
-    let files = evaluation.entries.filter { $0.kind == .file }
-    let largest = files.sorted { ($1.byteCount, $0.path) < ($0.byteCount, $1.path) }.prefix(10)
-    return Manifest.PackageResult(
+    Manifest.PackageResult(
       outcome: outcome, version: installed.version,
       previous: previous?.version.number ?? options.knownVersions?.current(of: manifest.assetPackID),
       publicKey: key.rootKey,
-      byteCount: 0, largestAssets: largest.map { .init(path: $0.path, byteCount: $0.byteCount) },
+      byteCount: 0, largestAssets: evaluation.largestAssets,
       chunkCount: installed.chunkCount, newChunkCount: installed.newChunkCount,
       newByteCount: installed.newByteCount, newSegmentByteCount: 0, zstdVersion: Store.zstdVersion,
       previousZstdVersion: previous?.zstdVersion, notices: installed.notices)

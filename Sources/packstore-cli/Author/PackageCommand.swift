@@ -7,13 +7,17 @@ import PackStore
 
 struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Create a signed archive from a manifest.",
+    abstract: "Create an archive from a manifest.",
     discussion: """
-      Writes an archive for 'packstore import'; extracted with tar, it is a site. Equal files, manifest, key, \
+      Writes a signed archive for 'packstore import'; extracted with tar, it is a site. Equal files, manifest, key, \
       options, previous archive and version of libzstd result in equal bytes on any machine. Dates in the archive \
       come from SOURCE_DATE_EPOCH, in seconds since 1970 (default: 0).
 
+      If the file's name ends in '.aar', the result is an asset pack in an Apple Archive, as written by 'packstore \
+      export': it has neither a signature nor a version number, and options for these do not apply.
+
         packstore package Manifest.json -o Tutorial.pack
+        packstore package Manifest.json -o Tutorial.aar
         packstore package Manifest.json -o Tutorial-2.pack --previous Tutorial.pack
         packstore package Manifest.json -o Tutorial-3.pack \\
             --previous public/packs --estimate-delta --dry-run
@@ -34,8 +38,10 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(
     name: .shortAndLong,
-    help: .init("Archive to write, with a name that ends in '.pack'; or - for standard output.", valueName: "file"),
-    completion: .file(extensions: ["pack"]))
+    help: .init(
+      "Archive to write, with a name that ends in '.pack' or '.aar'; or - for a signed archive on standard output.",
+      valueName: "file"),
+    completion: .file(extensions: ["pack", "aar"]))
   var output: String
 
   @Option(help: .init("Version number (default: the version of --previous plus 1, or 1).", valueName: "n"))
@@ -67,6 +73,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var product: ProductOption
 
   @OptionGroup var encoding: ManifestEncodingOptions
+  @OptionGroup var blocks: BlocksOption
   @OptionGroup var rows: RowOptions
 
   @Option(help: .threadCount)
@@ -88,14 +95,16 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard !estimateDelta || (previous != nil && !isServed) else {
       throw ValidationError("--estimate-delta needs --previous with an archive or a folder")
     }
-    guard output.hasSuffix(".pack") || output == "-" else {
-      throw ValidationError("invalid name of an archive: use a name that ends in '.pack'")
+    guard output.hasSuffix(".pack") || isAppleArchiveName(output) || output == "-" else {
+      throw ValidationError("invalid name of an archive: use a name that ends in '.pack' or '.aar'")
     }
+    try validateKind()
   }
 
   var subject: Failure.Facts { .init() }
 
   func run() async throws {
+    guard !isAppleArchiveName(output) else { return try await writeAppleArchive() }
     var options = try packageOptions()
     let evaluation = try evaluateManifest(manifest, report)
     if let previous, !isServed { try requireSource(previous) }
@@ -175,12 +184,16 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try out.flush()
   }
 
-  private func warnAll(_ result: Manifest.PackageResult) {
-    // The evaluation has reported patterns without matches and similar paths, with positions.
+  /// Warns of the notices that the evaluation has not reported with positions: patterns without matches and similar paths.
+  func warnAll(_ notices: [Store.InstallNotice]) {
     let saidBefore: Set<Store.InstallNotice.Kind> = [.unusedPattern, .twin]
-    for notice in result.notices where !saidBefore.contains(notice.kind) {
+    for notice in notices where !saidBefore.contains(notice.kind) {
       warn(.init(notice.kind), escapedText(notice.description))
     }
+  }
+
+  private func warnAll(_ result: Manifest.PackageResult) {
+    warnAll(result.notices)
     if let before = result.previousZstdVersion, before != result.zstdVersion {
       warn(
         .otherCompressor,
@@ -226,28 +239,30 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     result.previous.map { ", by default the number after \($0)" } ?? ", by default the first number"
   }
 
-  private func largest(_ assets: [Manifest.PackageResult.Asset]) -> [String] {
+  func largest(_ assets: [Manifest.PackageResult.Asset]) -> [String] {
     var table = Table(("", .left), ("", .right), ("", .left))
     for asset in assets { table.add(["   ", formatBytes(Int(clamping: asset.byteCount)), escaped(asset.path)]) }
     return assets.isEmpty ? [] : Array(table.lines.dropFirst())
   }
 }
 
-private struct PackageReport: Encodable {
+/// The JSON report. An Apple Archive has neither a version number nor a key, and is not divided into chunks.
+struct PackageReport: Encodable {
   let outcome: String
+  let format: Format
   let pack: String
-  let version: UInt64
-  let previous: UInt64?
+  var version, previous: UInt64?
   let catalog: String
-  /// Left out where the key would be made.
-  let publicKey: String?
+  /// Absent if the key would be created, and if nothing is signed.
+  var publicKey: String?
   let bytes, assetBytes: Int
-  let chunks, newChunks, newBytes, newSegmentBytes: Int
-  let updateBytes, deltaBytes: Int?
-  let libzstd: String
-  let previousLibzstd: String?
+  var chunks, newChunks, newBytes, newSegmentBytes: Int?
+  var updateBytes, deltaBytes: Int?
+  var libzstd, previousLibzstd: String?
   let largestAssets: [Asset]
   let seconds: Double
+
+  enum Format: String, Encodable { case pack, aar }
 
   struct Asset: Encodable {
     let path: String
@@ -256,6 +271,7 @@ private struct PackageReport: Encodable {
 
   init(_ result: Manifest.PackageResult, _ duration: Duration, hasKey: Bool) {
     outcome = result.outcome.rawValue
+    format = .pack
     pack = result.version.pack.name
     version = result.version.number
     previous = result.previous
@@ -268,6 +284,18 @@ private struct PackageReport: Encodable {
     (updateBytes, deltaBytes) = (result.updateByteCount, result.deltaByteCount)
     libzstd = result.zstdVersion
     previousLibzstd = result.previousZstdVersion
+    largestAssets = result.largestAssets.map { Asset(path: $0.path, bytes: $0.byteCount) }
+    seconds = duration / .seconds(1)
+  }
+
+  init(_ result: Manifest.AppleArchiveResult, _ duration: Duration, isDryRun: Bool) {
+    let outcome: Manifest.PackageResult.Outcome = isDryRun ? .planned : .written
+    self.outcome = outcome.rawValue
+    format = .aar
+    pack = result.version.pack.name
+    catalog = result.version.catalog.description
+    bytes = result.byteCount
+    assetBytes = result.version.byteCount
     largestAssets = result.largestAssets.map { Asset(path: $0.path, bytes: $0.byteCount) }
     seconds = duration / .seconds(1)
   }

@@ -44,10 +44,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var encoding: ArchiveEncodingOptions
 
-  @Option(
-    help: .init(
-      "For an Apple Archive: blocks compressed with zlib, or stored uncompressed (default: zlib).", valueName: "kind"))
-  var blocks: Blocks?
+  @OptionGroup var blocks: BlocksOption
 
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
@@ -62,7 +59,7 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       "'export' cannot write a '.\(escaped(ending))' file; use a name that ends in '.pack'")
   }
 
-  private var isAppleArchive: Bool { FilePath(output).extension?.lowercased() == "aar" }
+  private var isAppleArchive: Bool { isAppleArchiveName(output) }
 
   /// Fails for options that do not apply to the kind of file.
   private func checkOptions() throws {
@@ -71,12 +68,9 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       (expiry.expires != nil, "--expires"),
       (expiry.noExpires, "--no-expires"), (encoding.level != nil, "--level"), (encoding.layout != nil, "--layout"),
     ]
-    let options = isAppleArchive ? signing : [(blocks != nil, "--blocks")]
+    let options = isAppleArchive ? signing : [(blocks.isGiven, "--blocks")]
     guard let option = options.first(where: \.isGiven) else { return }
-    throw ValidationError(
-      isAppleArchive
-        ? "\(option.name) does not apply to Apple Archives, which have neither a signature nor frames"
-        : "\(option.name) applies only to Apple Archives; use a name that ends in '.aar'")
+    throw isAppleArchive ? refusalForAppleArchives(option.name) : BlocksOption.refusalForOthers
   }
 
   var subject: Failure.Facts { .init(store: store.store, pack: version.pack) }
@@ -143,13 +137,6 @@ struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 // MARK: - Apple Archives
 
 extension Export {
-  /// The encoding of blocks in an Apple Archive.
-  enum Blocks: String, CaseIterable, ExpressibleByArgument {
-    case zlib, stored
-
-    var coding: AppleArchiveWriter.Coding { self == .stored ? .stored : .deflate }
-  }
-
   private func writeAppleArchive(of pack: Site.PublishedPack, of source: Store, to file: String) async throws {
     let date = try UInt64(clamping: sourceDate(ProcessInfo.processInfo.environment))
     let bar = ProgressBar(report.progressForm)
@@ -159,7 +146,7 @@ extension Export {
     let result: Store.AppleArchiveResult
     do {
       result = try await source.exportAppleArchive(
-        pack, to: FilePath(file), coding: (blocks ?? .zlib).coding, modifiedAt: date, replacing: force, isDryRun: dryRun
+        pack, to: FilePath(file), coding: blocks.coding, modifiedAt: date, replacing: force, isDryRun: dryRun
       ) {
         bar.update(Progress(activity: "writing", bytesDone: $0, bytesTotal: $1))
       }

@@ -1,0 +1,65 @@
+import PackArchives
+import PackStore
+
+/// The contents of an asset pack, while they are written to an archive.
+struct AppleArchiveContents {
+  private let version: PackVersion
+  private let snapshot: Snapshot
+  private let writer: AppleArchiveWriter
+
+  init(of version: PackVersion, in snapshot: Snapshot, writer: AppleArchiveWriter) {
+    self.version = version
+    self.snapshot = snapshot
+    self.writer = writer
+  }
+
+  /// - Parameter progress: receives the number of written bytes.
+  func write(_ progress: (Int) -> Void) throws {
+    let manifest = AssetPackManifest.bytes(of: version.pack, try snapshot.attributes(of: version))
+    try writer.addFile(AssetPackManifest.name, bytes: manifest)
+    try writer.addFolder(AssetPackManifest.contents)
+    var done = 0
+    var folder = ""
+    var cursor = try snapshot.cursor(pack: version.pack, depth: .descendants)
+    while let asset = try cursor.next() {
+      let path = asset.path
+      try addFolders(above: path, after: &folder)
+      let name = "\(AssetPackManifest.contents)/\(path)"
+      switch asset.kind {
+      case .folder: try writer.addFolder(name)
+      case .link: try writer.addLink(name, to: asset.linkTarget())
+      case .file:
+        try writer.beginFile(name, isExecutable: asset.isExecutable, byteCount: UInt64(asset.byteCount))
+        var offset = 0
+        while offset < asset.byteCount {
+          try Task.checkCancellation()
+          let end = min(offset + AppleArchiveWriter.blockByteCount, asset.byteCount)
+          try writer.append(Array(asset.contents(range: offset..<end)))
+          done += end - offset
+          offset = end
+          progress(done)
+        }
+      }
+    }
+  }
+
+  /// Adds the folders that a path implies, outer ones first: each has an entry before its contents. In bytewise order of paths, the
+  /// contents of a folder are consecutive, so the previous path implies exactly the folders already added.
+  ///
+  /// - Parameter folder: the last added folder.
+  private func addFolders(above path: String, after folder: inout String) throws {
+    guard let end = path.lastIndex(of: "/") else { return }
+    let parent = path[..<end]
+    guard !parent.utf8.elementsEqual(folder.utf8) else { return }
+    var position = parent.startIndex
+    while position < parent.endIndex {
+      let next = parent[position...].firstIndex(of: "/") ?? parent.endIndex
+      let ancestor = parent[..<next]
+      if !(folder + "/").utf8.starts(with: (ancestor + "/").utf8) {
+        try writer.addFolder("\(AssetPackManifest.contents)/\(ancestor)")
+      }
+      position = next < parent.endIndex ? parent.index(after: next) : next
+    }
+    folder = String(parent)
+  }
+}
