@@ -368,7 +368,10 @@ let package = Package(
     // `packstore-bench update` runs the program `packstore`.
     .testTarget(name: "BenchTests", dependencies: ["packstore-bench", "packstore-cli"], swiftSettings: swiftSettings),
     .testTarget(
-      name: "CommandLineTests", dependencies: ["packstore-cli", "PackFormats", "PackStore"],
+      name: "CommandLineTests",
+      dependencies: [
+        "packstore-cli", "PackFormats", "PackStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       swiftSettings: swiftSettings),
   ],
   cLanguageStandard: .c11

@@ -34,7 +34,8 @@ import Testing
     key: SiteKey().publicKey, begin: 1_700_000_000, end: 1_700_007_200)
 
   @Test func roundTrip() throws {
-    for override in [Self.example, URLOverride(url: "file:///a", begin: 0, end: 0)] {
+    let unsigned = URLOverride(url: "https://a/manifest", allowsUnsigned: true, begin: 0, end: 1)
+    for override in [Self.example, unsigned, URLOverride(url: "file:///a", begin: 0, end: 0)] {
       #expect(try URLOverride(decoding: override.encode()) == override)
     }
     #expect(Self.example.isActive(at: 1_700_000_000) && !Self.example.isActive(at: 1_700_007_200))
@@ -44,6 +45,9 @@ import Testing
     #expect(other.folderName == Self.example.folderName)
     other.key = nil
     #expect(other.folderName != Self.example.folderName)
+    #expect(unsigned.site.allowsUnsigned && !other.site.allowsUnsigned)
+    let signed = URLOverride(url: unsigned.url, begin: 0, end: 1)
+    #expect(signed.folderName != unsigned.folderName, "unsigned packs do not stay without the permission")
   }
 
   @Test(
@@ -58,6 +62,7 @@ import Testing
       #"{"format":1,"url":"a","begin":0,"end":1,"channel":"A b"}"#,
       #"{"format":1,"url":"a","url":"b","begin":0,"end":1}"#,
       #"{"format":1,"url":"a","begin":0,"end":1,"authority":7}"#,
+      #"{"format":1,"url":"a","begin":0,"end":1,"allows_unsigned":1}"#,
       String(repeating: "[", count: 5000),
     ])
   func noOverride(text: String) {

@@ -17,6 +17,10 @@ package struct URLOverride: Hashable, Sendable {
   /// The key that must have signed the site; if `nil`, the first contact pins the site's key, in the override's store only.
   package var key: SitePublicKey?
 
+  /// Whether unsigned packs of the site are accepted, as `PackStoreAllowsUnsigned` does for the site of a property list. Has no
+  /// effect with a ``key``.
+  package var allowsUnsigned = false
+
   /// The times of its beginning and end, in seconds since 1970. A clock that shows an earlier time than the beginning ends it, too.
   package var begin: Int
   package var end: Int
@@ -31,12 +35,14 @@ package struct URLOverride: Hashable, Sendable {
   package static let clockSlack = 300
 
   package init(
-    url: String, channel: SiteChannel? = nil, authority: String? = nil, key: SitePublicKey? = nil, begin: Int, end: Int
+    url: String, channel: SiteChannel? = nil, authority: String? = nil, key: SitePublicKey? = nil,
+    allowsUnsigned: Bool = false, begin: Int, end: Int
   ) {
     self.url = url
     self.channel = channel
     self.authority = authority
     self.key = key
+    self.allowsUnsigned = allowsUnsigned
     self.begin = begin
     self.end = end
   }
@@ -49,11 +55,15 @@ package struct URLOverride: Hashable, Sendable {
   /// The name of the override's folder. An override of the same server has the same folder, so that setting it again continues with
   /// the existing data.
   package var folderName: String {
-    let parts = [url, channel?.name ?? "", key.map { "\($0)" } ?? "", authority ?? ""]
+    var parts = [url, channel?.name ?? "", key.map { "\($0)" } ?? "", authority ?? ""]
+    // Packs that were accepted without a signature do not stay when signatures are required.
+    if allowsUnsigned { parts.append("unsigned") }
     return String(Digest256(hashing: Array(parts.joined(separator: "\0").utf8)).hex.prefix(32))
   }
 
-  var site: ManagedConfiguration.Site { ManagedConfiguration.Site(url, channel: channel, trustedKey: key) }
+  var site: ManagedConfiguration.Site {
+    ManagedConfiguration.Site(url, channel: channel, trustedKey: key, allowsUnsigned: allowsUnsigned)
+  }
 
   /// For example `https://localhost:8443/site until 2026-01-31T12:00:00Z`.
   package var summary: String { "\(withoutSecrets(url)) until \(endText)" }
@@ -82,6 +92,7 @@ extension URLOverride {
     if let channel { members.append(("channel", canonicalJSON(channel.name))) }
     if let authority { members.append(("authority", canonicalJSON(authority))) }
     if let key { members.append(("key", canonicalJSON("\(key)"))) }
+    if allowsUnsigned { members.append(("allows_unsigned", Array("true".utf8))) }
     return canonicalJSONObject(members)
   }
 
@@ -101,6 +112,11 @@ extension URLOverride {
     guard let url = try text("url", limit: Self.urlByteCountLimit), let begin = value("begin")?.integer(Int.self),
       let end = value("end")?.integer(Int.self), begin >= 0, end >= begin, end - begin <= Self.longestTime
     else { throw Fault.malformed }
+    var allowsUnsigned = false
+    if let permission = value("allows_unsigned") {
+      guard case .boolean(let isTrue) = permission.content else { throw Fault.malformed }
+      allowsUnsigned = isTrue
+    }
     func converted<Value>(_ name: String, _ convert: (String) -> Value?) throws -> Value? {
       guard let text = try text(name, limit: 256) else { return nil }
       guard let value = convert(text) else { throw Fault.malformed }
@@ -109,7 +125,7 @@ extension URLOverride {
     self.init(
       url: url, channel: try converted("channel") { try? SiteChannel($0) },
       authority: try text("authority", limit: Self.authorityByteCountLimit),
-      key: try converted("key") { SitePublicKey($0) }, begin: begin, end: end)
+      key: try converted("key") { SitePublicKey($0) }, allowsUnsigned: allowsUnsigned, begin: begin, end: end)
   }
 
   package enum Fault: Error, Hashable, Sendable {

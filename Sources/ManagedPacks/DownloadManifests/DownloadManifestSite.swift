@@ -68,28 +68,7 @@ struct DownloadManifestSite: PackSite {
   }
 
   private func archives() async throws -> [ListedArchive] {
-    let bytes = try await manifestBytes()
-    do {
-      return try ListedArchive.list(in: bytes, name: withoutSecrets(location))
-    } catch let error as PackStoreError where error.code == .corrupt {
-      throw DeliveryError(.noSite, "not a download manifest (\(error.reason))", at: location)
-    }
-  }
-
-  private func manifestBytes() async throws -> [UInt8] {
-    guard FileLocation(location) != nil else {
-      let path = location.hasPrefix("file:") ? URL(string: location).map { FilePath($0.path) } : FilePath(location)
-      return try InputFile(path ?? "").contents(limit: AssetPackManifest.byteCountLimit)
-    }
-    let sink = MemorySink(
-      limit: AssetPackManifest.byteCountLimit, at: location, permit: { [template] in try template.permitsHost?($0) })
-    let transport = transport ?? fileTransport(template)
-    try await unwrapped { try await transport.fetch(FileRequest(location, fields: fields(for: location)), to: sink) }
-    return sink.bytes
-  }
-
-  private func fields(for url: String) -> [String: String] {
-    template.authorization?.requestFields(for: url, listedAt: location) ?? [:]
+    try await DownloadManifestFile(location, template, transport: transport).archives()
   }
 
   // MARK: - Packs
@@ -164,7 +143,8 @@ struct DownloadManifestSite: PackSite {
     if !download.isComplete {
       let transport = transport ?? fileTransport(options)
       try await unwrapped {
-        try await transport.fetch(download.request(url, fields: fields(for: url)), to: download)
+        try await transport.fetch(
+          download.request(url, fields: template.requestFields(for: url, listedAt: location)), to: download)
       }
     }
     return (download, try await BlockingExecutor.run { try download.finish() })
@@ -180,42 +160,5 @@ struct DownloadManifestSite: PackSite {
 
 extension ListedArchive {
   /// The number of the version in the store, whose numbers begin at 1. Apple's tool writes 0 by default.
-  var number: UInt64 { max(version, 1) }
-}
-
-/// Throws the error of a transport as the error of a site.
-private func unwrapped(_ body: () async throws -> Void) async throws {
-  do { try await body() } catch let fault as FileFault { throw fault.error }
-}
-
-/// Receives a small file in memory.
-private final class MemorySink: FileSink {
-  private let limit: Int
-  private let location: String
-  private let permit: @Sendable (String) throws -> Void
-  private let received = Mutex<[UInt8]>([])
-
-  init(limit: Int, at location: String, permit: @escaping @Sendable (String) throws -> Void) {
-    self.limit = limit
-    self.location = location
-    self.permit = permit
-  }
-
-  var bytes: [UInt8] { received.withLock { $0 } }
-
-  func permit(host: String) throws { try permit(host) }
-  func answer(_ challenge: FileChallenge) async -> FileChallengeReply { .none }
-  func begin(_ answer: FileAnswer) throws {
-    guard answer.byteCount ?? 0 <= limit else { throw tooLong }
-    received.withLock { $0 = [] }
-  }
-
-  func take(_ bytes: UnsafeRawBufferPointer) throws {
-    try received.withLock { received in
-      guard bytes.count <= limit - received.count else { throw tooLong }
-      received += bytes
-    }
-  }
-
-  private var tooLong: DeliveryError { DeliveryError(.noSite, "longer than \(limit) bytes", at: location) }
+  package var number: UInt64 { max(version, 1) }
 }

@@ -120,7 +120,7 @@ public struct DownloadManifest: Sendable {
   ///   - pack: the pack to download.
   ///   - platforms: the manifest's platforms; empty for all.
   ///   - baseURL: the folder of the archives on the server; `nil` to keep the pack's existing URL.
-  /// - Throws: `invalidArgument` for a new pack without a URL, and if the number does not increase although the size changed.
+  /// - Throws: `invalidArgument` for a new pack without a URL, and if the number does not increase although the archive changed.
   public mutating func add(_ pack: HostedPack, platforms: Set<Platform> = [], baseURL: BaseURL? = nil) throws -> Change
   {
     let index = entries.firstIndex { ExactText($0.id) == ExactText(pack.id) }
@@ -158,7 +158,11 @@ public struct DownloadManifest: Sendable {
   }
 
   private static func check(_ number: UInt64, _ pack: HostedPack, after before: Entry) throws {
-    guard number < before.version || (number == before.version && pack.byteCount != before.byteCount) else { return }
+    let digest = pack.archiveDigest?.hex
+    let isOther =
+      pack.byteCount != before.byteCount
+      || digest != nil && before.archiveDigest != nil && digest != before.archiveDigest
+    guard number < before.version || (number == before.version && isOther) else { return }
     throw PackStoreError(
       .invalidArgument,
       "version \(number) is not above the manifest's version \(before.version), so devices would not download it",

@@ -7,7 +7,8 @@ public struct HostedPack: Sendable {
   /// The pack's name. The name of an Apple asset pack may be invalid in PackStore.
   public let id: String
 
-  /// The version; `nil` if the archive does not contain a version, as in Apple's asset packs.
+  /// The version in the archive, or the version given for an archive that contains none, such as an Apple asset pack; `nil` if
+  /// neither exists.
   public let version: UInt64?
 
   /// The size of the archive.
@@ -22,18 +23,28 @@ public struct HostedPack: Sendable {
   ///
   /// - Parameters:
   ///   - path: the file.
+  ///   - version: the version of an archive that contains none; `nil`: none is known.
   ///   - temporaryFolder: a folder with space for the contents of an Apple asset pack.
-  /// - Throws: `notFound`; `corrupt`; `untrusted` for a wrong signature; `refused` for another kind of file.
-  public init(archive path: FilePath, temporaryFolder: FilePath = "/tmp") throws {
+  /// - Throws: `notFound`; `corrupt`, `untrusted` for a wrong signature, `refused` if it is not such an archive; `invalidArgument` for
+  ///   an invalid version, or another one than the archive contains.
+  public init(archive path: FilePath, version: UInt64? = nil, temporaryFolder: FilePath = "/tmp") throws {
+    if let version, !(1...PackVersion.lastNumber ~= version) {
+      throw PackStoreError(
+        .invalidArgument, "\(version) is not in 1 to \(PackVersion.lastNumber)", about: .parameter("version"))
+    }
     let file = try InputFile(path)
     byteCount = try file.byteCount
     if PackFileKind(path) == .archive {
       let archive = try SignedArchive(at: path)
-      (id, version, archiveDigest) = (archive.pack.id.name, archive.offer.number, nil)
+      let number = archive.offer.number
+      guard version == nil || version == number else {
+        throw PackStoreError(.invalidArgument, "the archive contains version \(number)", file: path.string)
+      }
+      (id, self.version, archiveDigest) = (archive.pack.id.name, number, nil)
       attributes = try archive.files.attributes(of: archive.offer, in: archive.signed.root)
     } else {
       let manifest = try Self.readManifest(of: path, temporaryFolder)
-      (id, version, archiveDigest) = (manifest.assetPackID, nil, try Self.digest(of: file))
+      (id, self.version, archiveDigest) = (manifest.assetPackID, version, try Self.digest(of: file))
       attributes = try manifest.attributes ?? Attributes()
     }
   }

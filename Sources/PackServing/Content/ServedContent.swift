@@ -180,7 +180,7 @@ import PackFormats
       case .store:
         try await publish(.store(try Store(at: source.path, options: .readOnly)))
       case .archive, .assetPack:
-        archive = try await BlockingExecutor.run { try Self.host(source.path, state) }
+        archive = try await BlockingExecutor.run { try Self.host(source.path, state, version: source.version) }
         if source.kind == .archive {
           try await publish(.archives(try ArchivedPacks(ofAnyPublisher: source.path, signedBy: key)))
         }
@@ -197,8 +197,8 @@ import PackFormats
       if !isFirst { tell("\(source.path.string): changed; the new content is served") }
     }
 
-    private static func host(_ path: FilePath, _ state: FileState) throws -> HostedArchive {
-      let pack = try HostedPack(archive: path)
+    private static func host(_ path: FilePath, _ state: FileState, version: UInt64? = nil) throws -> HostedArchive {
+      let pack = try HostedPack(archive: path, version: version)
       let file = try InputFile(path)
       var digest = DigestBuilder()
       var offset: UInt64 = 0

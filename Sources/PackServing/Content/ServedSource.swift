@@ -20,11 +20,20 @@ import PackFormats
     public let path: FilePath
     public let kind: Kind
 
+    /// The version of an archive that contains none; `nil`: 1.
+    public let version: UInt64?
+
     /// Determines the kind of the source at a path.
     ///
-    /// - Throws: `notFound` if nothing exists at the path; `notAStore` for another folder; `wrongKind` for a delta.
-    public init(_ path: FilePath) throws {
+    /// - Parameter version: the version of an asset pack in Apple's format.
+    /// - Throws: `notFound` if nothing exists at the path; `notAStore` for another folder; `wrongKind` for a delta;
+    ///   `invalidArgument` for a version of a store or site.
+    public init(_ path: FilePath, version: UInt64? = nil) throws {
       self.path = path
+      self.version = version
+      guard version == nil || !isFolder(path) else {
+        throw PackStoreError(.invalidArgument, "only archives can be given a version", file: path.string)
+      }
       if isFolder(path) {
         kind = Site.exists(at: path) ? .site : .store
         guard kind == .site || pathExists(path.appending("CONTROL")) else {

@@ -18,6 +18,8 @@ struct MakeDownloadManifest: ParsableCommand {
       'update' replaces or adds the given packs; other packs in the manifest do not change. Upload each archive to \
       its URL in the manifest: the base URL and the pack's name. Devices download missing packs, update packs with a \
       higher version, and remove packs that the manifest no longer lists. An .aar is unpacked temporarily in TMPDIR.
+
+      The options of Apple's ba-package are accepted: '--asset-pack-versions', '--asset-pack-paths' and '--ios'.
       """
   )
 
@@ -30,6 +32,17 @@ struct MakeDownloadManifest: ParsableCommand {
   var files: [String]
 
   @Option(
+    parsing: .upToNextOption,
+    help: .init("More archives, after the files.", valueName: "file"), completion: .file())
+  var assetPackPaths: [String] = []
+
+  @Option(
+    parsing: .upToNextOption,
+    help: .init(
+      "Version numbers of the archives, in their order; a number in an archive must be the same.", valueName: "n"))
+  var assetPackVersions: [UInt64] = []
+
+  @Option(
     help: .init(
       "URL of the archives' folder on the server (default with 'update': the present one).", valueName: "url"),
     transform: parseBaseURL)
@@ -40,8 +53,10 @@ struct MakeDownloadManifest: ParsableCommand {
     help: .init("Platform whose packs to include; repeatable (default: all).", valueName: "name"))
   var platforms: [Platform] = []
 
+  @OptionGroup var platformFlags: PlatformFlags
+
   @Option(
-    name: .shortAndLong,
+    name: [.short, .long, .customLong("output-path")],
     help: .init("File to write (default: standard output; with 'update', the manifest).", valueName: "file"),
     completion: .file(extensions: ["json"]))
   var output: String?
@@ -57,32 +72,40 @@ struct MakeDownloadManifest: ParsableCommand {
   func validate() throws {
     switch action {
     case .create:
-      guard !files.isEmpty else { throw ValidationError("'create' needs at least one archive") }
+      guard !archives.isEmpty else { throw ValidationError("'create' needs at least one archive") }
       guard downloadBaseUrl != nil else { throw ValidationError("'create' needs --download-base-url") }
     case .update:
-      guard files.count > 1 else { throw ValidationError("'update' needs a manifest and at least one archive") }
+      guard !files.isEmpty, !archives.isEmpty else {
+        throw ValidationError("'update' needs a manifest and at least one archive")
+      }
     }
     guard output != nil || !force else { throw ValidationError("--force needs '-o'") }
+    guard assetPackVersions.count <= archives.count else {
+      throw ValidationError("--asset-pack-versions has more numbers than there are archives")
+    }
   }
 
   func run() throws {
     let temporary = try TemporaryFolder()
     defer { temporary.remove() }
-    let isUpdate = action == .update
-    var manifest = isUpdate ? try DownloadManifest(contentsOf: FilePath(files[0])) : DownloadManifest()
+    var manifest = action == .update ? try DownloadManifest(contentsOf: FilePath(files[0])) : DownloadManifest()
     var changes: [DownloadManifest.Change] = []
-    for file in files.dropFirst(isUpdate ? 1 : 0) {
-      let pack = try HostedPack(archive: FilePath(file), temporaryFolder: FilePath(temporary.path))
+    for (index, file) in archives.enumerated() {
+      let version = index < assetPackVersions.count ? assetPackVersions[index] : nil
+      let pack = try HostedPack(archive: FilePath(file), version: version, temporaryFolder: FilePath(temporary.path))
       guard !changes.contains(where: { $0.id == pack.id }) else {
         throw Failure(
           .invalidArgument, "'\(escaped(file))': contains the pack '\(escaped(pack.id))', like another archive",
           remedy: "name one archive of each pack", path: file)
       }
-      changes.append(try manifest.add(pack, platforms: Set(platforms), baseURL: downloadBaseUrl))
+      changes.append(
+        try manifest.add(pack, platforms: Set(platforms).union(platformFlags.platforms), baseURL: downloadBaseUrl))
     }
     try write(manifest.text)
     try say(manifest.text, changes)
   }
+
+  private var archives: [String] { Array(files.dropFirst(action == .update ? 1 : 0)) + assetPackPaths }
 
   /// Where the text goes; nil: to standard output.
   private var target: String? { output ?? (action == .update ? files[0] : nil) }
@@ -114,6 +137,21 @@ struct MakeDownloadManifest: ParsableCommand {
     case .unchanged: "unchanged"
     case .leftOut: "skipped: it is for other platforms"
     }
+  }
+}
+
+/// The platforms, with one flag each as in Apple's ba-package.
+struct PlatformFlags: ParsableArguments {
+  @Flag(name: .customLong("ios"), help: "Like --platform iOS.") var iOS = false
+  @Flag(name: .customLong("macos"), help: "Like --platform macOS.") var macOS = false
+  @Flag(name: .customLong("tvos"), help: "Like --platform tvOS.") var tvOS = false
+  @Flag(name: .customLong("visionos"), help: "Like --platform visionOS.") var visionOS = false
+
+  var platforms: Set<Platform> {
+    let flags: [(isGiven: Bool, platform: Platform)] = [
+      (iOS, .iOS), (macOS, .macOS), (tvOS, .tvOS), (visionOS, .visionOS),
+    ]
+    return Set(flags.filter(\.isGiven).map(\.platform))
   }
 }
 

@@ -37,7 +37,7 @@ struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   var manifest: String
 
   @Option(
-    name: .shortAndLong,
+    name: [.short, .long, .customLong("output-path")],
     help: .init(
       "Archive to write, with a name that ends in '.pack' or '.aar'; or - for a signed archive on standard output.",
       valueName: "file"),

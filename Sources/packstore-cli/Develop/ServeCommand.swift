@@ -53,6 +53,21 @@ struct Serve: AsyncParsableCommand {
     completion: .file())
   var identity: [String] = []
 
+  @Option(
+    name: .customLong("identity-path"),
+    help: .init("Like --identity, with one file each: the certificate, then its key.", valueName: "file"),
+    completion: .file())
+  var identityPaths: [String] = []
+
+  @Flag(help: "Use the authority's certificate, as is the default; accepted for command lines of Apple's ba-serve.")
+  var chooseIdentityAutomatically = false
+
+  @Option(
+    parsing: .upToNextOption,
+    help: .init(
+      "Version numbers of Apple's asset packs, in the order of the archives (default: 1).", valueName: "n"))
+  var assetPackVersions: [UInt64] = []
+
   @Flag(help: "Use HTTP without TLS, which apps on Apple's systems refuse.")
   var http = false
 
@@ -70,10 +85,16 @@ struct Serve: AsyncParsableCommand {
 
   func validate() throws {
     guard (0...65_535).contains(port ?? 0) else { throw ValidationError("--port must be from 0 to 65535") }
-    guard identity.isEmpty || identity.count == 2 else {
-      throw ValidationError("--identity needs two files, the certificate and its key, after the sources")
+    guard files.isEmpty || files.count == 2 else {
+      throw ValidationError("--identity and --identity-path need two files: the certificate and its key")
     }
-    guard !http || identity.isEmpty else { throw ValidationError("--http and --identity exclude each other") }
+    guard !http || files.isEmpty else { throw ValidationError("--http and --identity exclude each other") }
+    guard !chooseIdentityAutomatically || files.isEmpty else {
+      throw ValidationError("--choose-identity-automatically and --identity exclude each other")
+    }
+    guard assetPackVersions.count <= sources.count else {
+      throw ValidationError("--asset-pack-versions has more numbers than there are sources")
+    }
     guard printAuthority != !sources.isEmpty else {
       throw ValidationError(
         printAuthority ? "--print-authority takes no sources" : "name an archive, a store or a site to serve")
@@ -81,6 +102,9 @@ struct Serve: AsyncParsableCommand {
     guard (0...3600).contains(grace) else { throw ValidationError("--grace must be from 0 to 3600 seconds") }
     guard !host.isEmpty, !names.contains("") else { throw ValidationError("the name of a host is empty") }
   }
+
+  /// The files of the certificate and its key, by either option.
+  private var files: [String] { identity + identityPaths }
 
   #if Serving
     func run() async throws {
@@ -98,11 +122,13 @@ struct Serve: AsyncParsableCommand {
       let log = ServeLog(report)
       options.port = port ?? (http ? 8080 : 8443)
       options.isPlain = http
-      if identity.count == 2 { options.identity = (FilePath(identity[0]), FilePath(identity[1])) }
+      if files.count == 2 { options.identity = (FilePath(files[0]), FilePath(files[1])) }
       options.graceTime = .seconds(grace)
       options.onRequest = { log.tell($0) }
       options.onNotice = { log.notice($0) }
-      let served = try sources.map { try ServedSource(FilePath($0)) }
+      let served = try sources.enumerated().map { index, source in
+        try ServedSource(FilePath(source), version: index < assetPackVersions.count ? assetPackVersions[index] : nil)
+      }
       let server = try DevelopmentServer(served, in: folder, options: options)
       try await server.run { log.ready($0) }
       try log.check()

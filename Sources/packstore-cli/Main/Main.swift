@@ -75,7 +75,7 @@ extension Packstore {
   fileprivate static func command(_ arguments: ArraySlice<String>) throws -> any ParsableCommand {
     let parsed = Result {
       try requireKnownShortOptions(arguments)
-      return try parseAsRoot()
+      return try parseAsRoot(Array(arguments))
     }
     // ArgumentParser returns its own help command for 'WORD --help' and 'help WORD', even if no command WORD exists.
     if case .success(let command) = parsed, configuration.subcommands.contains(where: { $0 == type(of: command) }) {
@@ -191,16 +191,18 @@ enum Main {
 
   private static func parse() throws -> any ParsableCommand {
     try Packstore.requireUTF8()
+    let words = Array(CommandLine.arguments.dropFirst())
+    if let answer = try appleTool?.answer(to: words, version: packstoreVersion) { throw CleanExit.message(answer) }
     // ArgumentParser would also accept `--version` in 'add --version N'.
-    if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(packstoreVersion) }
-    if CommandOverview.isRequested(by: CommandLine.arguments.dropFirst()) {
+    if programArguments == ["--version"] { throw CleanExit.message(packstoreVersion) }
+    if CommandOverview.isRequested(by: programArguments[...]) {
       throw CleanExit.message(CommandOverview(configuration: Packstore.configuration).text)
     }
-    return try Packstore.command(CommandLine.arguments.dropFirst())
+    return try Packstore.command(programArguments[...])
   }
 
   private static func begin(_ command: any ParsableCommand) throws {
-    try BuildLog.begin(for: command, arguments: Array(CommandLine.arguments.dropFirst()))
+    try BuildLog.begin(for: command, arguments: programArguments)
   }
 
   private static func runNow(_ command: any ParsableCommand) throws {

@@ -25,7 +25,7 @@ func systemErrorText(_ number: Int32 = errno) -> String { String(cString: strerr
 /// Whether the arguments contain `--json`. Standard error then also contains JSON, one object per line.
 ///
 /// It is read from the raw arguments, because errors in the arguments are also reported as JSON.
-let isJSONWanted = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
+let isJSONWanted = programArguments.prefix { $0 != "--" }.contains("--json")
 
 /// Writes text to standard error. Ignores errors, because nothing can report them.
 func writeToStandardError(_ text: String) {
@@ -140,7 +140,7 @@ final class Output: Sendable {
 // MARK: - JSON
 
 /// The `type` of this process's results in JSON: the name of the command, which is also the name of the schema.
-var jsonType: String { CommandLine.arguments.dropFirst().first.flatMap { $0.hasPrefix("-") ? nil : $0 } ?? "packstore" }
+var jsonType: String { programArguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 } ?? "packstore" }
 
 /// Encodes a value as JSON on one line, with sorted keys in snake case. Escapes all characters that control a terminal.
 func jsonBytes(_ value: some Encodable) throws -> Data {

@@ -4,7 +4,8 @@ import PackStore
 /// Options of commands that print a text or write it to a file.
 struct TextFileOptions: ParsableArguments {
   @Option(
-    name: .shortAndLong, help: .init("File to write (default: standard output).", valueName: "file"),
+    name: [.short, .long, .customLong("output-path")],
+    help: .init("File to write (default: standard output).", valueName: "file"),
     completion: .file())
   var output: String?
 
