@@ -35,6 +35,7 @@ import Testing
     "error": ["needed_bytes", "holder"],
     "progress": ["bytes_per_second", "files"],  // it takes a while
     "promote": ["updates[].delta_bytes"],  // DryRunTests
+    "status": ["alarms[].date", "alarms[].key"],  // time passes in SiteSurveyTests
     // Servers: SimulateTests.
     "simulate": ["target", "range", "status", "stalls", "fault", "groups[].override", "groups[].apps[].version"],
     // It goes on until it is stopped, and is in some programs only: ServeTests.
@@ -211,6 +212,8 @@ import Testing
     try run("promote", "site", "P@3", "--channel", "beta", "--share", "5%", "--app-versions", "2.0..<3", "--key", "key")
     try run("promote", "site", "P@3", "--channel", "beta", "--key", "key", "--dry-run")
     try run("channels", "site")
+    try run("status", "site")
+    try siteStatus()
     try run("promote", "site", "P@3", "--channel", "other", "--key", "key")
     try run("demote", "site", "P@2", "--channel", "beta", "--key", "key")
     try run("channels", "site", "--channel", "other", "--close", "--key", "key")
@@ -234,6 +237,16 @@ import Testing
     try run("repair", "site", "--key", "key")
     try run("remove", "device", "P", "--keep-history")
     try run("trust", "device")
+  }
+
+  /// A site whose release key ends, with lost files and a damaged root.
+  private func siteStatus() throws {
+    try run("publish", "store", "watched", "P@2", "Q", "--key", "status.key", "--deltas", "0", "--keep", "1")
+    try run("publish", "store", "watched", "P", "Q", "--key", "status.key", "--deltas", "0", "--keep", "1")
+    _ = try playground.shell(
+      "for file in watched/frames/*; do echo more >> $file; done; rm watched/versions/*; echo damage > watched/roots/beta"
+    )
+    try run("status", "watched", status: 1)
   }
 
   private func agents() throws {

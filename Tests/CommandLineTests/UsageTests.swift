@@ -18,10 +18,8 @@ import Testing
       "Update",
       ["pull", "update", "offers", "apply", "trust"]
     ),
-    (
-      "Publish",
-      ["publish", "unpublish", "deltas", "refresh", "check-served", "check-bucket", "strip", "upload"]
-    ),
+    ("Publish", ["publish", "unpublish", "deltas", "upload"]),
+    ("Operate sites", ["status", "refresh", "check-served", "check-bucket", "strip"]),
     (
       "Channels and keys",
       ["promote", "demote", "channels", "keygen", "delegate", "rotate"]

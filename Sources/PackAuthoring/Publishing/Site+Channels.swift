@@ -210,7 +210,7 @@ extension Site {
 extension Snapshot {
   /// Returns the versions that channels offer, `live` first, and the versions of the same packs that clients of any channel may
   /// have.
-  fileprivate func offered(
+  func offered(
     by states: [ChannelState], among all: [ChannelState]
   ) -> [(version: PackVersion, sources: [PackVersion])] {
     var seen: Set<PackVersion> = []

@@ -24,7 +24,7 @@ extension SiteRoot {
 
 extension VersionManifest {
   /// The segments, frame tables and change lists that the manifest refers to, and their lengths.
-  var files: [SitePath: UInt64] {
+  package var files: [SitePath: UInt64] {
     var files: [SitePath: UInt64] = [:]
     for segment in segments {
       files[.frames(segment.id)] = UInt64(segment.tableByteCount)

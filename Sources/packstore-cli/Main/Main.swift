@@ -43,12 +43,10 @@ struct Packstore: ParsableCommand {
         List.self, Cat.self, Extract.self, Log.self, Stat.self, Diff.self, Inspect.self, Conflicts.self,
       ]),
     CommandGroup(name: "Update", subcommands: [Pull.self, Update.self, Offers.self, Apply.self, Trust.self]),
+    CommandGroup(name: "Publish", subcommands: [Publish.self, Unpublish.self, Deltas.self, Upload.self]),
     CommandGroup(
-      name: "Publish",
-      subcommands: [
-        Publish.self, Unpublish.self, Deltas.self, Refresh.self, CheckServed.self, CheckBucket.self, Strip.self,
-        Upload.self,
-      ]),
+      name: "Operate sites",
+      subcommands: [Status.self, Refresh.self, CheckServed.self, CheckBucket.self, Strip.self]),
     CommandGroup(
       name: "Channels and keys",
       subcommands: [Promote.self, Demote.self, Channels.self, Keygen.self, Delegate.self, Rotate.self]),

@@ -1,0 +1,71 @@
+import PackAuthoring
+import PackDelivery
+import PackFormats
+import PackStore
+
+/// The state of a site on a web server, as shown by its roots and manifests. It needs no key, and no copy of the site.
+///
+/// A missing or damaged manifest or sheet is not an error: the file itself is among the files to check, and its content is left out.
+struct ServedSurvey {
+  private let served: RemoteSiteCopy
+
+  init(_ served: RemoteSiteCopy) { self.served = served }
+
+  /// - Parameter now: in nanoseconds since 1970.
+  /// - Returns: the status, and the files that the roots refer to, with their lengths.
+  func run(now: Int64) async throws -> (status: Site.Status, files: [SitePath: UInt64]) {
+    let (roots, damaged) = try await readRoots()
+    var labels: [Digest256: VersionLabel] = [:], files: [SitePath: UInt64] = [:]
+    for sheet in Set(roots.flatMap(\.signed.root.sheets)) {
+      files[.sheet(sheet.digest)] = UInt64(sheet.byteCount)
+      let bytes = try await read(.sheet(sheet.digest), byteCount: UInt64(sheet.byteCount))
+      if let bytes, let sheet = try? sheet.open(bytes) { labels.merge(sheet.labels) { first, _ in first } }
+    }
+    for pack in roots.flatMap(\.signed.root.packs) {
+      for delta in pack.deltas { files[.delta(delta.header)] = delta.byteCount }
+      for offer in pack.offers where files[.version(offer.manifest)] == nil {
+        files[.version(offer.manifest)] = UInt64(offer.manifestByteCount)
+        let bytes = try await read(.version(offer.manifest), byteCount: UInt64(offer.manifestByteCount))
+        guard let bytes, let manifest = try? offer.openManifest(bytes, of: pack.id) else { continue }
+        files.merge(manifest.files) { first, _ in first }
+      }
+    }
+    var status = Site.Status(roots.map(\.signed), labels: labels, now: now)
+    for channel in damaged { status.add(.init(.damagedRoot, channel)) }
+    let byteCount = files.values.clampedSum().addingClamped(roots.map { UInt64($0.bytes.count) }.clampedSum())
+    status.space = .init(neededByteCount: Int(clamping: byteCount))
+    return (status, files)
+  }
+
+  /// Reads the roots, which must be of one publisher.
+  private func readRoots() async throws -> (roots: [RemoteSiteCopy.Root], damaged: [SiteChannel]) {
+    var roots: [RemoteSiteCopy.Root] = [], damaged: [SiteChannel] = []
+    for channel in served.channels {
+      guard let file = try await served.readRoot(of: channel) else { continue }
+      let path = served.source.place(of: SitePath.root(channel).description)
+      guard let signed = try? SignedSiteRoot(decoding: file.bytes, file: path), signed.root.channel == channel else {
+        damaged.append(channel)
+        continue
+      }
+      roots.append(.init(bytes: file.bytes, signed: signed))
+    }
+    guard Set(roots.map { $0.signed.authority?.firstKey }).count <= 1 else {
+      throw PackStoreError(
+        .untrusted, "its channels are signed by different publishers", about: .site(served.source.location))
+    }
+    return (roots, damaged)
+  }
+
+  /// Reads a file; `nil` if it is missing or has another length.
+  private func read(_ path: SitePath, byteCount: UInt64) async throws -> [UInt8]? {
+    guard byteCount > 0, byteCount <= UInt64(VersionManifest.byteCountLimit) else { return nil }
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(byteCount), alignment: 16)
+    defer { memory.deallocate() }
+    let buffer = TransferBuffer(memory)
+    do {
+      try await served.source.read(
+        SiteFile(path.description, byteCount: byteCount), at: 0, into: buffer, isFresh: false)
+      return Array(buffer.bytes)
+    } catch SourceFault.siteChanged { return nil }
+  }
+}
