@@ -53,6 +53,34 @@ import Testing
     }
   }
 
+  /// The spelling of a promotion of several packs, of the copy of a channel's offers, and of their conditions.
+  @Test func manyPacksArePromotedAsOne() throws {
+    try playground.write("other", to: "folder/file")
+    try run(["add", "author", "folder", "--pack", "Q"])
+    try run(["publish", "author", "site", "P@1", "Q", "--key", "site.key", "--no-offer", "-q"])
+    try run(["publish", "author", "site", "P@2", "--key", "site.key", "--no-offer", "-q"])
+    let beta = try run(["promote", "site", "P@1", "Q@1", "--to", "beta", "--key", "site.key", "--json"]).json
+    #expect((beta["packs"] as? [NSDictionary])?.map { $0["pack"] as? String } == ["P", "Q"])
+    let number = try #require(beta["sequence"] as? Int)
+    let copy = ["promote", "site", "--from", "beta", "--to", "live", "--key", "site.key"]
+    let refused = try playground.packstore(copy + ["--if-root", "beta=\(number + 1)"])
+    #expect(refused.status == 6 && refused.errors.contains("has the number \(number), not \(number + 1)"))
+    let done = try run(copy + ["--if-root", "beta=\(number)"])
+    #expect(done.lines.prefix(2) == ["P@1 is for all devices", "Q@1 is for all devices"])
+    try run(["promote", "site", "P@2", "--key", "site.key", "-q"])
+    let lower = try playground.packstore(copy)
+    #expect(
+      lower.status == 2 && lower.errors.contains("P@1 is lower than version 2") && lower.errors.contains("--back"))
+    try run(copy + ["--back", "-q"])
+    #expect(try offers() == ["1 100%"])
+    for wrong in [
+      [], ["P"], ["P@1", "P@2"], ["P@1", "--from", "beta"], ["--from", "beta", "--share", "5%"],
+      ["P@1", "--if-root", "beta"], ["P@1", "--if-root", "beta=1,beta=2"], ["P@1", "--if-root", "beta=-1"],
+    ] {
+      #expect(try playground.packstore(["promote", "site", "--key", "site.key"] + wrong).status == 2, "\(wrong)")
+    }
+  }
+
   // MARK: - Clients
 
   /// Version 1 is live, 2 on `external`, 3 on `internal`; clients of two versions of the app.

@@ -26,8 +26,11 @@ struct SiteChange {
   /// The site's id in roots.
   let siteID: SiteID
 
-  /// The channel of the change, whose root gets a new expiry; `nil` for none.
-  let target: SiteChannel?
+  /// The channels of the change, whose roots get a new expiry.
+  let targets: Set<SiteChannel>
+
+  /// The channel of the change; `nil`: none, or several.
+  var target: SiteChannel? { targets.count == 1 ? targets.first : nil }
 
   /// The current time, in nanoseconds since 1970, which determines the retired files to delete.
   private let now: Int64
@@ -87,13 +90,23 @@ struct SiteChange {
   /// - Parameter rebuildsRoot: whether this is a repair, in which a damaged root counts as missing.
   /// - Throws: `invalidArgument` if the site has lost its root, and the options do not contain its settings.
   init(
-    of store: Store, named siteID: SiteID, channel target: SiteChannel?, in folder: SiteFolder, signedBy key: SiteKey,
+    of store: Store, named siteID: SiteID, channel: SiteChannel?, in folder: SiteFolder, signedBy key: SiteKey,
     options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false,
+    progress: (@Sendable (Site.PublishProgress) -> Void)?
+  ) throws {
+    try self.init(
+      of: store, named: siteID, channels: Set([channel].compactMap { $0 }), in: folder, signedBy: key, options: options,
+      now: now, rebuildsRoot: rebuildsRoot, progress: progress)
+  }
+
+  init(
+    of store: Store, named siteID: SiteID, channels targets: Set<SiteChannel>, in folder: SiteFolder,
+    signedBy key: SiteKey, options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false,
     progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) throws {
     self.store = store
     self.siteID = siteID
-    self.target = target
+    self.targets = targets
     self.folder = folder
     self.key = key
     self.options = options
@@ -103,7 +116,7 @@ struct SiteChange {
     let present = try folder.channels()
     for channel in present {
       channels[channel] = try Self.read(
-        channel, isMeant: channel == target, folder, key, options, rebuildsRoot: rebuildsRoot)
+        channel, isMeant: targets.contains(channel), folder, key, options, rebuildsRoot: rebuildsRoot)
     }
     let roots = channels.values.compactMap(\.root)
     known = ManifestIndex(in: folder)
@@ -118,8 +131,8 @@ struct SiteChange {
       if let info = folder.deltaInfo(header) { deltas.add(info) }
     }
     try addChannels()
-    // Checks the key before the work.
-    for channel in [target].compactMap({ $0 }) { _ = try key.authority(for: product, channel) }
+    // Checks the keys before the work.
+    for channel in targets.sorted() { _ = try key.authority(for: product, channel) }
     keptFiles = try known.files(of: store.makeSnapshot().keptVersions)
   }
 
@@ -158,7 +171,7 @@ struct SiteChange {
       try hadRoot && (channels[.live].map { $0.root == nil } ?? folder.hasLostLive(among: Array(channels.keys), key))
     if isLost { try folder.requireNewRoot(options) }
     hasLostLive = isLost
-    for channel in [target, isLost || channels.isEmpty ? key.archiveChannel : nil].compactMap({ $0 })
+    for channel in targets.sorted() + (isLost || channels.isEmpty ? [key.archiveChannel] : [])
     where channels[channel] == nil {
       channels[channel] = try ChannelState(channel, nil, byteCount: 0, files: [:], key: key)
     }
@@ -364,7 +377,7 @@ struct SiteChange {
 
   /// Whether a publication to the channel signs a new root in any case.
   private func renewsByItself(_ state: ChannelState, _ root: SiteRoot) -> Bool {
-    guard state.channel == target else { return false }
+    guard targets.contains(state.channel) else { return false }
     let after = expiresAfter(state)
     let language = options.primaryLanguage ?? root.primaryLanguage
     return after != nil || after != root.expiresAfter || language != root.primaryLanguage || state.hasNewAuthority
@@ -413,7 +426,7 @@ struct SiteChange {
 
   /// Writes roots that describe a generation of the store, unless they exist already. Retires files without references.
   ///
-  /// - Parameter renews: whether to postpone the expiry of the target channel, if it has one.
+  /// - Parameter renews: whether to postpone the expiry of the target channels, if they have one.
   private mutating func describe(
     _ snapshot: Snapshot, renews: Bool, checksFiles: Bool = false
   ) throws {
@@ -446,7 +459,7 @@ struct SiteChange {
     renews: Bool
   ) throws {
     guard let state = channels[channel] else { return }
-    let renews = renews && channel == target
+    let renews = renews && targets.contains(channel)
     let root = state.root
     let next = try makeRoot(of: state, contents, in: snapshot, renews: renews || root == nil)
     let isDue = renews && next.expiresAfter != nil && root?.madeAt != next.madeAt
@@ -525,7 +538,7 @@ struct SiteChange {
   /// Reads the site again, because other publishers may have changed it since the lock was released.
   mutating func reread() throws {
     var next = try SiteChange(
-      of: store, named: siteID, channel: target, in: folder, signedBy: key, options: options, now: now,
+      of: store, named: siteID, channels: targets, in: folder, signedBy: key, options: options, now: now,
       rebuildsRoot: rebuildsRoot, progress: progress)
     next.newFileByteCount = newFileByteCount
     next.newRootByteCounts = newRootByteCounts

@@ -55,10 +55,11 @@ extension Publication {
   }
 }
 
-extension ChannelEdit {
-  /// Returns the downloads of devices that update from the channel's current offers to a version.
+extension SiteEdit {
+  /// Returns the downloads of devices that update from a channel's current offers to a version.
   func updates(
-    to new: PackVersion, from offers: [ChannelPlan.Offer], _ change: SiteChange, in snapshot: Snapshot
+    to new: PackVersion, on channel: SiteChannel, from offers: [ChannelPlan.Offer], _ change: SiteChange,
+    in snapshot: Snapshot
   ) throws -> [Site.Update] {
     let routes = change.routes(to: new, on: channel)
     return try offers.compactMap { snapshot.version($0.number, of: new.pack) }.filter { $0.number != new.number }

@@ -104,7 +104,7 @@
       revisions.values.withLock { $0 = [record.name: revision] }
       defer { revisions.values.withLock { $0 = [:] } }
       let channel = try SiteChannel(record.name)
-      try await site.replaceOffers(of: channel, by: offers, signedBy: key, options: try options)
+      try await site.edit([.init(channel, .replace(offers))], signedBy: key, options: try options)
       try await recover()
       // The root already had these offers, so nothing was written.
       let root = try site.rootBytes(of: channel)

@@ -6,25 +6,36 @@ import PackStore
 
 struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
-    abstract: "Offer a version on a channel.",
+    abstract: "Offer versions on a channel.",
     discussion: """
-      The site must already have the version, published to another channel or with 'packstore publish --no-offer'. \
-      Signs one small file and copies nothing. A channel that does not exist is created.
+      The site must already have the versions, published to another channel or with 'packstore publish --no-offer'. \
+      Signs one small file and copies nothing: clients see all packs change at once. A channel that does not exist is \
+      created.
 
-      Without '--share', the version is for all devices and replaces the offers to the same app versions. A version \
+      Without '--share', a version is for all devices and replaces the offers to the same app versions. A version \
       lower than one that the channel offers to the same apps takes the higher one back from devices, and requires \
       '--back'. With '--share', other devices keep their current offer. Increasing the share only adds devices; 0% \
       halts a release, and devices that have the version keep it. Replaced offers do not return automatically; \
       promote that version first.
 
+      '--from' copies the versions that another channel offers to all devices.
+
         packstore promote public/packs Tutorial@4 --channel beta
+        packstore promote public/packs Menu@3 Level1@7
+        packstore promote public/packs --from beta --channel live
         packstore promote public/packs Tutorial@4 --share 5%
         packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
         packstore promote public/packs Tutorial@3 --back
       """
   )
 
-  @OptionGroup var target: ChannelTarget
+  @Argument(help: .publishedSite, completion: .directory)
+  var site: String
+
+  @Argument(
+    help: .init("Packs, each with a version that the site has.", valueName: "pack@version"), transform: parseVersionName
+  )
+  var versions: [VersionName] = []
 
   @Option(
     help: .init("The channel; created if it does not exist (default: live).", valueName: "name"),
@@ -33,6 +44,18 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @Option(help: .hidden, transform: parseChannel)
   var to: SiteChannel?
+
+  @Option(
+    help: .init("The channel whose offers to all devices are copied, in place of versions.", valueName: "name"),
+    transform: parseChannel)
+  var from: SiteChannel?
+
+  @Option(
+    help: .init(
+      """
+      Fail with 'conflict' unless roots have these numbers, such as beta=12,live=40; 0 for a channel without a root.
+      """, valueName: "channel=number"), transform: parseRootNumbers)
+  var ifRoot: [SiteChannel: UInt64] = [:]
 
   @Option(
     help: .init(
@@ -44,7 +67,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     help: .init(
       "Share of devices that receive the version, such as 5% or 0.25% (default: all devices).", valueName: "percentage"),
     transform: parseShare)
-  var share = DeviceShare.all
+  var share: DeviceShare?
 
   @Flag(help: "Allow a lower version than the channel offers: it takes the higher one back from devices.")
   var back = false
@@ -53,22 +76,64 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
-  var subject: Failure.Facts { .init(site: target.site, pack: target.version.pack) }
+  var subject: Failure.Facts { .init(site: site, pack: versions.count == 1 ? versions[0].pack : nil) }
 
-  func validate() throws { _ = try editedChannel(channel, or: to, "--to") }
+  func validate() throws {
+    _ = try editedChannel(channel, or: to, "--to")
+    if from != nil {
+      guard versions.isEmpty else { throw ValidationError("--from and versions exclude each other") }
+      guard share == nil, appVersions == nil else {
+        throw ValidationError("--from excludes --share and --app-versions: the copied offers have their own")
+      }
+    } else if versions.isEmpty {
+      throw ValidationError("versions missing: name packs such as Tutorial@3, or a channel with --from")
+    }
+    for version in versions where version.which == nil {
+      throw ValidationError("version missing: write \(version.pack)@3")
+    }
+    guard Set(versions.map(\.pack)).count == versions.count else {
+      throw ValidationError("a pack is named twice: promote its versions one after another")
+    }
+  }
 
   func run() async throws {
     let channel = try editedChannel(channel, or: to, "--to")
-    let pack = target.version.pack, appVersions = appVersions ?? .asBefore, share = share
-    let takesBack = back
-    try await edit.run(on: target, report) { site, number, key, options, isDryRun in
-      var options = options
-      options.takesBack = takesBack
-      return try await site.promote(
-        pack, version: number, to: channel, appVersions: appVersions, share: share, signedBy: key, options: options,
-        isDryRun: isDryRun)
+    let versions = versions, from = from, expected = ifRoot, isDryRun = edit.dryRun
+    let appVersions = appVersions ?? .asBefore, share = share ?? .all
+    var options = edit.options
+    options.takesBack = back
+    let results = try await edit.host(of: site).edit(with: edit.key, report, isDryRun: isDryRun) {
+      [options] site, key, _ in
+      let snapshot = try site.store.makeSnapshot()
+      let changes: [Site.OfferEdit.Change] =
+        try from.map { [.copyOffers(of: $0)] }
+        ?? versions.map { version in
+          let number = try version.find(in: snapshot, of: "the site").number
+          return .promote(version.pack, version: number, appVersions: appVersions, share: share)
+        }
+      return try await site.edit(
+        changes.map { .init(channel, $0) }, ifRoots: expected, signedBy: key, options: options, isDryRun: isDryRun)
+    }
+    for result in results {
+      try ChannelReport(result, isDryRun: isDryRun).show(report, of: from == nil ? versions.map(\.pack) : nil)
     }
   }
+}
+
+/// Reads `beta=12,live=40`.
+@Sendable private func parseRootNumbers(_ text: String) throws -> [SiteChannel: UInt64] {
+  var numbers: [SiteChannel: UInt64] = [:]
+  for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+    let words = part.split(separator: "=", omittingEmptySubsequences: false)
+    guard words.count == 2, let number = UInt64(words[1]), "\(number)" == words[1] else {
+      throw ValidationError("'\(escaped(text))' is not a list such as beta=12,live=40")
+    }
+    let channel = try parseChannel(String(words[0]))
+    guard numbers.updateValue(number, forKey: channel) == nil else {
+      throw ValidationError("'\(escaped(text))' names a channel twice")
+    }
+  }
+  return numbers
 }
 
 struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
@@ -159,7 +224,7 @@ struct ChannelEditOptions: ParsableArguments {
       let number = try version.find(in: site.store.makeSnapshot(), of: "the site").number
       return try await edit(site, number, key, options, isDryRun)
     }
-    try ChannelReport(result, isDryRun: dryRun).show(report, of: target.version.pack)
+    try ChannelReport(result, isDryRun: dryRun).show(report, of: [target.version.pack])
   }
 
   var options: Site.PublishOptions {
@@ -216,16 +281,18 @@ struct ChannelReport: Encodable {
     }
   }
 
-  /// Prints the result, with the offers of a pack.
-  func show(_ options: ReportOptions, of pack: PackID?) throws {
+  /// Prints the result, with the offers of packs; `nil`: all packs.
+  func show(_ options: ReportOptions, of shown: [PackID]?) throws {
     let output = Output()
     if options.json {
       try output.json(self)
     } else if options.isTalkative {
-      let offers = packs.first { $0.pack == pack?.name }?.offers ?? []
-      let verb = dryRun ? "would be" : "is"
+      let names = shown?.map(\.name), verb = dryRun ? "would be" : "is"
+      let offers = packs.filter { names?.contains($0.pack) ?? true }.flatMap { pack in
+        pack.offers.map { "\(pack.pack)@\($0.version) \(verb) \($0.words)" }
+      }
       try output.lines(
-        offers.map { "\(pack?.name ?? "")@\($0.version) \(verb) \($0.words)" } + (updates ?? []).map(\.words) + [state]
+        offers + (updates ?? []).map(\.words) + [state]
           + (expires.map { ["  until  \($0)"] } ?? []))
     }
     try output.flush()

@@ -1,0 +1,178 @@
+import PackFormats
+import PackStore
+
+/// The effect of one edit on the planned offers of a channel.
+struct PlanEdit {
+  let channel: SiteChannel
+
+  /// Whether a pack may go down to a lower version.
+  let takesBack: Bool
+
+  func apply(_ edit: Site.OfferEdit.Change, to change: inout SiteChange, in snapshot: Snapshot) throws {
+    switch edit {
+    case .promote(let pack, let version, let appVersions, let share):
+      try promote(pack, version, appVersions, share, &change, snapshot)
+    case .copyOffers(let source): try copyOffers(of: source, &change, snapshot)
+    case .demote(let pack, let version): try demote(pack, version, &change, snapshot)
+    case .replace(let offers): try replace(offers.filter { !$0.value.isEmpty }, &change, snapshot)
+    case .close: try close(&change)
+    }
+  }
+
+  private func promote(
+    _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope, _ share: DeviceShare,
+    _ change: inout SiteChange, _ snapshot: Snapshot
+  ) throws {
+    let kept = try snapshot.require(version, of: pack)
+    let before = change[channel]?.plan.offers(of: pack).first { $0.number == version }
+    let range: AppVersionRange? =
+      switch appVersions {
+      case .all: nil
+      case .range(let range): range
+      case .asBefore: try before.map(\.appVersions) ?? snapshot.attributes(of: kept).appVersions
+      }
+    let offer = ChannelPlan.Offer(number: version, share: share.tenThousandths, appVersions: range)
+    if !takesBack, let higher = change[channel]?.plan.higherOffer(than: offer, of: pack) {
+      throw stepsBack([(pack, version, higher.number)])
+    }
+    try change.edit(channel) { plan in
+      try plan.offer(offer, of: pack) { try snapshot.platforms(of: pack, $0) }
+    }
+  }
+
+  // MARK: - From another channel
+
+  /// A pack whose devices would go down from a higher version.
+  private typealias StepBack = (pack: PackID, version: UInt64, higher: UInt64)
+
+  private func copyOffers(of source: SiteChannel, _ change: inout SiteChange, _ snapshot: Snapshot) throws {
+    guard source != channel else {
+      var error = PackStoreError(.invalidArgument, "its offers cannot be copied to itself", about: .channel(channel))
+      error.specificRemedy = "name two channels"
+      throw error
+    }
+    let packs = change[source]?.plan.packs ?? [:]
+    var steps: [StepBack] = []
+    try change.edit(channel) { plan in
+      for (pack, offers) in packs.sorted(by: { $0.key < $1.key }) {
+        let before = plan.offers(of: pack)
+        // The last offer comes first into the plan, because an offer for all devices precedes the others.
+        for offer in offers.reversed() where offer.share == OfferTerms.everyDevice {
+          _ = try snapshot.require(offer.number, of: pack)
+          let copy = ChannelPlan.Offer(number: offer.number, appVersions: offer.appVersions)
+          try plan.offer(copy, of: pack) { try snapshot.platforms(of: pack, $0) }
+        }
+        if let step = Self.stepBack(from: before, to: plan.offers(of: pack)) { steps.append((pack, step.0, step.1)) }
+      }
+    }
+    guard takesBack || steps.isEmpty else { throw stepsBack(steps) }
+  }
+
+  /// Returns a new first offer and the higher version that it hides from some devices; `nil` if devices keep or raise their versions.
+  private static func stepBack(
+    from before: [ChannelPlan.Offer], to after: [ChannelPlan.Offer]
+  ) -> (version: UInt64, higher: UInt64)? {
+    for old in before {
+      for new in after where AppVersionRange.overlap(new.appVersions, old.appVersions) {
+        // The first offer for all devices decides for app versions that it covers.
+        if new.number >= old.number {
+          if new.share == OfferTerms.everyDevice, new.appVersions?.covers(old.appVersions) ?? true { break }
+        } else if !before.prefix(while: { $0 != old }).contains(where: { $0.number == new.number }) {
+          return (new.number, old.number)
+        }
+      }
+    }
+    return nil
+  }
+
+  private func stepsBack(_ steps: [StepBack]) -> PackStoreError {
+    let words = steps.map { "\($0.pack)@\($0.version) is lower than version \($0.higher)" }
+    return PackStoreError(
+      .invalidArgument, "\(listed(words)), which the channel '\(channel)' offers",
+      about: steps.first.map { .pack($0.pack) }, detail: .stepBack,
+      remedy:
+        "to take \(steps.count == 1 ? "version \(steps[0].higher)" : "the higher versions") back from devices, set the"
+        + " option takesBack")
+  }
+
+  // MARK: - Withdrawal
+
+  private func demote(
+    _ pack: PackID, _ version: UInt64, _ change: inout SiteChange, _ snapshot: Snapshot
+  ) throws {
+    let offers = change[channel]?.plan.offers(of: pack) ?? []
+    guard offers.contains(where: { $0.number == version }) else {
+      let offered = offers.isEmpty ? "none" : offers.map { "\($0.number)" }.joined(separator: ", ")
+      throw PackStoreError(
+        .notFound, "the channel '\(channel)' does not offer this version (offered: \(offered))",
+        about: .version(pack, version))
+    }
+    guard offers.count > 1 else { throw isLast(pack, version, among: snapshot.versions(of: pack)) }
+    change.edit(channel) { $0.withdraw(version, of: pack) }
+  }
+
+  private func isLast(_ pack: PackID, _ version: UInt64, among kept: [PackVersion]) -> PackStoreError {
+    let others = kept.map(\.number).filter { $0 != version }.map { "\($0)" }
+    var error = PackStoreError(
+      .invalidArgument, "the only version that the channel '\(channel)' offers of the pack",
+      about: .version(pack, version))
+    error.specificRemedy =
+      (others.isEmpty ? "" : "promote another version of the site (\(others.joined(separator: ", "))), or ")
+      + "unpublish the pack"
+    return error
+  }
+
+  private func close(_ change: inout SiteChange) throws {
+    guard channel != .live else {
+      var error = PackStoreError(.invalidArgument, "this channel cannot be closed", about: .channel(channel))
+      error.specificRemedy = "unpublish its packs"
+      throw error
+    }
+    change.close(channel)
+  }
+
+  // MARK: - Replacement
+
+  /// Offers exactly the listed versions.
+  private func replace(
+    _ offers: [PackID: [Site.PlannedOffer]], _ change: inout SiteChange, _ snapshot: Snapshot
+  ) throws {
+    let sorted = offers.sorted { $0.key < $1.key }, present = change[channel]?.plan
+    if !takesBack {
+      for (pack, planned) in sorted {
+        let highest = planned.map(\.version).max() ?? 0
+        let higher = present?.offers(of: pack).map(\.number).filter { $0 > highest }.max()
+        if let higher { throw stepsBack([(pack, highest, higher)]) }
+      }
+    }
+    try change.edit(channel) { plan in
+      for pack in plan.packs.keys.sorted() where offers[pack] == nil { plan.withdraw(pack) }
+      for (pack, planned) in sorted { try replace(planned, of: pack, in: &plan, snapshot) }
+    }
+  }
+
+  /// The last offer comes first into the plan, because an offer for all devices replaces the offers that it covers.
+  private func replace(
+    _ planned: [Site.PlannedOffer], of pack: PackID, in plan: inout ChannelPlan, _ snapshot: Snapshot
+  ) throws {
+    let present = plan.offers(of: pack)
+    let isSame =
+      present.map(\.number) == planned.map(\.version) && present.map(\.share) == planned.map(\.share.tenThousandths)
+    for offer in planned { _ = try snapshot.require(offer.version, of: pack) }
+    guard !isSame else { return }
+    for offer in planned.reversed() {
+      let version = try snapshot.require(offer.version, of: pack)
+      let before = present.first { $0.number == offer.version }
+      let range = try before.map(\.appVersions) ?? snapshot.attributes(of: version).appVersions
+      let next = ChannelPlan.Offer(number: offer.version, share: offer.share.tenThousandths, appVersions: range)
+      try plan.offer(next, of: pack) { try snapshot.platforms(of: pack, $0) }
+    }
+    let numbers = Set(planned.map(\.version))
+    for other in plan.offers(of: pack) where !numbers.contains(other.number) { plan.withdraw(other.number, of: pack) }
+  }
+}
+
+extension AppVersionRange {
+  /// Whether it contains every app version of another range; `nil`: all app versions.
+  fileprivate func covers(_ other: AppVersionRange?) -> Bool { other.map(contains) ?? false }
+}
