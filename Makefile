@@ -121,10 +121,10 @@ compare: release
 bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
 	@Scripts/setup --optional $(PEERS)
 	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 3 --counts 20000,1000000 --json $(RAW)/reads.json \
-	  --html $(RAW)/reads.html --svg Benchmarks/Results/reads.svg >/dev/null
+	  --html $(RAW)/reads.html >/dev/null
 	$(COMPARE) mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null
 	$(COMPARE) swaps --rounds 2 --repetitions 4 --json $(RAW)/swap.json \
-	  --html $(RAW)/swap.html --svg Benchmarks/Results/swap.svg >/dev/null
+	  --html $(RAW)/swap.html >/dev/null
 	Benchmarks/compare ingest --runs 2 --json $(RAW)/ingest.json --html $(RAW)/ingest.html >/dev/null
 	Benchmarks/compare ingest --second-version --tools packstore --json $(RAW)/second-version.json >/dev/null
 	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest second-version,$(RAW)/$(name).json)
@@ -136,7 +136,7 @@ bench-update: release  ## Measure the cost of updates, within 15 minutes: PAIRS=
 	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages $(RAW); \
 	Benchmarks/compare update $(if $(QUICK),--quick) \
 	  --synthetic front-byte,headers,one-of-many $$(for pair in $$pairs; do echo --pair "$$pair"; done) \
-	  --json $(RAW)/update.json --html $(RAW)/update.html --svg $$pages/update.svg >/dev/null; \
+	  --json $(RAW)/update.json --html $(RAW)/update.html >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
 
 bench-managed: setup  ## Measure what calls of the managed client take, beside plain stores, within 2 minutes.
@@ -168,7 +168,7 @@ bench-serve: release  ## Measure the development server beside nginx, by HTTP/1.
 bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 25 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
 	@mkdir -p $(RAW)
-	Benchmarks/compare space --parts updates,peers,purge --retries 1 --json $(RAW)/space.json --html $(RAW)/space.html --svg Benchmarks/Results/space.svg >/dev/null
+	Benchmarks/compare space --parts updates,peers,purge --retries 1 --json $(RAW)/space.json --html $(RAW)/space.html >/dev/null
 	Benchmarks/compare space --parts gc --gigabytes 10 --json $(RAW)/space.json --html $(RAW)/space.html >/dev/null
 	Benchmarks/summarize $(RAW)/space.json
 	Scripts/readme-figures

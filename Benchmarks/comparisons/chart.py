@@ -90,8 +90,8 @@ def colour_rules():
     return rules(0) + "@media (prefers-color-scheme: dark) {\n" + rules(1) + "}\n"
 
 
-def shortened(name):
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+def shortened(name, longest=LONGEST_NAME):
+    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def panel_marks(panel):
@@ -135,9 +135,10 @@ def curve_marks(curve, colour, places, legend_y):
 
 @dataclasses.dataclass
 class Bars:
-    """Named values with their texts, a bar for each: (name, value, text, whether it is PackStore's)."""
+    """A group of bars: (name, kind, value, text); the kind is `own`, `peer` or `limit`."""
 
     title: str
+    hint: str
     bars: list
 
     @property
@@ -145,20 +146,22 @@ class Bars:
         return 44 + 19 * len(self.bars)
 
 
-def bars_svg(title, groups):
-    """The groups in two columns. Shorter bars are better."""
+def bars_svg(title, legend, groups):
+    """The groups in two columns, with a legend below them."""
+    classes = {"own": "c0", "peer": "c1", "limit": "limit"}
     half, tops, body = sum(group.height for group in groups) / 2, [18, 18], []
     for group in groups:
         column = 0 if tops[0] == 18 or tops[0] + group.height / 2 < half else 1
         left, top = 18 + 460 * column, tops[column]
         body.append(f'<text class="title" x="{left}" y="{top + 10}">{html.escape(group.title)} '
-                    '<tspan class="hint">shorter is better</tspan></text>')
-        longest = max((value for _, value, _, _ in group.bars), default=0) or 1
-        for index, (name, value, text, is_own) in enumerate(group.bars):
+                    f'<tspan class="hint">{html.escape(group.hint)}</tspan></text>')
+        longest = max((value for _, _, value, _ in group.bars), default=0) or 1
+        for index, (name, kind, value, text) in enumerate(group.bars):
             middle, length = top + 38 + 19 * index, max(value / longest * 170, 1)
             body.append(
-                f'<text class="label{" own" if is_own else ""}" x="{left + 183}" y="{middle}">{html.escape(shortened(name))}</text>'
-                f'<rect class="c{0 if is_own else 1}" x="{left + 190}" y="{middle - 7}" width="{length:.1f}" height="14" rx="2"/>'
+                f'<text class="label{" own" if kind == "own" else ""}" x="{left + 183}" y="{middle}">{html.escape(shortened(name, 29))}</text>'
+                f'<rect class="{classes[kind]}" x="{left + 190}" y="{middle - 7}" width="{length:.1f}" height="14" rx="2"/>'
                 f'<text x="{left + 196 + length:.1f}" y="{middle}">{html.escape(text)}</text>')
         tops[column] += group.height
-    return card(title, 938, max(tops) + 18, "".join(body))
+    height = max(tops) + 36
+    return card(title, 938, height, "".join(body) + f'<text class="hint" x="18" y="{height - 18}">{html.escape(legend)}</text>')

@@ -1,6 +1,6 @@
 """Measure the disk space of a store while its packs change, and the cost of freeing space.
 
-    Benchmarks/compare space --json R.json --svg R.svg          all parts, within 15 minutes
+    Benchmarks/compare space --json R.json                      all parts, within 15 minutes
     Benchmarks/compare space --parts updates,gc --json R.json   only these; the other parts of R.json stay
     Benchmarks/compare space --updates 20 --megabytes 64        fewer updates of a smaller folder
 
@@ -36,7 +36,6 @@ import subprocess
 import tempfile
 import time
 
-import chart
 import tools
 from corpora import History, write_pieces
 from measuring import (
@@ -260,36 +259,6 @@ def updates_of(run, count, notes):
         ],
         "checks": run.checks,
     }
-
-
-def picture(report):
-    """Stored bytes and speed of reading over all updates."""
-    updates = report.get("updates")
-    if not updates:
-        return None
-
-    def points(line, value):
-        return [(point["update"], value(point)) for point in line["points"]]
-
-    def fresh(value):
-        return [(check["update"], value(check["update"], check["stores"]["fresh"])) for check in updates["checks"]]
-
-    def speed(update, one):
-        return updates["folder_bytes"][update] / one["read_s"] / 1e6
-
-    stored = [chart.Curve(line["title"], points(line, lambda point: point["stored_bytes"] / 1e6)) for line in updates["lines"]]
-    stored.append(chart.Curve("live: a fresh store", fresh(lambda _, one: one["stored_bytes"] / 1e6), is_limit=True))
-    read = [
-        chart.Curve(line["title"], points(line, lambda point: speed(point["update"], point))) for line in updates["lines"]
-    ]
-    read.append(chart.Curve("a fresh store", fresh(speed), is_limit=True))
-    return chart.svg(
-        "A store over its updates",
-        [
-            chart.Panel("Stored bytes, two versions kept", "MB", "updates", stored),
-            chart.Panel("Reading the newest version as a whole", "MB/s", "updates", read),
-        ],
-    )
 
 
 # MARK: - Peers

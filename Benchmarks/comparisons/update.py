@@ -31,7 +31,6 @@ import re
 import shutil
 import time
 
-import chart
 import pairs
 import tools
 from fileserver import FileServer
@@ -456,25 +455,3 @@ def measure_pair(pair, participants, folder, patience, notes, samples):
     rows = [row for row in rows if row not in installs]
     return {"name": pair.name, "explanation": pair.explanation, "from": old, "to": new, "installs": installs, "rows": rows,
             "goals": goals_of(rows, new["bytes"], pair.limits), "absences": absences}
-
-
-# The bars of the chart: the smallest download of each group.
-BARS = [["packstore-ranges-12"], ["packstore-delta-default"], ["casync", "zchunk"], ["zsync"], ["restic-max", "borg-zstd-12"],
-        ["zstd-19-patch"], ["whole-zstd-19"]]
-
-
-def picture(report):
-    """The downloads of each pair, for the ways that a publisher would choose between."""
-    groups = []
-    for pair in report["pairs"]:
-        found = [[row for row in pair["rows"] if row["key"] in keys] for keys in BARS]
-        best = [min(rows, key=lambda row: row["bytes"]) for rows in found if rows]
-        groups.append(chart.Bars(pair["name"], [
-            (row["name"], row["bytes"], byte_text(row["bytes"]), row["key"].startswith("packstore-")) for row in best]))
-    return chart.bars_svg("Bytes to fetch for an update", groups)
-
-
-def byte_text(count):
-    """A size in the unit that fits it, in powers of ten: `402 B`, `25.5 KB`, `1.14 MB`."""
-    size, unit = (count, "B") if count < 1000 else (count / 1e3, "KB") if count < 10**6 else (count / 1e6, "MB")
-    return f"{size:,.0f} {unit}" if count < 1000 or size >= 99.95 else f"{size:.3g} {unit}"

@@ -2,10 +2,6 @@ import ArgumentParser
 import Foundation
 import Testing
 
-#if canImport(FoundationXML)
-  import FoundationXML
-#endif
-
 @testable import packstore_compare
 
 struct HeadlineTests {
@@ -18,14 +14,6 @@ struct HeadlineTests {
     #expect(headline.bars.map(\.name) == ["PackStore", "squashfs, zstd 128 KiB", "libzstd"])
     #expect(headline.bars.map(\.kind) == [.packStore, .peer, .limit])
     #expect(headline.bars.map(\.text) == ["2.00", "0.500", "4.00"])
-  }
-
-  @Test func pictureIsWellFormedAndStandsByItself() throws {
-    let svg = HeadlinePicture(headlines: Headline.all(of: try report())).svg
-    let parser = XMLParser(data: Data(svg.utf8))
-    #expect(parser.parse(), "\(String(describing: parser.parserError)) in line \(parser.lineNumber)")
-    #expect(svg.contains("class=\"card\""))
-    #expect(!svg.contains("var(--"))
   }
 
   private func report() throws -> Report {

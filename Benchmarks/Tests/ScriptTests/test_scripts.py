@@ -25,6 +25,7 @@ import corpora
 import fileserver
 import measuring
 import pairs
+import pictures
 import space
 import tools
 import update
@@ -229,9 +230,14 @@ class ChartTests(unittest.TestCase):
 
 
     def test_bars_are_well_formed(self):
-        groups = [chart.Bars("A & B", [("own", 10, "10 B", True), ("peer", 0, "0 B", False)]), chart.Bars("none", [])]
-        root = ElementTree.fromstring(chart.bars_svg("Bytes", groups))
-        self.assertEqual(len([element for element in root.iter() if element.tag.endswith("rect")]), 3)
+        headline = {"title": "A & B", "unit": "GB/s", "isMoreBetter": True, "bars": [
+            {"name": "PackStore", "kind": "packStore", "value": 2, "text": "2.00"}, {"name": "<peer>", "kind": "peer", "value": 0, "text": "0"},
+            {"name": "libzstd", "kind": "limit", "value": 4, "text": "4.00"}]}
+        picture = pictures.picture({"headlines": [headline, headline | {"bars": []}]})
+        root = ElementTree.fromstring(picture)
+        self.assertEqual(len([element for element in root.iter() if element.tag.endswith("rect")]), 4)
+        self.assertIn("GB/s, longer is better", picture)
+        self.assertIsNone(pictures.picture({"benchmark": "serve"}))
 
 
 class WebPageTests(unittest.TestCase):
@@ -378,10 +384,10 @@ class UpdateTests(TemporaryFolderTest):
         self.assertIn("| ranges, bytes, ≤ 0.750 | **1.20** |", page)
         self.assertIn("| game | 1 | 1 |  | 1 (1.00) |  |", page)
         self.assertIn("- borg: failed (game)", page)
-        self.assertIn("own", update.picture(report))
+        self.assertIn("own", pictures.picture(report))
 
     def test_sizes_have_three_digits(self):
-        self.assertEqual([update.byte_text(count) for count in [402, 25_540, 1_140_000, 123_456_789]],
+        self.assertEqual([pictures.byte_text(count) for count in [402, 25_540, 1_140_000, 123_456_789]],
                          ["402 B", "25.5 KB", "1.14 MB", "123 MB"])
 
 

@@ -17,7 +17,6 @@ struct ReadsCommand: ParsableCommand {
   @OptionGroup var counts: AssetCounts
   @OptionGroup var sideBySide: SideBySide
   @OptionGroup var options: BenchmarkOptions
-  @OptionGroup var picture: PictureFile
 
   func run() throws {
     let counts = counts.list(options)
@@ -26,7 +25,7 @@ struct ReadsCommand: ParsableCommand {
       $0.secondLimit = minutes * 60
       $0.secondsPerComparison = AllCommand.secondsPerComparison
     }
-    try ComparedReport(report).deliver(to: options.files, picture)
+    try ComparedReport(report).deliver(to: options.files)
   }
 }
 
@@ -34,13 +33,12 @@ struct SwapsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "swaps",
     abstract: "Replace one asset of a pack of a hundred, beside a database that does the same.",
-    discussion: "  packstore-compare swaps --svg swap.svg"
+    discussion: "  packstore-compare swaps --html swap.html --json swap.json"
   )
 
   @OptionGroup var counts: SwapCounts
   @OptionGroup var sideBySide: SideBySide
   @OptionGroup var options: BenchmarkOptions
-  @OptionGroup var picture: PictureFile
 
   func run() throws {
     let counts = counts.list(options)
@@ -48,6 +46,6 @@ struct SwapsCommand: ParsableCommand {
     let report = try sideBySide.measure(arguments, [Swap(counts: counts)], options) {
       $0.secondsPerComparison = SwapCommand.secondsPerComparison
     }
-    try ComparedReport(report).deliver(to: options.files, picture)
+    try ComparedReport(report).deliver(to: options.files)
   }
 }
