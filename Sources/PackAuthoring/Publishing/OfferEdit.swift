@@ -32,7 +32,7 @@ extension Site {
   }
 
   /// Changes the offers of many packs and channels. Each channel gets one new root at most, so that its clients see all changes of the
-  /// channel at once. The roots of several channels of a folder are written one after another, in order of their names; those of a
+  /// channel at once. The roots of several channels of a folder are written one after another, in order of their names; the roots of a
   /// bucket by one commit.
   ///
   /// Nothing is written if one edit fails, or if a condition does not hold.

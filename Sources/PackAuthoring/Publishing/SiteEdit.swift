@@ -1,7 +1,7 @@
 import PackFormats
 import PackStore
 
-/// A change of the offers of channels, each of which rewrites one small signed file. The site's store does not change.
+/// A change of the offers of channels. For each channel it rewrites one small signed file. The site's store does not change.
 ///
 /// States: the lock is taken; conditions hold; the roots are settled; all edits are applied to the plans; roots are written. An error
 /// before the last state changes no offer.
