@@ -5,7 +5,7 @@ import Foundation
 @main struct ManagedCalls: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "packstore-managed",
-    abstract: "Time calls of the managed client beside plain stores.",
+    abstract: "Time calls of the managed client, compared with plain stores.",
     discussion: """
       Publishes packs to sites in a folder, fetches them, and then times each call and the same question asked of the store, in \
       turns: a round has a batch of each. Nothing is fetched meanwhile. Prints JSON with the seconds of a call in each batch.
@@ -14,7 +14,7 @@ import Foundation
   @Option(help: "A folder for all that is made; it is left there.") var folder: String
   @Option(help: "Rounds of all calls.") var rounds = 15
   @Option(help: "Packs of the site whose manifest is read.") var packs = 1000
-  @Option(help: "Assets of each of the two packs whose state is asked for.") var assets = 500
+  @Option(help: "Assets of each of the two queried packs.") var assets = 500
 
   func validate() throws {
     guard rounds > 0, packs > 0, assets > 0 else { throw ValidationError("--rounds, --packs and --assets begin at 1") }

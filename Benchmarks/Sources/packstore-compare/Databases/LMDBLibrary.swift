@@ -71,6 +71,6 @@ struct LMDBLibrary: Sendable {
   /// Throws the library's error.
   @inline(__always)
   func check(_ status: CInt) throws {
-    guard status == 0 else { throw Unavailable("liblmdb says: \(String(cString: errorText(status)))") }
+    guard status == 0 else { throw Unavailable("liblmdb: \(String(cString: errorText(status)))") }
   }
 }

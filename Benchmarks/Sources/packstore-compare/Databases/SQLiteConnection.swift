@@ -20,7 +20,7 @@ final class SQLiteConnection {
     guard status == 0 else { throw failure() }
   }
 
-  func failure() -> Unavailable { Unavailable("SQLite says: \(String(cString: library.errorText(handle)))") }
+  func failure() -> Unavailable { Unavailable("SQLite: \(String(cString: library.errorText(handle)))") }
 }
 
 /// A prepared statement, finalized when it goes.

@@ -15,7 +15,7 @@ enum DecodedPages {
       let file = openat(folder, dataSet.paths[longest].utf8, O_RDONLY | O_CLOEXEC)
       defer { close(file) }
       guard residentPageCount(file, byteCount: dataSet.assets[longest].byteCount) == 0 else {
-        throw Unavailable("the kernel does not forget what it decoded")
+        throw Unavailable("the kernel keeps decoded pages")
       }
     }
   }

@@ -10,7 +10,7 @@ final class Mount: Sendable {
   /// Why nothing can be mounted here, or nil. What only trying can tell is thrown by `mount`.
   static var unavailability: String? {
     if geteuid() != 0 { return "only root may mount it" }
-    if access("/dev/loop-control", F_OK) != 0 { return "there are no loop devices to mount it with" }
+    if access("/dev/loop-control", F_OK) != 0 { return "no loop devices exist to mount it with" }
     return nil
   }
 

@@ -4,7 +4,7 @@ import Foundation
 struct MechanismsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mechanisms",
-    abstract: "Measure what the store's way of reading was chosen from.",
+    abstract: "Measure the alternatives of reading from a store.",
     discussion: """
       How frames are fetched, from which length on a read is shared with other threads, whether the storage is told what comes, whether \
       memory is asked for in huge pages. The design decisions cite this report.
@@ -24,7 +24,7 @@ struct Mechanisms: Workload {
 
   func measure(_ session: Session, _ report: (Comparison) -> Void) throws {
     guard let dataSet = try session.dataSets.large(.compressible, defaultSize: 384) else {
-      throw NothingToMeasure("there are no compressible files of 1 MiB or more")
+      throw NothingToMeasure("no compressible files of 1 MiB or more")
     }
     let trials = try Trials(session, dataSet)
     report(try trials.fetching())

@@ -6,7 +6,7 @@ import PackStore
 struct WatchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Look whether a store moved on, and open snapshots of one that did not.",
+    abstract: "Check whether a store has a new generation, and open snapshots of an unchanged store.",
     discussion: """
       What it costs to notice that nothing happened: with the control file mapped, and read each time as on a network file \
       system.

@@ -3,7 +3,7 @@ import ArgumentParser
 struct ReadsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reads",
-    abstract: "PackStore beside databases, file system images and archives: every workload but swaps.",
+    abstract: "Compare PackStore with databases, file system images and archives: every workload except swaps.",
     discussion: """
       Runs `packstore-bench all` and measures the same with the peers that are installed. --only chooses among these.
 
@@ -32,7 +32,7 @@ struct ReadsCommand: ParsableCommand {
 struct SwapsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "swaps",
-    abstract: "Replace one asset of a pack of a hundred, beside a database that does the same.",
+    abstract: "Replace one asset of a pack of a hundred, compared with a database.",
     discussion: "  packstore-compare swaps --html swap.html --json swap.json"
   )
 

@@ -38,7 +38,7 @@ struct Sweep: ParsableCommand {
     transform: SweepStudy.list)
   var studies = SweepStudy.allCases
 
-  @Option(help: .init("How often what takes little time is measured.", valueName: "n"))
+  @Option(help: .init("Repetitions of short measurements.", valueName: "n"))
   var rounds = 2
 
   @Option(
@@ -51,7 +51,7 @@ struct Sweep: ParsableCommand {
   @Option(help: .init("Where all figures go as JSON.", valueName: "file"))
   var json: String?
 
-  @Flag(help: "Keep what --json holds from an earlier run, and measure what it lacks.")
+  @Flag(help: "Keep the results of an earlier run in the --json file, and measure the missing ones.")
   var resume = false
 
   func validate() throws {

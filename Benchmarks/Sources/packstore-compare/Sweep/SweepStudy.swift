@@ -65,7 +65,7 @@ enum SweepStudy: String, CaseIterable, Codable {
 
   static func list(_ text: String) throws -> [SweepStudy] {
     try text.split(separator: ",").map { name in
-      guard let study = SweepStudy(rawValue: String(name)) else { throw ValidationError("there is no study '\(name)'") }
+      guard let study = SweepStudy(rawValue: String(name)) else { throw ValidationError("unknown study '\(name)'") }
       return study
     }
   }
