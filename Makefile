@@ -42,7 +42,7 @@ setup:  ## Install the system packages that are missing.
 build: setup  ## Build everything for tests.
 	$(SWIFT) build --build-tests $(TESTED)
 
-suite:  ## Run what FILTER names of the tests: FILTER=ReadTests, FILTER='^PackStoreTests\.'.
+suite:  ## Run the tests that FILTER names: FILTER=ReadTests, FILTER='^PackStoreTests\.'.
 	@[ -n '$(value FILTER)' ] || { echo "make suite needs the name of a suite or test: FILTER=ReadTests; 'make test' runs all" >&2; exit 2; }
 	@$(MAKE) build
 	@# Those of the core are in a process of their own, as in Scripts/run-tests.
@@ -71,7 +71,7 @@ demo-app:  ## Run the sample app by itself against a site of this machine: insta
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product packstore
 	@Scripts/demo-app $(BUILD)/tour/release/packstore $(BUILD)/tour/release/tour
 
-demo-delivery:  ## Run server, agent and sample app on loopback: install, update while it plays; with what each step cost.
+demo-delivery:  ## Run server, agent and sample app on loopback: install, update while it plays; with the cost of each step.
 	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev python3
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
 	$(SWIFT) build -c release $(SERVING) --product packstore
@@ -118,7 +118,7 @@ compare: release
 	$(SWIFT) build -c release --package-path Benchmarks --scratch-path $(BUILD)/compare --product packstore-compare
 	@mkdir -p $(RAW)
 
-bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
+bench: compare  ## Compare with other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
 	@Scripts/setup --optional $(PEERS)
 	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 3 --counts 20000,1000000 --json $(RAW)/reads.json \
 	  --html $(RAW)/reads.html >/dev/null
@@ -130,7 +130,7 @@ bench: compare  ## Measure beside other tools, within 15 minutes; refreshes Benc
 	Benchmarks/summarize $(foreach name,reads mechanisms swap ingest second-version,$(RAW)/$(name).json)
 	Scripts/readme-figures
 
-bench-update: release  ## Measure the cost of updates, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 only shows that it works.
+bench-update: release  ## Measure the cost of updates, within 15 minutes: PAIRS="name=old,new ..." instead of those from Debian, QUICK=1 is a test, not for figures.
 	@Scripts/setup --optional $(UPDATE_PEERS)
 	pairs="$(or $(PAIRS),$$(Benchmarks/fetch-pairs $(BUILD)/pairs))"; \
 	pages=$(if $(QUICK),$(RAW)/pages,Benchmarks/Results); mkdir -p $$pages $(RAW); \
@@ -139,19 +139,19 @@ bench-update: release  ## Measure the cost of updates, within 15 minutes: PAIRS=
 	  --json $(RAW)/update.json --html $(RAW)/update.html >/dev/null; \
 	status=$$?; Benchmarks/summarize $(RAW)/update.json --into $$pages && Scripts/readme-figures && exit $$status
 
-bench-managed: setup  ## Measure what calls of the managed client take, beside plain stores, within 2 minutes.
+bench-managed: setup  ## Measure calls of the managed client, compared with plain stores, within 2 minutes.
 	@rm -f $(BUILD)/compare/release.yaml  # This plan would not notice files that are new.
 	$(SWIFT) build -c release --package-path Benchmarks --scratch-path $(BUILD)/compare --product packstore-managed
 	@mkdir -p $(RAW)
 	Benchmarks/compare managed --json $(RAW)/managed.json --html $(RAW)/managed.html >/dev/null
 	Benchmarks/summarize $(RAW)/managed.json
 
-bench-package: release  ## Measure what packaging costs beside adding the same folder, within 5 minutes.
+bench-package: release  ## Measure packaging, compared with adding the same folder, within 5 minutes.
 	@mkdir -p $(RAW)
 	Benchmarks/compare package --retries 1 --json $(RAW)/package.json --html $(RAW)/package.html >/dev/null
 	Benchmarks/summarize $(RAW)/package.json
 
-bench-publish: release  ## Measure publishing to a bucket beside rclone and aws s3 sync, also over a slow line, within 15 minutes.
+bench-publish: release  ## Measure publishing to a bucket, compared with rclone and aws s3 sync, also over a slow line, within 15 minutes.
 	@Scripts/setup --optional rclone
 	@Tests/Storage/setup $(BUILD)/storage
 	@[ -x $(BUILD)/awscli/bin/aws ] || { python3 -m venv $(BUILD)/awscli && $(BUILD)/awscli/bin/pip install -q awscli; } || true
@@ -159,13 +159,13 @@ bench-publish: release  ## Measure publishing to a bucket beside rclone and aws 
 	PATH="$(CURDIR)/$(BUILD)/awscli/bin:$$PATH" Benchmarks/compare publish --json $(RAW)/publish.json --html $(RAW)/publish.html >/dev/null
 	Benchmarks/summarize $(RAW)/publish.json
 
-bench-serve: release  ## Measure the development server beside nginx, by HTTP/1.1 and HTTP/2, within 10 minutes.
+bench-serve: release  ## Measure the development server, compared with nginx, by HTTP/1.1 and HTTP/2, within 10 minutes.
 	@Scripts/setup --optional $(SERVE_PEERS)
 	@mkdir -p $(RAW)
 	Benchmarks/compare serve --json $(RAW)/serve.json --html $(RAW)/serve.html >/dev/null
 	Benchmarks/summarize $(RAW)/serve.json
 
-bench-space: release  ## Measure what a store takes over many updates, and what it costs to free space, within 25 minutes.
+bench-space: release  ## Measure the size of a store over many updates, and the cost of freeing space, within 25 minutes.
 	@Scripts/setup --optional $(SPACE_PEERS)
 	@mkdir -p $(RAW)
 	Benchmarks/compare space --parts updates,peers,purge --retries 1 --json $(RAW)/space.json --html $(RAW)/space.html >/dev/null
@@ -173,21 +173,21 @@ bench-space: release  ## Measure what a store takes over many updates, and what 
 	Benchmarks/summarize $(RAW)/space.json
 	Scripts/readme-figures
 
-bench-sweep: compare  ## Measure what sizes were chosen by, which takes hours: FOLDERS="name=folder ..." PAIRS="name=old:new ...".
+bench-sweep: compare  ## Measure the sizes to choose from, which takes hours: FOLDERS="name=folder ..." PAIRS="name=old:new ...".
 	$(COMPARE) sweep $(foreach folder,$(FOLDERS),--folder $(folder)) $(foreach pair,$(PAIRS),--pair $(pair)) \
 	  --json $(RAW)/sweep.json >/dev/null
 	Benchmarks/summarize $(RAW)/sweep.json
 
-embedding-time:  ## Measure how long a package that embeds PackStore builds; on an idle machine. Refreshes the README's figure.
+embedding-time:  ## Measure the build time of a package that embeds PackStore; on an idle machine. Refreshes the README's figure.
 	@Scripts/setup libzstd-dev libxxhash-dev
 	@mkdir -p $(BUILD)
 	@Scripts/embedding-time $(BUILD) && Scripts/readme-figures
 
-bench-test: setup  ## Run the tests of the package that compares.
+bench-test: setup  ## Run the tests of the package Benchmarks.
 	$(SWIFT) build --build-tests --package-path Benchmarks --scratch-path $(BUILD)/compare
 	SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build --package-path Benchmarks --scratch-path $(BUILD)/compare
 
-sanitize: setup  ## The suites under the address and thread sanitizers, without those that run for long.
+sanitize: setup  ## Run the suites under the address and thread sanitizers, without the long ones.
 	# The undefined-behaviour sanitizer is in the fuzz targets: Swift's linker driver does not know it here.
 	$(SWIFT) build --build-tests --sanitize address --scratch-path $(BUILD)/address
 	ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
@@ -196,10 +196,10 @@ sanitize: setup  ## The suites under the address and thread sanitizers, without 
 	TSAN_OPTIONS=suppressions=Tests/Sanitizers/thread.suppressions SWIFT_BACKTRACE=enable=no $(SWIFT) test --skip-build \
 	  --sanitize thread --scratch-path $(BUILD)/thread --filter '$(THREADED)'
 
-coverage: setup  ## Which branches of the core its suites take.
+coverage: setup  ## List the branches of the core that its suites take.
 	Scripts/coverage $(BUILD)/coverage
 
-torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise), SCALE=n times as far, MINUTES=n of processes.
+torture: build  ## Run the campaigns at length: SEED=n (default: random, printed), SCALE=n times as far, MINUTES=n of processes.
 	$(eval SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
 	$(eval SCALE ?= 20)
 	$(eval MINUTES ?= 2)
@@ -211,7 +211,7 @@ torture: build  ## The campaigns at length: SEED=n (drawn and printed otherwise)
 fuzz: setup  ## Fuzz every decoder of the core: SECONDS=n each (20), TARGET=name, SEED=n.
 	SECONDS_EACH=$(or $(SECONDS),20) TARGET=$(TARGET) SEED=$(SEED) Tests/Fuzzing/run $(BUILD)/fuzz
 
-storage-campaign: build  ## Publish to a stand-in for S3 with faults and kills: SEED=n (drawn and printed otherwise), KILLS=n (300).
+storage-campaign: build  ## Publish to a substitute for S3 with faults and kills: SEED=n (default: random, printed), KILLS=n (300).
 	@Tests/Storage/setup $(BUILD)/storage
 	$(eval SEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' '))
 	@echo "SEED=$(SEED) KILLS=$(or $(KILLS),300)"

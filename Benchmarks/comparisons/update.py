@@ -420,6 +420,10 @@ def measure(run):
                 progress(f"making: {pair}")
                 pair = pairs.make(pair, scale, arguments.seed, folder)
             results.append(measure_pair(pair, present, folder, arguments.patience, run.notes, samples))
+        except OSError as error:
+            # A pair that cannot be measured does not end the run.
+            absences.append({"name": getattr(pair, "name", pair), "reason": f"failed: {error.strerror}"})
+            run.notes.has_failures = True
         finally:
             shutil.rmtree(folder)
     run.notes.add_disturbance("all commands", samples)
