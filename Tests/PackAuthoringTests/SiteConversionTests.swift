@@ -18,74 +18,6 @@ import Testing
 
   private var site: Site { get throws { try Site(at: FilePath(folder.path("site"))) } }
 
-  // MARK: - The previous draft
-
-  private static func seed(of key: SiteKey) throws -> [UInt8] {
-    let line = try #require(key.fileText.split(separator: "\n").dropFirst().first)
-    return Array(try #require(Data(base64Encoded: String(line))))
-  }
-
-  private static func previousRotation(from old: SiteKey, to new: SiteKey) throws -> [UInt8] {
-    let fields = old.publicKey.bytes + new.publicKey.bytes, message = Array("packstore rotation\0".utf8) + fields
-    return try fields + [old, new].flatMap { try Ed25519.PrivateKey(seed: seed(of: $0)).signature(of: message) }
-  }
-
-  private static func previousDelegation(
-    by root: SiteKey, to release: SiteKey, serial: UInt64 = 1, product: String = "default", channels: [String] = []
-  ) throws -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(serial)
-    writer.append(Int64(0))
-    writer.append(Int64(0))
-    writer.append(root.publicKey.bytes)
-    writer.append(release.publicKey.bytes)
-    writer.append(text: product)
-    writer.append(UInt32(channels.count))
-    for channel in channels { writer.append(text: channel) }
-    let message = Array("packstore delegation\0".utf8) + writer.bytes
-    return writer.bytes + (try Ed25519.PrivateKey(seed: seed(of: root)).signature(of: message))
-  }
-
-  /// The bytes of a root of the previous draft.
-  private func previous(_ root: SiteRoot, _ authority: [UInt8]?, seed: [UInt8]) throws -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append("PKSROOT0".utf8)
-    writer.append(SiteFormat.previous)
-    writer.append(UInt32(root.isClosed ? 1 : 0))
-    writer.append(root.sequence)
-    writer.append(root.madeAt)
-    writer.append(root.expiresAfter ?? 0)
-    writer.append(root.site.id.bytes)
-    let own = try [0, 0, 0, 0] + Self.previousDelegation(by: key, to: key), authority = authority ?? own
-    writer.append(UInt32(authority.count))
-    writer.append(authority)
-    for text in [root.product.name, root.channel.name, root.primaryLanguage?.text ?? ""] { writer.append(text: text) }
-    writer.append(UInt32(root.sheets.count))
-    for sheet in root.sheets {
-      writer.append(sheet.digest.bytes)
-      writer.append(sheet.byteCount)
-    }
-    writer.append(UInt32(root.packs.count))
-    for pack in root.packs {
-      writer.append(text: pack.id.name)
-      writer.append(pack.priority)
-      writer.append(UInt32(pack.offers.count))
-      writer.append(UInt32(0))
-      for offer in pack.offers {
-        writer.append(offer.number)
-        writer.append(offer.catalog.bytes)
-        writer.append(offer.manifest.bytes)
-        writer.append(offer.manifestByteCount)
-        writer.append(attributes: offer.attributes)
-        writer.append(offer.downloadByteCount)
-        writer.append(offer.share)
-        writer.append(text: offer.appVersions?.lowerBound?.description ?? "")
-        writer.append(text: offer.appVersions?.upperBound?.description ?? "")
-      }
-    }
-    return writer.bytes + (try Ed25519.PrivateKey(seed: seed).signature(of: writer.bytes))
-  }
-
   /// Gives all files of the site the format of the previous draft. Only roots and lists are read by the conversion.
   ///
   /// - Parameter signers: the authority and the seed by which the root of a channel is signed; others are signed by the site's key.
@@ -97,15 +29,12 @@ import Testing
       if name == "root" || name.hasPrefix("roots/") {
         let root = try SignedSiteRoot(decoding: Array(bytes), file: name).root
         let signer = signers[root.channel]
-        try Data(previous(root, signer?.authority, seed: signer?.seed ?? seed)).write(to: file)
+        let authority = try signer?.authority ?? PreviousDraft.authority(of: key)
+        try Data(PreviousDraft.root(root, authority, seed: signer?.seed ?? seed)).write(to: file)
       } else if ["retired", "numbers", "offered"].contains(name) {
-        let text = String(decoding: bytes, as: UTF8.self)
-        try Data(text.replacing(" 0 \(SiteFormat.current >> 16)\n", with: " 0 9\n", maxReplacements: 1).utf8).write(
-          to: file)
+        try Data(PreviousDraft.text(Array(bytes))).write(to: file)
       } else if ["versions/", "frames/", "attributes/"].contains(where: name.hasPrefix) {
-        var old = bytes
-        old[old.startIndex + 10] = 9
-        try old.write(to: file)
+        try Data(PreviousDraft.file(Array(bytes))).write(to: file)
       }
     }
   }
@@ -185,13 +114,13 @@ import Testing
     let beta = try SiteChannel("beta"), second = SiteKey(), live = SiteKey(), own = SiteKey()
     for number in 1...2 { try await publish("\(number)") }
     try await publish("3", to: beta)
-    let chain = try [1, 0, 0, 0] + Self.previousRotation(from: key, to: second)
-    let lone = try [0, 0, 0, 0] + Self.previousDelegation(by: key, to: own, serial: 5, channels: ["beta"])
+    let chain = try [1, 0, 0, 0] + PreviousDraft.rotation(from: key, to: second)
+    let lone = try [0, 0, 0, 0] + PreviousDraft.delegation(by: key, to: own, serial: 5, channels: ["beta"])
     try makePrevious(
       seed: seed,
       [
-        .live: (chain + Self.previousDelegation(by: second, to: live, serial: 7), Self.seed(of: live)),
-        beta: (lone, Self.seed(of: own)),
+        .live: (chain + PreviousDraft.delegation(by: second, to: live, serial: 7), PreviousDraft.seed(of: live)),
+        beta: (lone, PreviousDraft.seed(of: own)),
       ])
     let root = try second.following(key)
     func delegated(_ release: SiteKey, _ serial: UInt64, _ channels: [SiteChannel] = []) throws -> SiteKey {
@@ -219,7 +148,7 @@ import Testing
     let files = (0..<3).map { FilePath(folder.path("\($0).key")) }
     for (index, (key, file)) in zip(keys, files).enumerated() {
       try key.write(to: file)
-      let lines = try (0..<index).map { try Self.previousRotation(from: keys[$0], to: keys[$0 + 1]) }
+      let lines = try (0..<index).map { try PreviousDraft.rotation(from: keys[$0], to: keys[$0 + 1]) }
       let text = key.fileText + lines.map { "rotation \(Data($0).base64EncodedString())\n" }.joined()
       try Data((text + (index == 2 ? "serial 7\n" : "")).utf8).write(to: URL(fileURLWithPath: file.string))
     }
@@ -238,8 +167,8 @@ import Testing
     // A release key of the previous draft, delegated to by the second root key.
     let release = FilePath(folder.path("release.key"))
     try key.write(to: release)
-    let rotation = try Self.previousRotation(from: keys[0], to: keys[1])
-    let delegation = try Self.previousDelegation(by: keys[1], to: key, serial: 5)
+    let rotation = try PreviousDraft.rotation(from: keys[0], to: keys[1])
+    let delegation = try PreviousDraft.delegation(by: keys[1], to: key, serial: 5)
     let text =
       key.fileText + "rotation \(Data(rotation).base64EncodedString())\n"
       + "delegation \(Data(delegation).base64EncodedString())\n"
@@ -266,7 +195,7 @@ import Testing
   @Test func releaseKeysAreDelegatedToAgain() throws {
     let root = SiteKey(), rootFile = FilePath(folder.path("root.key")), file = FilePath(folder.path("site.key"))
     try root.write(to: rootFile)
-    let signed = try Self.previousDelegation(by: root, to: key, serial: 77, product: "levels", channels: ["beta"])
+    let signed = try PreviousDraft.delegation(by: root, to: key, serial: 77, product: "levels", channels: ["beta"])
     let text = key.fileText + "delegation \(Data(signed).base64EncodedString())\n"
     #expect(SiteKey(fileText: text) == nil)
     #expect(SiteKey.fault(inFileText: text).contains("earlier draft"))

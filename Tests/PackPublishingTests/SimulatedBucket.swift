@@ -121,6 +121,8 @@ extension SimulatedBucket.State {
 
   /// The objects named by a root, also by a missing manifest.
   private static func names(_ bytes: [UInt8], _ objects: [ObjectKey: SimulatedBucket.Object]) -> Set<ObjectKey> {
+    // No device reads a root of another draft.
+    guard !SignedSiteRoot.isOfPreviousDraft(bytes) else { return [] }
     guard let root = try? SignedSiteRoot(decoding: bytes, file: "root").root else { return [.blob(.zero)] }
     var keys = Set(root.sheets.map { ObjectKey.file(.sheet($0.digest)) })
     for pack in root.packs {

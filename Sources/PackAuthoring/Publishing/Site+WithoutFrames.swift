@@ -44,10 +44,12 @@ extension Site {
     package var dataSegments: Set<SegmentID> = []
   }
 
+  /// - Parameter isConverting: whether roots of the previous draft are skipped, because their files are not read.
   /// - Throws: `corrupt`, `ioError`, `outOfMemory`.
-  package func inventory() throws -> Inventory {
-    var inventory = Inventory()
-    for channel in try folder.channels() {
+  package func inventory(isConverting: Bool = false) throws -> Inventory {
+    var inventory = Inventory(), folder = folder
+    folder.isConverting = isConverting
+    for channel in try folder.channels() where try !folder.isOfPreviousDraft(channel) {
       guard let root = try folder.readRoot(of: channel)?.root else { continue }
       inventory.files.formUnion(try root.files(in: folder).keys)
     }

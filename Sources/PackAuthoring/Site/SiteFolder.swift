@@ -108,12 +108,7 @@ struct SiteFolder: Sendable {
     do {
       let bytes = try read(.root(channel), limit: SiteRoot.byteCountLimit)
       let file = place(of: .root(channel)).text
-      let signed =
-        if isConverting, SignedSiteRoot.isOfPreviousDraft(bytes) {
-          try SignedSiteRoot(convertingPreviousDraft: bytes, file: file)
-        } else {
-          try SignedSiteRoot(decoding: bytes, file: file)
-        }
+      let signed = try SignedSiteRoot(decoding: bytes, file: file, readsPreviousDraft: isConverting)
       guard signed.root.channel == channel else {
         throw PackStoreError(
           .corrupt, "the root belongs to the channel '\(signed.root.channel)'", file: place(of: .root(channel)).text)

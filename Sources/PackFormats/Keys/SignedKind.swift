@@ -10,11 +10,11 @@ package enum SignedKind: String, Hashable, CaseIterable, Sendable {
     Array("packstore \(rawValue)\0".utf8) + Digest256(hashing: Array(bytes)).bytes
   }
 
-  /// Returns the bytes that Ed25519 signed in the previous draft. Only delegations and rotations had their kind before them.
+  /// Returns the bytes that Ed25519 signed in the previous draft. Roots and deltas did not have their kind before them.
   package func previousMessage(of bytes: [UInt8]) -> [UInt8] {
     switch self {
-    case .delegation, .rotation: Array("packstore \(rawValue)\0".utf8) + bytes
-    case .root, .image, .delta: bytes
+    case .delegation, .rotation, .image: Array("packstore \(rawValue)\0".utf8) + bytes
+    case .root, .delta: bytes
     }
   }
 }

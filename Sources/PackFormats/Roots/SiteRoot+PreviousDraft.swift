@@ -10,6 +10,18 @@ extension SignedSiteRoot {
     return (try? reader.integer(UInt32.self)) == SiteFormat.previous
   }
 
+  /// Decodes a signed root.
+  ///
+  /// - Parameter readsPreviousDraft: whether a root of the previous draft is decoded, for a conversion, and not refused.
+  /// - Throws: `untrusted`, `corrupt`, `otherDraft`, `newerFormat`.
+  package init(decoding bytes: [UInt8], file: String, readsPreviousDraft: Bool) throws {
+    if readsPreviousDraft, Self.isOfPreviousDraft(bytes) {
+      try self.init(convertingPreviousDraft: bytes, file: file)
+    } else {
+      try self.init(decoding: bytes, file: file)
+    }
+  }
+
   /// Decodes the signing authority of a root of the previous draft. The rest of the root may be damaged.
   ///
   /// - Returns: `nil` if the root is unsigned.

@@ -23,6 +23,9 @@ public struct BucketSite: SiteHost {
 
   /// The newest images seen by this machine; `nil` if none are recorded.
   var marks: ImageMarks?
+
+  /// Whether changes convert the site from the previous draft of the format.
+  var isConverting = false
   var times = ProtocolTimes()
   var retry = RetryPolicy()
   var clock = TransferClock.system
@@ -65,6 +68,7 @@ public struct BucketSite: SiteHost {
         try S3Storage.open(at: location, options, environment: environment), workFolder: options.workFolder,
         waitsForOthers: options.waitsForOthers,
         temporaryParent: FilePath(environment["TMPDIR"] ?? "/tmp"))
+      isConverting = options.isConverting
       marks = ImageMarks.standard(environment)
     }
 
@@ -81,8 +85,9 @@ public struct BucketSite: SiteHost {
 
   private func job() -> BucketJob {
     BucketJob(
-      storage: storage, ledgerFile: LedgerFile(storage: storage, retry: retry, clock: clock), times: times,
-      id: .random(), parallelCount: parallelCount,
+      storage: storage,
+      ledgerFile: LedgerFile(storage: storage, retry: retry, clock: clock, readsPreviousDraft: isConverting),
+      times: times, id: .random(), parallelCount: parallelCount, isConverting: isConverting,
       claimByteCountLimit: claimByteCountLimit, checkpoint: checkpoint)
   }
 
@@ -245,10 +250,14 @@ public struct BucketSite: SiteHost {
     }
     if !isDryRun || before == nil { try folder.forget() }
     let (result, image) = try await withContent(of: folder, base, events) {
-      let site = try folder.openSite(of: before?.image)
+      let site = try folder.openSite(of: before?.convertible)
       let result = try await body(site)
-      guard !isDryRun, let product = try site.product else { return (result, nil as (SiteImage, Store.Product)?) }
-      return (result, (try folder.image(of: site, after: before), product))
+      // The roots of channels that another key converts are not read as roots of the current draft.
+      let product = isConverting ? before?.authority.delegation.product : try site.product
+      guard !isDryRun, let product else {
+        return (result, nil as (SiteImage, Store.Product)?)
+      }
+      return (result, (try folder.image(of: site, after: before, isConverting: isConverting), product))
     }
     guard let (image, product) = image else {  // a dry run, or nothing was published yet
       if isDryRun, before == nil { removeTree(folder.site) }
@@ -316,14 +325,15 @@ public struct BucketSite: SiteHost {
     let mirror = try folder.mirror()
     if let image = base.image {
       try requireNotBefore(mirror, image)
-      if mirror?.image == image.digest { return }
+      if mirror?.image == image.digest, !isConverting { return }
     } else if let mirror {
       throw noLedger(mirror)
     }
     let byteCount = try await folder.take(
-      base.image?.image, committed: nanoseconds(base.committed), from: storage)
+      base.image?.convertible, committed: nanoseconds(base.committed), from: storage,
+      isConverting ? .everything : .publishing())
     events(.fetched(byteCount: byteCount))
-    if let image = base.image { try folder.remember(image) }
+    if let image = base.image, !isConverting { try folder.remember(image) }
   }
 
   /// Deletes unneeded objects. The site is already published: on an error, the next publication deletes the rest.

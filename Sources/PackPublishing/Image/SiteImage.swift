@@ -185,6 +185,9 @@ package struct SignedSiteImage: Sendable {
   package let bytes: [UInt8]
   package let digest: Digest256
 
+  /// Whether a conversion decoded it from the previous draft.
+  let isOfPreviousDraft: Bool
+
   package var key: ObjectKey { .blob(digest) }
 
   /// All objects that it needs, including itself.
@@ -219,18 +222,20 @@ package struct SignedSiteImage: Sendable {
       throw PackStoreError(.invalidArgument, "the site has too many files for an image", detail: .limit)
     }
     self.image = image
+    isOfPreviousDraft = false
     digest = Digest256(hashing: bytes)
   }
 
   /// Decodes external bytes, and verifies the signature.
   ///
+  /// - Parameter readsPreviousDraft: whether an image of the previous draft is decoded, for a conversion. Its lines are the same.
   /// - Throws: `untrusted` for a wrong signature; `corrupt`, `otherDraft`, `newerFormat`.
-  package init(decoding bytes: [UInt8], file: String) throws {
+  package init(decoding bytes: [UInt8], file: String, readsPreviousDraft: Bool = false) throws {
     guard bytes.count <= Self.byteCountLimit else {
       throw PackStoreError(.corrupt, "is too long", file: file)
     }
     var lines = TextLines(bytes, file: file)
-    try lines.title("packstore image")
+    let isOfPreviousDraft = try lines.title("packstore image", readsPreviousDraft: readsPreviousDraft)
     guard let site = ID128(hex: try lines.value("site")).map(SiteID.init),
       let number = TextLines.number(try lines.value("number")),
       number <= 1 << 62
@@ -240,17 +245,20 @@ package struct SignedSiteImage: Sendable {
     image = try SiteImage(site: site, number: number, before: Digest256(hex: before), lines: &lines)
     authority = try lines.base64("authority") { data in
       var reader = ByteReader(data[...], file: file)
-      let authority = try SigningAuthority(from: &reader)
+      let authority = try SigningAuthority(from: &reader, isOfPreviousDraft: isOfPreviousDraft)
       try reader.end()
       return authority
     }
     let message = bytes[..<lines.offset]
     let signature = try lines.base64("signature") { $0 }
     try lines.end()
-    guard authority.releaseKey.verifies(signature, of: message, as: .image) else {
+    guard
+      authority.releaseKey.verifies(signature, of: message, as: .image, isOfPreviousDraft: isOfPreviousDraft)
+    else {
       throw PackStoreError(.untrusted, "the image of the site has an invalid signature", file: file)
     }
     self.bytes = bytes
+    self.isOfPreviousDraft = isOfPreviousDraft
     digest = Digest256(hashing: bytes)
   }
 

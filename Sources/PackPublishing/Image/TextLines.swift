@@ -53,22 +53,26 @@ struct TextLines {
 
   /// Reads the first line: the type of the text, and its format.
   ///
+  /// - Parameter readsPreviousDraft: whether the previous draft is read, for a conversion, and not refused.
+  /// - Returns: whether the text is of the previous draft.
   /// - Throws: `corrupt`, `otherDraft`, `newerFormat`.
-  mutating func title(_ name: String) throws {
+  @discardableResult
+  mutating func title(_ name: String, readsPreviousDraft: Bool) throws -> Bool {
     guard let (text, end) = peek(), text.hasPrefix(name + " ") else { throw damage(isNext: true) }
     let words = text.dropFirst(name.count + 1).split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 2, let version = UInt16(words[0]), let draft = UInt16(words[1]),
       "\(name) \(version) \(draft)" == text
     else { throw damage(isNext: true) }
+    let format = UInt32(version) | UInt32(draft) << 16
+    let isOfPreviousDraft = format == SiteFormat.previous
     do {
-      try SiteFormat.check(UInt32(version) | UInt32(draft) << 16, file: file)
-    } catch var error as PackStoreError where error.code == .otherDraft {
-      // Conversion makes tables from content, which is in the bucket alone.
-      error.specificRemedy =
-        "a site in a bucket cannot be converted: delete all of its objects, then publish again from its source with the same key"
+      if !(isOfPreviousDraft && readsPreviousDraft) { try SiteFormat.check(format, file: file) }
+    } catch var error as PackStoreError where error.code == .otherDraft && isOfPreviousDraft {
+      error.specificRemedy = "convert the site: 'packstore refresh SITE --convert'"
       throw error
     }
     take(end)
+    return isOfPreviousDraft
   }
 
   /// Parses a number in its only canonical form.

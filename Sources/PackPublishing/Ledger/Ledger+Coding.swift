@@ -67,11 +67,12 @@ extension Ledger {
 
   /// Decodes external bytes.
   ///
+  /// - Parameter readsPreviousDraft: whether a ledger of the previous draft is decoded, for a conversion. Its lines are the same.
   /// - Throws: `corrupt`, `otherDraft`, `newerFormat`.
-  package init(decoding bytes: [UInt8], file: String) throws {
+  package init(decoding bytes: [UInt8], file: String, readsPreviousDraft: Bool = false) throws {
     var lines = TextLines(bytes, file: file)
     guard bytes.count <= Self.byteCountLimit else { throw lines.damage() }
-    try lines.title("packstore ledger")
+    let isOfPreviousDraft = try lines.title("packstore ledger", readsPreviousDraft: readsPreviousDraft)
     guard let revision = TextLines.number(try lines.value("revision")), revision < 1 << 62,
       let nonce = ID128(hex: try lines.value("nonce"))
     else { throw lines.damage() }
@@ -104,6 +105,15 @@ extension Ledger {
     }
     try lines.end()
     try check(lines)
+    guard !isOfPreviousDraft || readyJob == nil else { throw Self.unfinished(file) }
+  }
+
+  /// The roots of a job of the previous draft are written by the program that made them.
+  private static func unfinished(_ file: String) -> PackStoreError {
+    var error = PackStoreError(
+      .busy, "a publication by an earlier version of this program is incomplete", file: file, detail: .otherWriter)
+    error.specificRemedy = "complete it with any command of the earlier version that changes the site, then convert"
+    return error
   }
 
   /// Checks the invariants about disjoint sets.

@@ -10,9 +10,13 @@ struct LedgerFile: Sendable {
   let storage: any ObjectStorage
   let retry: RetryPolicy
   let clock: TransferClock
+
+  /// Whether a ledger of the previous draft is read, for a conversion. It is written in the current one.
+  let readsPreviousDraft: Bool
   private let memory = LedgerMemory()
 
-  init(storage: any ObjectStorage, retry: RetryPolicy, clock: TransferClock) {
+  init(storage: any ObjectStorage, retry: RetryPolicy, clock: TransferClock, readsPreviousDraft: Bool = false) {
+    self.readsPreviousDraft = readsPreviousDraft
     self.storage = storage
     self.retry = retry
     self.clock = clock
@@ -25,7 +29,7 @@ struct LedgerFile: Sendable {
   /// - Throws: `corrupt` for a ledger that no publisher can have written.
   func read() async throws -> (ledger: Ledger, tag: ObjectTag?) {
     guard let object = try await readObject() else { return (Ledger(), nil) }
-    let ledger = try Ledger(decoding: object.bytes, file: place)
+    let ledger = try Ledger(decoding: object.bytes, file: place, readsPreviousDraft: readsPreviousDraft)
     memory.remember(ledger, object.tag)
     return (ledger, object.tag)
   }

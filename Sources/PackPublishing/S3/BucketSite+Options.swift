@@ -22,6 +22,10 @@ extension BucketSite {
     /// Whether a change is repeated when another publisher was faster; if not, the change fails with `busy`.
     public var waitsForOthers = true
 
+    /// Whether changes convert a site of the previous draft of the format, by `Site.convert`. They fetch the whole site. Other calls
+    /// refuse a site of that draft.
+    public var isConverting = false
+
     public init() {}
   }
 

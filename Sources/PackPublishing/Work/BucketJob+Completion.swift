@@ -59,7 +59,7 @@ extension BucketJob {
     guard job.base == base?.digest, next.image.before == base?.digest,
       next.image.number == (base?.image.number ?? 0) + 1, next.image.site == base?.image.site ?? next.image.site
     else { return false }
-    return job.claims == next.keys.subtracting(base?.keys ?? [])
+    return job.claims == next.keys.subtracting(base?.reusableKeys ?? [])
   }
 
   /// The roots that a job writes; `nil` if the image lacks one of them, or if the committed image has a newer one.
@@ -72,7 +72,7 @@ extension BucketJob {
       guard let file = next.image.roots[channel], file.digest == intent.root, file.byteCount == intent.byteCount
       else { return nil }
       let bytes = try await rootBytes(channel, intent.root, of: next.image, own: own?.body)
-      let root = try SignedSiteRoot(decoding: bytes, file: name(of: channel))
+      let root = try decodeRoot(bytes, of: channel)
       guard root.root.channel == channel, root.root.site == next.image.site,
         root.authority?.firstKey == next.authority.firstKey
       else { return nil }
@@ -173,7 +173,7 @@ extension BucketJob {
   private func writeRoot(
     _ channel: SiteChannel, _ intent: Ledger.Intent, _ bytes: [UInt8], _ job: ReadyJob
   ) async throws -> Bool {
-    let name = name(of: channel), root = try SignedSiteRoot(decoding: bytes, file: name)
+    let name = name(of: channel), root = try decodeRoot(bytes, of: channel)
     var tag = intent.tag
     for _ in 0..<Self.putLimit {
       let outcome = try await storage.write(
@@ -182,7 +182,7 @@ extension BucketJob {
       let served = try await servedRoot(channel)
       if served?.digest == intent.root { return true }
       guard try await ledgerFile.read().ledger.jobs[job.id] != nil else { return false }
-      if let served, let other = try? SignedSiteRoot(decoding: served.bytes, file: name),
+      if let served, let other = try? decodeRoot(served.bytes, of: channel),
         other.authority?.firstKey == root.authority?.firstKey, RootOrder(other) > RootOrder(root)
       {
         throw conflict(channel, job.image)

@@ -47,7 +47,7 @@ extension BucketJob {
     for (channel, root) in served.sorted(by: { $0.key < $1.key }) {
       let known = [base, next].compactMap { $0?.image.roots[channel]?.digest }
       guard !known.contains(root.digest),
-        let other = try? SignedSiteRoot(decoding: root.bytes, file: name(of: channel)),
+        let other = try? decodeRoot(root.bytes, of: channel),
         let authority = other.authority, authority.firstKey == owner.authority.firstKey,
         authority.delegation.serial >= max(revokedBelow, owner.authority.delegation.revokedBelow)
       else { continue }
@@ -67,7 +67,12 @@ extension BucketJob {
       if let root = served[channel], root.digest == file.digest { root.bytes } else {
         try await rootBytes(channel, file.digest, of: image.image)
       }
-    return try SignedSiteRoot(decoding: bytes, file: name(of: channel))
+    return try decodeRoot(bytes, of: channel)
+  }
+
+  /// Decodes a root, if the job converts a site also one of the previous draft.
+  func decodeRoot(_ bytes: [UInt8], of channel: SiteChannel) throws -> SignedSiteRoot {
+    try SignedSiteRoot(decoding: bytes, file: name(of: channel), readsPreviousDraft: isConverting)
   }
 
   /// Checks that no root is served that is newer than the ledger: the files that it leads to would be lost.
@@ -102,7 +107,7 @@ extension BucketJob {
     guard let image = base.image else { return 0 }
     var time = base.committed
     for (channel, root) in base.served where image.image.roots[channel]?.digest == root.digest {
-      guard let signed = try? SignedSiteRoot(decoding: root.bytes, file: name(of: channel)) else { continue }
+      guard let signed = try? decodeRoot(root.bytes, of: channel) else { continue }
       time = max(time, signed.root.madeAt / 1_000_000_000)
     }
     return min(time, max(try await storage.now(), 0))

@@ -10,6 +10,9 @@ struct BucketJob: Sendable {
   let id: ID128
   let parallelCount: Int
 
+  /// Whether the job converts a site: roots and images of the previous draft are then read.
+  var isConverting = false
+
   /// The delegation of the publishing key revokes serials below this one.
   var revokedBelow: UInt64 = 0
 
@@ -145,7 +148,7 @@ struct BucketJob: Sendable {
       throw error
     }
     let bytes = try await bytes.orElse { try await blob(digest, limit: Int(byteCount)) }
-    return try SignedSiteImage(decoding: bytes, file: file)
+    return try SignedSiteImage(decoding: bytes, file: file, readsPreviousDraft: isConverting)
   }
 
   func blob(_ digest: Digest256, limit: Int) async throws -> [UInt8] {
@@ -247,7 +250,7 @@ struct BucketJob: Sendable {
     let job = Ledger.Job(
       leaseEnd: 0, base: base.image?.digest,
       proposal: .init(image: next.digest, byteCount: UInt64(next.bytes.count)),
-      claims: next.keys.subtracting(base.image?.keys ?? []))
+      claims: next.keys.subtracting(base.image?.reusableKeys ?? []))
     let id = id, times = times, limit = claimByteCountLimit
     let ledger = try await ledgerFile.change { ledger, now in
       var job = job
@@ -297,7 +300,7 @@ struct BucketJob: Sendable {
     _ next: SignedSiteImage, _ base: Base, _ body: @escaping @Sendable (SiteImage.Path) throws -> ObjectBody,
     _ lease: LeaseKeeper, _ progress: @escaping @Sendable (UInt64, UInt64) -> Void
   ) async throws -> UInt64 {
-    let present = base.image?.keys ?? []
+    let present = base.image?.reusableKeys ?? []
     var bodies: [ObjectKey: ObjectBody] = [:]
     for (path, file) in next.image.files {
       guard let key = SiteImage.key(path, file), !present.contains(key), bodies[key] == nil else { continue }

@@ -89,6 +89,9 @@ struct WorkFolder: Sendable {
     /// - Parameter content: segments whose frames are needed, too.
     case publishing(content: Set<SegmentID> = [])
 
+    /// All files, for a conversion: it writes frame tables and manifests again, from the frames.
+    case everything
+
     /// The description of the site's contents, without the contents.
     case description
   }
@@ -141,6 +144,7 @@ struct WorkFolder: Sendable {
     let remote: Set<SegmentID> =
       switch extent {
       case .publishing(let content): try remoteSegments(of: image).subtracting(content)
+      case .everything: []
       case .description: Set(image.tabledSegments)
       }
     return try image.files.filter { path, file in
@@ -232,9 +236,11 @@ struct WorkFolder: Sendable {
   /// - Parameters:
   ///   - site: the site in the folder.
   ///   - base: the previous image: its immutable files are not read again.
-  func image(of site: Site, after base: SignedSiteImage?) throws -> SiteImage {
+  ///   - isConverting: whether channels may have roots of the previous draft.
+  func image(of site: Site, after base: SignedSiteImage?, isConverting: Bool = false) throws -> SiteImage {
     var image = SiteImage(site: site.store.id, number: (base?.image.number ?? 0) + 1, before: base?.digest)
-    let retired = try readRetired(), inventory = try site.inventory(), before = base?.image.files ?? [:]
+    let retired = try readRetired(), inventory = try site.inventory(isConverting: isConverting)
+    let before = base?.convertible.files ?? [:]
     for path in try paths() { image.files[path] = try entry(of: path, before[path]) }
     for (path, file) in before {
       guard case .site(let name) = path, name.mayBeElsewhere, image.files[path] == nil else { continue }

@@ -35,8 +35,10 @@ struct StorageOptions: ParsableArguments {
 
   /// Returns the host of the site that the user named: a folder or object storage.
   ///
-  /// - Parameter waits: whether to wait for other publishers.
-  func host(of site: String, waits: Bool = true) throws -> any SiteHost {
+  /// - Parameters:
+  ///   - waits: whether to wait for other publishers.
+  ///   - isConverting: whether to convert a site of the previous draft of the format.
+  func host(of site: String, waits: Bool = true, isConverting: Bool = false) throws -> any SiteHost {
     guard S3Location.names(site) else {
       guard endpoint == nil, region == nil, !virtualHost, ledger == nil, work == nil else {
         throw Failure(
@@ -48,7 +50,9 @@ struct StorageOptions: ParsableArguments {
       return FolderHost(FilePath(site))
     }
     #if Delivery
-      return try BucketSite(try S3Location(site), options: try options(waits: waits))
+      var options = try options(waits: waits)
+      options.isConverting = isConverting
+      return try BucketSite(try S3Location(site), options: options)
     #else
       throw DeliveryError(.noHTTP, "this program was built without HTTP", at: site)
     #endif

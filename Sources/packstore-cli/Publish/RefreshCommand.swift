@@ -11,13 +11,14 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       the roots are not outdated, and the expiry of the site starts again. The offers do not change. Suitable for a \
       timer.
 
-      '--convert' converts a site in a folder that an earlier version of this program made: offers, numbers and channels stay. It \
-      converts the channels that the key may sign; run it for each key. A release key needs 'packstore delegate' first, and a root \
-      key that replaced another one 'packstore rotate'. A bucket cannot be converted: delete its objects, and publish again.
+      '--convert' converts a site that an earlier version of this program made: offers, numbers and channels stay. It converts the \
+      channels that the key may sign; run it for each key. A release key needs 'packstore delegate' first, and a root key that \
+      replaced another one 'packstore rotate'. A site in a bucket is fetched completely; after an interruption, run the command again.
 
         packstore refresh public/packs
         packstore refresh public/packs --expires 14
         packstore refresh public/packs --convert
+        packstore refresh s3://bucket/packs --convert
       """
   )
 
@@ -48,7 +49,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   func run() async throws {
     let convert = convert
-    let host = try storage.host(of: site, waits: !noWait)
+    let host = try storage.host(of: site, waits: !noWait, isConverting: convert)
     let options = Site.PublishOptions(expiry: expiry.expiry, waitsForOthers: !noWait), isDryRun = dryRun
     let result = try await host.edit(with: key, report, isDryRun: dryRun) { site, key, _ in
       guard !convert else { return try await site.convert(signedBy: key, options: options) }

@@ -1,0 +1,1 @@
+../PackAuthoringTests/PreviousDraft.swift
