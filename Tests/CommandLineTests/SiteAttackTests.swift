@@ -127,6 +127,25 @@ import Testing
     try expectGoesOn(after: "two", key: "new.key")
   }
 
+  /// The root that set the floor offers a lower version to a device that lost its record of roots. Once, the pull counted as
+  /// successful, as for a mirror that lags.
+  @Test func theRootOfTheFloor() throws {
+    _ = try playground.shell("cp -R web/site web/old")
+    try publish("two")
+    #expect(try pull().status == 0)
+    let floor = try SignedSiteRoot(decoding: playground.read("web/site/root"), file: "root").root.sequence
+    try serve("old", puttingAside: "good")
+    try serveForged { $0.sequence = floor }
+    #expect(try playground.shell("rm device/trust").status == 0)
+    try expectRefused(pull(), "publisher_out_of_date", status: 1)
+    try serveForged { $0.sequence = floor - 1 }
+    #expect(try playground.shell("rm -f device/trust").status == 0)
+    #expect(try pull().status == 0, "a mirror lags")
+    #expect(try file() == "two")
+    try serve("good", puttingAside: "old")
+    try expectGoesOn(after: "two")
+  }
+
   /// Two rotations that a client missed are followed; from the first root key leads no other way.
   @Test func rotations() throws {
     try playground.succeed("rotate", "root.key", "second.key", "-q")
