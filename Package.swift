@@ -52,6 +52,9 @@ let server: [Target.Dependency] = [
   .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Serving", "Hosting"])),
   .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Serving", "Hosting"])),
   .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Serving", "Hosting"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Serving", "Hosting"])),
+  .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Serving", "Hosting"])),
 ]
 
 /// The packages of the hosting service, guarded in the same way.

@@ -124,57 +124,22 @@ import PackFormats
     /// - Throws: `busy` if another program listens at the port; `ioError` if the server cannot listen at the address.
     public func run(onReady: @escaping @Sendable (Ready) -> Void) async throws {
       await content.load()
-      let table = ConnectionTable(options.limits)
-      let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
-      do {
-        try await run(table, group, onReady)
-        await table.waitUntilClosed()
-        try await group.shutdownGracefully()
-      } catch {
-        try? await group.shutdownGracefully()
-        throw error
-      }
-    }
-
-    private func run(
-      _ table: ConnectionTable, _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (Ready) -> Void
-    ) async throws {
-      let identity = try makeIdentity()
+      let table = ConnectionTable(options.limits), identity = try makeIdentity()
       let hosts = HostNames(names.names + (identity?.names ?? []))
       let responder = Responder(
         router: Router(content: content, status: status, hosts: hosts, isSecure: identity != nil), table: table,
         status: status, log: options.onRequest)
-      let service = try service(responder, table, group, identity) { [self] channel in
-        table.listen(at: channel)
-        onReady(ready(at: channel.localAddress?.port ?? options.port))
-      }
-      let services = ServiceGroup(
-        configuration: .init(
-          services: [
-            .init(service: service, successTerminationBehavior: .gracefullyShutdownGroup),
-            .init(service: Sweeper(table: table), successTerminationBehavior: .ignore),
-          ], logger: Self.silent))
-      let task = Task { try await services.run() }
-      let grace = options.graceTime
-      let ending = Mutex<Task<Void, Never>?>(nil)
       do {
-        try await withTaskCancellationHandler {
-          try await task.value
-        } onCancel: {
-          // The services' own shutdown is not used: it resets HTTP/2 streams whose last pieces still wait for their clients.
-          ending.withLock { ending in
-            table.beginEnd()
-            ending = Task {
-              await table.drain(within: grace)
-              table.closeAll()
-            }
+        try await ConnectionServer(table, graceTime: options.graceTime).run(threadCount: System.coreCount / 2) {
+          [self] group in
+          try service(responder, table, group, identity) { [self] channel in
+            table.listen(at: channel)
+            onReady(ready(at: channel.localAddress?.port ?? options.port))
           }
         }
       } catch let error as IOError {
         throw refusal(error)
       }
-      // Waits for the closing of channels, which must happen on their threads.
-      await ending.withLock { $0 }?.value
     }
 
     private static let silent = Logger(label: "PackServing") { _ in SwiftLogNoOpLogHandler() }
@@ -258,20 +223,6 @@ import PackFormats
           state = State(identity: next, channel: channel)
         }
         return state.channel
-      }
-    }
-  }
-
-  /// Closes idle and stalled connections once a second.
-  private struct Sweeper: Service {
-    let table: ConnectionTable
-
-    func run() async throws {
-      await cancelWhenGracefulShutdown {
-        while !Task.isCancelled {
-          try? await Task.sleep(for: .seconds(1))
-          table.sweep()
-        }
       }
     }
   }

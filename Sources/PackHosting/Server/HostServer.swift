@@ -6,7 +6,6 @@
   import NIOPosix
   import PackServer
   import ServiceLifecycle
-  import Synchronization
 
   /// The HTTP server of the host. TLS is the task of a web server in front of it.
   struct HostServer: Sendable {
@@ -20,14 +19,8 @@
     /// - Throws: `IOError` if the server cannot listen at the address.
     func run(onReady: @escaping @Sendable (Int) -> Void) async throws {
       let table = ConnectionTable(limits)
-      let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount))
-      do {
-        try await run(table, group, onReady)
-        await table.waitUntilClosed()
-        try await group.shutdownGracefully()
-      } catch {
-        try? await group.shutdownGracefully()
-        throw error
+      try await ConnectionServer(table, graceTime: options.graceTime).run(threadCount: System.coreCount) { group in
+        service(table, group, onReady)
       }
     }
 
@@ -37,35 +30,6 @@
       guard options.isBehindProxy else { return limits }
       (limits.connectionsOfAddress, limits.transfersOfAddress) = (limits.connections, limits.transfers)
       return limits
-    }
-
-    private func run(
-      _ table: ConnectionTable, _ group: MultiThreadedEventLoopGroup, _ onReady: @escaping @Sendable (Int) -> Void
-    ) async throws {
-      let services = ServiceGroup(
-        configuration: .init(
-          services: [
-            .init(
-              service: service(table, group, onReady), successTerminationBehavior: .gracefullyShutdownGroup),
-            .init(service: Sweeper(table: table), successTerminationBehavior: .ignore),
-          ], logger: Self.silent))
-      let task = Task { try await services.run() }
-      let grace = options.graceTime
-      let ending = Mutex<Task<Void, Never>?>(nil)
-      let result = await withTaskCancellationHandler {
-        await task.result
-      } onCancel: {
-        ending.withLock { ending in
-          table.beginEnd()
-          ending = Task {
-            await table.drain(within: grace)
-            table.closeAll()
-          }
-        }
-      }
-      // Closes channels, which must happen on their threads.
-      await ending.withLock { $0 }?.value
-      try result.get()
     }
 
     private func service(
@@ -101,19 +65,5 @@
     }
 
     private static let silent = Logger(label: "PackHosting") { _ in SwiftLogNoOpLogHandler() }
-  }
-
-  /// Closes idle and stalled connections once a second.
-  private struct Sweeper: Service {
-    let table: ConnectionTable
-
-    func run() async throws {
-      await cancelWhenGracefulShutdown {
-        while !Task.isCancelled {
-          try? await Task.sleep(for: .seconds(1))
-          table.sweep()
-        }
-      }
-    }
   }
 #endif
