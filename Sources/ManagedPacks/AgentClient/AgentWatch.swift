@@ -86,3 +86,18 @@ final class AgentWatch: Sendable {
     }
   }
 }
+
+extension AgentWatch? {
+  /// Runs `body`, which may have to wait for a lock of the group; with a watch, so that its waits are reported.
+  func watching<Result>(_ body: () throws -> Result) rethrows -> Result {
+    guard let self else { return try body() }
+    return try self.over(body)
+  }
+
+  func watching<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    guard let self else { return try await body() }
+    return try await self.over(body)
+  }
+}

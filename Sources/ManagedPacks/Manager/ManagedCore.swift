@@ -55,7 +55,7 @@ final class ManagedCore: Sendable {
     overrideUse = try override.map { _ in try OverrideUse(of: folder.home) }
     _ = try journal.read()
     let ownStore = override == nil ? options.store : nil
-    let store = try ownStore ?? watched(by: watch) { try Self.openStore(folder, options) }
+    let store = try ownStore ?? watch.watching { try Self.openStore(folder, options) }
     self.store = store
     var template = options.pullOptions
     if let authority = override?.authority { template.authority = authority }
@@ -87,58 +87,15 @@ final class ManagedCore: Sendable {
     reader = NamespaceReader(store: store, packs: packs)
     let materializer = Materializer(store)
     self.materializer = materializer
-    let queue = journalQueue, rules = options.rules, followsJournal = options.followsJournal
+    let installer = PackInstaller(
+      sites: sites, store: store, packs: packs, folder: folder.home, journal: journal, journalQueue: journalQueue,
+      agent: agent, watch: watch, allowance: allowance, materializer: materializer, rules: options.rules,
+      followsJournal: options.followsJournal)
     scheduler = DownloadScheduler(
-      rules: rules, clock: options.clock, hub: hub,
-      onEnd: { pack, error, scheduler in
-        // A download that may succeed on a retry continues at the next launch.
-        let isTemporary = error.map { DownloadRules.isTemporary($0) || $0 is PackHandedOver } ?? false
-        // A download that the limits before the first launch refuse continues after the launch.
-        let isRefused = (error as? BAError).map { PackAllowance.refusals.contains($0.code) } ?? false
-        guard !isTemporary, !isRefused else { return false }
-        queue.async {
-          defer { scheduler.recordedEnd(of: pack.id) }
-          // A request made since then belongs to the next download.
-          guard !scheduler.isStanding(pack.id) else { return }
-          forget(pack, in: journal)
-          agent?.refresh()
-        }
-        return true
-      },
-      onPause: { pack, isPaused in
-        guard !followsJournal else { return }
-        queue.async {
-          note(pack, isPaused: isPaused, in: journal)
-          agent?.refresh()
-        }
-      },
-      fetch: { pack, pause, record in
-        guard sites.indices.contains(pack.site) else {
-          throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
-        }
-        let id = try PackID(validating: pack.id)
-        let reservation = try allowance?.reserve(pack)
-        defer { reservation?.end() }
-        let pulled = try await watched(by: watch) {
-          let handover = PackHandover(of: id, by: agent)
-          defer { handover.end() }
-          return try await withRoom(for: pack, id, in: folder.home, of: store, rules) {
-            try await sites[pack.site].pull(id, pause: pause) { progress in
-              handover.note(progress.phase)
-              if progress.phase == .fetch, progress.totalByteCount > 0 {
-                reservation?.record(progress.byteCount)
-                record(progress.byteCount, progress.totalByteCount)
-              }
-            }
-          }
-        }
-        try accept(pulled, of: pack, isHere: packs.isWhole(pack.id))
-        try queue.sync { try note(pulled, of: id, in: journal) }
-        if let reservation, let local = try packs.current().packs[pack.id]?.pack {
-          try reservation.finish(installedByteCount: local.version.byteCount)
-        }
-        materializer.start(id)
-      })
+      rules: options.rules, clock: options.clock, hub: hub,
+      onEnd: { installer.recordEnd(of: $0, $1, by: $2) },
+      onPause: { installer.record($0, isPaused: $1) },
+      fetch: { try await installer.install($0, pause: $1, progress: $2) })
   }
 
   private static func openStore(_ folder: GroupFolder, _ options: AssetPackManager.Options) throws -> Store {
@@ -156,7 +113,7 @@ final class ManagedCore: Sendable {
   func changing<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
   ) async rethrows -> Result {
-    try await watched(by: watch, body)
+    try await watch.watching(body)
   }
 
   /// The folder for plain files, created on first use.
@@ -184,7 +141,7 @@ final class ManagedCore: Sendable {
     var answers = [Result<SiteListing, any Error>?](repeating: nil, count: sites.count)
     await withTaskGroup { group in
       for (number, site) in sites.enumerated() {
-        group.addTask { [watch] in (number, await watched(by: watch) { await Self.ask(site) }) }
+        group.addTask { [watch] in (number, await watch.watching { await Self.ask(site) }) }
       }
       for await (number, answer) in group { answers[number] = answer }
     }
@@ -274,112 +231,4 @@ final class ManagedCore: Sendable {
     let available = catalog.packs.compactMap(\.languageTag)
     return LanguageMatcher(available: available, primary: catalog.primaryLanguage).resolve(preferred: preferredTags())
   }
-}
-
-// MARK: - Downloads
-
-/// Runs `body`, which may have to wait for a lock of the group.
-private func watched<Result>(by watch: AgentWatch?, _ body: () throws -> Result) rethrows -> Result {
-  guard let watch else { return try body() }
-  return try watch.over(body)
-}
-
-private func watched<Result>(
-  isolation: isolated (any Actor)? = #isolation, by watch: AgentWatch?, _ body: () async throws -> Result
-) async rethrows -> Result {
-  guard let watch else { return try await body() }
-  return try await watch.over(body)
-}
-
-/// Pulls a pack after making room for it. The store purges for one writer at a time, and fails other writers that find the disk
-/// full; therefore a pull that fails with `noSpace` is repeated once.
-private func withRoom<Result>(
-  for pack: AssetPack, _ id: PackID, in folder: FilePath, of store: Store, _ rules: DownloadRules,
-  _ pull: () async throws -> Result
-) async throws -> Result {
-  let isHere = try store.makeSnapshot().pack(id) != nil
-  try await ensureRoom(for: pack, isHere: isHere, in: folder, of: store, rules)
-  do {
-    return try await pull()
-  } catch let error as PackStoreError where error.code == .noSpace {
-    try Task.checkCancellation()
-    return try await pull()
-  }
-}
-
-/// Purges purgeable data if a download does not fit and purging frees enough space for it.
-private func ensureRoom(
-  for pack: AssetPack, isHere: Bool, in folder: FilePath, of store: Store, _ rules: DownloadRules
-) async throws {
-  // An update shares most of its data with the installed version.
-  let needed = rules.reservedByteCount.addingClamped(isHere ? 0 : pack.downloadSize)
-  guard var free = rules.freeByteCount(folder), free < needed else { return }
-  let purgeable = try await BlockingExecutor.run { try store.makeSnapshot().space().cache.byteCount }
-  if needed <= free.addingClamped(purgeable) {
-    try await store.purge(bytes: needed.subtractingClamped(free))
-    free = rules.freeByteCount(folder) ?? free
-  }
-  guard free < needed else { return }
-  throw ManagedPacksError(
-    .lowSpace, "too little disk space for the asset pack '\(pack.id)': \(free) bytes are free",
-    remedy: "free \(needed) bytes, for example by removing asset packs")
-}
-
-/// Throws an error if the result of a pull is not the requested pack.
-private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) throws {
-  switch pulled.outcome {
-  case .updated, .unchanged, .healed: return
-  case .held where !isHere:
-    throw ManagedPacksError(
-      .notOffered,
-      "the asset pack '\(pack.id)' lost data, and its site no longer offers the version at which it is held",
-      remedy: "unpin the pack to install the offered version")
-  case .held, .otherOrigin, .purged: if isHere { return }
-  case .absent: throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
-  case .notOffered:
-    throw ManagedPacksError(
-      .notOffered, "the asset pack '\(pack.id)' is not offered to this version of the app, platform or device",
-      remedy: "ask the publisher which of them it supports")
-  case .stale:
-    throw ManagedPacksError(
-      .staleSite, "the site of the asset pack '\(pack.id)' is older than a state seen before",
-      remedy: "try again later; installed packs are kept")
-  case .publisherOutOfDate:
-    throw ManagedPacksError(
-      .staleSite, "the publisher of the asset pack '\(pack.id)' signed an older state of the site again",
-      remedy: "ask the publisher to publish again from the newest state of the site")
-  case .reusedNumber:
-    throw ManagedPacksError(
-      .notOffered,
-      "the site offers the asset pack '\(pack.id)' with other content under the number of a version in this store",
-      remedy: "remove the pack and download it again, or publish the content with a higher version number")
-  }
-  throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.id)
-}
-
-/// Records the root from which a pack was installed.
-private func note(_ pulled: PulledPack, of id: PackID, in journal: JournalFile) throws {
-  guard [.updated, .unchanged, .healed].contains(pulled.outcome) else { return }
-  let source = Journal.Source(origin: pulled.origin, channel: pulled.channel, root: pulled.root)
-  let known = try journal.read()
-  guard known.packs[id] != source || known.requests[id] != nil || !known.seen.contains(id) else { return }
-  try journal.update { journal in
-    journal.packs[id] = source
-    journal.requests[id] = nil
-    journal.seen.insert(id)
-  }
-}
-
-/// Records whether a request is paused, for processes that continue it. If the write fails, those processes resume it.
-private func note(_ pack: AssetPack, isPaused: Bool, in journal: JournalFile) {
-  guard let id = try? PackID(validating: pack.id), let request = (try? journal.read())?.requests[id],
-    request.isPaused != isPaused
-  else { return }
-  try? journal.update { $0.requests[id]?.isPaused = isPaused }
-}
-
-/// Removes a finished request. If the write fails, the next launch makes the request once more, which costs one query.
-private func forget(_ pack: AssetPack, in journal: JournalFile) {
-  guard let id = try? PackID(validating: pack.id), (try? journal.read())?.requests[id] != nil else { return }
-  try? journal.update { $0.requests[id] = nil }
 }
