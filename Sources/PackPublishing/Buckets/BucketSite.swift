@@ -17,6 +17,9 @@ public struct BucketSite: SiteHost {
   /// The location in error messages.
   public var location: String { storage.location }
 
+  /// No: a change works in a copy without frames.
+  public var hasContent: Bool { false }
+
   let storage: any ObjectStorage
   let workFolder: FilePath?
   let waitsForOthers: Bool

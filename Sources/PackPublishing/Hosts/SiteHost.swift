@@ -8,6 +8,9 @@ public protocol SiteHost: Sendable {
   /// The site's name in errors.
   var location: String { get }
 
+  /// Whether the folder that a change works in has the content of the packs; if not, reading content downloads it.
+  var hasContent: Bool { get }
+
   /// Whether a site exists there.
   func exists() async throws -> Bool
 
@@ -52,6 +55,7 @@ public struct FolderHost: SiteHost {
   public init(_ path: FilePath) { self.path = path }
 
   public var location: String { path.string }
+  public var hasContent: Bool { true }
 
   public func exists() async throws -> Bool { Site.exists(at: path) }
 

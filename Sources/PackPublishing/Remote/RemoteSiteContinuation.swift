@@ -85,6 +85,9 @@ public final class RemoteSiteContinuation: SiteHost {
 
   public var location: String { site.location }
 
+  /// No: the served site has it.
+  public var hasContent: Bool { false }
+
   /// - Throws: `exists` if the folder for the new files is not empty; `invalidArgument` for `.` and `..`.
   public func requireEmpty() throws {
     guard folder.lastComponent?.kind == .regular else {

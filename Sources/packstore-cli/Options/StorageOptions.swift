@@ -91,19 +91,33 @@ extension SiteHost {
 
   func edit<Result: Sendable>(
     with key: SiteKey, makesSite: Bool, _ report: ReportOptions, isDryRun: Bool,
-    traffic: StorageTraffic? = nil, reading: (@Sendable (Site) async throws -> [PackVersion])? = nil,
+    reading: (@Sendable (Site) async throws -> [PackVersion])? = nil,
     _ body: @Sendable (Site, ProgressBar) async throws -> Result
   ) async throws -> Result {
-    let bar = ProgressBar(report.progressForm)
-    let progress = StorageProgress(bar: bar, isQuiet: report.quiet, traffic: traffic)
-    do {
-      let result = try await change(
+    try await withProgress(report) { progress, bar in
+      try await change(
         signedBy: key, makesSite: makesSite, isDryRun: isDryRun, events: { progress($0) }, reading: reading
       ) { site in
-        let text = ClockOption.warning(lastRoot: try? site.channels().map(\.madeAt).max())
-        if let text, !report.quiet { warn(.clock, text) }
+        warnOfClock(at: site, report)
         return try await body(site, bar)
       }
+    }
+  }
+
+  /// Warns if the clock is behind the newest root.
+  func warnOfClock(at site: Site, _ report: ReportOptions) {
+    let text = ClockOption.warning(lastRoot: try? site.channels().map(\.madeAt).max())
+    if let text, !report.quiet { warn(.clock, text) }
+  }
+
+  /// Runs changes of the site with a progress bar, then closes the site.
+  func withProgress<Result: Sendable>(
+    _ report: ReportOptions, traffic: StorageTraffic? = nil,
+    _ body: (StorageProgress, ProgressBar) async throws -> Result
+  ) async throws -> Result {
+    let bar = ProgressBar(report.progressForm)
+    do {
+      let result = try await body(StorageProgress(bar: bar, isQuiet: report.quiet, traffic: traffic), bar)
       bar.finish()
       await close()
       return result

@@ -230,19 +230,17 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let clock = ContinuousClock()
     let start = clock.now
     let options = options, isDryRun = dryRun, traffic = StorageTraffic()
-    var result = try await host.edit(
-      with: key, makesSite: !dryRun || isMade || isRemote, report, isDryRun: dryRun, traffic: traffic
-    ) {
-      site, bar in
+    let publication = HostPublication(to: host, signedBy: key, options: options, deltaCount: deltas)
+    let outcome = try await host.withProgress(report, traffic: traffic) { events, bar in
       do {
-        return try await site.publish(
-          packs.isEmpty ? nil : packs, from: source, signedBy: key, options: options, isDryRun: isDryRun
-        ) { show($0, bar) }
+        return try await publication.run(
+          packs.isEmpty ? nil : packs, from: source, makesSite: !dryRun || isMade || isRemote, isDryRun: isDryRun,
+          events: { events($0) }, opening: { host.warnOfClock(at: $0, report) }, progress: { show($0, bar) })
       } catch let error as PackStoreError where error.detail == .removalLimit {
         throw Failure(error, as: .refused, remedy: "add --max-removed 100% if that is intended")
       }
     }
-    let deltaFailure = isRemote && !dryRun ? await makeDeltas(for: &result, on: continued, signedBy: key, traffic) : nil
+    let result = outcome.publication
     try continued?.finish()
     if let continued, !dryRun { recordMarks(continued.marks) }
     let duration = clock.now - start
@@ -258,7 +256,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
           + (traffic.line.map { [$0] } ?? []))
     }
     try output.flush()
-    if let deltaFailure {
+    if let deltaFailure = outcome.deltaFailure {
       if !report.quiet {
         warn(.missingDelta, "the versions are published, but some deltas are missing: 'packstore deltas' creates them")
       }
@@ -334,48 +332,10 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     try? output.flush()
   }
 
-  /// Makes deltas on a site whose content is elsewhere: for that, the content is fetched. In object storage, the site offers the
-  /// versions already.
-  ///
-  /// - Returns: the failure. The publication is reported in any case.
-  private func makeDeltas(
-    for result: inout Site.PublishResult, on continued: RemoteSiteContinuation?, signedBy key: SiteKey,
-    _ traffic: StorageTraffic
-  ) async -> (any Error)? {
-    do {
-      try await addDeltas(to: &result, on: continued, signedBy: key, traffic)
-      return nil
-    } catch { return error }
-  }
-
-  private func addDeltas(
-    to result: inout Site.PublishResult, on continued: RemoteSiteContinuation?, signedBy key: SiteKey,
-    _ traffic: StorageTraffic
-  ) async throws {
-    guard let deltas, deltas > 0, !noOffer else { return }
-    var options = options
-    options.deltaCount = deltas
-    let packs = Set(result.packs.map(\.version.pack)), channel = channel, deltaOptions = options
-    let host: any SiteHost = try continued ?? storage.host(of: site, waits: !noWait)
-    let (made, missing) = try await host.edit(
-      with: key, makesSite: false, report, isDryRun: false, traffic: traffic,
-      reading: { site in
-        try await site.planDeltas(for: channel, of: packs, signedBy: key, options: deltaOptions)
-          .flatMap { [$0.from, $0.to] }
-      }
-    ) { site, bar in
-      try await site.makeDeltas(for: channel, of: packs, signedBy: key, options: deltaOptions) {
-        bar.update(Progress($0))
-      }
-    }
-    result.add(made, missing)
-  }
-
   private var options: Site.PublishOptions {
     var options = Site.PublishOptions(
-      level: encoding.level, layout: encoding.layout, keptVersionCount: keep,
-      deltaCount: isRemote ? 0 : deltas ?? 1,
-      deltaOptions: deltaLevel.options, product: product.product, channel: noOffer ? nil : channel,
+      level: encoding.level, layout: encoding.layout, keptVersionCount: keep, deltaOptions: deltaLevel.options,
+      product: product.product, channel: noOffer ? nil : channel,
       primaryLanguage: primaryLanguage, expiry: expiry.expiry, gracePeriod: grace.duration)
     options.waitsForOthers = !noWait
     options.label = encoding.label
