@@ -14,6 +14,7 @@
 #include "../CPackStoreTesting/include/CPackStoreInternals.h"
 #include "../CPackStoreTesting/include/CPackStoreTesting.h"
 #include "CPackHash.h"
+#include "delta/delta_part.h"
 #include "segment/frame_decoding.h"
 
 #define FUZZ_ASSERT(condition)                                                                                         \

@@ -386,8 +386,9 @@ static void put_parts(const seed *delta, unsigned flags) {
     FUZZ_ASSERT(raw && decoder);
     if (i >= header.part_count) {
       append_number(&seed, raw_length, 4);
-    } else if (stored_length != raw_length) {
-      FUZZ_ASSERT(pks__decode(decoder, bytes, stored_length, raw, raw_length));
+    } else {
+      bool decodes;
+      FUZZ_ASSERT(!pks__delta_part_decode(decoder, bytes, stored_length, raw, raw_length, &decodes, NULL) && decodes);
       bytes = raw;
     }
     append_number(&seed, i < header.part_count ? raw_length : stored_length, 2);

@@ -2,9 +2,10 @@
 
 #include "codec/chunker.h"
 
-uint32_t pks__delta_group_limit(uint32_t chunk_average) {
+uint32_t pks__delta_group_limit(uint32_t chunk_average, uint32_t prefix_max) {
   uint32_t longest = pks__chunker_make(chunk_average).maximum;
-  return longest > PKS__DELTA_GROUP ? longest : PKS__DELTA_GROUP;
+  uint32_t usual = prefix_max > 0 ? PKS__DELTA_GROUP : PKS__DELTA_GROUP_COPIED;
+  return longest > usual ? longest : usual;
 }
 
 // MARK: - Header
@@ -106,7 +107,7 @@ static bool check_blocks(const pks__delta_header *header, const pks__delta_block
     uint32_t raw = pks__get32(blocks[i].raw_length), stored = pks__get32(blocks[i].stored_length);
     uint32_t limit = is_part ? PKS__DELTA_PART : header->group_max;
     // Even a group that did not get smaller has no more than the start of its stored form, and empty lists.
-    if (raw == 0 || raw > limit || stored == 0 || stored > raw + PKS__DELTA_GROUP_FIXED + 2) { return false; }
+    if (raw == 0 || raw > limit || stored == 0 || stored > raw + PKS__DELTA_GROUP_START_MAX + 2) { return false; }
     *(is_part ? &described : &grouped) += raw;
   }
   return described <= PKS__DELTA_DESCRIPTION_MAX && grouped == header->new_bytes;
@@ -135,7 +136,8 @@ pks_status pks__delta_read_header(
   bool fits = memchr(header.pack, 0, name_length) == NULL && pks__pack_name_is_valid(header.pack)
     && pks__version_is_valid(header.to_number) && pks__version_is_valid(header.from_number)
     && pks__chunk_average_is_valid(header.chunk_average)
-    && header.group_max <= pks__delta_group_limit(header.chunk_average) && header.prefix_max <= PKS__DELTA_PREFIX_MAX;
+    && header.group_max <= pks__delta_group_limit(header.chunk_average, header.prefix_max)
+    && header.prefix_max <= PKS__DELTA_PREFIX_MAX;
   uint64_t rows = (uint64_t)header.part_count + header.group_count;
   fits = fits && rows * sizeof **blocks == pks__reader_left(&reader);
   *blocks = (const pks__delta_block *)(const void *)reader.next;
@@ -146,32 +148,43 @@ pks_status pks__delta_read_header(
 
 // MARK: - Groups
 
-static bool is_codec(uint8_t codec) { return codec == PKS__CODEC_RAW || codec == PKS__CODEC_ZSTD; }
+static bool form_is_known(uint8_t form) {
+  switch (form) {
+    case 0:
+    case PKS__DELTA_LISTS_ENCODED:
+    case PKS__DELTA_BYTES_ENCODED:
+    case PKS__DELTA_LISTS_ENCODED | PKS__DELTA_BYTES_ENCODED:
+    case PKS__DELTA_COPIED:
+    case PKS__DELTA_COPIED | PKS__DELTA_BYTES_ENCODED:
+    case PKS__DELTA_COPIED | PKS__DELTA_LITERALS_CODED: return true;
+    default: return false;
+  }
+}
 
 bool pks__delta_read_group(const uint8_t *stored, size_t stored_length, uint32_t raw_length, pks__delta_group *out) {
   pks__reader reader = pks__reader_make(stored, stored_length);
-  uint8_t lists_codec = pks__read8(&reader), bytes_codec = pks__read8(&reader);
-  out->lists_raw_length = pks__read32(&reader);
-  out->lists_stored_length = pks__read32(&reader);
-  out->lists = pks__read_bytes(&reader, out->lists_stored_length);
-  if (reader.failed || !is_codec(lists_codec) || !is_codec(bytes_codec)) { return false; }
-  out->lists_codec = (pks__codec)lists_codec;
-  out->bytes_codec = (pks__codec)bytes_codec;
+  out->form = pks__read8(&reader);
+  uint64_t raw = pks__read_varint(&reader);
+  uint64_t encoded = out->form & PKS__DELTA_LISTS_ENCODED ? pks__read_varint(&reader) : raw;
+  if (reader.failed || raw == 0 || raw > PKS__DELTA_LISTS_MAX || encoded > pks__reader_left(&reader)) { return false; }
+  if (!form_is_known(out->form)) { return false; }
+  out->lists_raw_length = (uint32_t)raw;
+  out->lists_stored_length = (uint32_t)encoded;
+  out->lists = pks__read_bytes(&reader, (size_t)encoded);
   out->bytes = reader.next;
   out->bytes_length = pks__reader_left(&reader);
-  if (out->lists_raw_length == 0 || out->lists_raw_length > PKS__DELTA_LISTS_MAX) { return false; }
-  if (lists_codec == PKS__CODEC_RAW && out->lists_raw_length != out->lists_stored_length) { return false; }
-  return bytes_codec != PKS__CODEC_RAW || out->bytes_length == raw_length;
+  return out->form & (PKS__DELTA_BYTES_ENCODED | PKS__DELTA_COPIED) || out->bytes_length == raw_length;
 }
 
-void pks__delta_put_group_start(
-  uint8_t out[PKS__DELTA_GROUP_FIXED], pks__codec lists_codec, pks__codec bytes_codec, uint32_t lists_raw_length,
-  uint32_t lists_stored_length
+size_t pks__delta_put_group_start(
+  uint8_t out[PKS__DELTA_GROUP_START_MAX], uint8_t form, uint32_t lists_raw_length, uint32_t lists_stored_length
 ) {
-  pks_le32 lengths[2] = {pks__put32(lists_raw_length), pks__put32(lists_stored_length)};
-  out[0] = (uint8_t)lists_codec;
-  out[1] = (uint8_t)bytes_codec;
-  memcpy(out + 2, lengths, sizeof lengths);
+  _Static_assert(PKS__DELTA_LISTS_MAX < 1 << 21, "a length has at most three bytes");
+  size_t used = 0;
+  out[used++] = form;
+  used += pks__put_varint(out + used, lists_raw_length);
+  if (form & PKS__DELTA_LISTS_ENCODED) { used += pks__put_varint(out + used, lists_stored_length); }
+  return used;
 }
 
 void pks__delta_lists_begin(pks__delta_lists *out, const uint8_t *lists, size_t length) {

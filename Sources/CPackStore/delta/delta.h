@@ -12,6 +12,7 @@
 ///                  chunker finds the same boundaries again
 ///   group          new bytes that are encoded together: whole chunks, up to a few hundred KiB
 ///   prefix         bytes of A that the encoder of a group may refer to: *pieces* of A, put together
+///   copy           a stretch of a group that is equal to one of A: another form of a group (`delta_copies.h`)
 ///   cover          a stretch of a group that is kept as its difference, byte by byte, to a stretch of the prefix
 ///   block          part of the description, or a group, in stored form; the unit of checking
 ///
@@ -36,10 +37,11 @@ enum {
   PKS__DELTA_DESCRIPTION_MAX = 1 << 30,      ///< bytes, all of it
   PKS__DELTA_PART = 1024 * 1024,             ///< raw bytes of a block of the description, at most
   PKS__DELTA_GROUP = 512 * 1024,             ///< raw bytes of a group, unless a single chunk is longer
+  PKS__DELTA_GROUP_COPIED = 1024 * 1024,     ///< the same if no group has a prefix
   PKS__DELTA_PREFIX_MAX = 3584 * 1024,       ///< bytes; with a group of the usual size 4 MiB
   PKS__DELTA_LISTS_MAX = 256 * 1024,         ///< bytes of a group's lists of pieces and covers
   PKS__DELTA_GROUP_CHUNKS = 4096,            ///< chunks of a group, at most
-  PKS__DELTA_GROUP_FIXED = 10,               ///< bytes of a group's stored form before its lists
+  PKS__DELTA_GROUP_START_MAX = 10,           ///< bytes of a group's stored form before its lists, at most
 };
 
 /// A block, as the header has it.
@@ -66,8 +68,8 @@ typedef struct pks__delta_header {
   char pack[PKS__PACK_NAME_MAX + 1];
 } pks__delta_header;
 
-/// The longest group that a delta of that average may have.
-uint32_t pks__delta_group_limit(uint32_t chunk_average);
+/// The longest group that a delta of that average chunk and longest prefix may have.
+uint32_t pks__delta_group_limit(uint32_t chunk_average, uint32_t prefix_max);
 
 /// Writes the header, with the rows of its blocks: `part_count + group_count` of them. `header->length` is set.
 pks_status pks__delta_put_header(
@@ -102,7 +104,7 @@ enum {
 /// The low bits of a step of a file. The rest is a count: of chunks, but of bytes for new ones.
 typedef enum pks__delta_step_kind {
   PKS__DELTA_KEEP = 0,   ///< chunks of A, from a row on
-  PKS__DELTA_NEW = 1,    ///< the next new bytes
+  PKS__DELTA_NEW = 1,    ///< the next new bytes; stored with the number of rows of A that they replace
   PKS__DELTA_AGAIN = 2,  ///< chunks that were new before, from a number on
 } pks__delta_step_kind;
 enum { PKS__DELTA_STEP_BITS = 2 };
@@ -135,9 +137,17 @@ typedef struct pks__delta_cover {
   uint32_t begin, length, prefix;
 } pks__delta_cover;
 
+/// The first byte of a group's stored form.
+enum {
+  PKS__DELTA_LISTS_ENCODED = 1,   ///< the lists are a zstd frame
+  PKS__DELTA_BYTES_ENCODED = 2,   ///< the bytes are a zstd frame
+  PKS__DELTA_COPIED = 4,          ///< the lists are copies, and the bytes are the literals between them
+  PKS__DELTA_LITERALS_CODED = 8,  ///< the literals are coded in the list of copies, and no bytes follow
+};
+
 /// The stored form of a group, taken apart. All on loan from the stored bytes.
 typedef struct pks__delta_group {
-  pks__codec lists_codec, bytes_codec;
+  uint8_t form;  ///< PKS__DELTA_GROUP_... flags
   uint32_t lists_raw_length, lists_stored_length;
   const uint8_t *lists;
   const uint8_t *bytes;
@@ -146,9 +156,9 @@ typedef struct pks__delta_group {
 
 /// Takes a stored group apart; false when it breaks a rule.
 bool pks__delta_read_group(const uint8_t *stored, size_t stored_length, uint32_t raw_length, pks__delta_group *out);
-void pks__delta_put_group_start(
-  uint8_t out[PKS__DELTA_GROUP_FIXED], pks__codec lists_codec, pks__codec bytes_codec, uint32_t lists_raw_length,
-  uint32_t lists_stored_length
+/// Writes the start of a stored group, up to the lists. Returns its length.
+size_t pks__delta_put_group_start(
+  uint8_t out[PKS__DELTA_GROUP_START_MAX], uint8_t form, uint32_t lists_raw_length, uint32_t lists_stored_length
 );
 
 /// Walks untrusted lists. Pieces are inside [0, byte_count) of A and at most `prefix_max` bytes in total; covers rise and do not

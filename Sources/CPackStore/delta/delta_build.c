@@ -1,20 +1,25 @@
 /// Building a delta: plan, index, groups on all threads, header.
 ///
-/// Groups are written in order, regardless of the encoding thread. The plan determines the header's length. The header comes last,
-/// because it contains the digests of all blocks.
+/// Groups are written in order, regardless of the encoding thread. The number of groups determines the header's length. The header
+/// comes last, because it contains the digests of all blocks.
+///
+/// Short groups without a prefix are kept in memory at first. If all are such, they are encoded once more as fewer groups, because
+/// each one costs a digest and numbers that a decoder has to learn.
 #include <string.h>
 
 #include "base/memory.h"
 #include "catalog/catalog.h"
 #include "delta/delta_encode.h"
 #include "delta/delta_file.h"
+#include "delta/delta_part.h"
 #include "ingest/staging.h"
 #include "store/chunk_lookup.h"
 
 enum {
   LEVEL_HIGH = 13,
   THREADS_MAX = 8,
-  THREADS_MAX_HIGH = 4,  // from LEVEL_HIGH on an encoder takes about 50 MB
+  THREADS_MAX_HIGH = 4,   // from LEVEL_HIGH on an encoder takes about 50 MB
+  HELD_MAX = 512 * 1024,  // bytes of groups that are kept in memory
 };
 
 /// A group on its way. `task` comes first: the pool hands it back.
@@ -45,6 +50,9 @@ typedef struct builder {
   uint32_t ring_size, oldest, count;
   uint32_t group_max;
   uint64_t next_group;
+  bool holds, is_regrouped;            ///< whether groups are still kept in memory; are encoded for the second time
+  pks__scratch held;                   ///< their stored bytes
+  pks__scratch held_rows;              ///< pks__delta_block
   pks__scratch blocks;                 ///< pks__delta_block
   uint64_t offset;                     ///< offset of the next block in the file
   uint64_t bytes_before, bytes_total;  ///< for progress
@@ -82,6 +90,19 @@ static pks_status report(void *context, uint64_t bytes_done, pks_error *error) {
 
 // MARK: - Description
 
+/// Leaves room for the header, whose length is known by now.
+static pks_status leave_room(builder *builder, pks_error *error) {
+  pks__scratch rows = {0}, bytes = {0};
+  uint64_t count = (uint64_t)builder->header.part_count + builder->header.group_count;
+  pks_status status = pks__scratch_append(&rows, NULL, count * sizeof(pks__delta_block), error);
+  const pks__delta_block *blocks = PKS__SCRATCH_AT(&rows, const pks__delta_block, 0);
+  if (!status) { status = pks__delta_put_header(&builder->header, blocks, &bytes, error); }
+  builder->offset = builder->header.length;
+  pks__scratch_free(&rows);
+  pks__scratch_free(&bytes);
+  return status;
+}
+
 static uint32_t part_count(const builder *builder) {
   return (uint32_t)((builder->plan.description.length + PKS__DELTA_PART - 1) / PKS__DELTA_PART);
 }
@@ -89,25 +110,20 @@ static uint32_t part_count(const builder *builder) {
 static pks_status write_description(builder *builder, pks_error *error) {
   const pks__scratch *description = &builder->plan.description;
   pks__encoder *encoder = pks__encoder_create(builder->effort.level);
-  size_t capacity = pks__encode_capacity(PKS__DELTA_PART);
-  uint8_t *encoded = pks__allocate(capacity);
-  pks_status status = encoder && encoded ? PKS_OK : pks__fail_memory(error);
+  uint8_t *stored = pks__allocate(pks__delta_part_capacity(PKS__DELTA_PART));
+  pks_status status = encoder && stored ? PKS_OK : pks__fail_memory(error);
   for (uint64_t begin = 0; !status && begin < description->length; begin += PKS__DELTA_PART) {
     size_t length = (size_t)pks__min64(PKS__DELTA_PART, description->length - begin);
     const uint8_t *raw = description->bytes + begin;
-    size_t stored_length = pks__encode(encoder, raw, length, encoded, capacity);
-    if (stored_length == SIZE_MAX) {
-      status = pks__fail_memory(error);
-      break;
-    }
-    const uint8_t *stored = stored_length > 0 ? encoded : raw;
-    if (stored_length == 0) { stored_length = length; }
+    size_t stored_length;
+    status = pks__delta_part_encode(encoder, raw, length, stored, &stored_length, error);
+    if (status) { break; }
     pks__id digest;
     builder->store->sha256(stored, stored_length, digest.bytes);
     status = write_block(builder, stored, stored_length, (uint32_t)length, &digest, error);
   }
   pks__encoder_destroy(encoder);
-  pks__free(encoded);
+  pks__free(stored);
   return status;
 }
 
@@ -128,6 +144,17 @@ static const pks__planned_group *planned(const builder *builder, uint64_t index)
 
 static uint64_t group_count(const builder *builder) {
   return PKS__SCRATCH_COUNT(&builder->plan.groups, pks__planned_group);
+}
+
+/// Notes the number of groups and the longest one in the header.
+static void count_groups(builder *builder) {
+  pks__delta_header *header = &builder->header;
+  header->group_count = (uint32_t)group_count(builder);
+  header->group_max = 0;
+  for (uint64_t i = 0; i < group_count(builder); i++) {
+    if (planned(builder, i)->length > header->group_max) { header->group_max = planned(builder, i)->length; }
+  }
+  builder->group_max = header->group_max;
 }
 
 static pks_status open_groups(builder *builder, pks_error *error) {
@@ -160,6 +187,9 @@ static void close_groups(builder *builder) {
   }
   pks__free(builder->ring);
   pks__free(builder->encoders);
+  builder->ring = NULL;
+  builder->encoders = NULL;
+  builder->count = 0;
 }
 
 static void submit_groups(builder *builder) {
@@ -168,6 +198,29 @@ static void submit_groups(builder *builder) {
     group->group = planned(builder, builder->next_group++);
     pks__pool_submit(builder->pool, &group->task);
   }
+}
+
+static pks_status hold_group(builder *builder, const group_task *group, pks_error *error) {
+  pks__delta_block block = {
+    .stored_length = pks__put32((uint32_t)group->stored_length),
+    .raw_length = pks__put32(group->group->length),
+    .digest = group->digest,
+  };
+  pks_status status = pks__scratch_append(&builder->held, group->stored, group->stored_length, error);
+  return status ? status : pks__scratch_append(&builder->held_rows, &block, sizeof block, error);
+}
+
+/// Writes the description, and the groups that were kept in memory. The number of groups is final.
+static pks_status write_held(builder *builder, pks_error *error) {
+  builder->holds = false;
+  pks_status status = leave_room(builder, error);
+  if (!status) { status = write_description(builder, error); }
+  if (!status && builder->held.length > 0) {
+    status = write_bytes(builder, builder->offset, builder->held.bytes, (size_t)builder->held.length, error);
+  }
+  if (status) { return status; }
+  builder->offset += builder->held.length;
+  return pks__scratch_append(&builder->blocks, builder->held_rows.bytes, builder->held_rows.length, error);
 }
 
 static pks_status write_group(builder *builder, pks_error *error) {
@@ -180,9 +233,40 @@ static pks_status write_group(builder *builder, pks_error *error) {
     return group->status;
   }
   if (group->prefix_length > builder->header.prefix_max) { builder->header.prefix_max = group->prefix_length; }
-  pks_status status =
-    write_block(builder, group->stored, group->stored_length, group->group->length, &group->digest, error);
-  return status ? status : report(builder, group->group->position + group->group->length, error);
+  pks_status status = PKS_OK;
+  if (builder->holds && (group->prefix_length > 0 || builder->held.length > HELD_MAX)) {
+    status = write_held(builder, error);
+  }
+  if (!status && builder->holds) {
+    status = hold_group(builder, group, error);
+  } else if (!status) {
+    status = write_block(builder, group->stored, group->stored_length, group->group->length, &group->digest, error);
+  }
+  uint64_t done = builder->is_regrouped ? builder->plan.new_bytes : group->group->position + group->group->length;
+  return status ? status : report(builder, done, error);
+}
+
+static pks_status encode_groups(builder *builder, pks_error *error) {
+  pks_status status = open_groups(builder, error);
+  if (!status) { submit_groups(builder); }
+  while (!status && builder->count > 0) {
+    status = write_group(builder, error);
+    if (!status) { submit_groups(builder); }
+  }
+  close_groups(builder);
+  return status;
+}
+
+/// Encodes all groups again, as fewer ones without prefixes.
+static pks_status encode_again(builder *builder, pks_error *error) {
+  pks_status status = pks__delta_plan_group(&builder->plan, PKS__DELTA_GROUP_COPIED, error);
+  if (status) { return status; }
+  builder->is_regrouped = builder->effort.only_copies = true;
+  builder->held.length = builder->held_rows.length = 0;
+  builder->next_group = 0;
+  builder->oldest = 0;
+  count_groups(builder);
+  return encode_groups(builder, error);
 }
 
 /// Whether all of A is searched for similarities with the new bytes: unless it is large compared with them.
@@ -216,13 +300,8 @@ static pks_status write_groups(builder *builder, pks_error *error) {
     &builder->index, &builder->plan.from, &builder->spans, builder->pool, builder->home, &progress, is_exact, error
   );
   builder->bytes_before = builder->bytes_total - builder->plan.new_bytes;
-  if (!status) { status = open_groups(builder, error); }
-  if (!status) { submit_groups(builder); }
-  while (!status && builder->count > 0) {
-    status = write_group(builder, error);
-    if (!status) { submit_groups(builder); }
-  }
-  close_groups(builder);
+  if (!status) { status = encode_groups(builder, error); }
+  if (!status && builder->holds && group_count(builder) > 1) { status = encode_again(builder, error); }
   return status;
 }
 
@@ -233,7 +312,6 @@ static void begin_header(builder *builder, const pks__version *from, const pks__
   *header = (pks__delta_header){
     .chunk_average = builder->plan.to.info.chunk_average,
     .part_count = part_count(builder),
-    .group_count = (uint32_t)group_count(builder),
     .from_number = from->number,
     .to_number = to->number,
     .from_catalog = from->catalog,
@@ -247,23 +325,7 @@ static void begin_header(builder *builder, const pks__version *from, const pks__
     .attribute_byte_count = (uint32_t)builder->attributes.length,
     .attributes = builder->attributes.bytes,
   };
-  for (uint64_t i = 0; i < group_count(builder); i++) {
-    if (planned(builder, i)->length > header->group_max) { header->group_max = planned(builder, i)->length; }
-  }
-  builder->group_max = header->group_max;
-}
-
-/// Leaves room for the header, whose length is known by now.
-static pks_status leave_room(builder *builder, pks_error *error) {
-  pks__scratch rows = {0}, bytes = {0};
-  uint64_t count = (uint64_t)builder->header.part_count + builder->header.group_count;
-  pks_status status = pks__scratch_append(&rows, NULL, count * sizeof(pks__delta_block), error);
-  const pks__delta_block *blocks = PKS__SCRATCH_AT(&rows, const pks__delta_block, 0);
-  if (!status) { status = pks__delta_put_header(&builder->header, blocks, &bytes, error); }
-  builder->offset = builder->header.length;
-  pks__scratch_free(&rows);
-  pks__scratch_free(&bytes);
-  return status;
+  count_groups(builder);
 }
 
 static pks_status write_header(builder *builder, pks_delta_info *out, pks_error *error) {
@@ -310,8 +372,11 @@ static pks_status build(
   pks_status status = open_builder(builder, error);
   pks__scratch_init(&builder->blocks, builder->home);
   pks__scratch_init(&builder->spans, builder->home);
+  pks__scratch_init(&builder->held, builder->home);
+  pks__scratch_init(&builder->held_rows, builder->home);
   if (!status) { status = pks__delta_plan_open(&builder->plan, snapshot, to, builder->home, error); }
   if (!status) { status = pks__delta_plan_compare(&builder->plan, from, error); }
+  if (!status) { status = pks__delta_plan_group(&builder->plan, PKS__DELTA_GROUP, error); }
   if (!status && builder->plan.description.length > PKS__DELTA_DESCRIPTION_MAX) {
     const char *text = "the versions differ by more than one delta can contain";
     status =
@@ -324,9 +389,9 @@ static pks_status build(
   builder->to_attributes = to->attributes;
   begin_header(builder, from, to);
   memcpy(builder->header.pack, builder->request->pack, strlen(builder->request->pack));
-  status = leave_room(builder, error);
-  if (!status) { status = write_description(builder, error); }
-  if (!status) { status = write_groups(builder, error); }
+  builder->holds = true;
+  status = write_groups(builder, error);
+  if (!status && builder->holds) { status = write_held(builder, error); }
   return status ? status : write_header(builder, out, error);
 }
 
@@ -360,6 +425,8 @@ pks_status pks_delta_build(
   pks__delta_index_close(&builder.index);
   pks__scratch_free(&builder.blocks);
   pks__scratch_free(&builder.spans);
+  pks__scratch_free(&builder.held);
+  pks__scratch_free(&builder.held_rows);
   pks__scratch_free(&builder.attributes);
   pks__pool_destroy(builder.pool);
   pks__staging_close(&builder.staging);

@@ -1,6 +1,7 @@
 #include "delta/delta_encode.h"
 
 #include "base/memory.h"
+#include "delta/delta_copy_search.h"
 #include "delta/delta_covers.h"
 
 enum {
@@ -14,8 +15,10 @@ enum {
   FITTED_WORTH = 14,  // of 16 parts: so much shorter with a fitted prefix, or the slow encoder does better with another
   SAID_PIECE = 5,     // bytes for coding the place of a piece
   RIVAL_MAX = 2,      // a prefix with which the fast encoder makes so many times as much is not worth the slow one
-  GUESSES_MAX = 1024,  // stretches of a group whose beginnings are looked at
-  COVERS_WORTH = 15,   // of 16 parts: so much shorter with covers, or the slow encoder does better without
+  GUESSES_MAX = 1024,              // stretches of a group whose beginnings are looked at
+  LITERALS_MAX = 8,                // a form whose literals are so many times longer than another form is not tried
+  LITERALS_CODED_MAX = 16 * 1024,  // more of them are not tried in the code of the copies
+  COVERS_WORTH = 15,               // of 16 parts: so much shorter with covers, or the slow encoder does better without
 };
 
 pks__delta_effort pks__delta_effort_make(int level) {
@@ -49,6 +52,7 @@ struct pks__group_encoder {
   attempt attempts[PKS__PIECE_CHOICES];
   pks__delta_index local;   ///< index of a prefix
   pks__scratch covers;      ///< pks__delta_cover
+  pks__scratch copies;      ///< pks__delta_copy
   const attempt *covered;   ///< the attempt that they are of
   pks__scratch alignments;  ///< pks__alignment, of a group with a prefix
   uint8_t *raw, *difference;
@@ -108,6 +112,7 @@ void pks__group_encoder_destroy(pks__group_encoder *encoder) {
     pks__scratch_free(&encoder->attempts[i].pieces);
   }
   pks__scratch_free(&encoder->covers);
+  pks__scratch_free(&encoder->copies);
   pks__scratch_free(&encoder->alignments);
   uint8_t *all[] = {encoder->raw,   encoder->difference,    encoder->encoded, encoder->other,
                     encoder->lists, encoder->lists_encoded, encoder->rival};
@@ -349,52 +354,53 @@ static pks_status choose_attempt(
 
 // MARK: - Stored form
 
-/// Writes the lists. `*stored` is 0 when they do not fit, which no list of sensible length does.
-static pks_status encode_lists(
-  pks__group_encoder *encoder, const attempt *attempt, size_t *raw_length, size_t *stored, pks_error *error
-) {
-  *raw_length = pks__delta_put_lists(
-    PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_prefix_part, 0),
-    (uint32_t)PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part),
-    PKS__SCRATCH_AT(&encoder->covers, const pks__delta_cover, 0),
-    (uint32_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover), encoder->lists, PKS__DELTA_LISTS_MAX
-  );
-  *stored = pks__encode(
-    encoder->slow, encoder->lists, *raw_length, encoder->lists_encoded, pks__encode_capacity(PKS__DELTA_LISTS_MAX)
-  );
-  if (*stored == SIZE_MAX) { return pks__fail_memory(error); }
-  if (*stored == 0) { *stored = *raw_length; }
-  return PKS_OK;
+/// Puts lists and bytes together, unless that is not shorter than the group: then `*stored_length` is 0. `lists_raw_length` is 0 if
+/// they did not fit, which no list of sensible length does.
+static void put_together(const pks__delta_group *group, uint32_t length, uint8_t *out, size_t *stored_length) {
+  uint8_t begin[PKS__DELTA_GROUP_START_MAX];
+  size_t used = pks__delta_put_group_start(begin, group->form, group->lists_raw_length, group->lists_stored_length);
+  *stored_length = 0;
+  if (group->lists_raw_length == 0 || used + group->lists_stored_length + group->bytes_length >= length) { return; }
+  memcpy(out, begin, used);
+  memcpy(out + used, group->lists, group->lists_stored_length);
+  used += group->lists_stored_length;
+  if (group->bytes_length > 0) { memcpy(out + used, group->bytes, group->bytes_length); }
+  *stored_length = used + group->bytes_length;
 }
 
 /// The group as it is.
 static size_t store_raw(const pks__group_encoder *encoder, uint32_t length, uint8_t *out) {
   static const uint8_t no_lists[2] = {0, 0};
-  pks__delta_put_group_start(out, PKS__CODEC_RAW, PKS__CODEC_RAW, sizeof no_lists, sizeof no_lists);
-  memcpy(out + PKS__DELTA_GROUP_FIXED, no_lists, sizeof no_lists);
-  memcpy(out + PKS__DELTA_GROUP_FIXED + sizeof no_lists, encoder->raw, length);
-  return PKS__DELTA_GROUP_FIXED + sizeof no_lists + length;
+  size_t used = pks__delta_put_group_start(out, 0, sizeof no_lists, sizeof no_lists);
+  memcpy(out + used, no_lists, sizeof no_lists);
+  memcpy(out + used + sizeof no_lists, encoder->raw, length);
+  return used + sizeof no_lists + length;
 }
 
-/// Puts lists and encoded bytes together, unless that is not shorter than the group.
 static pks_status store_encoded(
   pks__group_encoder *encoder, const attempt *attempt, uint32_t length, size_t encoded_length, uint8_t *out,
   size_t *stored_length, pks_error *error
 ) {
-  size_t raw_lists, stored_lists;
-  pks_status status = encode_lists(encoder, attempt, &raw_lists, &stored_lists, error);
-  if (status) { return status; }
-  *stored_length = PKS__DELTA_GROUP_FIXED + stored_lists + encoded_length;
-  if (raw_lists == 0 || *stored_length >= length) {
-    *stored_length = 0;
-    return PKS_OK;
-  }
-  bool packed = stored_lists < raw_lists;
-  pks__delta_put_group_start(
-    out, packed ? PKS__CODEC_ZSTD : PKS__CODEC_RAW, PKS__CODEC_ZSTD, (uint32_t)raw_lists, (uint32_t)stored_lists
+  size_t raw_lists = pks__delta_put_lists(
+    PKS__SCRATCH_AT(&attempt->pieces, const pks__delta_prefix_part, 0),
+    (uint32_t)PKS__SCRATCH_COUNT(&attempt->pieces, pks__delta_prefix_part),
+    PKS__SCRATCH_AT(&encoder->covers, const pks__delta_cover, 0),
+    (uint32_t)PKS__SCRATCH_COUNT(&encoder->covers, pks__delta_cover), encoder->lists, PKS__DELTA_LISTS_MAX
   );
-  memcpy(out + PKS__DELTA_GROUP_FIXED, packed ? encoder->lists_encoded : encoder->lists, stored_lists);
-  memcpy(out + PKS__DELTA_GROUP_FIXED + stored_lists, encoder->encoded, encoded_length);
+  size_t stored_lists = pks__encode(
+    encoder->slow, encoder->lists, raw_lists, encoder->lists_encoded, pks__encode_capacity(PKS__DELTA_LISTS_MAX)
+  );
+  if (stored_lists == SIZE_MAX) { return pks__fail_memory(error); }
+  bool is_encoded = stored_lists > 0;
+  pks__delta_group group = {
+    .form = (uint8_t)(PKS__DELTA_BYTES_ENCODED | (is_encoded ? PKS__DELTA_LISTS_ENCODED : 0)),
+    .lists_raw_length = (uint32_t)raw_lists,
+    .lists_stored_length = (uint32_t)(is_encoded ? stored_lists : raw_lists),
+    .lists = is_encoded ? encoder->lists_encoded : encoder->lists,
+    .bytes = encoder->encoded,
+    .bytes_length = encoded_length,
+  };
+  put_together(&group, length, out, stored_length);
   return PKS_OK;
 }
 
@@ -452,20 +458,142 @@ static pks_status try_rival(
   return PKS_OK;
 }
 
+// MARK: - Copies
+
+/// Finds copies by the alignments of the group: with all of A, or else with the prefix of the attempt that was encoded.
+static pks_status find_copies(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, pks_error *error
+) {
+  const pks__delta_index *index = encoder->index;
+  pks__align_search search = {.bytes = encoder->raw, .length = group->length};
+  encoder->copies.length = 0;
+  if (index->is_exact) {
+    search.old = index->bytes.bytes;
+    search.old_length = index->bytes.length;
+    return pks__delta_copy_search(&search, &encoder->chooser.alignments, NULL, &encoder->copies, error);
+  }
+  if (encoder->covered != attempt) { return PKS_OK; }
+  search.old = attempt->prefix;
+  search.old_length = attempt->prefix_length;
+  return pks__delta_copy_search(&search, &encoder->alignments, &attempt->pieces, &encoder->copies, error);
+}
+
+/// Collects the bytes between the copies.
+static uint32_t gather_literals(const pks__group_encoder *encoder, uint32_t length, uint8_t *out) {
+  uint32_t done = 0, used = 0;
+  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&encoder->copies, pks__delta_copy); i++) {
+    const pks__delta_copy *copy = PKS__SCRATCH_AT(&encoder->copies, const pks__delta_copy, i);
+    memcpy(out + used, encoder->raw + done, copy->begin - done);
+    used += copy->begin - done;
+    done = copy->begin + copy->length;
+  }
+  memcpy(out + used, encoder->raw + done, length - done);
+  return used + (length - done);
+}
+
+/// Chooses the shortest form of the literals: coded after the copies, encoded by zstd, or as they are.
+static pks_status encode_literals(
+  pks__group_encoder *encoder, const pks__copy_list *list, uint32_t count, pks__delta_group *out, pks_error *error
+) {
+  const uint8_t *literals = encoder->difference;
+  size_t lists = pks__delta_put_copies(list, NULL, 0, encoder->lists, PKS__DELTA_LISTS_MAX);
+  size_t coded = count > 0 && count <= LITERALS_CODED_MAX
+    ? pks__delta_put_copies(list, literals, count, encoder->lists_encoded, PKS__DELTA_LISTS_MAX)
+    : 0;
+  size_t encoded =
+    count > 0 ? pks__encode(encoder->slow, literals, count, encoder->encoded, encoder->encoded_capacity) : 0;
+  if (encoded == SIZE_MAX) { return pks__fail_memory(error); }
+  size_t apart = encoded > 0 ? encoded : count;
+  bool is_coded = coded > 0 && coded < lists + apart;
+  *out = (pks__delta_group){
+    .form = PKS__DELTA_COPIED | (encoded > 0 ? PKS__DELTA_BYTES_ENCODED : 0),
+    .lists_raw_length = (uint32_t)lists,
+    .lists = encoder->lists,
+    .bytes = encoded > 0 ? encoder->encoded : literals,
+    .bytes_length = apart,
+  };
+  if (is_coded) {
+    out->form = PKS__DELTA_COPIED | PKS__DELTA_LITERALS_CODED;
+    out->lists_raw_length = (uint32_t)coded;
+    out->lists = encoder->lists_encoded;
+    out->bytes_length = 0;
+  }
+  out->lists_stored_length = out->lists_raw_length;
+  return PKS_OK;
+}
+
+/// Stores the group as copies and literals if that is shorter. `*prefix_length` is then 0.
+static pks_status try_copies(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *attempt, uint8_t *out,
+  size_t *stored_length, uint32_t *prefix_length, pks_error *error
+) {
+  pks_status status = find_copies(encoder, group, attempt, error);
+  const pks__copy_list list = {
+    .copies = PKS__SCRATCH_AT(&encoder->copies, const pks__delta_copy, 0),
+    .count = PKS__SCRATCH_COUNT(&encoder->copies, pks__delta_copy),
+    .steps = &encoder->plan->steps,
+    .group = group->position,
+    .raw_length = group->length,
+  };
+  if (status || list.count == 0) { return status; }
+  uint32_t literal_count = gather_literals(encoder, group->length, encoder->difference);
+  if (literal_count / LITERALS_MAX > *stored_length) { return PKS_OK; }
+  pks__delta_group parts;
+  size_t shorter;
+  status = encode_literals(encoder, &list, literal_count, &parts, error);
+  if (status) { return status; }
+  put_together(&parts, group->length, encoder->rival, &shorter);
+  if (shorter == 0 || shorter >= *stored_length) { return PKS_OK; }
+  memcpy(out, encoder->rival, shorter);
+  *stored_length = shorter;
+  *prefix_length = 0;
+  return PKS_OK;
+}
+
+/// Encodes the group after the best prefix, or leaves `*stored_length` 0.
+static pks_status encode_best(
+  pks__group_encoder *encoder, const pks__planned_group *group, attempt **best, uint8_t *out, size_t *stored_length,
+  pks_error *error
+) {
+  if (encoder->effort.only_copies) {
+    // Without an exact index, the copies come from the alignments that covers come from.
+    return encoder->covered == *best ? PKS_OK : try_covers(encoder, group, *best, error);
+  }
+  pks_status status = encode_after(encoder, group, *best, out, stored_length, error);
+  if (status || !encoder->effort.tries_both) { return status; }
+  return try_rival(encoder, group, best, out, stored_length, error);
+}
+
+/// Tries copies before the slow encoder, if they can be found already. Returns in `*is_best` whether that one cannot do better.
+static pks_status try_copies_first(
+  pks__group_encoder *encoder, const pks__planned_group *group, const attempt *best, uint8_t *out,
+  size_t *stored_length, uint32_t *prefix_length, bool *is_best, pks_error *error
+) {
+  *is_best = false;
+  if (!encoder->index->is_exact) { return PKS_OK; }
+  *stored_length = group->length;
+  pks_status status = try_copies(encoder, group, best, out, stored_length, prefix_length, error);
+  *is_best = *stored_length < best->covered_length / 2;
+  return status;
+}
+
 pks_status pks__group_encode(
   pks__group_encoder *encoder, const pks__planned_group *group, uint8_t *out, size_t *stored_length,
   uint32_t *prefix_length, pks_error *error
 ) {
+  attempt *best;
+  bool is_best;
   *stored_length = *prefix_length = 0;
   pks_status status = read_group(encoder, group, error);
   if (!status) { status = try_prefixes(encoder, group, error); }
+  if (!status) { status = choose_attempt(encoder, group, &best, error); }
   if (status) { return status; }
-  attempt *best;
-  status = choose_attempt(encoder, group, &best, error);
-  if (!status) { status = encode_after(encoder, group, best, out, stored_length, error); }
-  if (!status && encoder->effort.tries_both) { status = try_rival(encoder, group, &best, out, stored_length, error); }
+  status = try_copies_first(encoder, group, best, out, stored_length, prefix_length, &is_best, error);
+  if (status || is_best) { return status; }
+  *stored_length = 0;
+  status = encode_best(encoder, group, &best, out, stored_length, error);
   if (status) { return status; }
   if (*stored_length > 0) { *prefix_length = best->prefix_length; }
   if (*stored_length == 0) { *stored_length = store_raw(encoder, group->length, out); }
-  return PKS_OK;
+  return try_copies(encoder, group, best, out, stored_length, prefix_length, error);
 }

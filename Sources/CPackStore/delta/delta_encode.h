@@ -13,6 +13,7 @@ typedef struct pks__delta_effort {
   uint32_t far_max;     ///< ranges of A in a prefix that are not where the group's chunks replace others
   bool tries_both;      ///< with and without covers, by the slow encoder
   bool fits;            ///< an exact index, and fitted prefixes
+  bool only_copies;     ///< no prefixes: a group is copies and literals, or stored raw
 } pks__delta_effort;
 
 /// Returns the effort for a level, 1 to 22.
@@ -28,7 +29,7 @@ void pks__group_encoder_destroy(pks__group_encoder *encoder);  ///< NULL is fine
 
 /// Room that the stored form of a group needs at most.
 static inline size_t pks__group_stored_max(uint32_t raw_length) {
-  return (size_t)raw_length + PKS__DELTA_GROUP_FIXED + 2;
+  return (size_t)raw_length + PKS__DELTA_GROUP_START_MAX + 2;
 }
 
 /// Reads and encodes a group. Depends only on plan, group, effort and libzstd's version. `*prefix_length` is the length of the

@@ -1,6 +1,7 @@
 #include "delta/delta_file.h"
 
 #include "base/memory.h"
+#include "delta/delta_part.h"
 
 static const char *name_of(const pks__delta_file *file) { return file->source.name ? file->source.name : "delta"; }
 
@@ -121,7 +122,6 @@ void pks__delta_file_tell(const pks__delta_file *file, pks_delta_info *out) {
 
 // MARK: - Description
 
-/// A part is stored raw if its lengths are equal.
 static pks_status append_part(
   const pks__delta_file *file, const pks__delta_block *block, uint64_t offset, pks__decoder *decoder, uint8_t *stored,
   pks__scratch *out, pks_error *error
@@ -130,12 +130,13 @@ static pks_status append_part(
   pks_status status = pks__delta_file_read(file, block, offset, stored, error);
   if (!status) { status = pks__delta_file_check(file, block, offset, stored, error); }
   if (status) { return status; }
-  if (stored_length == raw_length) { return pks__scratch_append(out, stored, raw_length, error); }
   status = pks__scratch_reserve(out, raw_length, error);
   if (status) { return status; }
-  if (!pks__decode(decoder, stored, stored_length, out->bytes + out->length, raw_length)) {
-    return pks__delta_file_bad_block(file, offset, error);
-  }
+  bool decodes;
+  status =
+    pks__delta_part_decode(decoder, stored, stored_length, out->bytes + out->length, raw_length, &decodes, error);
+  if (status) { return status; }
+  if (!decodes) { return pks__delta_file_bad_block(file, offset, error); }
   out->length += raw_length;
   return PKS_OK;
 }

@@ -177,8 +177,8 @@ static pks_status take_items(delta_walk *walk, pks_error *error) {
   pks_status status = pks__dedup_pass_open(&walk->pass, ingest, &fetch, error);
   if (!status) {
     status = pks__delta_literals_open(
-      &walk->bytes, walk->file, &walk->from, &walk->description.ends, ingest->staging->store->sha256_many, ingest->pool,
-      &ingest->staging->scratch, error
+      &walk->bytes, walk->file, &walk->from, &walk->description.new_steps, ingest->staging->store->sha256_many,
+      ingest->pool, &ingest->staging->scratch, error
     );
   }
   for (walk->item = 0; !status && walk->item < pks__entry_list_count(&ingest->listing); walk->item++) {

@@ -44,7 +44,7 @@ struct pks__new_group {
 
 /// Returns the lists in decoded form; NULL if they are invalid, or memory is short.
 static const uint8_t *decode_lists(pks__new_group *group, const pks__delta_group *parts, pks_status *status) {
-  if (parts->lists_codec == PKS__CODEC_RAW) { return parts->lists; }
+  if (!(parts->form & PKS__DELTA_LISTS_ENCODED)) { return parts->lists; }
   if (group->lists_capacity < parts->lists_raw_length) {
     pks__free(group->lists);
     group->lists = pks__allocate(parts->lists_raw_length);
@@ -79,7 +79,7 @@ static void add_covers(pks__new_group *group, pks__delta_lists *lists, size_t pr
 }
 
 static bool decode_bytes(pks__new_group *group, const pks__delta_group *parts, size_t prefix_length) {
-  if (parts->bytes_codec == PKS__CODEC_RAW) {
+  if (!(parts->form & PKS__DELTA_BYTES_ENCODED)) {
     memcpy(group->raw, parts->bytes, group->raw_length);
     return true;
   }
@@ -88,52 +88,101 @@ static bool decode_bytes(pks__new_group *group, const pks__delta_group *parts, s
   );
 }
 
+/// `*decodes` is false if the group is invalid, or memory is short.
+static pks_status decode_after_prefix(
+  pks__new_group *group, const pks__delta_group *parts, const uint8_t *lists, bool *decodes, pks_error *error
+) {
+  size_t prefix_length;
+  pks__delta_lists walk;
+  pks__delta_lists_begin(&walk, lists, parts->lists_raw_length);
+  pks_status status = gather_prefix(group, &walk, &prefix_length, error);
+  if (status || walk.reader.failed || !decode_bytes(group, parts, prefix_length)) { return status; }
+  add_covers(group, &walk, prefix_length);
+  *decodes = pks__delta_lists_end(&walk);
+  return PKS_OK;
+}
+
+static pks__delta_copies begin_copies(
+  const pks__new_group *group, const pks__delta_group *parts, const uint8_t *lists
+) {
+  const pks__delta_literals *all = group->all;
+  pks__delta_copies copies;
+  pks__delta_copies_begin(
+    &copies, lists, parts->lists_raw_length, all->steps, group->position, group->raw_length, all->from->byte_count
+  );
+  return copies;
+}
+
+/// Decodes the literals after the last of the copies to the end of the group's memory, where they do not get in the way of earlier
+/// bytes. Returns whether that was all of the group.
+static bool decode_literals(
+  pks__new_group *group, const pks__delta_group *parts, pks__delta_copies *copies, uint32_t length
+) {
+  uint8_t *out = group->raw + (group->raw_length - length);
+  bool is_coded = parts->form & PKS__DELTA_LITERALS_CODED;
+  if (is_coded && !copies->failed) { pks__delta_read_literals(copies, out, length); }
+  if (!pks__delta_copies_end(copies)) { return false; }
+  if (is_coded) { return parts->bytes_length == 0; }
+  if (!(parts->form & PKS__DELTA_BYTES_ENCODED)) {
+    bool fits = parts->bytes_length == length;
+    if (fits && length > 0) { memcpy(out, parts->bytes, length); }
+    return fits;
+  }
+  return length > 0 && pks__decode(group->decoder, parts->bytes, parts->bytes_length, out, length);
+}
+
+/// As above. The first walk checks the copies and counts the literals.
+static pks_status decode_copies(
+  pks__new_group *group, const pks__delta_group *parts, const uint8_t *lists, bool *decodes, pks_error *error
+) {
+  pks__delta_copies copies = begin_copies(group, parts, lists);
+  pks__delta_copy copy;
+  uint32_t literals = group->raw_length, done = 0;
+  while (pks__delta_next_copy(&copies, &copy)) { literals -= copy.length; }
+  if (!decode_literals(group, parts, &copies, literals)) { return PKS_OK; }
+  const uint8_t *next = group->raw + (group->raw_length - literals);
+  copies = begin_copies(group, parts, lists);
+  while (pks__delta_next_copy(&copies, &copy)) {
+    memmove(group->raw + done, next, copy.begin - done);
+    next += copy.begin - done;
+    done = copy.begin + copy.length;
+    pks_status status = pks__version_read(&group->reader, copy.position, group->raw + copy.begin, copy.length, error);
+    if (status) { return status; }
+  }
+  *decodes = true;  // the literals after the last copy are in place
+  return PKS_OK;
+}
+
 static pks_status decode(pks__new_group *group, pks_error *error) {
   const pks__delta_file *file = group->all->file;
   pks_status status = pks__delta_file_check(file, group->block, group->offset, group->stored, error);
   if (status) { return status; }
   pks__delta_group parts;
-  size_t stored_length = pks__get32(group->block->stored_length), prefix_length;
+  size_t stored_length = pks__get32(group->block->stored_length);
   if (!pks__delta_read_group(group->stored, stored_length, group->raw_length, &parts)) {
     return pks__delta_file_bad_block(file, group->offset, error);
   }
   const uint8_t *lists = decode_lists(group, &parts, &status);
   if (!lists) { return status ? status : pks__delta_file_bad_block(file, group->offset, error); }
-  pks__delta_lists walk;
-  pks__delta_lists_begin(&walk, lists, parts.lists_raw_length);
-  status = gather_prefix(group, &walk, &prefix_length, error);
-  if (status) { return status; }
-  bool decodes = !walk.reader.failed && decode_bytes(group, &parts, prefix_length);
-  if (!decodes && pks__decoder_lacks_memory(group->decoder)) { return pks__fail_memory(error); }
-  if (decodes) { add_covers(group, &walk, prefix_length); }
-  return decodes && pks__delta_lists_end(&walk) ? PKS_OK : pks__delta_file_bad_block(file, group->offset, error);
+  bool decodes = false;
+  status = parts.form & PKS__DELTA_COPIED ? decode_copies(group, &parts, lists, &decodes, error)
+                                          : decode_after_prefix(group, &parts, lists, &decodes, error);
+  if (status || decodes) { return status; }
+  if (pks__decoder_lacks_memory(group->decoder)) { return pks__fail_memory(error); }
+  return pks__delta_file_bad_block(file, group->offset, error);
 }
 
 // MARK: - Cutting and hashing
 
-/// Returns the first end after `position`, which exists, because the last end is that of the new bytes.
-static uint64_t find_end(const pks__scratch *ends, uint64_t position) {
-  uint64_t low = 0, high = PKS__SCRATCH_COUNT(ends, uint64_t);
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (*PKS__SCRATCH_AT(ends, const uint64_t, middle) <= position) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 static pks_status cut(pks__new_group *group, pks_error *error) {
   const pks__delta_literals *all = group->all;
-  uint64_t end_index = find_end(all->ends, group->position);
+  uint64_t step = pks__new_steps_find(all->steps, group->position);
   uint32_t offset = 0;
   pks__hash_batch batch;
   pks__hash_batch_begin(&batch, all->file->sha256, all->sha256_many);
   group->chunk_count = 0;
   while (offset < group->raw_length) {
-    uint64_t step_end = *PKS__SCRATCH_AT(all->ends, const uint64_t, end_index) - group->position;
+    uint64_t step_end = *PKS__SCRATCH_AT(&all->steps->ends, const uint64_t, step) - group->position;
     uint32_t end = (uint32_t)pks__min64(step_end, group->raw_length);
     if (group->chunk_count == PKS__DELTA_GROUP_CHUNKS) {
       return pks__delta_file_bad_block(all->file, group->offset, error);
@@ -143,7 +192,7 @@ static pks_status cut(pks__new_group *group, pks_error *error) {
     chunk->length = (uint32_t)pks__chunker_cut(&all->chunker, group->raw + offset, end - offset);
     pks__hash_batch_add(&batch, group->raw + offset, chunk->length, chunk->id.bytes);
     offset += chunk->length;
-    if (offset == step_end) { end_index++; }
+    if (offset == step_end) { step++; }
   }
   pks__hash_batch_flush(&batch);
   return PKS_OK;
@@ -225,14 +274,14 @@ static pks_status fill_ring(pks__delta_literals *bytes, pks_error *error) {
 }
 
 pks_status pks__delta_literals_open(
-  pks__delta_literals *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
+  pks__delta_literals *out, const pks__delta_file *file, const pks__version_list *from, const pks__new_steps *steps,
   pks_sha256_many *sha256_many, pks__pool *pool, pks__scratch_folder *home, pks_error *error
 ) {
   const pks__delta_header *header = &file->header;
   *out = (pks__delta_literals){
     .file = file,
     .from = from,
-    .ends = ends,
+    .steps = steps,
     .sha256_many = sha256_many,
     .chunker = pks__chunker_make(header->chunk_average),
     .pool = pool,

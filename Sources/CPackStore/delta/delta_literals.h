@@ -6,6 +6,7 @@
 #define PKS_DELTA_DELTA_LITERALS_H
 
 #include "codec/chunker.h"
+#include "delta/delta_copies.h"
 #include "delta/delta_file.h"
 #include "delta/version_list.h"
 #include "platform/threads.h"
@@ -22,7 +23,7 @@ typedef struct pks__new_group pks__new_group;
 typedef struct pks__delta_literals {
   const pks__delta_file *file;
   const pks__version_list *from;
-  const pks__scratch *ends;      ///< uint64_t: forced chunk ends among the new bytes
+  const pks__new_steps *steps;   ///< their ends are forced chunk ends
   pks_sha256_many *sha256_many;  ///< may be NULL
   pks__chunker chunker;
   pks__pool *pool;
@@ -40,7 +41,7 @@ typedef struct pks__delta_literals {
 
 /// All arguments must outlive it, and it must not move. Close it, also after an error. `sha256_many` may be NULL.
 pks_status pks__delta_literals_open(
-  pks__delta_literals *out, const pks__delta_file *file, const pks__version_list *from, const pks__scratch *ends,
+  pks__delta_literals *out, const pks__delta_file *file, const pks__version_list *from, const pks__new_steps *steps,
   pks_sha256_many *sha256_many, pks__pool *pool, pks__scratch_folder *home, pks_error *error
 );
 void pks__delta_literals_close(pks__delta_literals *bytes);  ///< a zeroed one is fine

@@ -4,7 +4,14 @@
 
 // All that one comparison leaves to be cleared for the next.
 #define ARRAYS_OF(plan)                                                                                                \
-  { &(plan)->kept, &(plan)->description, &(plan)->new_rows, &(plan)->stretches, &(plan)->groups, &(plan)->matches }
+  {                                                                                                                    \
+    &(plan)->kept, &(plan)->description, &(plan)->new_rows, &(plan)->stretches, &(plan)->groups, &(plan)->matches,     \
+      &(plan)->steps.ends, &(plan)->steps.replaced                                                                     \
+  }
+
+enum {
+  SLACK = 64 * 1024
+};  // bytes of A that new data may replace in any case; beyond, up to four times its own length
 
 /// The relation of an entry of B to A.
 typedef struct match {
@@ -68,17 +75,50 @@ static pks_status put_path(planner *planner, const pks__item *item, pks_error *e
   return pks__scratch_append(&planner->plan->description, path + shared, item->path_length - shared, error);
 }
 
-static pks_status put_steps(planner *planner, uint64_t row, uint64_t again, pks_error *error) {
+/// Returns the number of rows of A, from `row` on, that a step of new bytes replaces: up to the next kept row, or to the end of the
+/// file in A. None if that is much more data than the new one, because it was removed or moved.
+static uint64_t count_replaced(const planner *planner, uint64_t step_index, uint64_t row, uint64_t file_end) {
+  const pks__version_list *from = &planner->plan->from;
+  uint64_t length = PKS__SCRATCH_AT(&planner->steps, const pks__delta_step, step_index)->count, end = file_end;
+  if (step_index + 1 < PKS__SCRATCH_COUNT(&planner->steps, pks__delta_step)) {
+    const pks__delta_step *next = PKS__SCRATCH_AT(&planner->steps, const pks__delta_step, step_index + 1);
+    end = next->kind == PKS__DELTA_KEEP ? next->first : 0;
+  }
+  if (end <= row) { return 0; }
+  uint64_t replaced = pks__version_list_position(from, end) - pks__version_list_position(from, row);
+  return replaced <= 4 * length + SLACK ? end - row : 0;
+}
+
+/// Writes a step of new bytes. Rows that it replaces are passed, so that only the difference in length needs a number.
+static pks_status put_new(planner *planner, uint64_t step_index, uint64_t *row, uint64_t file_end, pks_error *error) {
+  pks__delta_plan *plan = planner->plan;
+  const pks__delta_step *step = PKS__SCRATCH_AT(&planner->steps, const pks__delta_step, step_index);
+  uint64_t count = count_replaced(planner, step_index, *row, file_end), end = step->first + step->count;
+  uint64_t begin = pks__version_list_position(&plan->from, *row);
+  uint64_t replaced = pks__version_list_position(&plan->from, *row + count) - begin;
+  *row += count;
+  pks_status status = put(planner, count << PKS__DELTA_STEP_BITS | PKS__DELTA_NEW, error);
+  if (!status) { status = put(planner, pks__zigzag(step->count, replaced), error); }
+  if (!status) { status = pks__scratch_append(&plan->steps.ends, &end, sizeof end, error); }
+  return status ? status : pks__scratch_append(&plan->steps.replaced, &begin, sizeof begin, error);
+}
+
+/// Writes the steps of a file, and moves `planner->row` on. `file_end` is the row after the file's in A; 0 if A lacks the file.
+static pks_status put_steps(planner *planner, uint64_t row, uint64_t again, uint64_t file_end, pks_error *error) {
   uint64_t count = PKS__SCRATCH_COUNT(&planner->steps, pks__delta_step);
   pks_status status = put(planner, count, error);
   for (uint64_t i = 0; !status && i < count; i++) {
     const pks__delta_step *step = PKS__SCRATCH_AT(&planner->steps, const pks__delta_step, i);
+    if (step->kind == PKS__DELTA_NEW) {
+      status = put_new(planner, i, &row, file_end, error);
+      continue;
+    }
     status = put(planner, step->count << PKS__DELTA_STEP_BITS | step->kind, error);
-    if (status || step->kind == PKS__DELTA_NEW) { continue; }
     uint64_t *after = step->kind == PKS__DELTA_KEEP ? &row : &again;
-    status = put(planner, pks__zigzag(step->first, *after), error);
+    if (!status) { status = put(planner, pks__zigzag(step->first, *after), error); }
     *after = step->first + step->count;
   }
+  planner->row = row;
   return status;
 }
 
@@ -145,7 +185,6 @@ static uint64_t back_from(uint64_t end, uint64_t length) { return end > length ?
 
 /// Ends the current range. `after` is the place in A of the following chunk; UINT64_MAX: none.
 static void close_stretch(planner *planner, uint64_t after) {
-  enum { SLACK = 64 * 1024 };
   if (!planner->is_open) { return; }
   planner->is_open = false;
   pks__delta_plan *plan = planner->plan;
@@ -172,27 +211,6 @@ static pks_status take_kept(planner *planner, uint64_t row, pks_error *error) {
   return add_step(planner, PKS__DELTA_KEEP, row, 1, error);
 }
 
-/// Adds a chunk to the groups.
-static pks_status add_to_group(planner *planner, uint32_t length, pks_error *error) {
-  pks__delta_plan *plan = planner->plan;
-  uint64_t count = PKS__SCRATCH_COUNT(&plan->groups, pks__planned_group);
-  pks__planned_group *last = count > 0 ? PKS__SCRATCH_AT(&plan->groups, pks__planned_group, count - 1) : NULL;
-  bool fits = last && last->chunk_count < PKS__DELTA_GROUP_CHUNKS && last->length + length <= PKS__DELTA_GROUP;
-  if (fits) {
-    last->chunk_count++;
-    last->length += length;
-    return PKS_OK;
-  }
-  pks__planned_group group = {
-    .first_chunk = PKS__SCRATCH_COUNT(&plan->new_rows, uint64_t),
-    .position = plan->new_bytes,
-    .first_stretch = PKS__SCRATCH_COUNT(&plan->stretches, pks__new_stretch) - 1,
-    .chunk_count = 1,
-    .length = length,
-  };
-  return pks__scratch_append(&plan->groups, &group, sizeof group, error);
-}
-
 /// `before` is the place in A of the previous chunk; UINT64_MAX: none.
 static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_error *error) {
   pks__delta_plan *plan = planner->plan;
@@ -209,7 +227,6 @@ static pks_status take_new(planner *planner, uint64_t row, uint64_t before, pks_
     status = pks__scratch_append(&plan->stretches, &stretch, sizeof stretch, error);
     planner->is_open = !status;
   }
-  if (!status) { status = add_to_group(planner, chunk->length, error); }
   if (!status) { status = pks__scratch_append(&plan->new_rows, &row, sizeof row, error); }
   if (!status) { status = pks__hash_map_insert_id(&planner->new_chunks, &chunk->id, (uint32_t)number, error); }
   if (!status) { status = add_step(planner, PKS__DELTA_NEW, plan->new_bytes, chunk->length, error); }
@@ -246,6 +263,13 @@ static pks_status take_file(planner *planner, uint64_t to_item, uint64_t before,
 
 // MARK: - Entries
 
+/// Writes the size of a file, as a difference if A has a file of that path, or of a link's target.
+static pks_status put_size(planner *planner, const pks__item *item, bool is_other, pks_error *error) {
+  const pks__item *old = is_other ? pks__entry_list_at(&planner->plan->from.listing, planner->from_item) : NULL;
+  bool is_relative = old && old->kind == PKS__RECORD_FILE && item->kind == PKS__RECORD_FILE;
+  return put(planner, is_relative ? pks__zigzag(item->size, old->size) : item->size, error);
+}
+
 /// Describes an entry of B; `is_other`: the path is A's next entry.
 static pks_status put_entry(planner *planner, uint64_t to_item, bool is_other, pks_error *error) {
   const pks__version_list *to = &planner->plan->to, *from = &planner->plan->from;
@@ -253,20 +277,21 @@ static pks_status put_entry(planner *planner, uint64_t to_item, bool is_other, p
   pks_status status = put_counts(planner, error);
   if (!status) { status = put_op(planner, is_other ? PKS__DELTA_OTHER : PKS__DELTA_ADDED, flags_of(item), error); }
   if (!status && !is_other) { status = put_path(planner, item, error); }
-  if (!status && item->kind != PKS__RECORD_FOLDER) { status = put(planner, item->size, error); }
+  if (!status && item->kind != PKS__RECORD_FOLDER) { status = put_size(planner, item, is_other, error); }
   if (!status && item->kind == PKS__RECORD_LINK) {
     const uint8_t *target = pks__entry_list_target(&to->listing, item);
     status = pks__scratch_append(&planner->plan->description, target, item->size, error);
   }
-  uint64_t before = UINT64_MAX;
+  uint64_t before = UINT64_MAX, file_end = 0;
   if (is_other) {
     planner->row = pks__version_list_first_row(from, planner->from_item);
     before = pks__version_list_position(from, planner->row);
+    file_end = pks__version_list_first_row(from, planner->from_item + 1);
   }
   if (status || item->kind != PKS__RECORD_FILE) { return status; }
   uint64_t row = planner->row, again = planner->again;
   status = take_file(planner, to_item, before, error);
-  return status ? status : put_steps(planner, row, again, error);
+  return status ? status : put_steps(planner, row, again, file_end, error);
 }
 
 static bool equal_chunks(const planner *planner, uint64_t from_item, uint64_t to_item) {
@@ -431,6 +456,31 @@ pks_status pks__delta_plan_compare(pks__delta_plan *plan, const pks__version *fr
   pks__scratch_free(&planner.wanted);
   pks__scratch_free(&planner.steps);
   return status;
+}
+
+pks_status pks__delta_plan_group(pks__delta_plan *plan, uint32_t length_max, pks_error *error) {
+  uint64_t position = 0, stretch = 0, count = PKS__SCRATCH_COUNT(&plan->new_rows, uint64_t);
+  pks__planned_group group = {0};
+  pks_status status = PKS_OK;
+  plan->groups.length = 0;
+  for (uint64_t i = 0; !status && i < count; i++) {
+    uint64_t row = *PKS__SCRATCH_AT(&plan->new_rows, const uint64_t, i);
+    uint32_t length = pks__version_list_chunk(&plan->to, row)->length;
+    while (PKS__SCRATCH_AT(&plan->stretches, const pks__new_stretch, stretch)->end <= position) { stretch++; }
+    bool is_full = group.chunk_count == PKS__DELTA_GROUP_CHUNKS || group.length + (uint64_t)length > length_max;
+    if (group.chunk_count > 0 && is_full) {
+      status = pks__scratch_append(&plan->groups, &group, sizeof group, error);
+      group.chunk_count = 0;
+    }
+    if (group.chunk_count == 0) {
+      group = (pks__planned_group){.first_chunk = i, .position = position, .first_stretch = stretch};
+    }
+    group.chunk_count++;
+    group.length += length;
+    position += length;
+  }
+  if (status || count == 0) { return status; }
+  return pks__scratch_append(&plan->groups, &group, sizeof group, error);
 }
 
 pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error) {

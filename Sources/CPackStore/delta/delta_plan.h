@@ -5,7 +5,7 @@
 #ifndef PKS_DELTA_DELTA_PLAN_H
 #define PKS_DELTA_DELTA_PLAN_H
 
-#include "delta/delta.h"
+#include "delta/delta_copies.h"
 #include "delta/version_list.h"
 
 /// New bytes between chunks that are kept.
@@ -35,6 +35,7 @@ typedef struct pks__delta_plan {
   pks__scratch new_rows;     ///< uint64_t by number of the new chunk: its row in B
   pks__scratch stretches;    ///< pks__new_stretch
   pks__scratch groups;       ///< pks__planned_group
+  pks__new_steps steps;      ///< of new bytes, as in the description
   uint64_t new_bytes;
   pks__scratch matches;  ///< how the entries of B stand to A: its own business
 } pks__delta_plan;
@@ -47,6 +48,8 @@ pks_status pks__delta_plan_open(
 /// Compares version A, replacing the previous comparison. Time is linear in entries and chunks. Errors: INVALID_ARGUMENT (2^32
 /// chunks or more), and as above.
 pks_status pks__delta_plan_compare(pks__delta_plan *plan, const pks__version *from, pks_error *error);
+/// Divides the new chunks into groups of at most `length_max` bytes, or one chunk. Replaces earlier groups.
+pks_status pks__delta_plan_group(pks__delta_plan *plan, uint32_t length_max, pks_error *error);
 /// Appends what B refers to no more of A, in order: pks__old_span. Spans that are near to each other are one.
 pks_status pks__delta_plan_list_gone(const pks__delta_plan *plan, pks__scratch *out, pks_error *error);
 void pks__delta_plan_close(pks__delta_plan *plan);  ///< a zeroed one is fine

@@ -11,6 +11,7 @@ typedef struct parser {
   uint64_t row;        ///< after the last chunks that were kept
   uint64_t again;      ///< after the last chunks that were new before
   uint64_t new_bytes;  ///< so far
+  uint64_t replaced;   ///< position in A of the data that the last of them replace
   uint64_t file_count, link_count, folder_count, logical_bytes;
   const char *name;
 } parser;
@@ -79,20 +80,33 @@ static pks_status take_same(parser *parser, uint64_t count, pks_error *error) {
 
 // MARK: - Steps
 
+/// Reads the rest of a step of new bytes, whose count is the rows of A that it replaces, and passes these.
+static bool read_new(parser *parser, pks__delta_step *step) {
+  uint64_t row = parser->row, rows = step->count;
+  if (rows > pks__version_list_rows(parser->from) - row) { return false; }
+  parser->row += rows;
+  parser->replaced = pks__version_list_position(parser->from, row);
+  uint64_t length = pks__version_list_position(parser->from, parser->row) - parser->replaced;
+  step->count = pks__unzigzag(pks__read_varint(&parser->reader), length);
+  step->first = parser->new_bytes;
+  if (parser->reader.failed || step->count == 0) { return false; }
+  if (step->count > parser->header->new_bytes - step->first) { return false; }
+  parser->new_bytes += step->count;
+  return true;
+}
+
 static bool read_step(parser *parser, pks__delta_step *step) {
   uint64_t value = pks__read_varint(&parser->reader), end;
   step->kind = (pks__delta_step_kind)(value & ((1u << PKS__DELTA_STEP_BITS) - 1));
   step->count = value >> PKS__DELTA_STEP_BITS;
-  if (parser->reader.failed || step->count == 0) { return false; }
+  if (parser->reader.failed) { return false; }
+  if (step->kind == PKS__DELTA_NEW) { return read_new(parser, step); }
+  if (step->count == 0) { return false; }
   switch (step->kind) {
     case PKS__DELTA_KEEP:
       step->first = pks__unzigzag(pks__read_varint(&parser->reader), parser->row);
       parser->row = step->first + step->count;
       return !parser->reader.failed && pks__range_fits(step->first, step->count, pks__version_list_rows(parser->from));
-    case PKS__DELTA_NEW:
-      step->first = parser->new_bytes;
-      parser->new_bytes += step->count;
-      return step->count <= parser->header->new_bytes - step->first;
     case PKS__DELTA_AGAIN:
       step->first = pks__unzigzag(pks__read_varint(&parser->reader), parser->again);
       // That there are so many is seen when it is their turn.
@@ -112,7 +126,11 @@ static pks_status read_steps(parser *parser, uint64_t size, pks_error *error) {
     if (!read_step(parser, &step)) { return fail(parser, error); }
     status = append_step(parser, &step, error);
     if (!status && step.kind == PKS__DELTA_NEW) {
-      status = pks__scratch_append(&parser->out->ends, &parser->new_bytes, sizeof parser->new_bytes, error);
+      pks__new_steps *steps = &parser->out->new_steps;
+      status = pks__scratch_append(&steps->ends, &parser->new_bytes, sizeof parser->new_bytes, error);
+      if (!status) {
+        status = pks__scratch_append(&steps->replaced, &parser->replaced, sizeof parser->replaced, error);
+      }
     }
   }
   return status;
@@ -120,8 +138,10 @@ static pks_status read_steps(parser *parser, uint64_t size, pks_error *error) {
 
 // MARK: - What is said again
 
-static pks_status read_file(parser *parser, pks__item *item, const char *path, pks_error *error) {
+/// `old` is the entry of A with that path, or NULL: the size of a file is relative to it.
+static pks_status read_file(parser *parser, pks__item *item, const pks__item *old, const char *path, pks_error *error) {
   item->size = pks__read_varint(&parser->reader);
+  if (old && old->kind == PKS__RECORD_FILE) { item->size = pks__unzigzag(item->size, old->size); }
   if (parser->reader.failed || (item->mapped && item->size == 0)) { return fail(parser, error); }
   pks_status status = append_entry(parser, item, path, NULL, error);
   return status ? status : read_steps(parser, item->size, error);
@@ -134,7 +154,9 @@ static pks_status read_link(parser *parser, pks__item *item, const char *path, p
   return target ? append_entry(parser, item, path, target, error) : fail(parser, error);
 }
 
-static pks_status read_entry(parser *parser, uint64_t flags, const char *path, size_t length, pks_error *error) {
+static pks_status read_entry(
+  parser *parser, uint64_t flags, const pks__item *old, const char *path, size_t length, pks_error *error
+) {
   if (flags > (PKS__DELTA_KIND_MASK | PKS__DELTA_EXECUTABLE | PKS__DELTA_MAPPED)) { return fail(parser, error); }
   pks__item item = {
     .path_length = (uint32_t)length,
@@ -142,7 +164,7 @@ static pks_status read_entry(parser *parser, uint64_t flags, const char *path, s
     .executable = flags & PKS__DELTA_EXECUTABLE,
     .mapped = flags & PKS__DELTA_MAPPED,
   };
-  if (item.kind == PKS__RECORD_FILE) { return read_file(parser, &item, path, error); }
+  if (item.kind == PKS__RECORD_FILE) { return read_file(parser, &item, old, path, error); }
   if (item.executable || item.mapped) { return fail(parser, error); }
   if (item.kind == PKS__RECORD_LINK) { return read_link(parser, &item, path, error); }
   return append_entry(parser, &item, path, NULL, error);
@@ -154,7 +176,7 @@ static pks_status read_other(parser *parser, uint64_t flags, pks_error *error) {
   if (parser->next_item == pks__entry_list_count(listing)) { return fail(parser, error); }
   const pks__item *item = pks__entry_list_at(listing, parser->next_item);
   parser->row = pks__version_list_first_row(parser->from, parser->next_item++);
-  return read_entry(parser, flags, pks__entry_list_path(listing, item), item->path_length, error);
+  return read_entry(parser, flags, item, pks__entry_list_path(listing, item), item->path_length, error);
 }
 
 /// A path that shares its beginning with the one before.
@@ -172,7 +194,7 @@ static pks_status read_added(parser *parser, uint64_t flags, pks_error *error) {
   if (shared > 0) { memcpy(path, pks__entry_list_path(listing, last), (size_t)shared); }
   memcpy(path + shared, text, (size_t)rest);
   size_t length = (size_t)(shared + rest);
-  return pks__path_is_valid(path, length) ? read_entry(parser, flags, path, length, error) : fail(parser, error);
+  return pks__path_is_valid(path, length) ? read_entry(parser, flags, NULL, path, length, error) : fail(parser, error);
 }
 
 static pks_status read_next(parser *parser, pks_error *error) {
@@ -202,7 +224,7 @@ pks_status pks__delta_recipe_read(
   pks__entry_list *listing, pks__scratch_folder *home, const char *name, pks_error *error
 ) {
   *out = (pks__delta_recipe){.listing = listing};
-  pks__scratch *all[] = {&out->steps, &out->first_steps, &out->ends};
+  pks__scratch *all[] = {&out->steps, &out->first_steps, &out->new_steps.ends, &out->new_steps.replaced};
   for (size_t i = 0; i < PKS_COUNT_OF(all); i++) { pks__scratch_init(all[i], home); }
   parser parser = {.out = out, .header = header, .from = from, .name = name};
   parser.reader = pks__reader_make(bytes->bytes, (size_t)bytes->length);
@@ -216,5 +238,6 @@ pks_status pks__delta_recipe_read(
 void pks__delta_recipe_close(pks__delta_recipe *description) {
   pks__scratch_free(&description->steps);
   pks__scratch_free(&description->first_steps);
-  pks__scratch_free(&description->ends);
+  pks__scratch_free(&description->new_steps.ends);
+  pks__scratch_free(&description->new_steps.replaced);
 }

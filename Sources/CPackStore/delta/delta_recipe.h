@@ -5,14 +5,14 @@
 #ifndef PKS_DELTA_DELTA_RECIPE_H
 #define PKS_DELTA_DELTA_RECIPE_H
 
-#include "delta/delta.h"
+#include "delta/delta_copies.h"
 #include "delta/version_list.h"
 
 typedef struct pks__delta_recipe {
   pks__entry_list *listing;  ///< of B; the caller's
   pks__scratch steps;        ///< pks__delta_step, item by item
   pks__scratch first_steps;  ///< uint64_t by item, and one more
-  pks__scratch ends;         ///< uint64_t: where each step of new bytes ends, among the new bytes
+  pks__new_steps new_steps;  ///< steps of new bytes
 } pks__delta_recipe;
 
 /// Parses `bytes`, into an empty listing. Must be closed, also after an error. `name` is for messages. Time is linear in the

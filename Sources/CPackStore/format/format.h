@@ -24,7 +24,7 @@ enum {
   PKS__FORMAT = PKS__FORMAT_VERSION,
   PKS__FORMAT_WRITER_SHIFT = 24,  ///< features from this bit on concern writers alone; a generation may have such
   PKS__FEATURE_EPOCHS = 1 << 16,  ///< of generations: each floor has an epoch and the highest number taken back
-  PKS__DRAFT = 10,                ///< raised by every incompatible change of a kind that is not settled
+  PKS__DRAFT = 11,                ///< raised by every incompatible change of a kind that is not settled
   /// the four bytes in unsettled kinds of file: version 0, then the draft
   PKS__DRAFT_FORMAT = PKS__DRAFT << 16,
   PKS__PAGE = 4096,

@@ -180,12 +180,11 @@ extension Core {
       for step in 0..<2 {
         let length = test.chain[step].bytes.count
         for place in stride(from: 0, to: length, by: max(1, length / 40)) {
+          // Numbers and dates in a header are for people, and the announced digest covers them. With others, the chain applies.
+          if step == 0, 16..<32 ~= place || 96..<104 ~= place { continue }
           var chain = test.chain
           chain[step].bytes[place] ^= 0x10
-          let failure = try status { try test.apply(chain) }
-          // What a header says of numbers and dates is for people, and the digest that is announced vouches for it.
-          let harmless = step == 0 && (16..<32 ~= place || 96..<104 ~= place)
-          #expect(failure != PKS_OK || harmless, "step \(step), byte \(place)")
+          #expect(try status { try test.apply(chain) } != PKS_OK, "step \(step), byte \(place)")
           #expect(test.disk.list("/target/tmp") == [])
         }
         for length in stride(from: 0, to: length, by: max(1, length / 20)) {

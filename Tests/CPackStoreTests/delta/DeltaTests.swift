@@ -142,7 +142,49 @@ extension Core {
         after["f\(index)"] = .file(random.bytes(64) + bytes[64...])
       }
       let (delta, _) = try Self.roundTrip(before, after)
-      #expect(delta.bytes.count < 60 * 64 + 60 * 40)
+      #expect(delta.bytes.count < 60 * 64 + 60 * 5 + 300)
+    }
+
+    /// One changed byte, or one more at the beginning: nearly all of such a delta is its header.
+    @Test(arguments: [Int32(9), 18, 22])
+    func smallChangesAreSmallDeltas(level: Int32) throws {
+      var random = Random(16)
+      let bytes = random.bytes(300_000)
+      var other = bytes
+      other[150_000] ^= 1
+      for (after, comment) in [(other, "one byte changed"), ([33] + bytes, "one byte inserted")] {
+        let (delta, _) = try Self.roundTrip(["a": .file(bytes)], ["a": .file(after)], level: level)
+        #expect(delta.bytes.count - Int(delta.info.header_length) < 32, "\(comment)")
+      }
+    }
+
+    /// Changes of a few bytes all over a file that does not compress: each takes its bytes, its distance and little else.
+    @Test(arguments: [Int32(9), 18])
+    func scatteredChangesTakeFewBytes(level: Int32) throws {
+      var random = Random(17)
+      let before = random.bytes(4_000_000)
+      var after = before
+      var count = 0
+      for area in stride(from: 5_000, to: before.count - 10_000, by: 10_000) {
+        let position = area + random.below(4_000)
+        after.replaceSubrange(position..<position + 4, with: random.bytes(1 + random.below(7)))
+        count += 1
+      }
+      let (delta, _) = try Self.roundTrip(["a": .file(before)], ["a": .file(after)], level: level)
+      #expect(delta.bytes.count < count * (4 + 5) + 300)
+      try Self.roundTrip(["a": .file(before)], ["a": .file(Array(after.dropLast(9))), "b": .file(after)], level: level)
+    }
+
+    /// Blocks in another order: each takes its position and its length, and groups without prefixes are joined.
+    @Test func movedBlocksTakeFewBytes() throws {
+      var random = Random(18)
+      var blocks = (0..<400).map { _ in random.bytes(1_000 + random.below(9_000)) }
+      let before = Array(blocks.joined())
+      blocks.shuffle(using: &random)
+      let (delta, _) = try Self.roundTrip(
+        ["a": .file(before)], ["a": .file(Array(blocks.joined()))], level: 18)
+      #expect(delta.bytes.count < blocks.count * 11)
+      #expect(delta.blocks.count <= 4)
     }
 
     /// Addresses in a program move by little, everywhere: covers hold their differences.

@@ -61,6 +61,7 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
   pks__delta_header header = {.chunk_average = 1024, .from_number = from->from_version, .to_number = 9};
   pks__delta_block blocks[1 + GROUPS_MAX];
   const uint8_t *stored[1 + GROUPS_MAX];
+  uint8_t *part;
   size_t got, count = 1;
   memcpy(header.pack, from->pack, sizeof header.pack);
   memcpy(&header.from_catalog, from->from_catalog, PKS__ID_SIZE);
@@ -70,8 +71,13 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
   header.logical_bytes = fuzz_take(input, 4);
   const uint8_t *id = fuzz_take_bytes(input, PKS__ID_SIZE, &got);
   memcpy(&header.to_catalog, id, got);
-  stored[0] = fuzz_take_bytes(input, (size_t)fuzz_take(input, 2), &got);
-  blocks[0] = (pks__delta_block){.stored_length = pks__put32((uint32_t)got), .raw_length = pks__put32((uint32_t)got)};
+  const uint8_t *description = fuzz_take_bytes(input, (size_t)fuzz_take(input, 2), &got);
+  stored[0] = part = malloc(1 + got);
+  FUZZ_ASSERT(part);
+  part[0] = PKS__DELTA_PART_RAW;
+  if (got > 0) { memcpy(part + 1, description, got); }
+  blocks[0] =
+    (pks__delta_block){.stored_length = pks__put32((uint32_t)got + 1), .raw_length = pks__put32((uint32_t)got)};
   header.part_count = 1;
   header.prefix_max = PKS__DELTA_PREFIX_MAX / 16;
   for (; count <= GROUPS_MAX && input->left > 0; count++) {
@@ -91,6 +97,7 @@ static void make_delta(fuzz_input *input, const pks_delta_info *from, fuzz_file 
   append(out, bytes.bytes, (size_t)bytes.length);
   pks__scratch_free(&bytes);
   for (size_t i = 0; i < count; i++) { append(out, stored[i], pks__get32(blocks[i].stored_length)); }
+  free(part);
 }
 
 /// Corrects the digests of blocks at their places in the header.
