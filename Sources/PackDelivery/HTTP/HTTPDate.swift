@@ -13,6 +13,14 @@ package func httpSeconds(_ text: String) -> Int64? {
   return daysSince1970(year, Int64(month) + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second
 }
 
+/// Parses the date of a header field to nanoseconds since 1970; `nil` for a missing or invalid field.
+package func httpNanoseconds(_ text: String?) -> Int64? {
+  text.flatMap(httpSeconds).map { seconds in
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? .max : product
+  }
+}
+
 /// `A` matches any upper-case letter, `a` any lower-case letter, `0` any digit, and other characters themselves.
 private let form = "Aaa, 00 Aaa 0000 00:00:00 GMT"
 

@@ -7,6 +7,8 @@
 
   /// Small files whose length is not known before.
   extension HTTPSource {
+    package var confirmedAt: Int64? { knowledge.withLock(\.confirmedAt) }
+
     /// Requests the range of all bytes, which shows whether the server has ranges before any is needed.
     package func readWhole(
       _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
@@ -68,9 +70,11 @@
 
     mutating func read() async throws -> WholeFile? {
       var response = try await firstResponse()
+      let answeredAt = httpNanoseconds(response.headers.first(name: "Date"))
       if response.status == .notModified, known != nil {
         // The answer is read to its end, so that the connection can be used again.
         for try await _ in response.body {}
+        source.knowledge.withLock { $0.confirmedAt = answeredAt }
         return nil
       }
       try await receive(response)
@@ -82,7 +86,7 @@
       let isFromCache = response.headers.contains(name: "Age")
       return WholeFile(
         bytes: bytes, validators: FileValidators(response.headers),
-        date: isFromCache ? nil : response.headers.first(name: "Date"))
+        date: isFromCache ? nil : response.headers.first(name: "Date"), answeredAt: answeredAt)
     }
 
     private var condition: [(String, String)] { validator.map { [("If-Range", $0.value)] } ?? [] }

@@ -54,6 +54,8 @@
       /// The validators of partly received files.
       var validators: [String: Validator] = [:]
       var ignoresValidators = false
+      /// The `Date` of the last answer without a change, in nanoseconds since 1970.
+      var confirmedAt: Int64?
 
       /// Returns to the site's own URL.
       ///

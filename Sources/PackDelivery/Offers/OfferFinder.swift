@@ -4,34 +4,23 @@ import PackStore
 /// Finds the offer of a site for this client: the first one that fits.
 struct OfferFinder {
   let client: SiteClient
-  /// The product in the root.
-  let product: Store.Product
+  let root: SiteRoot
   /// The publisher's first key; `nil` for an unsigned site.
   let firstKey: SitePublicKey?
   /// Returns the attributes of an offer; `nil` if it has none, or if platforms are ignored.
   let attributes: (SiteRoot.Offer) -> Attributes?
-
-  /// The offer for this client, `nil` if none fits; and the offers before it in the root's order, with the reason why each does not
-  /// fit.
-  typealias Found = (offer: SiteRoot.Offer?, refusals: [(offer: SiteRoot.Offer, obstacle: OfferObstacle)])
+  /// The time of the selection, in nanoseconds since 1970: ``SelectionTime``.
+  let time: Int64
 
   /// - Parameters:
   ///   - current: the client's version of the pack, if the pack has the site's origin.
   ///   - storeDevice: called only if a share decides; returns `nil` if the store has no id yet.
   func find(
     in entry: SiteRoot.Pack, current: PackVersion?, storeDevice: () throws -> DeviceID?
-  ) throws -> Found {
-    var refusals: [(SiteRoot.Offer, OfferObstacle)] = []
-    for offer in entry.offers {
-      let terms = OfferTerms(
-        platforms: attributes(offer)?.platforms ?? [], appVersions: offer.appVersions, share: offer.share)
-      let version = OfferedVersion(pack: entry.id, number: offer.number, product: product, firstKey: firstKey)
-      let obstacle = try terms.obstacle(
-        to: client, version, isCurrent: offer.describes(current), storeDevice: storeDevice)
-      guard let obstacle else { return (offer, refusals) }
-      refusals.append((offer, obstacle))
-    }
-    return (nil, refusals)
+  ) throws -> OfferSelection {
+    try OfferSelection(
+      of: entry, in: root, signedBy: firstKey, for: client, at: time,
+      platforms: { attributes($0)?.platforms ?? [] }, isCurrent: { $0.describes(current) }, storeDevice: storeDevice)
   }
 
   /// Whether the root offers a version, and only the client's app version or platform excludes it.
@@ -41,7 +30,7 @@ struct OfferFinder {
     guard let offer = entry.offers.first(where: { $0.number == number }), kept == nil || offer.describes(kept)
     else { return false }
     let terms = OfferTerms(platforms: attributes(offer)?.platforms ?? [], appVersions: offer.appVersions)
-    let version = OfferedVersion(pack: entry.id, number: offer.number, product: product, firstKey: firstKey)
+    let version = OfferedVersion(pack: entry.id, number: offer.number, product: root.product, firstKey: firstKey)
     let obstacle = terms.obstacle(to: client, version, isCurrent: true) { nil }
     return obstacle == .platform || obstacle == .appVersion
   }

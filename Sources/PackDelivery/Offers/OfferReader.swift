@@ -10,6 +10,8 @@ final class OfferReader {
   private let options: Store.PullOptions
   private let reader: SiteReader
   private var result = Store.SiteOffers()
+  /// The date of the newest root accepted at the place, in nanoseconds since 1970.
+  private var acceptedAt: Int64 = 0
 
   /// - Parameter store: the store; `nil`: the site is judged as at first contact.
   init(for store: Store?, from source: any SiteSource, options: Store.PullOptions) {
@@ -36,10 +38,12 @@ final class OfferReader {
 
   /// Judges a root as a pull would, without pinning.
   private func readRoot(of channel: SiteChannel, _ book: TrustBook) async throws -> SignedSiteRoot {
-    let policy = TrustPolicy(options), place = source.rootPlace(of: channel), now = wallClock()
+    let policy = TrustPolicy(options), place = source.rootPlace(of: channel), now = options.now
     let (signed, verdict) = try await reader.readRoot(of: channel) { claims in
       var judging = book
-      return try judging.admit(claims, at: place, policy, now: now)
+      let verdict = try judging.admit(claims, at: place, policy, now: now)
+      acceptedAt = max(claims.madeAt, judging.newestDate(at: place) ?? claims.madeAt)
+      return verdict
     }
     let root = signed.root
     result.isStale = if case .stale = verdict { true } else { false }
@@ -69,18 +73,30 @@ final class OfferReader {
     try await reader.readAttributes(root.packs.flatMap(\.offers).compactMap(\.attributes), in: root)
     let snapshot = try store?.makeSnapshot()
     let device = try store.flatMap { try DeviceFile(inStore: $0.path).read() }
+    let time = SelectionTime(acceptedAt: acceptedAt, clock: options.now, answeredAt: reader.answeredAt)
     let finder = OfferFinder(
-      client: SiteClient(options), product: root.product, firstKey: signed.authority?.firstKey,
-      attributes: reader.attributes)
+      client: SiteClient(options), root: root, firstKey: signed.authority?.firstKey, attributes: reader.attributes,
+      time: time.nanoseconds)
     return try root.packs.map { entry in
-      let current = snapshot?.pack(entry.id).flatMap { $0.origin == result.origin ? $0.version : nil }
+      let pack = snapshot?.pack(entry.id)
+      let current = pack.flatMap { $0.origin == result.origin ? $0.version : nil }
       let found = try finder.find(in: entry, current: current) { device }
       return Store.SiteOffers.Pack(
         pack: entry.id, priority: entry.priority,
         offer: try found.offer.map { try offer($0, primaryLanguage: root.primaryLanguage) },
         refusals: found.refusals.map { .init(version: $0.offer.number, obstacle: $0.obstacle) },
-        currentVersion: current?.number)
+        currentVersion: current?.number,
+        withheld: withheld(found, pack, newest: source.isArchive ? nil : root.highest[entry.id]?.number))
     }
+  }
+
+  /// Returns the newest version, if a pull would not install it.
+  private func withheld(_ found: OfferSelection, _ pack: Store.Pack?, newest: UInt64?) -> WithheldVersion? {
+    guard let newest else { return nil }
+    if let pack, pack.origin != result.origin { return WithheldVersion(newest, .otherOrigin) }
+    guard pack?.version.number ?? 0 < newest else { return nil }
+    if pack?.isHeld == true { return WithheldVersion(newest, .held) }
+    return found.withheld(newest: newest)
   }
 
   private func offer(

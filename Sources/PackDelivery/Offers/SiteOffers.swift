@@ -63,6 +63,10 @@ extension Store.SiteOffers {
 
     /// The store's current version of the pack, if it has this publisher's.
     public let currentVersion: UInt64?
+
+    /// The newest version that the channel ever offered, and the reason why a pull would not install it; `nil` if it would, or if
+    /// the store has it.
+    public let withheld: WithheldVersion?
   }
 
   /// A version, and its metadata before a download.

@@ -18,6 +18,9 @@ final class SiteReader {
   private var manifests = ManifestCache()
   private let budget: MetadataBudget
 
+  /// The `Date` of the answer that delivered or confirmed the last root, in nanoseconds since 1970; `nil` if it had none.
+  private(set) var answeredAt: Int64?
+
   /// The total cost, including failed requests.
   let tally: WireTally
 
@@ -58,6 +61,7 @@ final class SiteReader {
     let verdict = try admit(RootClaims(root))
     try budget.spend(file.bytes.count, on: root.digest, at: source.location)
     self.root = file
+    answeredAt = file.answeredAt
     return (root, verdict)
   }
 
@@ -78,6 +82,7 @@ final class SiteReader {
       let verdict = try admit(RootClaims(root))
       if case .stale = verdict { return nil }
       self.root = WholeFile(bytes: remembered.root, validators: known)
+      answeredAt = source.confirmedAt
       return (root, verdict)
     } catch is DeliveryError {
       return nil

@@ -123,6 +123,9 @@ extension Store {
     /// A simulated clock, for tests.
     package var clock = TransferClock.system
 
+    /// Returns the time of day in nanoseconds since 1970; `nil` selects the system's clock.
+    package var wallClock: (@Sendable () -> Int64)?
+
     /// A rate limit shared by several pulls, in place of ``byteRateLimit``.
     package var sharedRateLimit: RateLimit?
 

@@ -1,3 +1,4 @@
+public import PackFormats
 public import PackStore
 
 extension Store {
@@ -98,6 +99,9 @@ extension Store.PullResult {
     /// fetched again if ``outcome`` is ``Outcome/healed``. 0 if only parts of the catalog or layout were lost.
     public internal(set) var missingByteCount = 0
 
+    /// The newest version that the channel ever offered, and the reason why the store does not have it; `nil` if the store has it.
+    public internal(set) var withheld: WithheldVersion?
+
     public enum Outcome: String, CaseIterable, Codable, Sendable {
       /// Another version is current now.
       case updated
@@ -131,6 +135,32 @@ extension Store.PullResult {
       self.from = from
       self.to = to
     }
+  }
+}
+
+extension Store.PullResult.Pack {
+  /// Sets ``withheld`` if the outcome is the reason, and clears it if the store has the newest version.
+  ///
+  /// - Parameter newest: the highest number that the channel ever offered; `nil` if it never offered the pack.
+  mutating func withhold(newest: UInt64?) {
+    guard let newest else {
+      withheld = nil
+      return
+    }
+    let reason: WithheldReason? =
+      switch outcome {
+      case .updated, .unchanged, .healed, .notOffered: nil
+      case .absent: .withdrawn
+      case .held: .held
+      case .otherOrigin: .otherOrigin
+      case .publisherOutOfDate: .publisherOutOfDate
+      case .reusedNumber: .reusedNumber
+      case .purged: .purged
+      case .stale: .stale
+      }
+    if let reason { withheld = WithheldVersion(newest, reason) }
+    let mayMeanInstalled = [.unchanged, .healed, .notOffered, .absent, .held, .stale].contains(outcome)
+    if mayMeanInstalled, from ?? 0 >= newest { withheld = nil }
   }
 }
 

@@ -28,6 +28,9 @@ final class Puller {
   private var followed = SiteChannel.live
   /// Whether it differs from the channel followed so far.
   private var changesChannel = false
+  /// The date of the newest root accepted at the place, in nanoseconds since 1970.
+  private var acceptedAt: Int64 = 0
+  private var selectionTime = SelectionTime(acceptedAt: 0, clock: 0, answeredAt: nil)
   /// Deltas that are unavailable, invalid, or not applicable to the store's version, and all deltas of their chains. Deltas save
   /// bytes, but frames always work too.
   private var refusedDeltas: Set<Digest256> = []
@@ -128,6 +131,7 @@ final class Puller {
   private func readRoot() async throws -> SignedSiteRoot {
     show(.connect)
     let (root, verdict) = try await reader.readRoot(of: channel, admit: admit)
+    selectionTime = SelectionTime(acceptedAt: acceptedAt, clock: options.now, answeredAt: reader.answeredAt)
     if verdict == .pinned, !isPlan {
       pinnedKey = root.rootKey
       show(.connect)  // reported even if the pull fails
@@ -154,9 +158,10 @@ final class Puller {
   /// Judges a root. A plan uses the same rules, but pins nothing.
   private func admit(_ claims: RootClaims) throws -> TrustBook.Verdict {
     let file = TrustFile(inStore: store.path)
-    let place = source.rootPlace(of: channel), policy = TrustPolicy(options), now = wallClock()
+    let place = source.rootPlace(of: channel), policy = TrustPolicy(options), now = options.now
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
       let verdict = try book.admit(claims, at: place, policy, now: now)
+      acceptedAt = max(claims.madeAt, book.newestDate(at: place) ?? claims.madeAt)
       // At first contact, before anything is installed: a pull that resumes an interrupted one follows the same channel.
       if claims.signer != nil, !source.isArchive, !changesChannel { book.follow(channel, at: source.location) }
       return verdict
@@ -212,7 +217,10 @@ final class Puller {
   private func leaveAlone(_ chosen: [ChosenPack]) throws -> Store.PullResult {
     var result = self.result
     result.packs = try chosen.map {
-      Store.PullResult.Pack($0.pack, .stale, from: try version(of: $0.pack)?.number, to: $0.entry?.offers[0].number)
+      var skipped = Store.PullResult.Pack(
+        $0.pack, .stale, from: try version(of: $0.pack)?.number, to: $0.entry?.offers[0].number)
+      skipped.withhold(newest: $0.root.highest[$0.pack]?.number)
+      return skipped
     }
     return result
   }
@@ -221,7 +229,7 @@ final class Puller {
   private func choose(_ signed: SignedSiteRoot) throws -> [ChosenPack] {
     let root = signed.root
     func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?) -> ChosenPack {
-      ChosenPack(pack: pack, entry: entry, root: root, product: root.product, firstKey: signed.authority?.firstKey)
+      ChosenPack(pack: pack, entry: entry, root: root, firstKey: signed.authority?.firstKey)
     }
     guard let packs else {
       let entries = try takesAll(of: signed) ? root.packs : root.packs.filter { try version(of: $0.id) != nil }
@@ -255,18 +263,27 @@ final class Puller {
     try await reader.readAttributes(chosen.flatMap { $0.entry?.offers ?? [] }.compactMap(\.attributes), in: root)
   }
 
-  /// Returns the version that the site offers to this client; `nil` if none.
-  private func offer(of chosen: ChosenPack, current: PackVersion?) throws -> SiteRoot.Offer? {
-    guard let entry = chosen.entry else { return nil }
+  /// Returns the version that the site offers to this client, and the newest version if it is another one.
+  private func offer(
+    of chosen: ChosenPack, _ entry: SiteRoot.Pack, current: PackVersion?
+  ) throws -> (offer: SiteRoot.Offer?, withheld: WithheldVersion?) {
     if let wanted = options.wantedVersion {
-      if let offer = entry.offers.first(where: { $0.number == wanted.number }) { return offer }
+      if let offer = entry.offers.first(where: { $0.number == wanted.number }) { return (offer, nil) }
       throw DeliveryError(
         notOffered: chosen.pack, wanted.number, but: entry.offers.map(\.number), by: source.isArchive ? nil : channel,
         at: source.location)
     }
-    let finder = OfferFinder(
-      client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)
-    return try finder.find(in: entry, current: current) { try DeviceFile(inStore: store.path).readOrMake() }.offer
+    let selection = try finder(for: chosen).find(in: entry, current: current) {
+      try DeviceFile(inStore: store.path).readOrMake()
+    }
+    let newest = chosen.root.highest[chosen.pack]?.number
+    return (selection.offer, source.isArchive ? nil : newest.flatMap(selection.withheld))
+  }
+
+  private func finder(for chosen: ChosenPack) -> OfferFinder {
+    OfferFinder(
+      client: SiteClient(options), root: chosen.root, firstKey: chosen.firstKey, attributes: reader.attributes,
+      time: selectionTime.nanoseconds)
   }
 
   /// The provenance of an offer: by which rules the store accepts it.
@@ -283,10 +300,8 @@ final class Puller {
     guard let entry = chosen.entry,
       let accepted = transaction.acceptedVersion(of: chosen.pack, from: provenance.origin)
     else { return offered }
-    let finder = OfferFinder(
-      client: SiteClient(options), product: chosen.product, firstKey: chosen.firstKey, attributes: reader.attributes)
     let version = kept.first { $0.number == accepted }
-    if finder.excludes(accepted, kept: version, in: entry) { offered.excluded = accepted }
+    if finder(for: chosen).excludes(accepted, kept: version, in: entry) { offered.excluded = accepted }
     return offered
   }
 
@@ -354,6 +369,7 @@ final class Puller {
     for chosen in chosen {
       var pulled = try await pull(chosen, into: transaction, &deliveries)
       pulled.take(costs[chosen.pack])
+      pulled.withhold(newest: chosen.root.highest[chosen.pack]?.number)
       packs.append(pulled)
     }
     // Other packs are updated; without any, the pull fails.
@@ -379,10 +395,14 @@ final class Puller {
     let current = before.flatMap { $0.isRemoved ? nil : $0.version }
     guard let entry = chosen.entry else { return Store.PullResult.Pack(pack, .absent, from: current?.number, to: nil) }
     let isOwn = before?.origin == provenance.origin
-    guard let version = try offer(of: chosen, current: isOwn ? current : nil) else {
-      return Store.PullResult.Pack(pack, .notOffered, from: current?.number, to: nil)
+    let (offered, withheld) = try offer(of: chosen, entry, current: isOwn ? current : nil)
+    guard let version = offered else {
+      var skipped = Store.PullResult.Pack(pack, .notOffered, from: current?.number, to: nil)
+      skipped.withheld = withheld
+      return skipped
     }
     var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
+    pulled.withheld = withheld
     let isCurrent = version.describes(current) && isOwn
     let isHeld = before?.isHeld == true || options.heldPacks.contains(pack)
     let kept = transaction.versions(of: pack)
@@ -650,7 +670,6 @@ private struct ChosenPack {
   let pack: PackID
   let entry: SiteRoot.Pack?
   let root: SiteRoot
-  let product: Store.Product
   let firstKey: SitePublicKey?
 }
 

@@ -31,7 +31,7 @@ package final class SiteContact: Sendable {
         let file = try await source.readRoot(of: channel, counting: tally)
         let root = try source.decodeRoot(file.bytes, of: channel)
         var book = TrustBook()
-        _ = try book.admit(RootClaims(root), at: source.rootPlace(of: channel), TrustPolicy(options), now: wallClock())
+        _ = try book.admit(RootClaims(root), at: source.rootPlace(of: channel), TrustPolicy(options), now: options.now)
         try source.requireOpen(root.root)
         for pack in packs ?? [] where !root.root.packs.contains(where: { $0.id == pack }) {
           throw DeliveryError(noPack: pack, in: root.root, at: source.location)
@@ -173,8 +173,10 @@ extension TrustPolicy {
   }
 }
 
-/// Returns the current time, in nanoseconds since 1970.
-func wallClock() -> Int64 { Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
+extension Store.PullOptions {
+  /// The current time, in nanoseconds since 1970.
+  var now: Int64 { wallClock?() ?? Int64(min(max(Date().timeIntervalSince1970 * 1e9, 0), 9e18)) }
+}
 
 extension DeliveryError {
   /// Creates an error about a missing pack, with similar names or all packs of the site.

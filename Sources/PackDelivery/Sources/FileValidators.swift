@@ -39,9 +39,15 @@ package struct WholeFile: Hashable, Sendable {
   /// The `Date` of the answer; `nil` if it had none, or a cache sent a stored answer.
   package var date: String?
 
-  package init(bytes: [UInt8], validators: FileValidators? = nil, date: String? = nil) {
+  /// The `Date` of the answer in nanoseconds since 1970, also if a cache stored the answer; `nil` if it had none.
+  package var answeredAt: Int64?
+
+  package init(
+    bytes: [UInt8], validators: FileValidators? = nil, date: String? = nil, answeredAt: Int64? = nil
+  ) {
     self.bytes = bytes
     self.validators = validators
     self.date = date
+    self.answeredAt = answeredAt
   }
 }

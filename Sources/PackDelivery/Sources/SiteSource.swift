@@ -37,6 +37,10 @@ package protocol SiteSource: Sendable {
     _ path: String, upTo limit: Int, unless known: FileValidators?, counting tally: WireTally
   ) async throws -> WholeFile?
 
+  /// The `Date` of the last answer that confirmed a known state in ``readWhole(_:upTo:unless:counting:)``, in nanoseconds since
+  /// 1970; `nil` if it had none.
+  var confirmedAt: Int64? { get }
+
   /// Fills `buffer` with the bytes of `file` from `offset` on. A whole file can always be read, regardless of ``hasRanges``.
   ///
   /// - Parameter isFresh: whether to use a new connection and bypass caches.
@@ -58,6 +62,8 @@ package protocol SiteSource: Sendable {
 
 extension SiteSource {
   package var isArchive: Bool { false }
+
+  package var confirmedAt: Int64? { nil }
 
   /// Reads a small file unconditionally.
   package func readWhole(

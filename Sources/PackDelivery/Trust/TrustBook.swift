@@ -194,6 +194,9 @@ package struct TrustBook: Hashable, Sendable {
     return isKnown && channel != self.channel(at: location)
   }
 
+  /// Returns the latest date of all roots accepted at a place, in nanoseconds since 1970; `nil` if none was recorded.
+  package func newestDate(at place: RootPlace) -> Int64? { place.key.flatMap { places[$0]?.madeAt } }
+
   /// Whether any channel of a URL or folder was seen.
   package func knows(_ location: String) -> Bool { places.keys.contains { $0.location == location } }
 

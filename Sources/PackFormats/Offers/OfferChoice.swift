@@ -62,8 +62,14 @@ public enum OfferObstacle: String, Hashable, Codable, CaseIterable, Sendable {
   case platform
   /// The version is for other versions of the app.
   case appVersion
-  /// The version is for a share of all devices that does not include this one; a halted release has a share of 0.
+  /// The version is for a share of all devices that does not include this one.
   case share
+  /// The version is released in steps, and a later step includes this device.
+  case schedule
+  /// The version is released in steps, and the publisher paused the release before a step that includes this device.
+  case paused
+  /// The publisher halted the release of the version.
+  case halted
   /// The version is for a share of all devices, and the store has not yet generated the device id that decides.
   case undrawnShare
 }
@@ -73,8 +79,8 @@ extension OfferTerms {
   /// which keeps the versions that it has.
   ///
   /// - Parameters:
-  ///   - isCurrent: whether the version is the pack's current one in the client's store. The share is then ignored, so that a share
-  ///     of 0 halts a release without withdrawing it from the devices that have it.
+  ///   - isCurrent: whether the version is the pack's current one in the client's store. The share is then ignored, so that a halt,
+  ///     or a share of 0, does not withdraw the version from the devices that have it.
   ///   - storeDevice: called only if the share decides and the client specifies no device.
   package func fits(
     _ client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID
@@ -94,8 +100,12 @@ extension OfferTerms {
     let versions = client.otherAppVersions + (client.appVersion.map { [$0] } ?? [])
     if let appVersions, !versions.allSatisfy(appVersions.contains) { return .appVersion }
     if isCurrent || share >= Self.everyDevice { return nil }
-    guard share > 0 else { return .share }
+    guard state != .halted else { return .halted }
+    let later: OfferObstacle = state == .paused ? .paused : .schedule
+    guard share > 0 else { return finalShare > 0 ? later : .share }
     guard let device = try client.device ?? storeDevice() else { return .undrawnShare }
-    return version.draw(for: device) < share ? nil : .share
+    let number = version.draw(for: device)
+    guard number >= share else { return nil }
+    return number < finalShare ? later : .share
   }
 }

@@ -46,8 +46,9 @@ extension SiteRoot {
   /// Returns the bytes of the file. Without a key the root is unsigned: clients accept an unsigned root only from a folder or an
   /// archive, and only if their user allows it.
   ///
-  /// - Throws: `invalidArgument` if the root exceeds a limit of clients; `untrusted` if the key may not sign it.
+  /// - Throws: `invalidArgument` if the root exceeds a limit of clients, or has rollout steps and never expires; `untrusted` if the key may not sign it.
   package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
+    try requireValidRollouts()
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
     writer.append(SiteFormat.current)

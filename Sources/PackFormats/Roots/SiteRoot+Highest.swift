@@ -59,9 +59,13 @@ extension SiteRoot {
       table.append(highest.number)
       table.append(highest.epoch)
     }
-    writer.append(UInt32(clamping: 1 + otherExtensions.count))
-    Self.encode(Self.highestType, Self.criticalFlag, table.bytes, to: &writer)
-    for other in otherExtensions { Self.encode(other.type, 0, other.bytes, to: &writer) }
+    var extensions = otherExtensions.map { (type: $0.type, flags: UInt16(0), bytes: $0.bytes) }
+    extensions.append((Self.highestType, Self.criticalFlag, table.bytes))
+    if let rolloutBytes { extensions.append((Self.rolloutsType, Self.criticalFlag, rolloutBytes)) }
+    writer.append(UInt32(clamping: extensions.count))
+    for next in extensions.sorted(by: { $0.type < $1.type }) {
+      Self.encode(next.type, next.flags, next.bytes, to: &writer)
+    }
   }
 
   private static func encode(_ type: UInt16, _ flags: UInt16, _ bytes: [UInt8], to writer: inout ByteWriter) {
@@ -73,7 +77,8 @@ extension SiteRoot {
 
   var extensionsAreWithinLimits: Bool {
     let types = otherExtensions.map(\.type)
-    return highest.count <= Self.highestLimit && otherExtensions.count < Self.extensionLimit
+    return highest.count <= Self.highestLimit && otherExtensions.count < Self.extensionLimit - 1
+      && !types.contains(Self.rolloutsType)
       && zip([Self.highestType] + types, types).allSatisfy { $0 < $1 }
   }
 
@@ -91,12 +96,15 @@ extension SiteRoot {
       let bytes = try reader.take(Int(try reader.integer(UInt32.self)))
       guard type > last else { throw reader.corrupt("extensions of a root are out of order", at: place) }
       last = type
-      guard flags & ~Self.criticalFlag == 0, type != Self.highestType || flags == Self.criticalFlag else {
+      let isAlwaysCritical = [Self.highestType, Self.rolloutsType].contains(type)
+      guard flags & ~Self.criticalFlag == 0, !isAlwaysCritical || flags == Self.criticalFlag else {
         throw reader.corrupt("invalid flags of a root's extension", at: place)
       }
       if type == Self.highestType {
         highest = try Self.decodeHighest(bytes, file: reader.file)
         hasHighest = true
+      } else if type == Self.rolloutsType {
+        try decodeRollouts(bytes, file: reader.file)
       } else if flags & Self.criticalFlag != 0 {
         throw PackStoreError(
           .newerFormat, "the root needs extension \(type), which this version of PackStore does not know",

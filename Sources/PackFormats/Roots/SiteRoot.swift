@@ -45,6 +45,10 @@ package struct SiteRoot: Hashable, Sendable {
   /// The highest number and epoch of every pack that the channel ever offered.
   package var highest: [PackID: Highest] = [:]
 
+  /// How long after ``madeAt`` steps of rollouts count, in nanoseconds, above 0; `nil` if unlimited. Only a root with rollouts has
+  /// one.
+  package var horizon: Int64?
+
   /// Extensions that this version of PackStore does not know, in order of their types.
   package var otherExtensions: [Extension] = []
 
@@ -117,8 +121,11 @@ package struct SiteRoot: Hashable, Sendable {
     /// The download size for an empty store, in bytes.
     package var downloadByteCount: UInt64
 
-    /// The share of all devices that the offer is for, in 1/10000.
+    /// The share of all devices that the offer is for, in 1/10000; before the first step of a rollout.
     package var share: UInt32
+
+    /// The changes of the share over time; `nil` if it is fixed.
+    package var rollout: Rollout?
 
     /// The versions of the app that the offer is for; `nil` for all.
     package var appVersions: AppVersionRange?
@@ -126,7 +133,7 @@ package struct SiteRoot: Hashable, Sendable {
     package init(
       number: UInt64, epoch: UInt64 = 0, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32,
       attributes: Digest256? = nil, downloadByteCount: UInt64 = 0, share: UInt32 = OfferTerms.everyDevice,
-      appVersions: AppVersionRange? = nil
+      rollout: Rollout? = nil, appVersions: AppVersionRange? = nil
     ) {
       self.number = number
       self.epoch = epoch
@@ -136,6 +143,7 @@ package struct SiteRoot: Hashable, Sendable {
       self.attributes = attributes
       self.downloadByteCount = downloadByteCount
       self.share = share
+      self.rollout = rollout
       self.appVersions = appVersions
     }
   }

@@ -9,7 +9,9 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
     discussion: """
       Lists each pack's version that a pull would install, its attributes, and its download size for an empty store. \
       REFUSED lists versions that come first in the site's order but are not for this client, with the reason: \
-      platform, app version, or share of devices. A store generates its device id, which decides about shares, at its \
+      platform, app version, share of devices, or a release in steps that has not reached the device, is paused or is \
+      halted. NEWEST is the newest version that the channel ever offered, if a pull would not install it, with the \
+      reason. A store generates its device id, which decides about shares, at its \
       first pull.
 
         packstore offers Packs https://example.com/packs
@@ -75,7 +77,8 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
     guard !offers.packs.isEmpty else { return [] }
     var table = Table(
       ("PACK", .left), ("VERSION", .right), ("HERE", .right), ("POLICY", .left), ("PLATFORMS", .left),
-      ("LANGUAGE", .left), ("DOWNLOAD", .right), ("REFUSED", .left))
+      ("LANGUAGE", .left), ("DOWNLOAD", .right), ("REFUSED", .left),
+      ("NEWEST", .left))
     for pack in offers.packs { table.add(row(pack)) }
     return table.lines
   }
@@ -83,34 +86,22 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
   private func row(_ pack: Store.SiteOffers.Pack) -> [String] {
     let current = pack.currentVersion.map(String.init) ?? ""
     let refused = pack.refusals.map { "\($0.version): \($0.obstacle.words)" }.joined(separator: ", ")
-    guard let offer = pack.offer else { return [pack.pack.name, "none", current, "", "", "", "", refused] }
+    let newest = pack.withheld.map { "\($0.version): \($0.reason.words)" } ?? ""
+    guard let offer = pack.offer else { return [pack.pack.name, "none", current, "", "", "", "", refused, newest] }
     let platforms = offer.attributes.platforms.sorted().map(\.rawValue).joined(separator: ",")
     return [
       pack.pack.name, String(offer.version), current, offer.attributes.downloadPolicy.name,
       platforms.isEmpty ? "all" : platforms, offer.language?.description ?? "",
-      formatBytes(offer.downloadByteCount), refused,
+      formatBytes(offer.downloadByteCount), refused, newest,
     ]
   }
 }
 
 extension OfferObstacle {
-  fileprivate var words: String {
-    switch self {
-    case .platform: "platform"
-    case .appVersion: "app version"
-    case .share: "share"
-    case .undrawnShare: "share, not decided yet"
-    }
-  }
+  fileprivate var words: String { WithheldReason(self).words }
 
   /// As JSON has it.
-  fileprivate var word: String {
-    switch self {
-    case .platform, .share: rawValue
-    case .appVersion: "app_version"
-    case .undrawnShare: "undrawn_share"
-    }
-  }
+  fileprivate var word: String { WithheldReason(self).word }
 }
 
 private struct OffersReport: Encodable {
@@ -122,6 +113,7 @@ private struct OffersReport: Encodable {
     let language, appVersions: String?
     let attributes: AttributesMembers?
     let refusals: [Refusal]
+    let withheld: WithheldReport?
 
     init(_ pack: Store.SiteOffers.Pack) {
       self.pack = pack.pack.name
@@ -133,6 +125,7 @@ private struct OffersReport: Encodable {
       appVersions = pack.offer?.appVersions?.description
       attributes = pack.offer.map { AttributesMembers($0.attributes) }
       refusals = pack.refusals.map { Refusal(version: $0.version, obstacle: $0.obstacle.word) }
+      withheld = pack.withheld.map(WithheldReport.init)
     }
   }
 

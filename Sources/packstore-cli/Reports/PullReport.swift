@@ -6,7 +6,7 @@ extension Store.PullResult.Pack {
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
     case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate: return []
-    case .unchanged: return ["\(pack) is at version \(from ?? 0) already"]
+    case .unchanged: return ["\(pack) is at version \(from ?? 0) already" + withheldText]
     case .updated, .healed: break
     }
     let version = to ?? 0
@@ -40,6 +40,11 @@ extension Store.PullResult.Pack {
 }
 
 extension Store.PullResult.Pack {
+  /// The newest version, if it is not installed.
+  private var withheldText: String {
+    withheld.map { "; version \($0.version) is not installed: \($0.reason.words)" } ?? ""
+  }
+
   /// The deltas that the pack is downloaded with; `nil` if it is downloaded by ranges.
   private var deltaText: String? {
     deltaFrom.map {
@@ -189,6 +194,7 @@ struct PulledPackReport: Encodable {
   let deltas: Int
   let metadataBytes, frameBytes, deltaBytes, requests, resumedBytes, totalBytes, remainingBytes: Int
   let newChunks, newStoredBytes, missingBytes: Int
+  let withheld: WithheldReport?
 
   init(_ pack: Store.PullResult.Pack) {
     self.pack = pack.pack.name
@@ -207,5 +213,6 @@ struct PulledPackReport: Encodable {
     newChunks = pack.newChunkCount
     newStoredBytes = pack.newStoredByteCount
     missingBytes = pack.missingByteCount
+    withheld = pack.withheld.map(WithheldReport.init)
   }
 }

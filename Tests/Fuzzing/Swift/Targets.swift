@@ -6,7 +6,8 @@ import PackStore
 
 /// The function of each target. No input may trap.
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
-  "response": decodeResponse, "url": decodeURL, "netrc": decodeNetrc, "root": decodeRoot, "manifest": decodeManifest,
+  "response": decodeResponse, "url": decodeURL, "netrc": decodeNetrc, "root": decodeRoot, "rollouts": decodeRollouts,
+  "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
   "authoring": decodeAuthoring, "vdf": decodeVDF, "sheet": decodeSheet,
@@ -111,6 +112,43 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
   }
   let encoded = try! signed.root.encode(signedBy: nil)
   precondition(try! SignedSiteRoot(decoding: encoded, file: "root").root == signed.root)
+}
+
+/// A root with a rollout in each state.
+private let rollingRoot: SiteRoot = {
+  var root = offeringRoot
+  let steps = [Rollout.Step(time: root.madeAt + 5, share: 200), Rollout.Step(time: root.madeAt + 9, share: 10_000)]
+  for (index, state) in Rollout.State.allCases.enumerated() {
+    root.packs[0].offers[index].rollout = Rollout(state: state, asOf: root.madeAt + 7, steps: steps)
+  }
+  root.horizon = 8
+  return root
+}()
+
+/// A root with three offers of the pack A.
+private let offeringRoot: SiteRoot = {
+  let offers = (1...3 as ClosedRange<UInt64>).map {
+    SiteRoot.Offer(number: $0, catalog: CatalogID(digest: .zero), manifest: .zero, manifestByteCount: 1, share: 100)
+  }
+  return SiteRoot(
+    sequence: 1, madeAt: 1_700_000_000_000_000_000, expiresAfter: 1,
+    site: SiteID(ID128(copying: [UInt8](repeating: 1, count: 16)[...])),
+    product: .standard,
+    packs: [SiteRoot.Pack(id: try! PackID(validating: "A"), priority: 0, offers: offers, deltas: [])])
+}()
+
+/// The extension of a root with rollouts. Decoded rollouts have one encoding, and shares never fall over time.
+@Sendable private func decodeRollouts(_ bytes: [UInt8]) {
+  var root = offeringRoot
+  guard (try? root.decodeRollouts(bytes[...], file: "root")) != nil else { return }
+  precondition(root.rolloutBytes == bytes)
+  let encoded = try! root.encode(signedBy: nil)
+  precondition(try! SignedSiteRoot(decoding: encoded, file: "root").root == root)
+  for offer in root.packs[0].offers {
+    let times = [Int64.min, 0, root.madeAt, root.horizonEnd] + (offer.rollout?.steps.map(\.time) ?? []) + [.max]
+    let shares = times.sorted().map { root.share(of: offer, at: $0) }
+    precondition(zip(shares, shares.dropFirst()).allSatisfy { $0 <= $1 } && shares.allSatisfy { $0 <= 10_000 })
+  }
 }
 
 @Sendable private func decodeSheet(_ bytes: [UInt8]) {
@@ -555,8 +593,10 @@ private let seeds: [String: [[UInt8]]] = {
     "netrc": netrcs.map { Array($0.utf8) },
     "root": [
       rootBytes, Array(rootBytes[..<8]) + [0, 0, 9, 0] + Array(rootBytes[12...]), try! root.encode(signedBy: release),
-      try! root.encode(signedBy: nil),
+      try! root.encode(signedBy: nil), try! rollingRoot.encode(signedBy: release),
+      try! rollingRoot.encode(signedBy: nil),
     ],
+    "rollouts": [rollingRoot.rolloutBytes ?? []],
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],

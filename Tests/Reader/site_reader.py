@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Reads the roots of sites from Docs/FORMAT.md alone, and selects offers for devices.
+
+    site_reader.py --root FILE          print the rollouts of a root
+    site_reader.py --select FILE        select offers; prints one line for each case
+
+Signatures are not verified. The file of --select has three kinds of lines:
+
+    root HEX                                    a root
+    platforms NUMBER=A,B;NUMBER=C               the platforms of versions, of all packs; without an entry: all
+    case ACCEPTED CLOCK DATE DEVICE APP PLATFORM PACK CURRENT
+                                                a device: the newest accepted creation time, its clock, the Date of the response;
+                                                '-' for a missing Date, app version or platform; CURRENT 0 without the pack
+
+The answer to a case is the number of the selected version, or '-', then the reasons of the offers before it.
+"""
+import argparse
+import hashlib
+import struct
+import sys
+
+EVERY_DEVICE = 10000
+LAST_TIME = 2**63 - 1
+HIGHEST, ROLLOUTS, CRITICAL = 1, 32, 1
+OPEN, PAUSED, HALTED = 0, 1, 2
+
+
+class Refused(Exception):
+    pass
+
+
+def require(condition, reason):
+    if not condition:
+        raise Refused(reason)
+
+
+class Bytes:
+    def __init__(self, data):
+        self.data, self.offset = data, 0
+
+    def take(self, count):
+        require(0 <= count <= len(self.data) - self.offset, "unexpected end")
+        self.offset += count
+        return self.data[self.offset - count:self.offset]
+
+    def number(self, form):
+        return struct.unpack("<" + form, self.take(struct.calcsize(form)))[0]
+
+    def text(self):
+        return self.take(self.number("I")).decode("utf-8")
+
+    def end(self):
+        require(self.offset == len(self.data), "trailing bytes")
+
+
+class Rollout:
+    """How the share of an offer changes over time."""
+
+    def __init__(self, data):
+        self.state, self.as_of, count = data.number("I"), data.number("q"), data.number("I")
+        require(self.state in (OPEN, PAUSED, HALTED), "invalid state")
+        require(self.as_of >= 0 and count <= 64, "invalid rollout")
+        self.steps = [(data.number("q"), data.number("I")) for _ in range(count)]
+
+    def check(self, base):
+        require(self.state != OPEN or self.steps, "an open rollout without steps")
+        rows = [(-1, base)] + self.steps
+        for before, after in zip(rows, rows[1:]):
+            require(before[0] < after[0] and before[1] < after[1], "steps do not rise")
+        require(rows[-1][1] <= EVERY_DEVICE, "a share above all devices")
+
+
+class Offer:
+    def __init__(self, data):
+        self.number, self.epoch = data.number("Q"), data.number("Q")
+        data.take(32 + 32 + 4 + 32 + 8)
+        self.share = data.number("I")
+        require(self.share <= EVERY_DEVICE, "invalid share")
+        self.lowest, self.end = data.text(), data.text()
+        self.rollout = None
+
+    def share_at(self, time, end):
+        if self.rollout is None:
+            return self.share
+        if self.rollout.state == HALTED:
+            return 0
+        moment = min(self.rollout.as_of if self.rollout.state == PAUSED else time, end)
+        return max([self.share] + [share for at, share in self.rollout.steps if at <= moment])
+
+    def last_share(self):
+        steps = self.rollout.steps if self.rollout else []
+        return steps[-1][1] if steps else self.share
+
+
+class Root:
+    def __init__(self, content):
+        data = Bytes(content[:-64])
+        require(data.take(8) == b"PKSROOT0", "not a root")
+        data.number("I")
+        require(data.number("I") in (0, 1), "invalid flags")
+        self.sequence, self.made_at, self.lifetime = data.number("Q"), data.number("q"), data.number("q")
+        data.take(16)
+        self.first_key = self.key_of(data.take(data.number("I")))
+        self.product, self.channel, self.language = data.text(), data.text(), data.text()
+        for _ in range(data.number("I")):
+            data.take(36)
+        self.packs, self.highest, self.horizon = {}, {}, 0
+        for _ in range(data.number("I")):
+            name = data.text()
+            data.number("i")
+            offers, deltas = data.number("I"), data.number("I")
+            self.packs[name] = [Offer(data) for _ in range(offers)]
+            data.take(108 * deltas)
+        self.read_extensions(data)
+        data.end()
+
+    @staticmethod
+    def key_of(authority):
+        if not authority:
+            return bytes(32)
+        data = Bytes(authority)
+        return data.take(32) if data.number("I") else data.take(32 + 32)[32:]
+
+    def read_extensions(self, data):
+        last = 0
+        for _ in range(data.number("I")):
+            kind, flags, content = data.number("H"), data.number("H"), None
+            content = Bytes(data.take(data.number("I")))
+            require(kind > last and flags & ~CRITICAL == 0, "invalid extension")
+            last = kind
+            if kind == HIGHEST:
+                for _ in range(content.number("I")):
+                    name = content.text()
+                    self.highest[name] = (content.number("Q"), content.number("Q"))
+                content.end()
+            elif kind == ROLLOUTS:
+                require(flags == CRITICAL, "the rollouts are not critical")
+                self.read_rollouts(content)
+            else:
+                require(flags == 0, "unknown critical extension %d" % kind)
+
+    def read_rollouts(self, data):
+        self.horizon, count, last = data.number("q"), data.number("I"), None
+        require(self.horizon >= 0 and 0 < count <= 65535, "invalid rollouts")
+        for _ in range(count):
+            name, number = data.text(), data.number("Q")
+            place = (name.encode(), number)
+            require(last is None or last < place, "rollouts are out of order")
+            last = place
+            found = [offer for offer in self.packs.get(name, []) if offer.number == number]
+            require(found, "rollout of a version that is not offered")
+            found[0].rollout = Rollout(data)
+            found[0].rollout.check(found[0].share)
+            require(self.lifetime > 0 or not found[0].rollout.steps, "steps in a root that never expires")
+        data.end()
+
+    def end_of_steps(self):
+        return min(self.made_at + self.horizon, LAST_TIME) if self.horizon else LAST_TIME
+
+
+def parts(version):
+    numbers = [int(part) for part in version.split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return numbers
+
+
+def draw(root, device, pack, number):
+    message = b"packstore share\0" + device + root.first_key + root.product.encode() + b"\0" + pack.encode() + b"\0"
+    digest = hashlib.sha256(message + struct.pack("<Q", number)).digest()
+    return int.from_bytes(digest[:8], "little") % EVERY_DEVICE
+
+
+def obstacle(root, offer, platforms, time, device, app, platform, pack, current):
+    """Why an offer does not apply; None if it does."""
+    if platform and platforms and platform not in platforms:
+        return "platform"
+    if app and (offer.lowest and parts(app) < parts(offer.lowest) or offer.end and parts(app) >= parts(offer.end)):
+        return "appVersion"
+    share, last = offer.share_at(time, root.end_of_steps()), offer.last_share()
+    if offer.number == current or share >= EVERY_DEVICE:
+        return None
+    if offer.rollout and offer.rollout.state == HALTED:
+        return "halted"
+    later = "paused" if offer.rollout and offer.rollout.state == PAUSED else "schedule"
+    if share == 0:
+        return later if last > 0 else "share"
+    number = draw(root, device, pack, offer.number)
+    if number < share:
+        return None
+    return later if number < last else "share"
+
+
+def select(lines):
+    root, platforms = None, {}
+    for line in lines:
+        words = line.split()
+        if words[0] == "root":
+            root, platforms = Root(bytes.fromhex(words[1])), {}
+        elif words[0] == "platforms":
+            rows = [row.split("=") for row in words[1].split(";")]
+            platforms = {int(number): names.split(",") for number, names in rows}
+        else:
+            accepted, clock, date, device, app, platform, pack, current = words[1:]
+            time = max(int(accepted), int(clock) if date == "-" else min(int(clock), int(date)))
+            app, platform = (None if word == "-" else word for word in (app, platform))
+            reasons, chosen = [], "-"
+            for offer in root.packs[pack]:
+                reason = obstacle(root, offer, platforms.get(offer.number, []), time, bytes.fromhex(device), app,
+                                  platform, pack, int(current))
+                if reason is None:
+                    chosen = str(offer.number)
+                    break
+                reasons.append(reason)
+            yield " ".join([chosen] + reasons)
+
+
+def show(root):
+    yield "made %d horizon %d" % (root.made_at, root.horizon)
+    for pack, offers in root.packs.items():
+        for offer in offers:
+            if offer.rollout:
+                steps = " ".join("%d:%d" % step for step in offer.rollout.steps)
+                yield "%s@%d base %d state %d as of %d %s" % (
+                    pack, offer.number, offer.share, offer.rollout.state, offer.rollout.as_of, steps)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="site_reader.py")
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--root", metavar="FILE")
+    group.add_argument("--select", metavar="FILE")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.select:
+            with open(chosen.select, encoding="utf-8") as file:
+                sys.stdout.write("".join(answer + "\n" for answer in select(file)))
+        else:
+            with open(chosen.root, "rb") as file:
+                sys.stdout.write("".join(line + "\n" for line in show(Root(file.read()))))
+    except (Refused, struct.error, UnicodeDecodeError) as error:
+        print("refused: %s" % error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
