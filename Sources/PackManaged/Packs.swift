@@ -57,3 +57,17 @@ public func localVersion(
     out.pointee = UInt64(clamping: try box.manager.localVersion(ofAssetPackWithID: text(pack)))
   }
 }
+
+@c(pkm_manager_withheld)
+public func withheldVersion(
+  _ out: UnsafeMutablePointer<pkm_withheld>, _ manager: OpaquePointer, _ pack: UnsafePointer<CChar>,
+  _ error: UnsafeMutablePointer<pkm_error>?
+) -> pkm_status {
+  let box = ManagerBox.of(manager), id = text(pack)
+  return status(error) {
+    let withheld = try waiting { try await box.manager.withheldPacks }[id]
+    out.pointee = pkm_withheld(
+      reason: withheld.map { pkm_withheld_reason($0.reason) } ?? PKM_NOT_WITHHELD,
+      version: UInt64(clamping: withheld?.version ?? 0))
+  }
+}

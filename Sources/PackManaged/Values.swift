@@ -73,6 +73,31 @@ extension pkm_status {
 
 // MARK: - Packs
 
+extension pkm_withheld_reason {
+  init(_ reason: WithheldReason) {
+    self =
+      switch reason {
+      case .share: PKM_WITHHELD_SHARE
+      case .undrawnShare: PKM_WITHHELD_UNDRAWN_SHARE
+      case .schedule: PKM_WITHHELD_SCHEDULE
+      case .paused: PKM_WITHHELD_PAUSED
+      case .halted: PKM_WITHHELD_HALTED
+      case .appVersion: PKM_WITHHELD_APP_VERSION
+      case .platform: PKM_WITHHELD_PLATFORM
+      case .withdrawn: PKM_WITHHELD_WITHDRAWN
+      case .held: PKM_WITHHELD_HELD
+      case .otherOrigin: PKM_WITHHELD_OTHER_ORIGIN
+      case .publisherOutOfDate: PKM_WITHHELD_PUBLISHER_OLD
+      case .stale: PKM_WITHHELD_STALE
+      case .reusedNumber: PKM_WITHHELD_REUSED_NUMBER
+      case .purged: PKM_WITHHELD_PURGED
+      case .keyNotTrusted: PKM_WITHHELD_KEY_NOT_TRUSTED
+      case .expired: PKM_WITHHELD_EXPIRED
+      case .noSpace: PKM_WITHHELD_NO_SPACE
+      }
+  }
+}
+
 extension pkm_pack {
   /// Creates a value with its own strings, which `freeTexts` releases. Returns `nil` if memory is exhausted.
   init?(_ pack: AssetPack) {

@@ -130,6 +130,40 @@ pkm_status pkm_manager_local_version(
   uint64_t *out, pkm_manager *manager, const char *pack, pkm_error *PKM_NULLABLE error
 );
 
+/// The reason why the newest version of a pack is not installed. The numbers are stable.
+typedef enum pkm_withheld_reason {
+  PKM_NOT_WITHHELD = 0,               ///< the newest version is installed, or an update would install it
+  PKM_WITHHELD_SHARE = 1,             ///< it is for a share of devices that does not include this one
+  PKM_WITHHELD_UNDRAWN_SHARE = 2,     ///< it is for a share of devices, and this store has no device id yet
+  PKM_WITHHELD_SCHEDULE = 3,          ///< a later step of its release includes this device
+  PKM_WITHHELD_PAUSED = 4,            ///< its release is paused
+  PKM_WITHHELD_HALTED = 5,            ///< its release is halted
+  PKM_WITHHELD_APP_VERSION = 6,       ///< it is for other versions of the app
+  PKM_WITHHELD_PLATFORM = 7,          ///< it is for other platforms
+  PKM_WITHHELD_WITHDRAWN = 8,         ///< the publisher withdrew it
+  PKM_WITHHELD_HELD = 9,              ///< the pack is held at another version
+  PKM_WITHHELD_OTHER_ORIGIN = 10,     ///< the installed pack belongs to another publisher or product
+  PKM_WITHHELD_PUBLISHER_OLD = 11,    ///< the publisher signed an older state of the site than this store has accepted
+  PKM_WITHHELD_STALE = 12,            ///< the site is older than a state seen before
+  PKM_WITHHELD_REUSED_NUMBER = 13,    ///< the site has other content under the number of an installed version
+  PKM_WITHHELD_PURGED = 14,           ///< data of the pack was purged
+  PKM_WITHHELD_KEY_NOT_TRUSTED = 15,  ///< the site is signed by a key that is not trusted, or not signed
+  PKM_WITHHELD_EXPIRED = 16,          ///< the site, or the key that signed it, has expired
+  PKM_WITHHELD_NO_SPACE = 17          ///< too little free space on the disk
+} pkm_withheld_reason;
+
+/// The newest version of a pack that is not installed.
+typedef struct pkm_withheld {
+  pkm_withheld_reason reason;
+  uint64_t version;  ///< 0 if it is unknown, because the site cannot be used, or if the newest version is not withheld
+} pkm_withheld;
+
+/// Returns whether an update would not install the newest version of a pack, and the reason. Contacts the sites; downloads nothing.
+/// Blocks. Errors: PKM_DELIVERY if no site answers.
+pkm_status pkm_manager_withheld(
+  pkm_withheld *out, pkm_manager *manager, const char *pack, pkm_error *PKM_NULLABLE error
+);
+
 // MARK: - Downloads
 
 /// Ensures that packs are complete on this machine: downloads the missing packs, and returns at once if none is missing. Blocks.

@@ -12,6 +12,8 @@ struct PackCatalog: Sendable {
   private let byID: [String: AssetPack]
   /// The packs for which no version suits all apps of the group.
   let disagreements: [String: AppDisagreement]
+  /// The newest versions that updates would not install, by pack.
+  let withheld: [String: WithheldVersion]
   /// The publishers of all listed packs, including packs for other apps and devices.
   private let listed: [String: Store.Origin]
 
@@ -26,6 +28,7 @@ struct PackCatalog: Sendable {
     var byID: [String: AssetPack] = [:]
     var listed: [String: Store.Origin] = [:]
     var disagreements: [String: AppDisagreement] = [:]
+    var withheld: [String: WithheldVersion] = [:]
     for (site, listing) in listings.enumerated() {
       guard let listing else { continue }
       for entry in listing.packs {
@@ -33,6 +36,7 @@ struct PackCatalog: Sendable {
         guard earlier == nil || earlier != origin && localOrigin(entry.id) == origin else { continue }
         listed[entry.id.name] = origin
         disagreements[entry.id.name] = entry.disagreement
+        withheld[entry.id.name] = entry.withheld
         byID[entry.id.name] = entry.offer.map { offer in
           AssetPack(
             id: entry.id, version: offer.version, downloadByteCount: offer.downloadByteCount,
@@ -43,6 +47,7 @@ struct PackCatalog: Sendable {
     self.byID = byID
     self.listed = listed
     self.disagreements = disagreements
+    self.withheld = withheld
     packs = byID.values.sorted { $0.id < $1.id }
   }
 

@@ -35,6 +35,8 @@ package struct SiteListing: Hashable, Sendable {
     package var disagreement: AppDisagreement?
     /// The publisher of the pack; `nil` if it is the origin of the listing.
     package var origin: Store.Origin?
+    /// The newest version, if an update would not install it.
+    package var withheld: WithheldVersion?
 
     package init(
       id: PackID, offer: Offer?, disagreement: AppDisagreement? = nil, origin: Store.Origin? = nil

@@ -104,11 +104,13 @@ extension SiteListing {
     isStale = offers.isStale
     primaryLanguage = offers.primaryLanguage
     packs = offers.packs.map { pack in
-      Entry(
+      var entry = Entry(
         id: pack.pack,
         offer: pack.offer.map {
           Offer(version: $0.version, attributes: $0.attributes, downloadByteCount: $0.downloadByteCount)
         })
+      entry.withheld = pack.withheld
+      return entry
     }
   }
 }
