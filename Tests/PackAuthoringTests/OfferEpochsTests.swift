@@ -62,6 +62,35 @@ import Testing
     ([offer(2, 10_000, "1.0..<3")], [offer(2, 10_000, "1.0..<2")], true),
   ]
 
+  /// Shares are compared from the date of the next root on, which is 0 here.
+  @Test func laterSharesCount() {
+    func open(_ steps: [(Int64, UInt32)]) -> Rollout {
+      Rollout(asOf: 0, steps: steps.map { .init(time: $0.0, share: $0.1) })
+    }
+    func rollout(_ rollout: Rollout?, _ share: UInt32 = 100) -> Offer {
+      var offer = Self.offer(2, share)
+      offer.rollout = rollout
+      return offer
+    }
+    let acts: [(before: Offer, after: Offer, takesAway: Bool)] = [
+      (rollout(open([(5, 200)])), rollout(open([(5, 200)])), false),
+      (rollout(open([(5, 200)])), rollout(open([(5, 200), (9, 300)])), false),
+      (rollout(open([(5, 200)])), rollout(nil, 200), false),
+      (rollout(open([(5, 200)])), rollout(open([(4, 200)])), false),
+      (rollout(open([(5, 200)])), rollout(open([(6, 200)])), true), (rollout(open([(5, 200)])), rollout(nil), true),
+      (rollout(open([(5, 200)])), rollout(open([(5, 199)])), true),
+      (rollout(open([(5, 200)])), rollout(Rollout(state: .paused, asOf: 4, steps: [.init(time: 5, share: 200)])), true),
+      (rollout(open([(5, 200)])), rollout(Rollout(state: .halted, asOf: 4)), true),
+      (rollout(Rollout(state: .halted, asOf: 4)), rollout(nil), false),
+      (rollout(nil), rollout(open([(5, 200)])), false),
+      (rollout(nil, 10_000), rollout(Rollout(state: .halted, asOf: 0), 10_000), true),
+    ]
+    for (index, act) in acts.enumerated() {
+      let (_, table) = stamp(Self.root([Self.pack([act.before])]), [Self.pack([act.after])])
+      #expect((table["P"]?.epoch == Self.sequence) == act.takesAway, "act \(index)")
+    }
+  }
+
   @Test(arguments: acts.indices) func actsThatTakeAway(index: Int) {
     let (before, after, takesAway) = Self.acts[index]
     let highest = SiteRoot.Highest(number: 3, epoch: 7)

@@ -20,9 +20,15 @@ struct ChannelEdit {
   }
 
   func promote(
-    _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope = .asBefore, _ share: DeviceShare = .all
+    _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope = .asBefore, _ share: DeviceShare = .all,
+    _ schedule: RolloutSchedule? = nil
   ) throws -> Site.ChannelResult {
-    try run(.promote(pack, version: version, appVersions: appVersions, share: share))
+    try run(.promote(pack, version: version, appVersions: appVersions, share: share, schedule: schedule))
+  }
+
+  /// Pauses, resumes or halts the rollout of a version.
+  func setRollout(of pack: PackID, _ version: UInt64, to action: RolloutAction) throws -> Site.ChannelResult {
+    try run(.setRollout(pack, version: version, action))
   }
 
   func demote(_ pack: PackID, _ version: UInt64) throws -> Site.ChannelResult {

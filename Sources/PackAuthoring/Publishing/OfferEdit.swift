@@ -5,8 +5,13 @@ extension Site {
   /// One change of a channel's offers, for ``Site/edit(_:ifRoots:signedBy:options:isDryRun:)``.
   public struct OfferEdit: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
-      /// Offers a version that the site keeps: ``Site/promote(_:version:to:appVersions:share:signedBy:options:isDryRun:)``.
-      case promote(PackID, version: UInt64, appVersions: AppVersionScope = .asBefore, share: DeviceShare = .all)
+      /// Offers a version that the site keeps: ``Site/promote(_:version:to:appVersions:share:schedule:signedBy:options:isDryRun:)``.
+      case promote(
+        PackID, version: UInt64, appVersions: AppVersionScope = .asBefore, share: DeviceShare = .all,
+        schedule: RolloutSchedule? = nil)
+
+      /// Pauses, resumes or halts the rollout of a version: ``Site/setRollout(of:version:on:to:signedBy:options:isDryRun:)``.
+      case setRollout(PackID, version: UInt64, RolloutAction)
 
       /// Offers to all devices what another channel offers to all devices, with the same app versions. Offers for a share of devices
       /// are not copied; packs that the other channel does not offer to all devices stay as they are.
@@ -42,7 +47,7 @@ extension Site {
   ///   - expected: the numbers that the roots of channels must have, 0 for a channel without a root. They are compared with the
   ///     publisher's lock held, so that no other publication can come between.
   ///   - key: a key that may sign the channels.
-  ///   - options: expiry, grace period, `takesBack`, and whether to wait; others are ignored.
+  ///   - options: expiry, grace period, horizon, `takesBack`, `haltsPrevious`, and whether to wait; others are ignored.
   ///   - isDryRun: whether to report the result without changing anything.
   /// - Returns: one result for each channel, in the order in which the edits mention them.
   /// - Throws: `conflict` if a root has another number than expected; `invalidArgument` if a pack would go down to a lower version

@@ -8,10 +8,15 @@ struct PlanEdit {
   /// Whether a pack may go down to a lower version.
   let takesBack: Bool
 
+  /// Whether a promotion sets the share of unfinished rollouts of lower versions to 0.
+  let haltsPrevious: Bool
+
   func apply(_ edit: Site.OfferEdit.Change, to change: inout SiteChange, in snapshot: Snapshot) throws {
     switch edit {
-    case .promote(let pack, let version, let appVersions, let share):
-      try promote(pack, version, appVersions, share, &change, snapshot)
+    case .promote(let pack, let version, let appVersions, let share, let schedule):
+      try promote(pack, version, appVersions, share, schedule, &change, snapshot)
+    case .setRollout(let pack, let version, let action):
+      try setRollout(of: pack, version, to: action, &change, snapshot)
     case .copyOffers(let source): try copyOffers(of: source, &change, snapshot)
     case .demote(let pack, let version): try demote(pack, version, &change, snapshot)
     case .replace(let offers): try replace(offers.filter { !$0.value.isEmpty }, &change, snapshot)
@@ -21,7 +26,7 @@ struct PlanEdit {
 
   private func promote(
     _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope, _ share: DeviceShare,
-    _ change: inout SiteChange, _ snapshot: Snapshot
+    _ schedule: RolloutSchedule?, _ change: inout SiteChange, _ snapshot: Snapshot
   ) throws {
     let kept = try snapshot.require(version, of: pack)
     let before = change[channel]?.plan.offers(of: pack).first { $0.number == version }
@@ -31,12 +36,42 @@ struct PlanEdit {
       case .range(let range): range
       case .asBefore: try before.map(\.appVersions) ?? snapshot.attributes(of: kept).appVersions
       }
-    let offer = ChannelPlan.Offer(number: version, share: share.tenThousandths, appVersions: range)
+    let moment = change.rolloutMoment(on: channel)
+    var offer = ChannelPlan.Offer(number: version, share: share.tenThousandths, appVersions: range)
+    if let schedule { try start(schedule, of: &offer, pack, after: before, at: moment) }
     if !takesBack, let higher = change[channel]?.plan.higherOffer(than: offer, of: pack) {
       throw stepsBack([(pack, version, higher.number)])
     }
     try change.edit(channel) { plan in
+      try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: pack, $0) }
+      plan.endRollouts(below: offer, of: pack, at: moment, halts: haltsPrevious)
       try plan.offer(offer, of: pack) { try snapshot.platforms(of: pack, $0) }
+    }
+  }
+
+  // MARK: - Rollouts
+
+  /// Sets the steps of an offer. An unfinished rollout of the version must not start again below the share that it reached.
+  private func start(
+    _ schedule: RolloutSchedule, of offer: inout ChannelPlan.Offer, _ pack: PackID, after before: ChannelPlan.Offer?,
+    at moment: RolloutMoment
+  ) throws {
+    try schedule.start(&offer, of: pack, at: moment.time)
+    guard let before, !takesBack, moment.share(of: before) > offer.share else { return }
+    let reached = (try? DeviceShare(tenThousandths: moment.share(of: before))) ?? .none
+    throw PackStoreError(
+      .invalidArgument, "\(reached) of devices are offered this version already", about: .version(pack, offer.number),
+      remedy: "start with at least that share; or, to start again with fewer devices, set the option takesBack")
+  }
+
+  private func setRollout(
+    of pack: PackID, _ version: UInt64, to action: RolloutAction, _ change: inout SiteChange, _ snapshot: Snapshot
+  ) throws {
+    try require(version, of: pack, among: change[channel]?.plan.offers(of: pack) ?? [])
+    let moment = change.rolloutMoment(on: channel)
+    try change.edit(channel) { plan in
+      try plan.change(version, of: pack) { try $0.apply(action, to: pack, at: moment) }
+      try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: pack, $0) }
     }
   }
 
@@ -101,14 +136,17 @@ struct PlanEdit {
     _ pack: PackID, _ version: UInt64, _ change: inout SiteChange, _ snapshot: Snapshot
   ) throws {
     let offers = change[channel]?.plan.offers(of: pack) ?? []
-    guard offers.contains(where: { $0.number == version }) else {
-      let offered = offers.isEmpty ? "none" : offers.map { "\($0.number)" }.joined(separator: ", ")
-      throw PackStoreError(
-        .notFound, "the channel '\(channel)' does not offer this version (offered: \(offered))",
-        about: .version(pack, version))
-    }
+    try require(version, of: pack, among: offers)
     guard offers.count > 1 else { throw isLast(pack, version, among: snapshot.versions(of: pack)) }
     change.edit(channel) { $0.withdraw(version, of: pack) }
+  }
+
+  private func require(_ version: UInt64, of pack: PackID, among offers: [ChannelPlan.Offer]) throws {
+    guard !offers.contains(where: { $0.number == version }) else { return }
+    let offered = offers.isEmpty ? "none" : offers.map { "\($0.number)" }.joined(separator: ", ")
+    throw PackStoreError(
+      .notFound, "the channel '\(channel)' does not offer this version (offered: \(offered))",
+      about: .version(pack, version))
   }
 
   private func isLast(_ pack: PackID, _ version: UInt64, among kept: [PackVersion]) -> PackStoreError {

@@ -331,8 +331,11 @@ struct Publication {
     let new = versions.filter { change[channel]?.plan.offers($0.number, of: $0.pack) != true }
     for version in new {
       let appVersions = kept.attributes(version.number, of: version.pack)?.appVersions
+      let moment = change.rolloutMoment(on: channel)
       change.edit(channel) { plan in
-        plan.offer(.init(number: version.number, appVersions: appVersions), of: version.pack) {
+        let offer = ChannelPlan.Offer(number: version.number, appVersions: appVersions)
+        plan.endRollouts(below: offer, of: version.pack, at: moment, halts: options.haltsPrevious)
+        plan.offer(offer, of: version.pack) {
           kept.attributes($0, of: version.pack)?.platforms ?? []
         }
       }

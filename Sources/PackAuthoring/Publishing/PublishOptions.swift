@@ -83,6 +83,20 @@ extension Site {
     /// devices.
     public var takesBack = false
 
+    /// Whether a promotion sets the share of lower versions whose release is unfinished to 0, rather than to the share reached.
+    public var haltsPrevious = false
+
+    /// How long after the root's date steps of rollouts count. A limit bounds the share if a network withholds newer roots, and
+    /// requires that something signs the site again in time. A channel without rollouts keeps no horizon.
+    public var rolloutHorizon = RolloutHorizon.asBefore
+
+    public enum RolloutHorizon: Hashable, Sendable {
+      /// The channel's setting; a channel without rollouts has no limit.
+      case asBefore
+      case unlimited
+      case after(Duration)
+    }
+
     /// Whether to wait while another process publishes to the site, rather than fail with `busy`.
     public var waitsForOthers = true
 

@@ -29,7 +29,11 @@ extension Site {
 
     public struct Offer: Hashable, Codable, Sendable {
       public let version: UInt64
+      /// The share now.
       public let share: DeviceShare
+
+      /// The steps and the state of a release in steps; `nil` if the share is fixed.
+      public let rollout: RolloutDescription?
 
       /// The app versions that the offer is for; `nil` for all.
       public let appVersions: AppVersionRange?
@@ -47,12 +51,13 @@ extension Site {
 
 extension Site.ChannelResult {
   init(_ change: SiteChange, _ channel: SiteChannel, before: SiteRoot?, isDryRun: Bool) {
-    let state = change[channel], root = state?.root
+    let state = change[channel], root = state?.root, moment = change.rolloutMoment(on: channel)
     var offers: [PackID: [Offer]] = [:]
     for (pack, planned) in state?.plan.packs ?? [:] {
       offers[pack] = planned.map {
         Offer(
-          version: $0.number, share: (try? DeviceShare(tenThousandths: $0.share)) ?? .none, appVersions: $0.appVersions)
+          version: $0.number, share: (try? DeviceShare(tenThousandths: moment.share(of: $0))) ?? .none,
+          rollout: RolloutDescription($0.rollout, base: $0.share, horizonEnd: nil), appVersions: $0.appVersions)
       }
     }
     self.init(
@@ -76,20 +81,47 @@ extension Site {
   ///   - version: the number of a version that the site keeps.
   ///   - channel: the channel to offer it.
   ///   - appVersions: the app versions that the offer is for.
-  ///   - share: the share of devices.
+  ///   - share: the share of devices, if `schedule` is `nil`.
+  ///   - schedule: the steps of a release in steps. Its channel must have an expiry. A rollout of a lower version of the pack to the
+  ///     same app versions ends at the share that it reached: ``PublishOptions/haltsPrevious``.
   ///   - key: a key that may sign the channel.
   ///   - options: expiry, grace period, primary language, and whether to wait; others are ignored.
   ///   - isDryRun: whether to report the result without changing anything.
-  /// - Throws: `notFound` if the site does not keep the version; `untrusted` if the key may not sign the channel; `busy`;
-  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  /// - Throws: `notFound` if the site does not keep the version; `invalidArgument` for a lower version, or for a schedule below the
+  ///   share that the version has, without ``PublishOptions/takesBack``, and for a schedule on a channel that never expires;
+  ///   `untrusted` if the key may not sign the channel; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func promote(
     _ pack: PackID, version: UInt64, to channel: SiteChannel, appVersions: AppVersionScope = .asBefore,
-    share: DeviceShare = .all, signedBy key: SiteKey, options: PublishOptions = .init(), isDryRun: Bool = false
+    share: DeviceShare = .all, schedule: RolloutSchedule? = nil, signedBy key: SiteKey,
+    options: PublishOptions = .init(), isDryRun: Bool = false
   ) async throws -> ChannelResult {
     try await BlockingExecutor.run {
       try ChannelEdit(of: channel, of: self, signedBy: key, options: options, isDryRun: isDryRun)
-        .promote(pack, version, appVersions, share)
+        .promote(pack, version, appVersions, share, schedule)
+    }
+  }
+
+  /// Pauses, resumes or halts the release of a version in steps. Nothing is written if the release is in that state already.
+  ///
+  /// - Parameters:
+  ///   - pack: a pack of the site.
+  ///   - version: the number of a version that the channel offers.
+  ///   - channel: the channel.
+  ///   - action: the change. Halting also applies to a version with a fixed share.
+  ///   - key: a key that may sign the channel.
+  ///   - options: expiry, horizon, grace period, and whether to wait; others are ignored.
+  ///   - isDryRun: whether to report the result without changing anything.
+  /// - Throws: `notFound` if the channel does not offer the version; `invalidArgument` if a release to pause is finished, halted or
+  ///   has a fixed share; `untrusted` if the key may not sign the channel; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  @discardableResult
+  public func setRollout(
+    of pack: PackID, version: UInt64, on channel: SiteChannel, to action: RolloutAction, signedBy key: SiteKey,
+    options: PublishOptions = .init(), isDryRun: Bool = false
+  ) async throws -> ChannelResult {
+    try await BlockingExecutor.run {
+      try ChannelEdit(of: channel, of: self, signedBy: key, options: options, isDryRun: isDryRun)
+        .setRollout(of: pack, version, to: action)
     }
   }
 

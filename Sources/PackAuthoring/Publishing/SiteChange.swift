@@ -480,12 +480,29 @@ struct SiteChange {
   ) throws -> SiteRoot {
     let madeAt = madeAt(state), sequence = state.nextSequence(at: madeAt)
     let (packs, highest) = try epochs(of: state, sequence, in: snapshot).stamp(contents.packs)
-    return SiteRoot(
+    var root = SiteRoot(
       sequence: sequence, madeAt: madeAt,
       expiresAfter: renews ? expiresAfter(state) : state.root?.expiresAfter, site: siteID, product: product,
       channel: state.channel, isClosed: state.isClosed,
       primaryLanguage: (renews ? options.primaryLanguage : nil) ?? (state.root ?? model)?.primaryLanguage,
       sheets: contents.sheets, packs: packs, highest: highest)
+    if root.hasRollouts { root.horizon = renews ? horizon(state) : state.root?.horizon }
+    return root
+  }
+
+  /// Returns how long steps of rollouts count after a new root's date, in nanoseconds; `nil`: without limit.
+  private func horizon(_ state: ChannelState) -> Int64? {
+    switch options.rolloutHorizon {
+    case .asBefore: state.root?.horizon
+    case .unlimited: nil
+    case .after(let duration): max(1, duration.nanoseconds)
+    }
+  }
+
+  /// Returns the time at which an edit changes the rollouts of a channel.
+  func rolloutMoment(on channel: SiteChannel) -> RolloutMoment {
+    guard let state = channels[channel] else { return RolloutMoment(time: now, end: .max) }
+    return RolloutMoment(time: madeAt(state), end: state.root?.horizonEnd ?? .max)
   }
 
   private func epochs(of state: ChannelState, _ sequence: UInt64, in snapshot: Snapshot) throws -> OfferEpochs {
@@ -494,7 +511,7 @@ struct SiteChange {
     let numbers = state.isOfPreviousDraft ? state.root?.highest.mapValues(\.number) ?? [:] : [:]
     return OfferEpochs(
       current: state.hasUnknownEpochs ? nil : state.root,
-      known: numbers.merging(known) { max($0, $1) }, sequence: sequence
+      known: numbers.merging(known) { max($0, $1) }, sequence: sequence, date: madeAt(state)
     ) { pack, number in
       snapshot.version(number, of: pack).flatMap { version in try? snapshot.attributes(of: version).platforms }
     }

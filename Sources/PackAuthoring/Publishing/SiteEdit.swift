@@ -43,7 +43,7 @@ struct SiteEdit {
     var updates: [SiteChannel: [Site.Update]] = [:]
     for edit in edits {
       if isDryRun { updates[edit.channel, default: []] += try self.updates(by: edit, change, in: snapshot) }
-      try PlanEdit(channel: edit.channel, takesBack: options.takesBack).apply(edit.change, to: &change, in: snapshot)
+      try planEdit(of: edit.channel).apply(edit.change, to: &change, in: snapshot)
     }
     if !isDryRun {
       try change.finish()
@@ -56,12 +56,16 @@ struct SiteEdit {
     }
   }
 
+  private func planEdit(of channel: SiteChannel) -> PlanEdit {
+    PlanEdit(channel: channel, takesBack: options.takesBack, haltsPrevious: options.haltsPrevious)
+  }
+
   /// Requires the channels that edits do not create.
   private func requireChannels(of edits: [Site.OfferEdit]) throws {
     for edit in edits {
       switch edit.change {
       case .promote, .replace: break
-      case .demote, .close: try folder.require(edit.channel)
+      case .demote, .setRollout, .close: try folder.require(edit.channel)
       case .copyOffers(let source): try folder.require(source)
       }
     }
@@ -99,13 +103,13 @@ struct SiteEdit {
       return try self.updates(to: version, on: edit.channel, from: offers, change, in: snapshot)
     }
     switch edit.change {
-    case .promote(let pack, let number, _, _): return try updates(pack, number)
+    case .promote(let pack, let number, _, _, _): return try updates(pack, number)
     case .copyOffers(let source):
       let packs = change[source]?.plan.packs.sorted { $0.key < $1.key } ?? []
       return try packs.flatMap { pack, offers in
         try offers.first { $0.share == OfferTerms.everyDevice }.map { try updates(pack, $0.number) } ?? []
       }
-    case .demote, .replace, .close: return []
+    case .demote, .setRollout, .replace, .close: return []
     }
   }
 }

@@ -34,7 +34,12 @@ extension Site {
     /// A version, and the devices that it is for.
     public struct Offer: Hashable, Codable, Sendable {
       public let version: UInt64
+
+      /// The share at the time of the description.
       public let share: DeviceShare
+
+      /// The steps and the state of a release in steps; `nil` if the share is fixed.
+      public let rollout: RolloutDescription?
 
       /// The app versions that the offer is for; `nil` for all.
       public let appVersions: AppVersionRange?
@@ -49,12 +54,13 @@ extension Site {
   /// - Throws: `corrupt`, `untrusted` if a root is damaged; `ioError`.
   public func channels() throws -> [ChannelDescription] {
     try folder.channels().compactMap { try folder.readRoot(of: $0, acceptsDamage: false)?.root }.map(
-      ChannelDescription.init)
+      { ChannelDescription($0) })
   }
 }
 
 extension Site.ChannelDescription {
-  package init(_ root: SiteRoot) {
+  /// - Parameter now: the time whose shares to describe, in nanoseconds since 1970.
+  package init(_ root: SiteRoot, at now: Int64 = nanosecondsSince1970()) {
     channel = root.channel
     sequence = root.sequence
     madeAt = Date(nanosecondsSince1970: root.madeAt)
@@ -62,15 +68,19 @@ extension Site.ChannelDescription {
     isClosed = root.isClosed
     packs = root.packs.map { pack in
       Pack(
-        pack: pack.id, priority: pack.priority, offers: pack.offers.map(Offer.init), deltaCount: pack.deltas.count)
+        pack: pack.id, priority: pack.priority,
+        offers: pack.offers.map { Offer($0, in: root, at: max(now, root.madeAt)) },
+        deltaCount: pack.deltas.count)
     }
   }
 }
 
 extension Site.ChannelDescription.Offer {
-  fileprivate init(_ offer: SiteRoot.Offer) {
+  fileprivate init(_ offer: SiteRoot.Offer, in root: SiteRoot, at now: Int64) {
     version = offer.number
-    share = (try? DeviceShare(tenThousandths: offer.share)) ?? .none
+    share = (try? DeviceShare(tenThousandths: root.share(of: offer, at: now))) ?? .none
+    rollout = RolloutDescription(
+      offer.rollout, base: offer.share, horizonEnd: root.horizon.map { _ in root.horizonEnd })
     appVersions = offer.appVersions
     downloadByteCount = Int(clamping: offer.downloadByteCount)
   }

@@ -9,13 +9,23 @@ struct ChannelPlan: Hashable {
     /// The content of the version; `nil` for its content in the site's store.
     var catalog: CatalogID?
 
-    /// The share, in ten-thousandths of all devices.
+    /// The share, in ten-thousandths of all devices; before the first step of a rollout.
     var share = OfferTerms.everyDevice
+
+    /// The changes of the share over time; `nil` if it is fixed.
+    var rollout: Rollout?
 
     /// The app versions that the offer is for; `nil` for all.
     var appVersions: AppVersionRange?
 
-    fileprivate var withoutContent: Offer { Offer(number: number, share: share, appVersions: appVersions) }
+    fileprivate var withoutContent: Offer {
+      Offer(number: number, share: share, rollout: rollout, appVersions: appVersions)
+    }
+
+    /// Whether the offer is for all devices at any time.
+    var isForAllDevices: Bool { share == OfferTerms.everyDevice && rollout == nil }
+
+    var isHalted: Bool { rollout.map { $0.state == .halted } ?? (share == 0) }
   }
 
   /// The offers of each pack; never empty.
@@ -31,7 +41,7 @@ struct ChannelPlan: Hashable {
   init(_ root: SiteRoot) {
     for pack in root.packs {
       packs[pack.id] = pack.offers.map {
-        Offer(number: $0.number, catalog: $0.catalog, share: $0.share, appVersions: $0.appVersions)
+        Offer(number: $0.number, catalog: $0.catalog, share: $0.share, rollout: $0.rollout, appVersions: $0.appVersions)
       }
     }
   }
@@ -68,20 +78,26 @@ struct ChannelPlan: Hashable {
   mutating func offer(_ offer: Offer, of pack: PackID, platforms: (UInt64) throws -> Set<Platform>) rethrows {
     var offers = offers(of: pack)
     let place = offers.firstIndex { $0.number == offer.number }
-    if let place, offer.share < OfferTerms.everyDevice {
+    if let place, !offer.isForAllDevices {
       offers[place] = offer
     } else {
       if let place { offers.remove(at: place) }
-      if offer.share == OfferTerms.everyDevice {
+      if offer.isForAllDevices {
         let covered = try covered(by: offer, among: offers, platforms)
         offers.removeAll { covered.contains($0) }
-        let gone = covered.filter { $0.number > offer.number || $0.share == 0 }
+        let gone = covered.filter { $0.number > offer.number || $0.isHalted }
         withdrawn[pack, default: []].formUnion(gone.map(\.number))
       }
       offers.insert(offer, at: 0)
     }
     withdrawn[pack]?.remove(offer.number)
     packs[pack] = offers
+  }
+
+  /// Changes the offer of a version in place.
+  mutating func change(_ number: UInt64, of pack: PackID, _ body: (inout Offer) throws -> Void) rethrows {
+    guard let place = offers(of: pack).firstIndex(where: { $0.number == number }) else { return }
+    try body(&packs[pack, default: []][place])
   }
 
   /// Returns the offers whose clients all fit the other offer, too.

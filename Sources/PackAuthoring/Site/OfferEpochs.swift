@@ -23,6 +23,9 @@ struct OfferEpochs {
   /// The sequence number of the next root.
   let sequence: UInt64
 
+  /// The date of the next root, in nanoseconds since 1970: shares are compared from then on.
+  var date: Int64 = 0
+
   /// Returns the platforms that a version is for; `nil` if the site does not keep the version.
   let platforms: (PackID, UInt64) -> Set<Platform>?
 
@@ -63,16 +66,16 @@ struct OfferEpochs {
       return !after.contains { $0.number > old.number && covers($0, old, of: pack) }
     }
     let new = after[place]
-    guard new.share >= old.share, includes(new.appVersions, old.appVersions) else { return true }
+    guard new.hasShares(of: old, from: date), includes(new.appVersions, old.appVersions) else { return true }
     let ahead = before.prefix { $0.number != old.number }
     return after[..<place].contains { lower in
-      lower.number < old.number && !ahead.contains { $0.number == lower.number && $0.covers(lower) }
+      lower.number < old.number && !ahead.contains { $0.number == lower.number && $0.covers(lower, from: date) }
     }
   }
 
   /// Whether an offer is for every device of another offer.
   private func covers(_ offer: SiteRoot.Offer, _ other: SiteRoot.Offer, of pack: PackID) -> Bool {
-    guard offer.share == OfferTerms.everyDevice, includes(offer.appVersions, other.appVersions),
+    guard offer.share == OfferTerms.everyDevice, offer.rollout == nil, includes(offer.appVersions, other.appVersions),
       let own = platforms(pack, offer.number), let others = platforms(pack, other.number)
     else { return false }
     return own.isEmpty || (!others.isEmpty && own.isSuperset(of: others))
@@ -87,12 +90,21 @@ private func includes(_ range: AppVersionRange?, _ other: AppVersionRange?) -> B
 
 extension SiteRoot.Offer {
   /// Whether the offer is for every device of another offer of the same version.
-  fileprivate func covers(_ other: SiteRoot.Offer) -> Bool {
-    share >= other.share && includes(appVersions, other.appVersions)
+  fileprivate func covers(_ other: SiteRoot.Offer, from date: Int64) -> Bool {
+    hasShares(of: other, from: date) && includes(appVersions, other.appVersions)
   }
+
+  /// Whether the share is never below another offer's share, from a date on. Horizons do not matter, because each root has another
+  /// one.
+  fileprivate func hasShares(of other: SiteRoot.Offer, from date: Int64) -> Bool {
+    let steps = (rollout?.steps ?? []) + (other.rollout?.steps ?? [])
+    return ([date] + steps.map(\.time).filter { $0 > date }).allSatisfy { share(at: $0) >= other.share(at: $0) }
+  }
+
+  private func share(at time: Int64) -> UInt32 { rollout?.share(base: share, at: time) ?? share }
 
   /// Whether both offer the same version to the same devices.
   fileprivate func saysTheSame(as other: SiteRoot.Offer) -> Bool {
-    number == other.number && share == other.share && appVersions == other.appVersions
+    number == other.number && share == other.share && rollout == other.rollout && appVersions == other.appVersions
   }
 }

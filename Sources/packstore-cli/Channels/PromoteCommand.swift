@@ -4,6 +4,7 @@ import PackPublishing
 import PackFormats
 import PackStore
 
+/// Promotes a version, or changes the state of its release in steps.
 struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     abstract: "Offer versions on a channel.",
@@ -12,13 +13,20 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       Signs one small file and copies nothing: clients see all packs change at once. A channel that does not exist is \
       created.
 
-      Without '--share', a version is for all devices and replaces the offers to the same app versions. A version \
-      lower than one that the channel offers to the same apps takes the higher one back from devices, and requires \
-      '--back'. With '--share', other devices keep their current offer. Increasing the share only adds devices; 0% \
+      Without '--share' and '--steps', a version is for all devices and replaces the offers to the same app versions. A \
+      version lower than one that the channel offers to the same apps takes the higher one back from devices, and \
+      requires '--back'. With '--share', other devices keep their current offer. Increasing the share only adds devices; 0% \
       halts a release, and devices that have the version keep it. Replaced offers do not return automatically; \
       promote that version first.
 
       '--from' copies the versions that another channel offers to all devices.
+
+      With '--steps' and '--every', the first share applies at once, and each further share after another interval. \
+      Devices follow the steps by themselves, so that no command needs to run at the time of a step; the channel must \
+      expire. '--pause' keeps the share as it is, '--resume' continues from there, and '--halt' offers the version to \
+      no further device. Promoting a higher version ends an unfinished release at the share that it reached, or at 0% \
+      with '--halt-previous'. '--horizon' limits the steps that count without a newer root. 'packstore channels' \
+      shows the state of each release.
 
         packstore promote public/packs Tutorial@4 --channel beta
         packstore promote public/packs Menu@3 Level1@7
@@ -26,6 +34,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         packstore promote public/packs Tutorial@4 --share 5%
         packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
         packstore promote public/packs Tutorial@3 --back
+        packstore promote public/packs Tutorial@5 --steps 1,2,5,10,20,50,100 --every 24h
+        packstore promote public/packs Tutorial@5 --pause
       """
   )
 
@@ -69,6 +79,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     transform: parseShare)
   var share: DeviceShare?
 
+  @OptionGroup(title: "Release in steps") var steps: RolloutOptions
+
   @Flag(help: "Allow a lower version than the channel offers: it takes the higher one back from devices.")
   var back = false
 
@@ -82,8 +94,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     _ = try editedChannel(channel, or: to, "--to")
     if from != nil {
       guard versions.isEmpty else { throw ValidationError("--from and versions exclude each other") }
-      guard share == nil, appVersions == nil else {
-        throw ValidationError("--from excludes --share and --app-versions: the copied offers have their own")
+      guard share == nil, appVersions == nil, steps.action == nil, steps.steps == nil else {
+        throw ValidationError("--from excludes --share, --app-versions and options of steps: it copies the offers")
       }
     } else if versions.isEmpty {
       throw ValidationError("versions missing: name packs such as Tutorial@3, or a channel with --from")
@@ -94,14 +106,23 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard Set(versions.map(\.pack)).count == versions.count else {
       throw ValidationError("a pack is named twice: promote its versions one after another")
     }
+    let others = [("--share", share != nil), ("--app-versions", appVersions != nil), ("--back", back)]
+    let given = others.filter(\.1).map(\.0)
+    if let action = steps.action, let other = given.first ?? (steps.haltPrevious ? "--halt-previous" : nil) {
+      throw ValidationError("--\(action.rawValue) and \(other) exclude each other")
+    }
+    guard share == nil || steps.steps == nil else { throw ValidationError("--steps and --share exclude each other") }
   }
 
   func run() async throws {
     let channel = try editedChannel(channel, or: to, "--to")
     let versions = versions, from = from, expected = ifRoot, isDryRun = edit.dryRun
-    let appVersions = appVersions ?? .asBefore, share = share ?? .all
+    let appVersions = appVersions ?? .asBefore, share = share ?? .all, action = steps.action
+    let schedule = try steps.schedule
     var options = edit.options
     options.takesBack = back
+    options.haltsPrevious = steps.haltPrevious
+    options.rolloutHorizon = steps.rolloutHorizon
     let results = try await edit.host(of: site).edit(with: edit.key, report, isDryRun: isDryRun) {
       [options] site, key, _ in
       let snapshot = try site.store.makeSnapshot()
@@ -109,7 +130,9 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         try from.map { [.copyOffers(of: $0)] }
         ?? versions.map { version in
           let number = try version.find(in: snapshot, of: "the site").number
-          return .promote(version.pack, version: number, appVersions: appVersions, share: share)
+          if let action { return .setRollout(version.pack, version: number, action) }
+          return .promote(
+            version.pack, version: number, appVersions: appVersions, share: share, schedule: schedule)
         }
       return try await site.edit(
         changes.map { .init(channel, $0) }, ifRoots: expected, signedBy: key, options: options, isDryRun: isDryRun)
@@ -264,7 +287,9 @@ struct ChannelReport: Encodable {
     packs = result.offers.sorted { $0.key < $1.key }.map { pack, offers in
       Pack(
         pack: pack.name,
-        offers: offers.map { OfferReport(version: $0.version, share: $0.share, appVersions: $0.appVersions) })
+        offers: offers.map {
+          OfferReport(version: $0.version, share: $0.share, appVersions: $0.appVersions, rollout: $0.rollout)
+        })
     }
     newBytes = result.newByteCount
     updates = result.updates.isEmpty ? nil : result.updates.map(DeviceUpdateReport.init)
@@ -305,8 +330,13 @@ struct OfferReport: Encodable {
   let share: String
   let appVersions: String?
   var downloadBytes: Int?
+  let rollout: RolloutReport?
 
-  init(version: UInt64, share: DeviceShare, appVersions: AppVersionRange?, downloadByteCount: Int? = nil) {
+  init(
+    version: UInt64, share: DeviceShare, appVersions: AppVersionRange?, downloadByteCount: Int? = nil,
+    rollout: RolloutDescription? = nil
+  ) {
+    self.rollout = rollout.map(RolloutReport.init)
     self.version = version
     self.share = share.description
     self.appVersions = appVersions?.description
@@ -321,6 +351,6 @@ struct OfferReport: Encodable {
       case "0%": "for the devices that have it"
       default: "for \(share) of devices"
       }
-    return devices + (appVersions.map { ", with an app of \($0)" } ?? "")
+    return devices + (rollout.map { ", \($0.words)" } ?? "") + (appVersions.map { ", with an app of \($0)" } ?? "")
   }
 }

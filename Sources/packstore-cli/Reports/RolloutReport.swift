@@ -1,0 +1,34 @@
+import PackAuthoring
+import PackFormats
+import PackStore
+
+/// The state of a release in steps, as JSON has it.
+struct RolloutReport: Encodable {
+  let state, asOf, baseShare: String
+  let steps: [Step]
+  /// The time after which steps do not count; missing without a horizon.
+  let horizonEnd: String?
+  /// The next step; missing if none follows, or if the release is paused or halted.
+  let next: Step?
+
+  struct Step: Encodable {
+    let time, share: String
+
+    init(_ step: RolloutDescription.Step) {
+      time = formatDate(step.time)
+      share = step.share.description
+    }
+  }
+
+  init(_ rollout: RolloutDescription) {
+    state = rollout.state.rawValue
+    asOf = formatDate(rollout.asOf)
+    baseShare = rollout.baseShare.description
+    steps = rollout.steps.map(Step.init)
+    horizonEnd = rollout.horizonEnd.map(formatDate)
+    next = rollout.nextStep(after: Date()).map(Step.init)
+  }
+
+  /// `paused`, `halted`, `10% from 2026-05-01T12:00:00Z`, `finished`.
+  var words: String { state == "open" ? next.map { "\($0.share) from \($0.time)" } ?? "finished" : state }
+}
