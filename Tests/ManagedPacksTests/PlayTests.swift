@@ -273,6 +273,34 @@ import Testing
         == .event(.install, app: nil))
   }
 
+  // MARK: - Download manifests
+
+  /// Whole files, as a download manifest lists them, arrive over the simulated network as well. Once they used the real one.
+  @Test func archivesOfDownloadManifestsUseTheSimulatedNetwork() async throws {
+    let world = try await World()
+    let archive = "\(world.folder)/site-a/A"
+    let writer = try AppleArchiveWriter(FilePath(archive), coding: .stored)
+    try writer.addFile("Manifest.json", bytes: Array(#"{"assetPackID": "A", "downloadPolicy": {"onDemand": {}}}"#.utf8))
+    try writer.addFolder("Contents")
+    try writer.addFile("Contents/a", bytes: [UInt8](repeating: 7, count: 100_000))
+    let size = try writer.finish()
+    let policy = #"{"prefetch": {"installationEventTypes": ["firstInstallation"]}}"#
+    let entry =
+      #"{"id": "A", "version": 1, "url": "\#(world.server.url)/A", "downloadSize": \#(size), "downloadPolicy": \#(policy)}"#
+    try Data(#"{"assetPacks": [\#(entry)]}"#.utf8).write(
+      to: URL(fileURLWithPath: "\(world.folder)/site-a/manifest.json"))
+    let list =
+      #"{"BAAppGroupID": "g", "BAManifestURL": "\#(world.server.url)/manifest.json", "CFBundleIdentifier": "app","#
+      + #""PackStoreAllowsUnsigned": true, "PackStoreGroupFolder": "\#(world.folder)/group"}"#
+    try Data(list.utf8).write(to: URL(fileURLWithPath: "\(world.folder)/app.json"))
+    try JournalFile(in: world.group).register(ManagedConfiguration(contentsOf: world.folder.appending("app.json")))
+    let slow = try await world.play(.install, "10kbps")
+    #expect(slow.summary.finished == ["A"], "\(slow.notes)")
+    #expect(slow.summary.byteCount >= Int(size) && slow.summary.duration > .seconds(5), "\(slow.summary)")
+    let none = try await world.play(.install, "none")
+    #expect(none.summary.finished.isEmpty && !none.summary.isComplete)
+  }
+
   // MARK: - Copies
 
   /// A copy has the content of the group, and the next simulation deletes the copy of a killed process.

@@ -28,7 +28,8 @@
       do {
         try await watch.run { pulse in
           var visit = FileVisit(
-            request, to: sink, by: clients, options.pace, options.limits.redirectLimit, Self.challengeLimit)
+            request, to: sink, by: clients, options.pace, options.network, options.limits.redirectLimit,
+            Self.challengeLimit)
           try await visit.receive(pulse)
         }
       } catch {
@@ -80,6 +81,8 @@
     private let sink: any FileSink
     private let clients: HTTPClients
     private let pace: Pace
+    /// A simulated network; `nil` for the real one.
+    private let network: ShapedNetwork?
     private let redirectLimit: Int
     private let challengeLimit: Int
     /// The offset requested now; 0 if the present bytes cannot be used.
@@ -88,13 +91,14 @@
     private var failureCount = 0
 
     init(
-      _ request: FileRequest, to sink: any FileSink, by clients: HTTPClients, _ pace: Pace, _ redirectLimit: Int,
-      _ challengeLimit: Int
+      _ request: FileRequest, to sink: any FileSink, by clients: HTTPClients, _ pace: Pace, _ network: ShapedNetwork?,
+      _ redirectLimit: Int, _ challengeLimit: Int
     ) {
       self.request = request
       self.sink = sink
       self.clients = clients
       self.pace = pace
+      self.network = network
       self.redirectLimit = redirectLimit
       self.challengeLimit = challengeLimit
       offset = request.validator == nil ? 0 : max(request.offset, 0)
@@ -131,8 +135,11 @@
         let host = way.url.plainHost
         try ofSink { try sink.permit(host: host) }
         let headers = headers(for: way.url, from: start)
-        let response = try await pulse.awaitAnswer { [way] in
-          try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate)
+        let response = try await pulse.awaitAnswer { [way, network, clients] in
+          guard let network else { return try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate) }
+          return try await network.get(String(way.url.target), range: headers.first(name: "Range")) {
+            try await clients.get(way.url, headers, mayBePrivate: way.mayBePrivate)
+          }
         }
         guard try way.follow(response, by: clients) else { return (response, way.url) }
       }
