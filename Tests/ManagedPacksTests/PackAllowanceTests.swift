@@ -134,6 +134,45 @@ import Testing
   }
 }
 
+extension PackAllowanceTests {
+  /// The manifest states 100 bytes. A server that states or sends more than the allowance ends the download with another code than
+  /// a pack that is too large according to the manifest.
+  @Test(arguments: [
+    (500, true, 1000, BAError.Code.sessionDownloadDisallowedByAllowance),
+    (500, false, 1000, .sessionDownloadAllowanceExceeded), (101, true, 1000, .sessionDownloadDisallowedByAllowance),
+    (500, true, 50, .downloadWouldExceedAllowance),
+  ])
+  func serverExceedsTheAllowance(served: Int, states: Bool, allowance: Int, code expected: BAError.Code) async throws {
+    let url = "https://example.com/manifest.json"
+    let transport = StubTransport()
+    var manifest = StubTransport.File(0), archive = StubTransport.File(served)
+    manifest.bytes = Array(
+      #"{"assetPacks": [{"id": "A", "version": 1, "downloadSize": 100, "url": "https://example.com/a"}]}"#.utf8)
+    archive.saysLength = states
+    // Looks like an archive, so that its kind is not the fault.
+    archive.bytes.replaceSubrange(0..<12, with: Array("pbze".utf8) + [UInt8](repeating: 0, count: 8))
+    transport.files.withLock { [manifest, archive] files in
+      files[url] = manifest
+      files["https://example.com/a"] = archive
+    }
+    var options = AssetPackManager.Options()
+    options.transport = transport
+    options.environment = [:]
+    options.clock = UnmanagedSetup.clock
+    options.speaksToAgent = false
+    options.registersApp = false
+    var configuration = try ManagedConfiguration(
+      appGroupID: "group.test", sites: [.init(url, allowsUnsigned: true)], appID: "app",
+      groupFolder: setup.folder.path.appending("other"))
+    configuration.restrictions = InitialDownloadRestrictions(
+      byteCount: min(allowance, 100), essentialByteCount: allowance, domains: ["example.com"])
+    let manager = try AssetPackManager(configuration: configuration, options: options)
+    #expect(try await code("A", of: manager) == expected)
+    let use = try manager.core.journal.read().launches["app"]
+    #expect(use?.spentByteCount ?? 0 == 0 && !manager.assetPackIsAvailableLocally(withID: "A"))
+  }
+}
+
 #if Delivery
   extension PackAllowanceTests {
     /// A site of PackStore on a server that is not in the list.

@@ -40,17 +40,19 @@ final class ArchiveDownload: FileSink {
   private let permit: @Sendable (String) throws -> Void
   /// Called when the kind is known, before the archive is received completely.
   private let accept: @Sendable (Kind) throws -> Void
-  private let record: @Sendable (Int) -> Void
+  private let record: @Sendable (_ byteCount: Int, _ total: Int) -> Void
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - folder: the folder of the pack; the caller has its lock.
   ///   - permit: throws if a host may not be contacted.
   ///   - accept: throws if archives of this kind are refused.
-  ///   - record: receives the number of received bytes.
+  ///   - record: receives the number of received bytes, and the number that the server states. Called before a wrong number is an
+  ///     error.
   init(
     of archive: ListedArchive, in folder: FilePath, permit: @escaping @Sendable (String) throws -> Void,
-    accept: @escaping @Sendable (Kind) throws -> Void, record: @escaping @Sendable (Int) -> Void
+    accept: @escaping @Sendable (Kind) throws -> Void,
+    record: @escaping @Sendable (_ byteCount: Int, _ total: Int) -> Void
   ) throws {
     self.folder = folder
     self.archive = archive
@@ -92,20 +94,23 @@ final class ArchiveDownload: FileSink {
   func answer(_ challenge: FileChallenge) async -> FileChallengeReply { .none }
 
   func begin(_ answer: FileAnswer) throws {
+    record(answer.offset, answer.byteCount ?? archive.byteCount)
     if let byteCount = answer.byteCount { try requireSize(byteCount) }
     try part.cut(to: answer.offset)
     try writeState(answer.validator)
     state.withLock { $0 = State(position: answer.offset, validator: answer.validator, isChecked: answer.offset > 0) }
-    record(answer.offset)
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) throws {
     let position = state.withLock { $0.position }, end = position.addingClamped(bytes.count)
-    guard end <= archive.byteCount else { throw wrongSize("more") }
+    guard end <= archive.byteCount else {
+      record(end, archive.byteCount)
+      throw wrongSize("more")
+    }
     try checkStart(bytes)
     try part.write(bytes, at: position)
     state.withLock { $0.position = end }
-    record(end)
+    record(end, archive.byteCount)
   }
 
   /// Refuses an archive by its first bytes, before the rest is received.

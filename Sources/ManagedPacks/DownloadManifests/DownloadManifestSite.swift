@@ -133,11 +133,11 @@ struct DownloadManifestSite: PackSite {
         guard kind == .appleArchive, !template.allowsUnsigned else { return }
         throw Self.unsigned(archive, at: location)
       },
-      record: { byteCount in
+      record: { byteCount, total in
         var now = Store.PullProgress(phase: .fetch)
         now.pack = archive.id
         now.byteCount = byteCount
-        now.totalByteCount = archive.byteCount
+        now.totalByteCount = total
         progress(now)
       })
     if !download.isComplete {

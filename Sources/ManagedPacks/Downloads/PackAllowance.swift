@@ -28,7 +28,8 @@ final class PackAllowance: Sendable {
 
   /// The codes of errors that end with the first launch.
   static let refusals: Set<BAError.Code> = [
-    .downloadWouldExceedAllowance, .sessionDownloadDisallowedByDomain, .sessionDownloadAllowanceExceeded,
+    .downloadWouldExceedAllowance, .sessionDownloadDisallowedByDomain, .sessionDownloadDisallowedByAllowance,
+    .sessionDownloadAllowanceExceeded,
   ]
 
   /// Returns `nil` after the first launch.
@@ -55,7 +56,7 @@ final class PackAllowance: Sendable {
     guard let use = try use() else { return nil }
     let isEssential = if case .essential = pack.downloadPolicy { true } else { false }
     try checkInstallSize(pack, isEssential, use)
-    try reserved.withLock { reserved in
+    let limit = try reserved.withLock { reserved in
       let open = reserved[isEssential] ?? 0
       let total = isEssential ? restrictions?.essentialByteCount : restrictions?.byteCount
       let spent = isEssential ? use.spentEssentialByteCount : use.spentByteCount
@@ -64,8 +65,9 @@ final class PackAllowance: Sendable {
         throw refusal(pack, "\(pack.downloadSize) bytes to download exceed \(key)")
       }
       reserved[isEssential] = open.addingClamped(pack.downloadSize)
+      return total.map { $0.subtractingClamped(open).subtractingClamped(spent) }
     }
-    return Reservation(of: pack, isEssential, in: self)
+    return Reservation(of: pack, isEssential, limit: limit, in: self)
   }
 
   /// The installed size is known after the download; it is at least the download size.
@@ -78,9 +80,10 @@ final class PackAllowance: Sendable {
     throw refusal(pack, "\(pack.downloadSize) bytes and \(installed) installed bytes exceed \(key)")
   }
 
-  private func refusal(_ pack: AssetPack, _ fault: String) -> BAError {
-    BAError(
-      .downloadWouldExceedAllowance, "the asset pack '\(pack.id)': \(fault); it is downloaded after the first launch")
+  private func refusal(
+    _ pack: AssetPack, _ fault: String, code: BAError.Code = .downloadWouldExceedAllowance
+  ) -> BAError {
+    BAError(code, "the asset pack '\(pack.id)': \(fault); it is downloaded after the first launch")
   }
 
   /// The download of one pack.
@@ -88,16 +91,61 @@ final class PackAllowance: Sendable {
     private let pack: AssetPack
     private let isEssential: Bool
     private let allowance: PackAllowance
+    /// The bytes that the download may receive; `nil` without an allowance.
+    private let limit: Int?
     private let received = Atomic(0)
+    private let transfer = Mutex<Transfer>(Transfer())
 
-    fileprivate init(of pack: AssetPack, _ isEssential: Bool, in allowance: PackAllowance) {
+    private struct Transfer {
+      var cancel: (@Sendable () -> Void)?
+      var breach: BAError?
+    }
+
+    fileprivate init(of pack: AssetPack, _ isEssential: Bool, limit: Int?, in allowance: PackAllowance) {
       self.pack = pack
       self.isEssential = isEssential
+      self.limit = limit
       self.allowance = allowance
     }
 
-    /// Records the number of bytes that the download has received so far.
-    func record(_ byteCount: Int) { received.max(byteCount, ordering: .relaxed) }
+    /// Records the number of bytes that the download has received so far, and the number that the server states. A number above
+    /// the limit ends the download.
+    func record(_ byteCount: Int, of total: Int) {
+      received.max(byteCount, ordering: .relaxed)
+      guard let limit, max(byteCount, total) > limit else { return }
+      let breach =
+        byteCount > limit
+        ? allowance.refusal(
+          pack, "the server sent more than the allowed \(limit) bytes", code: .sessionDownloadAllowanceExceeded)
+        : allowance.refusal(
+          pack, "the server states \(total) bytes, and \(limit) are allowed",
+          code: .sessionDownloadDisallowedByAllowance)
+      transfer.withLock { transfer in
+        transfer.breach = transfer.breach ?? breach
+        transfer.cancel?()
+      }
+    }
+
+    /// Runs a download, which ``record(_:of:)`` may end.
+    ///
+    /// - Throws: ``BAError`` `sessionDownloadDisallowedByAllowance` or `sessionDownloadAllowanceExceeded`, or the error of the download.
+    func limiting<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+      let task = Task { try await body() }
+      transfer.withLock { transfer in
+        transfer.cancel = { task.cancel() }
+        if transfer.breach != nil { task.cancel() }
+      }
+      do {
+        return try await withTaskCancellationHandler {
+          try await task.value
+        } onCancel: {
+          task.cancel()
+        }
+      } catch {
+        // The cancelled transfer may have failed in any way.
+        throw transfer.withLock { $0.breach } ?? error
+      }
+    }
 
     /// Ends the reservation. The received bytes of a failed download are reused, so only a complete download is spent.
     func end() {

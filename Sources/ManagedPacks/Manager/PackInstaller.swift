@@ -45,13 +45,17 @@ struct PackInstaller: Sendable {
       let handover = PackHandover(of: id, by: agent)
       defer { handover.end() }
       return try await withRoom(for: pack, id) {
-        try await sites[pack.site].pull(id, pause: pause) { pulling in
-          handover.note(pulling.phase)
-          if pulling.phase == .fetch, pulling.totalByteCount > 0 {
-            reservation?.record(pulling.byteCount)
-            progress(pulling.byteCount, pulling.totalByteCount)
+        let pull = { @Sendable in
+          try await sites[pack.site].pull(id, pause: pause) { pulling in
+            handover.note(pulling.phase)
+            if pulling.phase == .fetch, pulling.totalByteCount > 0 {
+              reservation?.record(pulling.byteCount, of: pulling.totalByteCount)
+              progress(pulling.byteCount, pulling.totalByteCount)
+            }
           }
         }
+        guard let reservation else { return try await pull() }
+        return try await reservation.limiting(pull)
       }
     }
     try accept(pulled, of: pack, isHere: packs.isWhole(pack.id))
