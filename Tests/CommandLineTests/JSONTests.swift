@@ -267,6 +267,11 @@ import Testing
       #"{"BAAppGroupID": "g", "BAManifestURL": "games", "CFBundleIdentifier": "a", "PackStoreGroupFolder": "group","#
         + #""PackStoreExtension": "extension"}"#, to: "Game.plist")
     try run("simulate", "install", "Game.plist", "--in-place", "--disk-free", "1k", status: 1, isLines: true)
+    try playground.write(
+      #"{"BAAppGroupID": "p", "BAManifestURL": "http://127.0.0.1:9/manifest", "BAHasManagedAssetPacks": false,"#
+        + #""CFBundleIdentifier": "b", "PackStoreGroupFolder": "player", "PackStoreExtension": "extension"}"#,
+      to: "Player.plist")
+    try run("simulate", "periodic", "Player.plist", "--network", "none", status: 1, isLines: true)
     try run("simulate", "--list", "./group", isLines: true)
     for words in [
       ["status"], ["set", "file://\(playground.path)/games"],

@@ -118,7 +118,6 @@ struct ExtensionRun {
   private mutating func isWanted(_ pack: AssetPack) throws -> Bool {
     let request = try MessageFrames.frame(FilterRequest(pack).encode(), limit: FilterProtocol.byteCountLimit)
     let message = try exchange(request)
-    guard !limits.crashes else { throw crash() }
     guard let reply = try? FilterReply(decoding: message), reply.pack.name == pack.id else {
       throw ExtensionFailure.nonsense
     }
@@ -132,7 +131,12 @@ struct ExtensionRun {
     var output = request[...]
     while true {
       do {
-        if let message = try frames.next() { return message }
+        if let message = try frames.next() {
+          guard !limits.crashes else { throw crash() }
+          return message
+        }
+      } catch let failure as ExtensionFailure {
+        throw failure
       } catch {
         throw ExtensionFailure.nonsense
       }

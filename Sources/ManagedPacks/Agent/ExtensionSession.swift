@@ -32,6 +32,8 @@ actor ExtensionSession: DownloadListener {
   private let options: Options
   private var run: ExtensionRun?
   private var last: Task<Void, Never>?
+  /// Whether an essential download has begun, and the end of the last one was not reported yet.
+  private var holdsLaunch = false
 
   init(_ options: Options) { self.options = options }
 
@@ -106,7 +108,10 @@ actor ExtensionSession: DownloadListener {
 
   // MARK: - Downloads
 
-  func began(_ record: DownloadRecord) async { tell(.began, record, "started") }
+  func began(_ record: DownloadRecord) async {
+    if record.isEssential { holdsLaunch = true }
+    tell(.began, record, "started")
+  }
 
   func paused(_ record: DownloadRecord) async { tell(.paused, record, "is paused") }
 
@@ -124,9 +129,10 @@ actor ExtensionSession: DownloadListener {
       tell(.finished, record, "finished")
       request = .finished(record, file: path.string)
     case .failed(let error):
-      tell(.failed, record, "failed: \(error)")
+      tell(.failed, record, "failed: \(error)", cause: error)
       request = .failed(record)
     }
+    defer { noteLaunchable(after: record) }
     do {
       guard case .done = try await call(request) else { return .crashed }
       return .heard
@@ -139,7 +145,21 @@ actor ExtensionSession: DownloadListener {
 
   func fellSilent() async { await close() }
 
-  private func tell(_ kind: AgentNotice.Kind, _ record: DownloadRecord, _ what: String) {
-    options.tell(AgentNotice(kind, app: options.app, "the download '\(record.name)' \(what)"))
+  /// Reports that the app can start: the ends of its essential downloads are reported together, and this was the last one.
+  private func noteLaunchable(after record: DownloadRecord) {
+    guard holdsLaunch, record.isEssential, let list = try? options.folder.list(),
+      !list.downloads.contains(where: { $0.isEssential && $0.id != record.id })
+    else { return }
+    holdsLaunch = false
+    options.tell(AgentNotice(.launchable, app: options.app, "the app can start: its essential downloads have ended"))
+  }
+
+  private func tell(
+    _ kind: AgentNotice.Kind, _ record: DownloadRecord, _ what: String, cause: (any Error)? = nil
+  ) {
+    var notice = AgentNotice(kind, app: options.app, "the download '\(record.name)' \(what)")
+    notice.download = record.name
+    notice.cause = cause
+    options.tell(notice)
   }
 }

@@ -480,11 +480,6 @@ package actor GroupAgent {
         .agent, "the property list '\(list)' names another group, '\(configuration.appGroupID)'",
         remedy: "launch the app, or pass the property list to 'packstore agent event'")
     }
-    guard configuration.hasManagedAssetPacks || options.original == nil else {
-      throw ManagedPacksError(
-        .agent, "the app '\(id)' has unmanaged downloads, which cannot be simulated",
-        remedy: "simulate events of an app with asset packs")
-    }
     configuration.groupFolder = folder.path
     var managerOptions = options.manager
     managerOptions.override = .fixed(override.active)

@@ -29,6 +29,10 @@ actor UnmanagedApp {
     transport = options.transport ?? standardFileTransport(environment: options.manager.environment)
     var environment = options.manager.environment
     environment[ManagedConfiguration.environmentVariable] = configuration.propertyList?.string
+    if options.original != nil {
+      // The extension's calls must not reach the group that is simulated.
+      environment[ManagedConfiguration.groupFolderVariable] = group.path.string
+    }
     session = ExtensionSession(
       ExtensionSession.Options(
         app: id, program: configuration.downloaderExtension, folder: folder, journal: JournalFile(in: group),
@@ -51,6 +55,7 @@ actor UnmanagedApp {
     engineOptions.rules = options.manager.rules
     engineOptions.clock = options.manager.clock
     engineOptions.restrictions = configuration.restrictions
+    engineOptions.endsWhenBlocked = true
     let next = DownloadEngine(in: folder, telling: session, options: engineOptions)
     running = next
     self.lock = lock
@@ -156,12 +161,25 @@ actor UnmanagedApp {
     }
     await session.close()
     guard case .downloads(let records) = reply else { return refuse(event, "the extension sent an invalid answer") }
+    noteAnswer(records, to: event, allowance)
     return try schedule(records, for: event)
   }
 
   private func refuse(_ event: BAContentRequest, _ reason: String) -> [String] {
     options.tell(AgentNotice(.extension, app: id, "\(event.word): no download started: \(reason)"))
     return []
+  }
+
+  private func noteAnswer(_ records: [DownloadRecord], to event: BAContentRequest, _ allowance: DownloadAllowance) {
+    let essential = records.filter(\.isEssential)
+    func total(_ records: [DownloadRecord]) -> Int { records.reduce(0) { $0.addingClamped($1.byteCount) } }
+    var text =
+      "\(event.word): the extension selected \(records.count) downloads of \(total(records)) bytes; "
+      + "\(essential.count) are essential, of \(total(essential)) bytes"
+    if let left = allowance.remaining(isEssential: false), let leftEssential = allowance.remaining(isEssential: true) {
+      text += "; \(left) bytes and \(leftEssential) essential bytes were allowed"
+    }
+    options.tell(AgentNotice(.extension, app: id, text))
   }
 
   /// Schedules the valid downloads. Others fail, and the extension receives the error.

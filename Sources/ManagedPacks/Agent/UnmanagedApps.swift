@@ -43,15 +43,14 @@ actor UnmanagedApps {
   }
 
   private func makeApp(_ id: String, _ registration: Journal.Registration) -> UnmanagedApp? {
-    // Simulations cover packs only: these downloads would use the real network.
-    guard options.original == nil, let list = registration.propertyList,
+    guard let list = registration.propertyList,
       var configuration = try? ManagedConfiguration(contentsOf: OwnedFile(FilePath(list)).path),
       !configuration.hasManagedAssetPacks
     else { return nil }
     configuration.appID = id
     guard
       let own = try? GroupFolder(of: configuration, environment: options.manager.environment, makes: false),
-      own.isSame(as: group)
+      own.isSame(as: options.original ?? group)
     else { return nil }
     return try? UnmanagedApp(id, configuration, in: group, options)
   }

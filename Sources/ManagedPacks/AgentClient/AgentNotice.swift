@@ -32,6 +32,8 @@ package struct AgentNotice: Sendable {
   package var app: String?
   package var pack: String?
   package var version: Int?
+  /// The name of a download of the app's own.
+  package var download: String?
   /// A description in a few English words.
   package var text: String
   /// With `failed`.

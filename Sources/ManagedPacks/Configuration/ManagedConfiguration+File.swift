@@ -2,6 +2,10 @@ extension ManagedConfiguration {
   /// The environment variable with the path of the running program's property list.
   public static let environmentVariable = "PACKSTORE_BACKGROUND_ASSETS"
 
+  /// The environment variable with the absolute path of the group's folder, in place of the property list's. A simulation sets it
+  /// for extensions.
+  static let groupFolderVariable = "PACKSTORE_GROUP_FOLDER"
+
   /// Returns the configuration of the running program: the property list named in ``environmentVariable``, or the first of
   /// `PROGRAM.plist`, `PROGRAM.json` and `Info.plist` in the program's folder.
   ///
@@ -9,6 +13,14 @@ extension ManagedConfiguration {
   public static func main(
     environment: [String: String] = ProcessInfo.processInfo.environment, program: FilePath? = nil
   ) throws -> Self {
+    var configuration = try found(environment, program)
+    if let folder = environment[groupFolderVariable].map({ FilePath($0) }), folder.isAbsolute {
+      configuration.groupFolder = folder
+    }
+    return configuration
+  }
+
+  private static func found(_ environment: [String: String], _ program: FilePath?) throws -> Self {
     if let named = environment[environmentVariable], !named.isEmpty {
       return try Self(contentsOf: FilePath(named))
     }

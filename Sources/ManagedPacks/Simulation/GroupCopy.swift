@@ -1,6 +1,7 @@
 /// A copy of a group's folder for a simulation: its stores, caches and journals, and its override. The group's own folder does not
-/// change in any byte; the results of the simulation are deleted with the copy. Other contents of the folder, such as files of apps
-/// and their own downloads, are neither copied nor simulated. If the group has no folder yet, the copy is empty.
+/// change in any byte; the results of the simulation are deleted with the copy. The lists of apps' own downloads are copied with
+/// their partial files. Other contents of the folder, such as files of apps, are not. If the group has no folder yet, the copy is
+/// empty.
 ///
 /// Immutable files, the segments and indexes of a store, are hard links if the file system supports them; other files are copied.
 /// The copy of a store is a separate store with its own lock, control file and cache folder.
@@ -107,10 +108,32 @@ package final class GroupCopy: Sendable {
       case .folder where own == "store":
         try makeFolder(folder.path.pushing(FilePath(path)), isSecret: true)
         try copy(path, of: group)
+      case .folder where own == DownloadFolder.name && home.isEmpty: try copyDownloads(of: group)
       case .file where own == "journal" || own == "override" && home.isEmpty:
         let from = FilePlace(path, in: group), to = FilePlace(path, in: folder.path)
         try Self.copyFile(from, to, path: (path, group), links: false)
       case .folder, .file, .link, .other: continue
+      }
+    }
+  }
+
+  /// Copies the lists of apps' own downloads, their partial files, and their complete files that no callback has received.
+  private func copyDownloads(of group: FilePath) throws {
+    for folder in try DownloadFolder.all(in: group) {
+      guard let app = folder.path.lastComponent?.string else { continue }
+      let home = "\(DownloadFolder.name)/\(app)"
+      for part in ["parts", "ready"] {
+        try makeFolder(self.folder.path.pushing(FilePath("\(home)/\(part)")), isSecret: true)
+      }
+      for name in ["", "parts", "ready"] {
+        let from = name.isEmpty ? home : "\(home)/\(name)"
+        for item in try itemsInFolder(from, of: group) {
+          guard case .file = item.kind, let own = String(validating: item.name, as: UTF8.self), !Self.isLeftOut(own)
+          else { continue }
+          let path = "\(from)/\(own)"
+          try Self.copyFile(
+            FilePlace(path, in: group), FilePlace(path, in: self.folder.path), path: (path, group), links: false)
+        }
       }
     }
   }

@@ -12,6 +12,9 @@ import Synchronization
 /// | disk | the free space that the rules of downloads query |
 /// | time | delays, limits and rates of transfers and downloads, and the day for which an extension's time is counted |
 ///
+/// Apps with downloads of their own are simulated in the same way: their extensions run as programs, which use the copy as their
+/// group's folder.
+///
 /// Trust, version floors, the expiry of roots and grace periods use the system's clock: recorded times are real.
 package struct Simulation: Sendable {
   package struct Options: Sendable {
@@ -67,6 +70,7 @@ package struct Simulation: Sendable {
     let agent = GroupAgent(of: folder, options: try agentOptions(folder, course))
     do {
       _ = try await agent.handle(event, app: app)
+      course.noteHandled(event)
     } catch let error where !(error is CancellationError) {
       course.tell(SimulationNote(.notHandled, "the event was not handled: \(error)"))
     }
@@ -85,10 +89,13 @@ package struct Simulation: Sendable {
     try JournalFile(in: folder.under(active)).update { $0.extensionTimes = [:] }
   }
 
-  /// Returns the requested packs that were not downloaded.
+  /// Returns the requested packs, and the downloads of apps' own, that were not downloaded.
   private func heldBack(_ folder: GroupFolder) throws -> Set<String> {
     let active = OverrideFile(in: folder).state(at: options.wallClock()).active
-    return Set(try JournalFile(in: folder.under(active)).read().requests.keys.map(\.name))
+    let packs = try JournalFile(in: folder.under(active)).read().requests.keys.map(\.name)
+    guard isFolder(folder.path.appending(DownloadFolder.name)) else { return Set(packs) }
+    let downloads = try DownloadFolder.all(in: folder.path).flatMap { try $0.list().downloads }
+    return Set(packs + downloads.filter { $0.phase == .waiting && $0.kind == .file }.map(\.name))
   }
 
   private func agentOptions(_ folder: GroupFolder, _ course: SimulationCourse) throws -> GroupAgent.Options {
@@ -118,6 +125,7 @@ package struct Simulation: Sendable {
     agent.manager.pullOptions.network = ShapedNetwork(options.network, seed: options.seed, clock: clock) {
       course.note($0)
     }
+    agent.transport = fileTransport(agent.manager.pullOptions)
     // A copy of a store would otherwise count as another device, with another position in partial rollouts.
     let active = OverrideFile(in: group).state(at: world()).active
     let store = try group.under(active, makes: false).store

@@ -6,6 +6,8 @@ final class SimulationCourse: Sendable {
     var summary = SimulationSummary()
     var obstacles: [String: PlayObstacle] = [:]
     var begins: [String: Duration] = [:]
+    /// The names of failed downloads of apps' own, which the agent does not request again.
+    var failedDownloads: Set<String> = []
     /// The time at which an installation or an update was handled.
     var handledAfter: Duration?
   }
@@ -54,19 +56,29 @@ final class SimulationCourse: Sendable {
     }
   }
 
+  /// Records the time at which an event was handled, unless its decisions were reported.
+  func noteHandled(_ event: BAContentRequest) {
+    guard event == .install || event == .update else { return }
+    state.withLock { $0.handledAfter = $0.handledAfter ?? clock.now }
+  }
+
   func note(_ notice: AgentNotice) {
     guard var note = SimulationNote(notice) else { return }
-    if let pack = notice.pack {
+    if let pack = notice.pack ?? notice.download {
       let now = clock.now
       state.withLock { state in
+        if notice.download != nil { state.summary.hasDownloads = true }
         switch notice.kind {
         case .began: state.begins[pack] = state.begins[pack] ?? now
         case .finished:
           state.summary.finished.append(pack)
           state.obstacles[pack] = nil
+          state.failedDownloads.remove(pack)
           let time = now - (state.begins[pack] ?? now)
           note.text += " after \(formatSeconds(time))"
-        case .failed: state.obstacles[pack] = notice.cause.map { PlayObstacle($0) } ?? .failed
+        case .failed:
+          state.obstacles[pack] = notice.cause.map { PlayObstacle($0) } ?? .failed
+          if notice.download != nil { state.failedDownloads.insert(pack) }
         case .paused: state.obstacles[pack] = state.obstacles[pack] ?? .paused
         default: break
         }
@@ -85,7 +97,7 @@ final class SimulationCourse: Sendable {
       // If no essential pack must be downloaded, an app can start as soon as the event is handled.
       state.summary.launchableAfter = state.summary.launchableAfter ?? state.handledAfter
       state.summary.finished.sort()
-      for pack in held.union(agent.failures.keys) {
+      for pack in held.union(agent.failures.keys).union(state.failedDownloads) {
         state.summary.left[pack] = state.obstacles[pack] ?? (isMetered ? .metered : .failed)
       }
       return state.summary
@@ -120,6 +132,7 @@ extension SimulationNote {
     self.init(kind, notice.text)
     app = notice.app
     pack = notice.pack
+    download = notice.download
     version = notice.version
   }
 }

@@ -30,6 +30,8 @@ package struct SimulationNote: Hashable, Sendable {
   package var app: String?
   package var pack: String?
   package var version: Int?
+  /// The name of a download of the app's own.
+  package var download: String?
   /// With `decided`, a ``PolicyReason``; with `left`, a ``PlayObstacle``.
   package var reason: String?
   /// The bytes received for a downloaded pack or a response.
@@ -70,6 +72,7 @@ package enum PlayObstacle: String, CaseIterable, Sendable {
     case let error as DeliveryError where DownloadRules.isTemporary(error): self = .network
     case let error as ManagedPacksError where error.code == .lowSpace: self = .space
     case let error as PackStoreError where error.code == .noSpace: self = .space
+    case let error as BAError where error.code == .downloadFailedToStart: self = .space
     default: self = .failed
     }
   }
@@ -84,7 +87,10 @@ package struct SimulationSummary: Hashable, Sendable {
   package var requestCount = 0
   /// The bytes received over the network.
   package var byteCount = 0
+  /// The installed packs, and the finished downloads of apps' own.
   package var finished: [String] = []
+  /// Whether apps downloaded files of their own.
+  package var hasDownloads = false
   /// The requested packs that were not downloaded, and the reasons.
   package var left: [String: PlayObstacle] = [:]
   /// Whether the event was handled.

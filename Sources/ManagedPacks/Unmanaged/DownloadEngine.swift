@@ -31,6 +31,9 @@ actor DownloadEngine {
     var essentialRetryLimit = 5
     var essentialRetryDelay = Duration.seconds(1)
 
+    /// Whether an engine that ends when no work is left also ends when no open download may start, such as on a metered network.
+    var endsWhenBlocked = false
+
     /// The number of crashes of the listener after which an end counts as reported.
     var tellLimit = 3
 
@@ -113,7 +116,9 @@ actor DownloadEngine {
     open = [:]
   }
 
-  private var isIdle: Bool { open.isEmpty && telling == nil }
+  private var isIdle: Bool {
+    telling == nil && (options.endsWhenBlocked ? open.values.allSatisfy { $0.task == nil } : open.isEmpty)
+  }
 
   /// Makes files and list consistent after a process that ended at any point.
   private func recover() throws {

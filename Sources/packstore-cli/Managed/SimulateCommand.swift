@@ -9,8 +9,8 @@ struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Simulate an installation or update over any network.",
     discussion: """
-      Simulates an event for the agent, apps and extensions of a group, and reports requests, decisions, downloads \
-      and reasons. It works in a copy of the group's folder, so that the group does not change, except with \
+      Simulates an event for the agent, apps and extensions of a group, with asset packs or downloads of their own, and \
+      reports requests, decisions, downloads and reasons. It works in a copy of the group's folder, so that the group does not change, except with \
       '--in-place'; and with its own clock, so that hours on a slow network take seconds.
 
         packstore simulate install Game.plist --network 100kbps,latency=300ms,loss=5%
@@ -98,7 +98,8 @@ struct Simulate: AsyncParsableCommand {
     try log.end(summary)
     guard summary.isComplete else {
       let left = summary.left.keys.sorted().joined(separator: ", ")
-      throw Failure(.failed, summary.isHandled ? "not all packs were installed: \(left)" : "the event was not handled")
+      let fault = summary.hasDownloads ? "not all downloads finished" : "not all packs were installed"
+      throw Failure(.failed, summary.isHandled ? "\(fault): \(left)" : "the event was not handled")
     }
   }
 
@@ -178,10 +179,10 @@ private final class PlayLog: Sendable {
     write {
       if report.json { return try output.json(PlayEnd(summary)) }
       guard !report.quiet else { return }
-      let packs = formatCount(summary.finished.count, "pack")
+      let packs = formatCount(summary.finished.count, summary.hasDownloads ? "download" : "pack")
       let launch = summary.launchableAfter.map { ", the app can start after \(formatDuration($0))" } ?? ""
       try output.line(
-        "\(packs) installed in \(formatDuration(summary.duration)): \(formatBytes(summary.byteCount)) in "
+        "\(packs) \(summary.hasDownloads ? "finished" : "installed") in \(formatDuration(summary.duration)): \(formatBytes(summary.byteCount)) in "
           + "\(formatCount(summary.requestCount, "request"))\(launch)")
     }
     if let error = error.withLock({ $0 }) { throw error }
@@ -212,7 +213,7 @@ extension SimulationNote.Kind {
 private struct PlayLine: Encodable {
   let kind: String
   let seconds: Double
-  let app, pack: String?
+  let app, pack, download: String?
   let version: Int?
   let reason: String?
   let fetches: Bool?
@@ -225,6 +226,7 @@ private struct PlayLine: Encodable {
     seconds = rounded(note.time)
     app = note.app
     pack = note.pack
+    download = note.download
     version = note.version
     reason = note.reason
     fetches =
