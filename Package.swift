@@ -211,11 +211,13 @@ let package = Package(
       exclude: ["README.md"],
       swiftSettings: swiftSettings
     ),
+    // Landlock and seccomp for the worker of the hosting service.
+    .target(name: "CHostSandbox", exclude: ["README.md"], cSettings: cSettings),
     // The hosting service. Without the trait Hosting it is empty.
     .target(
       name: "PackHosting",
       dependencies: [
-        "PackStore", "PackFormats", "PackAuthoring", "PackPublishing", "PackServer",
+        "CHostSandbox", "PackStore", "PackFormats", "PackAuthoring", "PackPublishing", "PackServer",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + hosting,
       exclude: ["README.md"],
@@ -358,7 +360,7 @@ let package = Package(
     .testTarget(
       name: "PackHostingTests",
       dependencies: [
-        "PackHosting", "packstore-host", "PackServer", "PackPublishing", "PackDelivery", "PackAuthoring", "PackFormats",
+        "CHostSandbox", "PackHosting", "packstore-host", "PackServer", "PackPublishing", "PackDelivery", "PackAuthoring", "PackFormats",
         "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + hosting,

@@ -1,5 +1,9 @@
 import ArgumentParser
 
+#if Hosting
+  import PackHosting
+#endif
+
 @main
 struct Program: AsyncParsableCommand {
   #if Hosting
@@ -10,6 +14,11 @@ struct Program: AsyncParsableCommand {
         RolloutCommand.self, ReconcileCommand.self,
         DoctorCommand.self, RestoredCommand.self, WorkerCommand.self,
       ])
+
+    static func main() async {
+      do { try WorkerProgram.confine(CommandLine.arguments) } catch { exit(withError: error) }
+      await main(nil)
+    }
   #else
     static let configuration = CommandConfiguration(
       commandName: "packstore-host", abstract: "Host asset packs for several teams, with the API of App Store Connect.")

@@ -233,6 +233,8 @@
           database, sql: "SELECT count(*) FROM job WHERE state = ?", arguments: [JobRecord.State.waiting])
         return [
           Finding(name: "worker namespaces", state: Self.namespaces, isFault: false),
+          Finding(name: "worker files", state: WorkerSandbox.files, isFault: false),
+          Finding(name: "worker system calls", state: WorkerSandbox.calls, isFault: false),
           Finding(name: "worker limits", state: "processor time, memory, file size, open files", isFault: false),
           Finding(name: "waiting jobs", state: "\(waiting ?? 0)", isFault: false),
         ]

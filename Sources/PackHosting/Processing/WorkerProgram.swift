@@ -7,6 +7,17 @@
     /// The name of the program's command.
     package static let command = "worker"
 
+    /// Confines the process if it is a worker, by its arguments. Called before the process has other threads, because the kernel
+    /// confines threads.
+    ///
+    /// - Parameter arguments: of the process, with its name.
+    /// - Throws: faults of the machine.
+    package static func confine(_ arguments: [String]) throws {
+      guard arguments.count == 6, arguments[1] == command else { return }
+      try WorkerLimits().apply()
+      try WorkerSandbox(archive: FilePath(arguments[2]), output: FilePath(arguments[3])).apply(allThreads: true)
+    }
+
     /// Checks an archive, and writes the verdict to the output folder as its last act.
     ///
     /// - Parameter arguments: archive, output folder, pack, number.
@@ -15,7 +26,6 @@
       guard arguments.count == 4, let number = UInt64(arguments[3]) else {
         throw WorkerFault("worker: needs an archive, a folder, a pack and a number")
       }
-      try WorkerLimits().apply()
       let output = FilePath(arguments[1])
       let check = ArchiveCheck(
         archive: FilePath(arguments[0]), output: output, pack: try PackID(validating: arguments[2]), number: number)
