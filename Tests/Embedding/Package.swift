@@ -20,6 +20,17 @@ let package = Package(
   ]
 )
 
+// An app with Apple's own code, over the modules with Apple's names.
+#if os(Linux)
+  let modules: [Target.Dependency] = ["BackgroundAssets", "ExtensionFoundation", "StoreKit"].map {
+    .product(name: $0, package: "PackStore")
+  }
+  for (product, target) in [("talk", "Talk"), ("talk-extension", "TalkExtension")] {
+    package.products.append(.executable(name: product, targets: [target]))
+    package.targets.append(.executableTarget(name: target, dependencies: modules))
+  }
+#endif
+
 extension Target {
   /// A use of PackStore that must not compile.
   static func misuse(_ name: String) -> Target {
