@@ -30,6 +30,11 @@
     /// Closes all connections.
     package func close() async { await clients.shutdown() }
 
+    deinit {
+      // For owners that failed: the network library traps if clients are dropped.
+      Task { [clients] in await clients.shutdown() }
+    }
+
     /// An answer with the status 2xx, or a refusal that the caller handles.
     struct Answer {
       let status: UInt
@@ -78,6 +83,19 @@
       }
     }
 
+    /// Errors of the caller, of the file and of URLs, which another attempt does not change.
+    private static func isFinal(_ error: any Error) -> Bool {
+      error is CancellationError || error is PackStoreError || error is DeliveryError
+    }
+
+    private static func broken(_ error: any Error, at location: String) -> DeliveryError {
+      if let fault = error as? ProxyFault { return fault.error(at: location) }
+      var failure = DeliveryError(
+        .unreachable, "the connection to the host broke (\(ConnectionFault(error)))", at: location)
+      failure.specificRemedy = "repeat the command: it continues the upload"
+      return failure
+    }
+
     private static let attemptLimit = 5
     private static let answerByteCount = 16 << 20
 
@@ -90,6 +108,9 @@
         try Task.checkCancellation()
         var pause = Duration.seconds(1 << min(attempt, 5))
         do {
+          // A request that must not be repeated cannot use a connection that the host may be closing.
+          var headers = headers
+          headers.add(name: "connection", value: "close")
           let response = try await clients.send(method, url, headers, body: body(), mayBePrivate: true)
           let status = response.status.code
           let bytes = try await response.body.collect(upTo: Self.answerByteCount)
@@ -99,8 +120,10 @@
           if let seconds = response.headers.first(name: "retry-after").flatMap({ Int($0) }) {
             pause = .seconds(min(max(seconds, 1), 120))
           }
-        } catch let error where repeats && attempt < Self.attemptLimit && !(error is PackStoreError) {
-          if error is CancellationError { throw error }
+        } catch let error where Self.isFinal(error) {
+          throw error
+        } catch {
+          guard repeats, attempt < Self.attemptLimit else { throw Self.broken(error, at: base) }
         }
         attempt += 1
         try await Task.sleep(for: pause)

@@ -105,7 +105,7 @@
     // MARK: - Objects of the host
 
     private func app() async throws -> String {
-      let filter = options.app.map { "?filter[bundleId]=\(Self.escaped($0))" } ?? "?limit=2"
+      let filter = options.app.map { "?filter%5BbundleId%5D=\(Self.escaped($0))" } ?? "?limit=2"
       let apps = try await client.send(.GET, "/v1/apps" + filter).body?["data"]?.array ?? []
       guard let id = apps.first?["id"]?.string, apps.count == 1 else {
         let reason = apps.isEmpty ? "the token permits no such app" : "the token permits several apps"
@@ -118,7 +118,7 @@
 
     private func pack(_ name: String, in app: String) async throws -> String {
       let found = try await client.send(
-        .GET, "/v1/apps/\(app)/backgroundAssets?filter[assetPackIdentifier]=\(Self.escaped(name))")
+        .GET, "/v1/apps/\(app)/backgroundAssets?filter%5BassetPackIdentifier%5D=\(Self.escaped(name))")
       if let id = found.body?["data"]?.array?.first?["id"]?.string { return id }
       let created = try await client.send(
         .POST, "/v1/backgroundAssets",
@@ -138,7 +138,7 @@
       _ archive: InputFile, _ request: Request, in pack: String
     ) async throws -> (version: String, upload: JSONValue) {
       let waiting = try await client.send(
-        .GET, "/v1/backgroundAssets/\(pack)/versions?filter[state]=AWAITING_UPLOAD&sort=-version&limit=1")
+        .GET, "/v1/backgroundAssets/\(pack)/versions?filter%5Bstate%5D=AWAITING_UPLOAD&sort=-version&limit=1")
       if let version = waiting.body?["data"]?.array?.first?["id"]?.string,
         let upload = try await reserve(archive, request, version: version)
       {
@@ -237,6 +237,7 @@
       DeliveryError(.badResponse, "the host's answer has no valid \(object)")
     }
 
+    /// Escapes a value of a query. Raw brackets elsewhere in a URL would make the URL parser escape it again.
     private static func escaped(_ text: String) -> String {
       text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }

@@ -12,7 +12,7 @@ struct Upload: AsyncParsableCommand, CommandWithSubject {
       Apple Archive. Sends only the ranges of a pack archive that the host lacks: archives from one store share the \
       data that did not change. If the command was interrupted, the same command continues.
 
-        packstore upload City.pack --host https://packs.example.com --token-file token --wait
+        packstore upload City.pack --host https://packs.example.com --wait
 
       With --wait, fails if the host rejects the archive, with the reason.
       """)

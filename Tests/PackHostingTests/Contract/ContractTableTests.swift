@@ -21,7 +21,7 @@
         guard cells.count == 3, let match = cells[0].wholeMatch(of: /`([A-Z]+) (\/\S+)`/) else { return nil }
         return Row(
           method: String(match.1), path: String(match.2), answer: cells[1],
-          tests: cells[2].matches(of: /`([A-Za-z.]+)`/).map { String($0.1) })
+          tests: cells[2].matches(of: /`([A-Za-z0-9.]+)`/).map { String($0.1) })
       }
     }
 

@@ -2,14 +2,15 @@
   import Crypto
   import Foundation
   import GRDB
+  import NIOHTTP1
   import PackAuthoring
   import PackDelivery
-  import PackPublishing
   import PackStore
   import Synchronization
   import Testing
 
   @testable import PackHosting
+  @testable import PackPublishing
 
   /// The uploader of `packstore upload` with a real server.
   @Suite struct HostUploadTests {
@@ -87,6 +88,15 @@
         await stranger.close()
       }
       #expect(throws: DeliveryError.self) { try HostClient("ftp://x", token: "x", environment: [:]) }
+    }
+
+    @Test func unreachableHostIsReported() async throws {
+      let client = try HostClient("http://127.0.0.1:1", token: "x", environment: [:])
+      let error = await #expect(throws: DeliveryError.self) {
+        try await client.send(.POST, "/v1/backgroundAssets", [], accepting: nil)
+      }
+      #expect(error?.code == .unreachable)
+      await client.close()
     }
   }
 #endif
