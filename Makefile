@@ -31,7 +31,7 @@ SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Te
 CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
-.PHONY: demo check embedding-time record-release demo-app demo-delivery demo-host conformance test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
+.PHONY: demo check embedding-time record-release demo-app demo-delivery demo-host client-host bench-host fuzz-host conformance test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -82,6 +82,28 @@ demo-host:  ## Run the hosting service on loopback: upload two versions, release
 	$(SWIFT) build -c release --traits default,Hosting --product packstore-host
 	$(SWIFT) build -c release --traits default,Hosting --product packstore
 	@Scripts/demo-host $(BUILD)/release/packstore $(BUILD)/release/packstore-host
+
+# Programs of PyPI that `make client-host` and `make fuzz-host` run; no other target needs them.
+HOST_BUILD = $(SWIFT) build -c release --traits default,Hosting --product
+PYTHON_TOOLS := $(BUILD)/python-tools
+
+client-host:  ## Run a public client of App Store Connect's API, unchanged, against the hosting service: codemagic-cli-tools of PyPI.
+	@Scripts/setup openssl python3 python3-venv
+	$(HOST_BUILD) packstore-host
+	@python3 -m venv $(PYTHON_TOOLS) && $(PYTHON_TOOLS)/bin/pip install --quiet 'codemagic-cli-tools>=0.70'
+	@Scripts/client-host $(BUILD)/release/packstore-host $(PYTHON_TOOLS)/bin/app-store-connect
+
+fuzz-host:  ## Send generated requests to the hosting service, and check each answer against its document: schemathesis of PyPI. EXAMPLES=n.
+	@Scripts/setup openssl python3 python3-venv
+	$(HOST_BUILD) packstore-host
+	@python3 -m venv $(PYTHON_TOOLS) && $(PYTHON_TOOLS)/bin/pip install --quiet 'schemathesis>=4.32'
+	@Scripts/fuzz-host $(BUILD)/release/packstore-host $(PYTHON_TOOLS)/bin/schemathesis $(or $(EXAMPLES),20)
+
+bench-host:  ## Measure the hosting service on this machine: status requests, parallel uploads, one root of many packs.
+	@Scripts/setup openssl python3 wrk
+	$(HOST_BUILD) packstore-host
+	$(HOST_BUILD) packstore
+	@Scripts/bench-host $(BUILD)/release/packstore $(BUILD)/release/packstore-host Benchmarks/Results/host.md
 
 conformance:  ## Check the answers of the hosting service against Apple's own OpenAPI document: SPEC=FILE; needs python3 -m pip install jsonschema.
 	@[ -n '$(SPEC)' ] || { echo "make conformance needs Apple's OpenAPI document: SPEC=openapi.json" >&2; exit 2; }

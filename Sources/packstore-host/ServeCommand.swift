@@ -34,11 +34,17 @@
     @Flag(help: "Do not serve the files of sites.")
     var noSites = false
 
+    @Option(help: "Requests in a rolling hour for each key and token.")
+    var requestsPerHour = HostProgram.Options.requestsPerHour
+
     @Flag(help: "Permit webhooks to private addresses and by http.")
     var privateWebhooks = false
 
     func validate() throws {
       guard (0...65_535).contains(port) else { throw ValidationError("--port: not in 0 to 65535; use another port") }
+      guard requestsPerHour > 0 else {
+        throw ValidationError("--requests-per-hour: not above 0; use another number")
+      }
       guard let url else { return }
       guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
         parts.host?.isEmpty == false,
@@ -54,6 +60,7 @@
       options.isBehindProxy = behindProxy
       options.servesSites = !noSites
       options.permitsPrivateAddresses = privateWebhooks
+      options.requestsPerHour = requestsPerHour
       let program = HostProgram(options), host = host
       let serving = Task { try await program.run { print("packstore-host: http://\(host):\($0)") } }
       let sources = [SIGINT, SIGTERM].map { Self.onSignal($0) { serving.cancel() } }

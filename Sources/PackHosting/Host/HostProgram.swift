@@ -20,6 +20,10 @@
       package var servesSites = true
       package var permitsPrivateAddresses = false
 
+      /// Requests in a rolling hour for each key and token.
+      package var requestsPerHour = Self.requestsPerHour
+      package static let requestsPerHour = Assumptions.requestsPerHour
+
       /// The program that is started as a worker.
       package var program: String
 
@@ -71,6 +75,7 @@
       (server.publicURL, server.isBehindProxy, server.servesSites) = (
         options.publicURL, options.isBehindProxy, options.servesSites
       )
+      server.requestsPerHour = options.requestsPerHour
       return HostServer(api: api, options: server)
     }
   }

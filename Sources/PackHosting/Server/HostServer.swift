@@ -55,7 +55,8 @@
       let context = api.context
       let handler = APIHandler(
         RouteTable(api.routes),
-        authenticator: Authenticator(database: context.database, time: context.clock), limiter: RateLimiter(),
+        authenticator: Authenticator(database: context.database, time: context.clock),
+        limiter: RateLimiter(requestsPerHour: options.requestsPerHour),
         clock: context.clock, random: context.random, bodyByteCount: options.bodyByteCount,
         logger: Logger(label: "packstore-host"))
       return HostResponder(

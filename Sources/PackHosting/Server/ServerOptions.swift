@@ -23,6 +23,9 @@
 
     var limits = ConnectionTable.Limits()
 
+    /// Requests in a rolling hour for each key and token.
+    var requestsPerHour = Assumptions.requestsPerHour
+
     /// Bytes of a body on the API. Parts of uploads have their own length.
     var bodyByteCount = 256 << 10
 
