@@ -53,6 +53,30 @@ import Testing
     }
   }
 
+  /// The spelling of policies, of pins of a site, and of its collection.
+  @Test func policyPinsAndCollectionOfASite() throws {
+    for number in 1...3 { try publish(number, "--keep", "9") }
+    #expect(try run(["policy", "site"]).lines[0] == "no policy: the defaults apply")
+    let set = try run(["policy", "site", "--keep", "1", "--grace", "36h", "--key", "site.key"]).lines
+    #expect(set[0] == "policy of the site" && set[1].contains("1 offered version, 2 builds"))
+    #expect(set[2].contains("36h, purgeable packs 90d"))
+    #expect(try run(["pin", "site", "P@1", "--key", "site.key"]).lines == ["pinned: P@1"])
+    let plan = try run(["gc", "site", "--dry-run"]).lines
+    #expect(plan.prefix(3) == ["P@3  offered by live", "P@2  leaving", "P@1  pinned"])
+    #expect(plan.contains { $0.contains("leaving with P@2") } && plan.contains { $0.contains("kept for P@1") })
+    #expect(try run(["gc", "site", "--key", "site.key"]).lines[0] == "dropped  P@2")
+    #expect(try run(["unpin", "site", "P@1", "--key", "site.key"]).lines == ["no version of P is pinned"])
+    #expect(try run(["gc", "site", "--key", "site.key", "--grace", "0"]).lines[0] == "dropped  P@1")
+    #expect(try run(["policy", "site", "--reset", "--key", "site.key"]).lines[0] == "no policy: the defaults apply")
+    for wrong in [
+      ["policy", "site", "--keep", "0"], ["policy", "site", "--reset", "--keep", "2"], ["policy", "site", "--dry-run"],
+      ["gc", "site", "--budget", "1MB"], ["gc", "author", "--grace", "1d"], ["unpin", "author", "P@1"],
+      ["pin", "author", "P@1", "--key", "site.key"],
+    ] {
+      #expect(try playground.packstore(wrong).status == 2, "\(wrong)")
+    }
+  }
+
   /// The spelling of a promotion of several packs, of the copy of a channel's offers, and of their conditions.
   @Test func manyPacksArePromotedAsOne() throws {
     try playground.write("other", to: "folder/file")

@@ -214,6 +214,7 @@ import Testing
     try run("channels", "site")
     try run("status", "site")
     try siteStatus()
+    try retention()
     try run("promote", "site", "P@3", "--channel", "other", "--key", "key")
     try run("demote", "site", "P@2", "--channel", "beta", "--key", "key")
     try run("channels", "site", "--channel", "other", "--close", "--key", "key")
@@ -237,6 +238,29 @@ import Testing
     try run("repair", "site", "--key", "key")
     try run("remove", "device", "P", "--keep-history")
     try run("trust", "device")
+  }
+
+  /// The policy of a site, its pins, and a collection.
+  private func retention() throws {
+    try playground.write(#"{"placement":"purgeable"}"#, to: "purgeable.json")
+    try playground.succeed("add", "video", "other", "--pack", "V", "-q")
+    try playground.succeed("attributes", "video", "V", "--set", "purgeable.json", "-q")
+    for version in ["one", "two", "three"] {
+      try playground.write(version, to: "clip/file")
+      try playground.succeed("add", "video", "clip", "--pack", "V", "-q")
+      try playground.succeed("publish", "video", "videos", "--key", "key", "--deltas", "0", "--keep", "9", "-q")
+    }
+    try run("policy", "videos")
+    try run("policy", "videos", "--keep", "1", "--grace", "1h", "--key", "key", "--dry-run")
+    try run("policy", "videos", "--keep", "1", "--builds", "0", "--key", "key")
+    try run("pin", "videos", "V@previous", "--key", "key")
+    try run("policy", "videos")
+    try run("status", "videos")
+    try run("gc", "videos", "--dry-run")
+    try run("unpin", "videos", "V", "--key", "key")
+    try run("policy", "videos", "--purgeable-grace", "0", "--key", "key")
+    try run("gc", "videos", "--key", "key")
+    try run("gc", "videos", "--dry-run")
   }
 
   /// A site whose release key ends, with lost files and a damaged root.

@@ -22,7 +22,7 @@ import Testing
     ("Operate sites", ["status", "refresh", "check-served", "check-bucket", "strip"]),
     (
       "Channels and keys",
-      ["promote", "demote", "channels", "keygen", "delegate", "rotate"]
+      ["promote", "demote", "channels", "policy", "keygen", "delegate", "rotate"]
     ),
     (
       "Author",

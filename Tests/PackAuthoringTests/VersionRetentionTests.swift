@@ -95,12 +95,18 @@ import Testing
 
   @Test func listIsReadAsItWasWritten() {
     var history = OfferHistory()
-    history.replace([1], by: [2], of: "P", on: .live)
-    history.replace([2], by: [3], of: "P", on: .live)
-    history.replace([7], by: [], of: "Q", on: .live)
+    history.replace([1], by: [2], of: "P", on: .live, at: 1_000_000_000)
+    history.replace([2], by: [3], of: "P", on: .live, at: 2_500_000_000)
+    history.replace([7], by: [], of: "Q", on: .live, at: 0)
     #expect(OfferHistory(decoding: history.encode()) == history)
     #expect(history.previous(of: "P", on: .live, among: [1, 2, 3]) == 2)
+    #expect(history.ending(of: 2, of: "P") == 2_000_000_000 && history.ending(of: 3, of: "P") == nil)
+    for line in ["@-1 P 1", "@x P 1", "@9 P", "@9 P x", "@9 . 1", "@99999999999999999999 P 1"] {
+      let damaged = OfferHistory(decoding: history.encode() + Array("\(line)\n".utf8))
+      #expect(damaged == history, "\(line)")
+    }
     history.restrict { pack, number in pack == "P" && number == 1 }
+    #expect(history.ending(of: 2, of: "P") == nil && history.ending(of: 1, of: "P") == 1_000_000_000)
     #expect(history.previous(of: "P", on: .live, among: [1, 2, 3]) == 1 && !history.contains(7, of: "Q"))
   }
 }

@@ -37,8 +37,8 @@ extension Site {
   }
 
   /// Changes the offers of many packs and channels. Each channel gets one new root at most, so that its clients see all changes of the
-  /// channel at once. The roots of several channels of a folder are written one after another, in order of their names; the roots of a
-  /// bucket by one commit.
+  /// channel at once. In a folder, the roots of several channels are written one after another, in order of their names; in a bucket,
+  /// one commit writes all of them.
   ///
   /// Nothing is written if one edit fails, or if a condition does not hold.
   ///

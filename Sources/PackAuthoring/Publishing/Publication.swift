@@ -91,9 +91,8 @@ struct Publication {
   }
 
   private func checkOptions() throws {
-    guard options.keptVersionCount >= 1 else {
-      throw PackStoreError(
-        .invalidArgument, "\(options.keptVersionCount) is below 1", about: .parameter("keptVersionCount"))
+    if let count = options.keptVersionCount, count < 1 {
+      throw PackStoreError(.invalidArgument, "\(count) is below 1", about: .parameter("keptVersionCount"))
     }
     guard options.deltaCount >= 0 else {
       throw PackStoreError(.invalidArgument, "\(options.deltaCount) is negative", about: .parameter("deltaCount"))
@@ -137,7 +136,7 @@ struct Publication {
     let gone = try channel.map { try change.withdraw(pruned, from: $0) } ?? []
     try change.finish()
     let newSegments = change.files.filter { filesBefore[$0.key] == nil && $0.key.isSegment }
-    try drop(surplus, in: &change)
+    try change.drop(surplus)
     try change.remove(gone.map(\.pack))
     try change.collect()
     let compactedByteCount = try compact(newSegments.values.clampedSum(), in: &change)
@@ -343,31 +342,15 @@ struct Publication {
     return new
   }
 
-  /// Returns versions that no channel offers, beyond the number to keep.
+  /// Returns versions that no channel offers and that the site's policy does not keep.
   private func surplus(of packs: [PackID], among kept: KeptVersions, in change: SiteChange) -> [PackVersion] {
-    let retention = VersionRetention(count: options.keptVersionCount, history: change.nextOffered)
-    return packs.flatMap { pack in
-      let others = kept.versions(of: pack).dropFirst().filter { !$0.isPinned && !change.offers($0.number, of: pack) }
-      var offers: [SiteChannel: [UInt64]] = [:]
-      for state in change.channelStates where !state.plan.offers(of: pack).isEmpty {
-        offers[state.channel] = state.plan.offers(of: pack).map(\.number)
+    packs.flatMap { pack in
+      let versions = kept.versions(of: pack)
+      let reasons = change.reasons(for: versions, of: pack) { version in
+        kept.attributes(version.number, of: pack)?.isPurgeable ?? false
       }
-      return retention.surplus(among: others, of: pack, beside: offers)
+      return versions.filter { reasons[$0.number] == nil }
     }
-  }
-
-  private func drop(_ surplus: [PackVersion], in change: inout SiteChange) throws {
-    guard !surplus.isEmpty else { return }
-    var transaction = try change.makeTransaction()
-    for pack in Set(surplus.map(\.pack)).sorted() {
-      let kept = transaction.versions(of: pack).filter { version in !surplus.contains { $0 == version } }
-      // Pinned versions stay. The pins of this transaction end below.
-      for version in kept { try transaction.pin(pack, version: version.number) }
-      try transaction.trim(pack, keeping: 1)
-      try transaction.unpin(pack)
-      for version in kept where version.isPinned { try transaction.pin(pack, version: version.number) }
-    }
-    try change.commit(transaction)
   }
 }
 

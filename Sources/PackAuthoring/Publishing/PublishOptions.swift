@@ -28,10 +28,10 @@ extension Site {
     /// Like `Store.InstallOptions.rowLimit`, for a manifest's version.
     public var rowLimit: Int?
 
-    /// The number of offered versions of a pack that stay on the site, including the current version. Unless this is 1, they
-    /// include the previous version of each channel. In addition, the same number of the latest builds that were never offered
-    /// stays.
-    public var keptVersionCount = 3
+    /// The number of offered versions of a pack that stay on the site, including the current one. The version before the current
+    /// one of each channel is among them, unless this is 1. The latest n - 1 builds that wait to be offered stay as well.
+    /// `nil`: the numbers of the site's ``RetentionPolicy``.
+    public var keptVersionCount: Int?
 
     /// The number of earlier versions with deltas to the current version, the latest first. Clients with one of these versions
     /// fetch less. Building takes about a second per megabyte of new bytes, on each processor.
@@ -61,11 +61,11 @@ extension Site {
       case after(Duration)
     }
 
-    /// The time for which files that left the site can still be fetched. Clients with a running download need them, and mirrors
-    /// that are a few days out of date. With zero, files are deleted immediately.
-    public var gracePeriod: Duration = defaultGracePeriod
+    /// How long files that left the site can still be fetched, by clients in the middle of a download, and by mirrors that are a
+    /// few days behind. Zero: they are deleted at once. `nil`: the period of the site's ``RetentionPolicy``.
+    public var gracePeriod: Duration?
 
-    /// One week.
+    /// One week, for sites without a policy.
     public static let defaultGracePeriod: Duration = .seconds(7 * 86_400)
 
     /// The maximum number of bytes to store again to free segments that are mostly dead, in percent of a publication's new
@@ -101,10 +101,10 @@ extension Site {
     public var waitsForOthers = true
 
     public init(
-      level: Int32? = nil, layout: Store.InstallOptions.Layout? = nil, keptVersionCount: Int = 3,
+      level: Int32? = nil, layout: Store.InstallOptions.Layout? = nil, keptVersionCount: Int? = nil,
       deltaCount: Int = 1, deltaOptions: Store.DeltaOptions = Store.DeltaOptions(), product: Store.Product? = nil,
       channel: SiteChannel? = .live, primaryLanguage: LanguageTag? = nil, expiry: Expiry = Expiry.asBefore,
-      gracePeriod: Duration = defaultGracePeriod, waitsForOthers: Bool = true
+      gracePeriod: Duration? = nil, waitsForOthers: Bool = true
     ) {
       self.level = level
       self.layout = layout

@@ -129,7 +129,7 @@ extension Site.PublishResult {
       lostVersions: change.missing.map { LostVersion(pack: $0.pack, number: $0.number) }
         .filter { !restored.contains($0) },
       retiredByteCount: Int(clamping: change.retired.byteCount),
-      retiredUntil: change.retired.firstEnd(grace: change.options.gracePeriod.nanoseconds).map(
+      retiredUntil: change.retired.firstEnd(grace: change.grace.nanoseconds).map(
         Date.init(nanosecondsSince1970:)), deltas: deltas,
       missingDeltas: missingDeltas, newByteCount: Int(clamping: newByteCount),
       byteCount: Int(clamping: change.byteCount))

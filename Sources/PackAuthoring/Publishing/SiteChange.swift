@@ -33,7 +33,7 @@ struct SiteChange {
   var target: SiteChannel? { targets.count == 1 ? targets.first : nil }
 
   /// The current time, in nanoseconds since 1970, which determines the retired files to delete.
-  private let now: Int64
+  let now: Int64
 
   /// The time when files leave the roots: the current time, but not before the date of any root, so that a clock set back deletes
   /// no file early.
@@ -75,6 +75,9 @@ struct SiteChange {
 
   /// The versions that channels offered before, as last written.
   private var offered: OfferHistory
+
+  /// The site's policy, as the next root of `live` will contain it; `nil`: none.
+  private(set) var policy: RetentionPolicy?
 
   /// Versions in previous roots that the store lacks: new roots omit them.
   private(set) var missing: [MissingVersion] = []
@@ -119,6 +122,7 @@ struct SiteChange {
         channel, isMeant: targets.contains(channel), folder, key, options, rebuildsRoot: rebuildsRoot)
     }
     let roots = channels.values.compactMap(\.root)
+    do { policy = try channels[.live]?.root?.retentionPolicy() } catch { if !rebuildsRoot { throw error } }
     known = ManifestIndex(in: folder)
     deltas = DeltaIndex(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
     self.now = max(now, 0)
@@ -232,7 +236,7 @@ struct SiteChange {
     for state in channelStates {
       for pack in Set(state.plan.packs.keys).union(state.root?.packs.map(\.id) ?? []) {
         let before = state.root?.offers(of: pack).map(\.number) ?? []
-        next.replace(before, by: state.plan.offers(of: pack).map(\.number), of: pack, on: state.channel)
+        next.replace(before, by: state.plan.offers(of: pack).map(\.number), of: pack, on: state.channel, at: retiringAt)
       }
     }
     return next
@@ -244,7 +248,7 @@ struct SiteChange {
     var history = offered
     for pack in Set(root.packs.map(\.id)).union(next.packs.map(\.id)) {
       let after = next.offers(of: pack).map(\.number)
-      history.replace(root.offers(of: pack).map(\.number), by: after, of: pack, on: next.channel)
+      history.replace(root.offers(of: pack).map(\.number), by: after, of: pack, on: next.channel, at: retiringAt)
     }
     let snapshot = try store.makeSnapshot()
     history.restrict { pack, number in snapshot.version(number, of: pack) != nil }
@@ -267,6 +271,9 @@ struct SiteChange {
     channels[channel]?.plan = ChannelPlan()
     channels[channel]?.isClosed = true
   }
+
+  /// Changes the site's policy. ``finish()`` writes it into the root of `live`.
+  mutating func setPolicy(_ policy: RetentionPolicy?) { self.policy = policy }
 
   // MARK: - Roots
 
@@ -344,7 +351,7 @@ struct SiteChange {
     _ root: SiteRoot, _ state: ChannelState, _ kept: [PackID: KeptPack]
   ) -> Bool {
     let plan = ChannelPlan(root)
-    guard state.isClosed == root.isClosed, state.plan.saysTheSame(as: plan) else { return false }
+    guard state.isClosed == root.isClosed, state.plan.saysTheSame(as: plan), hasPolicy(root) else { return false }
     return root.packs.allSatisfy { pack in
       guard let now = kept[pack.id], now.priority == pack.priority else { return false }
       let areKept = pack.offers.allSatisfy { offer in
@@ -352,6 +359,11 @@ struct SiteChange {
       }
       return areKept && Set(named(in: pack, state, kept: now.versions)) == Set(pack.deltas)
     }
+  }
+
+  /// Whether a root contains the policy that the next root of its channel will contain.
+  private func hasPolicy(_ root: SiteRoot) -> Bool {
+    root.channel != .live || ((try? root.retentionPolicy()) ?? nil) == policy
   }
 
   /// Returns the deltas that a channel's next root lists for unchanged offers.
@@ -487,6 +499,7 @@ struct SiteChange {
       primaryLanguage: (renews ? options.primaryLanguage : nil) ?? (state.root ?? model)?.primaryLanguage,
       sheets: contents.sheets, packs: packs, highest: highest)
     if root.hasRollouts { root.horizon = renews ? horizon(state) : state.root?.horizon }
+    if state.channel == .live { root.setRetentionPolicy(policy) }
     return root
   }
 
@@ -535,7 +548,7 @@ struct SiteChange {
 
   private mutating func retire(_ present: [SitePath: UInt64], for next: [SitePath: UInt64]) throws {
     retired.replace(present.filter { next[$0.key] == nil }, by: next, now: retiringAt)
-    retired.dropDue(now: now, latest: retiringAt, grace: options.gracePeriod.nanoseconds)
+    retired.dropDue(now: now, latest: retiringAt, grace: grace.nanoseconds)
     guard retired != writtenRetired else { return }
     try folder.writeRetired(retired)
     writtenRetired = retired

@@ -8,6 +8,9 @@ struct OfferHistory: Hashable, Sendable {
   /// The numbers of versions that a channel offered before, but does not offer now. The latest is last.
   private var lists: [SiteChannel: [PackID: [UInt64]]] = [:]
 
+  /// The times of the versions' last offers, in seconds since 1970: of the replacement of a root with the version by a root without it.
+  private var endings: [RetentionPolicy.Pin: Int64] = [:]
+
   static let fileName = "offered"
   static let byteCountLimit = 16 << 20
   private static let title = "packstore offered \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)"
@@ -26,8 +29,21 @@ struct OfferHistory: Hashable, Sendable {
     lists[channel]?[pack]?.last { kept.contains($0) }
   }
 
+  /// Returns the time of a version's last offer, in nanoseconds since 1970; `nil` if unknown.
+  func ending(of number: UInt64, of pack: PackID) -> Int64? {
+    endings[.init(pack, number)].map {
+      let (product, overflows) = $0.multipliedReportingOverflow(by: 1_000_000_000)
+      return overflows ? .max : product
+    }
+  }
+
   /// Records that a channel offers other versions of a pack.
-  mutating func replace(_ before: [UInt64], by after: [UInt64], of pack: PackID, on channel: SiteChannel) {
+  ///
+  /// - Parameter time: the time of the change, in nanoseconds since 1970.
+  mutating func replace(
+    _ before: [UInt64], by after: [UInt64], of pack: PackID, on channel: SiteChannel, at time: Int64
+  ) {
+    for number in before where !after.contains(number) { endings[.init(pack, number)] = time / 1_000_000_000 }
     let leaving = before.filter { !after.contains($0) }.sorted()
     let list = (lists[channel]?[pack] ?? []).filter { !leaving.contains($0) && !after.contains($0) } + leaving
     lists[channel, default: [:]][pack] = list.isEmpty ? nil : list
@@ -43,6 +59,7 @@ struct OfferHistory: Hashable, Sendable {
       }
       if lists[channel]?.isEmpty == true { lists[channel] = nil }
     }
+    endings = endings.filter { isKept($0.key.pack, $0.key.version) }
   }
 
   // MARK: - As a file
@@ -54,6 +71,7 @@ struct OfferHistory: Hashable, Sendable {
         "\(channel) \(pack) \(numbers.map { "\($0)" }.joined(separator: " "))"
       }
     }
+    lines += endings.sorted { $0.key < $1.key }.map { "@\($0.value) \($0.key.pack) \($0.key.version)" }
     return Array(lines.map { $0 + "\n" }.joined().utf8)
   }
 
@@ -61,6 +79,11 @@ struct OfferHistory: Hashable, Sendable {
   init(decoding bytes: [UInt8]) {
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst() {
       let words = line.split(separator: " "), numbers = words.dropFirst(2).compactMap { UInt64($0) }
+      if words.count == 3, words[0].first == "@", let pack = try? PackID(validating: String(words[1])) {
+        guard let time = Int64(words[0].dropFirst()), time >= 0, numbers.count == 1 else { continue }
+        endings[.init(pack, numbers[0])] = time
+        continue
+      }
       guard words.count > 2, numbers.count == words.count - 2, Set(numbers).count == numbers.count,
         let channel = try? SiteChannel(String(words[0])), let pack = try? PackID(validating: String(words[1]))
       else { continue }

@@ -24,6 +24,9 @@ extension Site {
       /// A file that roots or kept versions refer to is missing, or has another length.
       case missingObject = "missing_object"
 
+      /// The site lacks pinned versions, or its policy is damaged.
+      case policyUnmet = "policy_unmet"
+
       /// No delta leads to an offered version from the version that most devices have.
       case missingDelta = "missing_delta"
 
@@ -48,7 +51,7 @@ extension Site {
     /// Whether devices are affected now, or will be soon.
     public var isUrgent: Bool {
       switch code {
-      case .keyEnds, .rootExpires, .damagedRoot, .lostRoot, .futureRoot, .missingObject: true
+      case .keyEnds, .rootExpires, .damagedRoot, .lostRoot, .futureRoot, .missingObject, .policyUnmet: true
       case .missingDelta, .dueFiles: false
       }
     }

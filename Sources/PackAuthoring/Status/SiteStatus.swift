@@ -18,6 +18,9 @@ extension Site {
     /// When the newest root was signed; `nil` if no root is readable.
     public var lastPublicationAt: Date?
 
+    /// The site's retention policy; `nil` if it has none.
+    public var policy: RetentionPolicy?
+
     /// The files of the site by their use.
     public var space: Space?
 

@@ -10,11 +10,9 @@ package struct SiteSurvey: Sendable {
   /// The files that roots refer to and the files of kept versions, without roots, and their lengths.
   package let files: [SitePath: UInt64]
 
-  /// - Parameters:
-  ///   - grace: how long retired files stay.
-  ///   - now: in nanoseconds since 1970.
+  /// - Parameter now: in nanoseconds since 1970.
   /// - Throws: `ioError`, `outOfMemory`; `corrupt` if the list of retired files is damaged.
-  package init(of site: Site, grace: Duration = Site.PublishOptions.defaultGracePeriod, now: Int64) throws {
+  package init(of site: Site, now: Int64) throws {
     let folder = site.folder, channels = try folder.channels()
     var roots: [SignedSiteRoot] = [], damaged: [SiteChannel] = []
     for channel in channels {
@@ -31,7 +29,13 @@ package struct SiteSurvey: Sendable {
     if !channels.isEmpty, try folder.hasLostLive(among: channels, nil) { status.add(.init(.lostRoot, .live)) }
     let snapshot = try site.store.makeSnapshot()
     let uses = try SiteFileUses(of: roots.map(\.root), kept: snapshot.keptVersions, in: folder)
-    let (space, due) = try uses.space(grace: grace, now: now)
+    let live = roots.first { $0.root.channel == .live }?.root
+    let policy = Result { try live?.retentionPolicy() }, present = (try? policy.get()) ?? nil
+    let lost = (present?.pins ?? []).count { snapshot.version($0.version, of: $0.pack) == nil }
+    if lost > 0 { status.add(.init(.policyUnmet, .live, count: lost)) }
+    if case .failure = policy { status.add(.init(.policyUnmet, .live)) }
+    status.policy = present
+    let (space, due) = try uses.space(grace: (present ?? .standard).grace, now: now)
     status.space = space
     if due > 0 { status.add(.init(.dueFiles, count: due)) }
     let deltas = try Self.missingDeltas(roots, site, in: snapshot)

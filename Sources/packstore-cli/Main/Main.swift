@@ -49,7 +49,7 @@ struct Packstore: ParsableCommand {
       subcommands: [Status.self, Refresh.self, CheckServed.self, CheckBucket.self, Strip.self]),
     CommandGroup(
       name: "Channels and keys",
-      subcommands: [Promote.self, Demote.self, Channels.self, Keygen.self, Delegate.self, Rotate.self]),
+      subcommands: [Promote.self, Demote.self, Channels.self, Policy.self, Keygen.self, Delegate.self, Rotate.self]),
     CommandGroup(
       name: "Author",
       subcommands: [

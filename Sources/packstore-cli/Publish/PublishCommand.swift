@@ -103,10 +103,10 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     help: .init(
       """
       Number of offered versions of each pack to keep on the site, including the current one; above 1, each channel's \
-      previous version stays, too. As many builds that are not offered yet are also kept.
+      previous version stays, too. The latest n - 1 builds that are not offered yet are also kept (default: the site's policy, or 3).
       """,
       valueName: "n"))
-  var keep = 3
+  var keep: Int?
 
   @Option(
     help: .init(
@@ -186,7 +186,9 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard 1...PackVersion.lastNumber ~= version ?? 1 else {
       throw ValidationError("--version must be from 1 to \(PackVersion.lastNumber)")
     }
-    guard (1...1000).contains(keep) else { throw ValidationError("--keep must be from 1 to 1000, not \(keep)") }
+    guard (1...1000).contains(keep ?? 1) else {
+      throw ValidationError("--keep must be from 1 to 1000, not \(keep ?? 0)")
+    }
     guard (0...999).contains(deltas ?? 0) else {
       throw ValidationError("--deltas must be from 0 to 999, not \(deltas ?? 0)")
     }

@@ -17,6 +17,7 @@ struct Status: AsyncParsableCommand, CommandWithSubject {
         lost_root       the root of live is missing
         future_root     the root is dated more than a day from now
         missing_object  files are missing or have another length
+        policy_unmet    pinned versions are missing, or the policy is damaged
         missing_delta   not urgent: 'packstore deltas' would build deltas
         due_files       not urgent: the next publication deletes files
 
@@ -76,7 +77,7 @@ private struct StatusText {
 
   init(_ status: Site.Status) { self.status = status }
 
-  var lines: [String] { offers + keys + space + objects + status.alarms.map(words) }
+  var lines: [String] { offers + keys + policy + space + objects + status.alarms.map(words) }
 
   private var offers: [String] {
     guard !status.channels.isEmpty else { return [] }
@@ -105,6 +106,10 @@ private struct StatusText {
       return "key \(key.releaseKey) of \(key.rootKey), for \(scope), "
         + (key.endsAt.map { "until \(formatDate($0))" } ?? "without end")
     } + (status.lastPublicationAt.map { ["last publication  \(formatDate($0))"] } ?? [])
+  }
+
+  private var policy: [String] {
+    status.space?.keptByteCount == nil ? [] : PolicyReport(status.policy, nil).lines
   }
 
   private var space: [String] {
@@ -204,6 +209,7 @@ private struct StatusReport: Encodable {
   let urgent: Bool
   let channels: [Channel]
   let keys: [Key]
+  let policy: PolicyReport?
   let space: Space?
   let missingDeltas: [Delta]?
   let objects: Objects?
@@ -224,6 +230,7 @@ private struct StatusReport: Encodable {
         key: $0.releaseKey.description, rootKey: $0.rootKey.description, serial: $0.serial,
         channels: $0.channels.map(\.name), ends: $0.endsAt.map(formatDate))
     }
+    policy = status.space?.keptByteCount == nil ? nil : PolicyReport(status.policy, nil)
     space = status.space.map(Space.init)
     missingDeltas = status.missingDeltas?.map {
       Delta(pack: $0.pack.name, from: $0.from, to: $0.to, rangeBytes: $0.rangeByteCount)

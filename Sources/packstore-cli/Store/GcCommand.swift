@@ -1,4 +1,6 @@
 import ArgumentParser
+import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
@@ -11,9 +13,12 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
       contains unused data, and deletes the file. Contents and versions do not change. Files that open readers use \
       are deleted by a later commit.
 
-      'packstore publish' collects the folder of a site.
+      For a site, drops the versions that its policy does not keep ('packstore policy'), and deletes the files whose \
+      grace period is over. --dry-run explains each version and file, and needs no key.
 
         packstore gc Packs --dry-run
+        packstore gc public/packs --dry-run
+        packstore gc public/packs --key site.key
         packstore gc Packs
         packstore gc Packs --budget 200MB --seconds 5
       """
@@ -36,6 +41,8 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
+  @OptionGroup(title: "Collection of a site") var site: SiteCollectionOptions
+
   func validate() throws {
     guard (budget ?? 1) > 0 else { throw ValidationError("invalid --budget: use at least 1 byte") }
     guard (0.001...1e9).contains(seconds ?? 1) else {
@@ -46,6 +53,11 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
+    guard !namesSite(self.store.store) else {
+      guard budget == nil, seconds == nil else { throw ValidationError("--budget and --seconds are for stores") }
+      return try await site.collect(self.store.store, waits: !wait.noWait, isDryRun: dryRun, report)
+    }
+    try site.requireNone()
     let store = try self.store.open(.existing)
     let bar = ProgressBar(report.progressForm)
     defer { bar.finish() }
