@@ -6,6 +6,7 @@
 
 #include "catalog/tree_cursor.h"
 #include "check/verify_segments.h"
+#include "segment/frame_check.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
@@ -20,7 +21,7 @@ static pks_status probe_frame(pks__verification *v, uint32_t number, const pks__
   pks_status status = pks__scratch_reserve(&v->stored, frame->ref.stored_length, &v->found);
   if (status) { return status; }
   status = pks__snapshot_segment(v->snapshot, listed->run, listed->index, &segment, &v->found);
-  if (!status) { status = pks__segment_read_stored(segment, &frame->ref, v->stored.bytes, &v->found); }
+  if (!status) { status = pks__frame_read_stored(segment, &frame->ref, v->stored.bytes, &v->found); }
   if (status && !pks__error_is_damage(&v->found)) { return status; }
   v->inspector.frames_checked++;
   finding.is_bad = status != PKS_OK;

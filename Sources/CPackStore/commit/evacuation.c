@@ -4,6 +4,7 @@
 
 #include "commit/copy_order.h"
 #include "commit/relayout.h"
+#include "segment/frame_check.h"
 #include "store/chunk_lookup.h"
 #include "store/snapshot.h"
 
@@ -66,7 +67,7 @@ static pks_status keep_frame(
   const pks__frame_ref *ref = &old->ref;
   evacuation->stored.length = evacuation->ids.length = evacuation->ends.length = 0;
   pks_status status = pks__scratch_reserve(&evacuation->stored, ref->stored_length, error);
-  if (!status) { status = pks__segment_read_stored(segment, ref, evacuation->stored.bytes, error); }
+  if (!status) { status = pks__frame_read_stored(segment, ref, evacuation->stored.bytes, error); }
   const pks__stored_dictionary *dictionary;
   if (!status) { status = find_dictionary(evacuation, segment, ref->codec, &dictionary, error); }
   for (uint32_t i = 0; !status && i < old->chunk_count; i++) {

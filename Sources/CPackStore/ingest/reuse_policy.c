@@ -2,6 +2,7 @@
 
 #include "catalog/catalog.h"
 #include "index/extent_walk.h"
+#include "segment/frame_check.h"
 #include "store/cache_folder.h"
 #include "store/segment_files.h"
 #include "store/snapshot.h"
@@ -102,7 +103,7 @@ static bool allows_purgeable(
   if (!pks__segment_set_find(&reuse_policy->own, &segment->id, &index)) { return false; }
   if (may_lack || !reuse_policy->purgeable) { return may_lack; }
   uint64_t length = *PKS__SCRATCH_AT(&reuse_policy->own_lengths, const uint64_t, index);
-  return pks__range_fits(frame->offset, frame->stored_length, length) && pks__segment_has_frame(segment, frame);
+  return pks__range_fits(frame->offset, frame->stored_length, length) && pks__frame_is_present(segment, frame);
 }
 
 static bool allows_frame(const pks__reuse_policy *reuse_policy, pks__segment *segment, const pks__frame_ref *frame) {
@@ -118,7 +119,7 @@ bool pks__reuse_policy_allows(
   // The store keeps its own pages, so that it can detect missing data without its base.
   if (segment->is_base && segment->kind == PKS__SEGMENT_METADATA) { return false; }
   if (pks__snapshot_is_remote(reuse_policy->base, segment)) { return true; }
-  if (!segment->is_purgeable) { return !pks__segment_row_is_bad(segment, row); }
+  if (!segment->is_purgeable) { return !pks__frame_of_chunk_is_bad(segment, row); }
   pks__chunk_place place;
   pks__frame frame;
   if (pks__segment_chunk(segment, row, &place, NULL)) { return false; }

@@ -3,6 +3,7 @@
 #include "catalog/tree_cursor.h"
 #include "index/extent_walk.h"
 #include "read/namespace.h"
+#include "segment/frame_check.h"
 #include "store/cache_folder.h"
 #include "store/chunk_lookup.h"
 #include "store/segment_registry.h"
@@ -93,7 +94,7 @@ static pks_status find_segment(
 static bool has_frame(const present_segment *row, const pks__frame_ref *frame) {
   if (row->files.place != PKS__SEGMENT_APART) { return row->files.place == PKS__SEGMENT_STORED; }
   return row->segment && pks__range_fits(frame->offset, frame->stored_length, row->files.length)
-    && pks__segment_has_frame(row->segment, frame);
+    && pks__frame_is_present(row->segment, frame);
 }
 
 // MARK: - Layouts
@@ -306,7 +307,7 @@ static pks_status check_stored(
   if (!pks__range_fits(ref->offset, ref->stored_length, atomic_load(&segment->present))) { return PKS_OK; }
   stored->length = 0;
   pks_status status = pks__scratch_reserve(stored, ref->stored_length, error);
-  if (!status) { status = pks__segment_read_stored(segment, ref, stored->bytes, error); }
+  if (!status) { status = pks__frame_read_stored(segment, ref, stored->bytes, error); }
   return status == PKS_PURGED ? PKS_OK : status;
 }
 

@@ -4,6 +4,7 @@
 
 #include "index/extent_walk.h"
 #include "platform/threads.h"
+#include "segment/frame_check.h"
 #include "store/open_run.h"
 #include "store/snapshot.h"
 
@@ -26,7 +27,7 @@ static pks_status check_piece(
     return pks__fail(error, PKS_CORRUPT, "is truncated", (*segment)->name, (*segment)->file_length);
   }
   if (pks__open_run_is_checked(open, piece->index)) { return PKS_OK; }
-  status = pks__segment_check(*segment, &frame->ref, data + frame->ref.offset, error);
+  status = pks__frame_check(*segment, &frame->ref, data + frame->ref.offset, error);
   if (!status) { pks__open_run_set_checked(open, piece->index); }
   return status;
 }

@@ -13,6 +13,7 @@
 #include "index/extent_walk.h"
 #include "platform/threads.h"
 #include "read/namespace.h"
+#include "segment/frame_check.h"
 #include "store/chunk_lookup.h"
 #include "store/open_run.h"
 #include "store/snapshot.h"
@@ -140,7 +141,7 @@ static pks_status read_direct(
     const pks__extent_part *piece = &pieces[i];
     if (is_whole(piece)) {
       const pks__run_frame_info *frame = &piece->frame;
-      status = pks__segment_check(segment, &frame->ref, out, error);
+      status = pks__frame_check(segment, &frame->ref, out, error);
       if (!status) { pks__open_run_set_checked(open, piece->index); }
     }
     out += piece->end - piece->begin;

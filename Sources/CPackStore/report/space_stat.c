@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "platform/name_list.h"
+#include "segment/frame_check.h"
 #include "space/chunk_use.h"
 #include "space/live_set.h"
 #include "store/cache_folder.h"
@@ -288,7 +289,7 @@ static pks_status measure_frame(
   pks_status status = pks__segment_frame(open, index, &frame, error);
   if (!status) { status = pks__segment_frame_ends(open, &frame, &ends, error); }
   if (status) { return status; }
-  bool is_missing = open->is_purgeable && !pks__segment_has_frame(open, &frame.ref);
+  bool is_missing = open->is_purgeable && !pks__frame_is_present(open, &frame.ref);
   if (!is_missing && !open->is_base) { *stored += frame.ref.stored_length; }
   uint64_t before = 0;
   for (uint32_t i = 0; i < frame.chunk_count; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "segment/frame_check.h"
 
 struct pks__loaded_dictionary {
   pks__id key;  ///< its id, or an id of segment and number
@@ -148,7 +149,7 @@ pks_status pks__stored_dictionary_read(
   if (!status) { status = pks__segment_dictionary_at(segment, codec - PKS__CODEC_DICTIONARY, &found, error); }
   bytes->length = 0;
   if (!status) { status = pks__scratch_append(bytes, NULL, found.ref.stored_length, error); }
-  if (!status) { status = pks__segment_read_stored(segment, &found.ref, bytes->bytes, error); }
+  if (!status) { status = pks__frame_read_stored(segment, &found.ref, bytes->bytes, error); }
   if (status) { return status; }
   *out = (pks__stored_dictionary){
     .id = found.id,
@@ -208,7 +209,7 @@ static pks_status read_copy(
   uint8_t *raw, pks_error *error
 ) {
   const pks__frame_ref *ref = &wanted->ref;
-  pks_status status = pks__segment_read_stored(segment, ref, stored, error);
+  pks_status status = pks__frame_read_stored(segment, ref, stored, error);
   if (status) { return status; }
   bool decodes;
   status = pks__dictionary_decode(ref->codec, stored, ref->stored_length, raw, ref->raw_length, &decodes, error);

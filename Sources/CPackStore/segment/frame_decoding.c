@@ -1,6 +1,7 @@
 #include "segment/frame_decoding.h"
 
 #include "base/memory.h"
+#include "segment/frame_check.h"
 
 static void destroy(pks__frame_reader *reader) {
   if (!reader) { return; }
@@ -67,9 +68,9 @@ static pks_status need_buffer(uint8_t **buffer, size_t *capacity, size_t needed,
 static pks_status read_whole(
   pks__frame_reader *reader, const pks__frame_source *frame, uint8_t *out, pks_error *error
 ) {
-  if (frame->ref.codec == PKS__CODEC_RAW) { return pks__segment_read_stored(frame->segment, &frame->ref, out, error); }
+  if (frame->ref.codec == PKS__CODEC_RAW) { return pks__frame_read_stored(frame->segment, &frame->ref, out, error); }
   pks_status status = need_buffer(&reader->stored, &reader->stored_capacity, frame->ref.stored_length, error);
-  if (!status) { status = pks__segment_read_stored(frame->segment, &frame->ref, reader->stored, error); }
+  if (!status) { status = pks__frame_read_stored(frame->segment, &frame->ref, reader->stored, error); }
   if (status) { return status; }
   bool decodes;
   status = pks__dictionaries_decode_frame(

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "codec/hash_batch.h"
+#include "segment/frame_check.h"
 
 #define MAGIC "PKSFRAM0"
 
@@ -244,7 +245,7 @@ static pks_status add_row(writer *writer, uint32_t index, pks_error *error) {
   if (!status) { status = begin_row(writer, frame.ref.stored_length, error); }
   if (status) { return status; }
   uint8_t *bytes = writer->stored + writer->used;
-  status = pks__segment_read_stored(segment, &frame.ref, bytes, error);
+  status = pks__frame_read_stored(segment, &frame.ref, bytes, error);
   if (status) { return status; }
   pks__tabled_frame listed = {
     .offset = frame.ref.offset,
@@ -274,7 +275,7 @@ static pks_status put_dictionary(writer *writer, uint32_t number, pks_error *err
   pks_status status = pks__segment_dictionary_at(segment, number, &dictionary, error);
   const pks__frame_ref *ref = &dictionary.ref;
   if (!status) { status = need_room(writer, ref->stored_length, error); }
-  if (!status) { status = pks__segment_read_stored(segment, ref, writer->stored, error); }
+  if (!status) { status = pks__frame_read_stored(segment, ref, writer->stored, error); }
   if (status) { return status; }
   dictionary_row listed = {
     .stored =

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "codec/checksum.h"
 
 // MARK: - Opening and closing
 
@@ -276,13 +275,11 @@ void pks__segment_measure(pks__segment *segment) {
   while (info.size < present && !atomic_compare_exchange_weak(&segment->present, &present, info.size)) {}
 }
 
-static const char gone[] = "data of the pack is missing in the cache folder or the base";
-static const char damaged[] = "data of the pack in the cache folder is damaged";
-
-/// Fails with PURGED: `byte_count` of the wanted bytes in the cache folder are missing or damaged.
-static pks_status fail_purged(
-  const pks__segment *segment, const char *text, uint64_t offset, uint64_t byte_count, pks_error *error
+pks_status pks__segment_fail_purged(
+  const pks__segment *segment, bool is_damaged, uint64_t offset, uint64_t byte_count, pks_error *error
 ) {
+  const char *text = is_damaged ? "data of the pack in the cache folder is damaged"
+                                : "data of the pack is missing in the cache folder or the base";
   pks_status status = pks__fail(error, PKS_PURGED, text, segment->name, offset);
   if (error) { error->needed = byte_count; }
   return status;
@@ -292,7 +289,7 @@ static pks_status fail_purged(
 
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error) {
   size_t got = 0;
-  if (segment->file == PKS_VFS_NO_FILE) { return fail_purged(segment, gone, offset, byte_count, error); }
+  if (segment->file == PKS_VFS_NO_FILE) { return pks__segment_fail_purged(segment, false, offset, byte_count, error); }
   int failure = pks__vfs_read_at(segment->vfs, segment->file, offset, out, byte_count, &got);
   if (failure) {
     pks_status status = pks__fail_system(error, failure, "cannot read", segment->name);
@@ -302,75 +299,9 @@ pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte
   if (got == byte_count) { return PKS_OK; }
   if (segment->is_purgeable) {
     pks__segment_measure(segment);
-    return fail_purged(segment, gone, offset + got, byte_count - got, error);
+    return pks__segment_fail_purged(segment, false, offset + got, byte_count - got, error);
   }
   return pks__fail(error, PKS_CORRUPT, "is truncated", segment->name, offset + got);
-}
-
-/// Whether a frame is known to be bad. The mutex is held.
-static bool is_bad_frame(const pks__segment *segment, uint64_t offset) {
-  if (segment->all_bad) { return true; }
-  for (uint64_t i = 0; i < PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t); i++) {
-    if (*PKS__SCRATCH_AT(&segment->bad_frames, const uint64_t, i) == offset) { return true; }
-  }
-  return false;
-}
-
-/// Remembers a bad frame. When there are too many to look through, or memory is short, all frames count as bad.
-static void note_bad_frame(pks__segment *segment, uint64_t offset) {
-  enum { BAD_FRAMES_MAX = 1000 };
-  pks__mutex_lock(segment->mutex);
-  bool is_full = PKS__SCRATCH_COUNT(&segment->bad_frames, uint64_t) == BAD_FRAMES_MAX;
-  if (!is_bad_frame(segment, offset)) {
-    segment->all_bad = is_full || pks__scratch_append(&segment->bad_frames, &offset, sizeof offset, NULL);
-  }
-  pks__mutex_unlock(segment->mutex);
-  atomic_store(&segment->has_bad_frames, true);
-}
-
-/// Whether stored bytes were there when that was asked last, and are not known to be bad.
-static bool has_bytes(pks__segment *segment, const pks__frame_ref *frame) {
-  if (!pks__range_fits(frame->offset, frame->stored_length, atomic_load(&segment->present))) { return false; }
-  if (!atomic_load(&segment->has_bad_frames)) { return true; }
-  pks__mutex_lock(segment->mutex);
-  bool is_bad = is_bad_frame(segment, frame->offset);
-  pks__mutex_unlock(segment->mutex);
-  return !is_bad;
-}
-
-bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame) {
-  if (!has_bytes(segment, frame)) { return false; }
-  if (!pks__codec_has_dictionary(frame->codec) || !atomic_load_explicit(&segment->has_table, memory_order_acquire)) {
-    return true;
-  }
-  pks__segment_dictionary dictionary;
-  uint32_t number = frame->codec - PKS__CODEC_DICTIONARY;
-  return !pks__segment_dictionary_at(segment, number, &dictionary, NULL) && has_bytes(segment, &dictionary.ref);
-}
-
-bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row) {
-  pks__chunk_place place;
-  pks__frame frame;
-  bool may_be_bad = atomic_load(&segment->has_bad_frames) || atomic_load(&segment->present) < segment->file_length;
-  if (!may_be_bad) { return false; }
-  if (pks__segment_chunk(segment, row, &place, NULL) || pks__segment_frame(segment, place.frame, &frame, NULL)) {
-    return true;
-  }
-  return !pks__segment_has_frame(segment, &frame.ref);
-}
-
-pks_status pks__segment_check(
-  pks__segment *segment, const pks__frame_ref *frame, const void *stored, pks_error *error
-) {
-  if (pks__checksum(stored, frame->stored_length) == frame->sum) { return PKS_OK; }
-  note_bad_frame(segment, frame->offset);
-  if (segment->is_purgeable) { return fail_purged(segment, damaged, frame->offset, frame->stored_length, error); }
-  return pks__fail(error, PKS_CORRUPT, "checksum mismatch", segment->name, frame->offset);
-}
-
-pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref *frame, void *out, pks_error *error) {
-  pks_status status = pks__segment_read(segment, frame->offset, frame->stored_length, out, error);
-  return status ? status : pks__segment_check(segment, frame, out, error);
 }
 
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error) {

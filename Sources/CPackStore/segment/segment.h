@@ -118,22 +118,13 @@ pks_status pks__segment_chunk_id(pks__segment *segment, uint32_t row, const pks_
 /// is opened again.
 void pks__segment_measure(pks__segment *segment);
 
-/// Whether the bytes of a frame, and of the dictionary that it needs, were there when that was asked last, and not found damaged in
-/// this process. Of a frame that is listed in the table or in a run.
-bool pks__segment_has_frame(pks__segment *segment, const pks__frame_ref *frame);
-
-/// Whether the row's frame was found damaged in this process or, of a purgeable segment, is missing: nothing new should refer
-/// to it. Needs the table.
-bool pks__segment_row_is_bad(pks__segment *segment, uint32_t row);
+/// Fails with PURGED: `byte_count` bytes in the cache folder are damaged or missing.
+pks_status pks__segment_fail_purged(
+  const pks__segment *segment, bool is_damaged, uint64_t offset, uint64_t byte_count, pks_error *error
+);
 
 /// Reads stored bytes, which must not be used before they are checked.
 pks_status pks__segment_read(pks__segment *segment, uint64_t offset, size_t byte_count, void *out, pks_error *error);
-
-/// Checks the stored bytes of a frame, and remembers the frame when they are bad.
-pks_status pks__segment_check(pks__segment *segment, const pks__frame_ref *frame, const void *stored, pks_error *error);
-
-/// Reads a frame's stored bytes and checks their sum.
-pks_status pks__segment_read_stored(pks__segment *segment, const pks__frame_ref *frame, void *out, pks_error *error);
 
 /// The whole file, mapped for as long as the segment is open. NOT_CONTIGUOUS for a purgeable segment.
 pks_status pks__segment_map_data(pks__segment *segment, const uint8_t **out, pks_error *error);

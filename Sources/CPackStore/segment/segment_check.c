@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/memory.h"
+#include "segment/frame_check.h"
 
 pks_status pks__segment_checker_open(pks__segment_checker *inspector, pks_error *error) {
   inspector->decoder = pks__decoder_create();
@@ -210,7 +211,7 @@ static pks_status check_frame(
   inspector->stored.length = 0;
   pks_status status = pks__scratch_reserve(&inspector->stored, frame->ref.stored_length, error);
   if (status) { return status; }
-  status = pks__segment_read_stored(segment, &frame->ref, inspector->stored.bytes, &found);
+  status = pks__frame_read_stored(segment, &frame->ref, inspector->stored.bytes, &found);
   inspector->frames_checked++;
   const uint8_t *raw = NULL;
   status = settle(inspector, status, &found, frame, error);
@@ -239,7 +240,7 @@ static pks_status check_dictionary(
   pks_status status = pks__scratch_reserve(&inspector->stored, ref->stored_length, error);
   if (!status) { status = pks__scratch_reserve(&inspector->raw, ref->raw_length, error); }
   if (status) { return status; }
-  status = pks__segment_read_stored(segment, ref, inspector->stored.bytes, &found);
+  status = pks__frame_read_stored(segment, ref, inspector->stored.bytes, &found);
   if (status || !inspector->deep) { return settle(inspector, status, &found, NULL, error); }
   bool decodes;
   pks__id id;

@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "catalog/catalog.h"
+#include "segment/frame_check.h"
 #include "store/chunk_lookup.h"
 #include "store/segment_registry.h"
 
@@ -144,7 +145,7 @@ static pks_status is_there(planner *planner, const pks__segment_use *use, bool *
     pks__frame_use frame;
     pks_status status = pks__chunk_use_frame(&planner->plan->use, use, i, &frame, error);
     if (status) { return status; }
-    *there = frame.chunk_count == 0 || pks__segment_has_frame(use->segment, &frame.frame.ref);
+    *there = frame.chunk_count == 0 || pks__frame_is_present(use->segment, &frame.frame.ref);
   }
   return PKS_OK;
 }

@@ -1,5 +1,6 @@
 #include "store/chunk_lookup.h"
 
+#include "segment/frame_check.h"
 #include "store/snapshot.h"
 
 /// A failure that means nothing but "not here" leaves no word in `error`: the segment is gone, or its table is damaged.
@@ -28,7 +29,7 @@ static pks_status confirm(
   status = pks__segment_chunk_id(hint->segment, hint->row, &stored, &found);
   if (status) { return forgive(status, &found, error); }
   any = any || kind == PKS__SEGMENT_METADATA || pks__snapshot_is_remote(snapshot, hint->segment);
-  *confirmed = pks__id_equal(stored, id) && (any || !pks__segment_row_is_bad(hint->segment, hint->row));
+  *confirmed = pks__id_equal(stored, id) && (any || !pks__frame_of_chunk_is_bad(hint->segment, hint->row));
   return PKS_OK;
 }
 

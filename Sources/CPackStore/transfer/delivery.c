@@ -111,7 +111,7 @@ static pks_status compare_with_base(pks_delivery *delivery, bool *needed, pks_er
 static void leave_transaction(pks_delivery *delivery) {
   if (!delivery->txn) { return; }
   pks__delivery_frames_close(&delivery->frames);
-  pks__delivery_wants_begin(&delivery->wants);
+  pks__delivery_requests_begin(&delivery->requests);
   pks__delivery_changes_leave(&delivery->changes);
   pks__delivery_context_leave(&delivery->context);
   delivery->txn = NULL;
@@ -154,15 +154,15 @@ static pks_delivery *make(pks_txn *txn, const pks_delivery_request *request) {
   made->provenance = request->provenance;
   pks__delivery_context *context = &made->context;
   pks__delivery_context_init(context, txn, request);
-  pks__delivery_wants_init(&made->wants, context);
-  pks__delivery_site_init(&made->site, context, &made->wants);
-  pks__delivery_pages_init(&made->pages, context, &made->wants, &made->site);
-  pks__delivery_changes_init(&made->changes, context, &made->wants, &made->site, &made->pages);
+  pks__delivery_requests_init(&made->requests, context);
+  pks__delivery_site_init(&made->site, context, &made->requests);
+  pks__delivery_pages_init(&made->pages, context, &made->requests, &made->site);
+  pks__delivery_changes_init(&made->changes, context, &made->requests, &made->site, &made->pages);
   pks__missing_chunks_init(&made->needs, context, &made->pages, &made->changes, &made->frames.ingest);
-  pks__delivery_plan_init(&made->plan, context, &made->wants, &made->site, &made->needs);
-  pks__delivery_dictionaries_init(&made->dictionaries, context, &made->wants, &made->plan);
+  pks__delivery_plan_init(&made->plan, context, &made->requests, &made->site, &made->needs);
+  pks__delivery_dictionaries_init(&made->dictionaries, context, &made->requests, &made->plan);
   pks__delivery_frames_init(&made->frames, context, &made->pages, &made->needs, &made->plan, &made->dictionaries);
-  pks__coming_chain_init(&made->chain, context, &made->wants);
+  pks__coming_chain_init(&made->chain, context, &made->requests);
   return made;
 }
 
@@ -231,7 +231,7 @@ static pks_status enter_catalog(pks_delivery *delivery, pks_error *error) {
   return pks__delivery_pages_need(&delivery->pages, &task, error);
 }
 
-/// Goes on to the next phase, which may turn out to want nothing.
+/// Goes on to the next phase, which may need no bytes.
 static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase, pks_error *error) {
   pks_status status;
   delivery->phase = phase;
@@ -239,18 +239,18 @@ static pks_status enter_phase(pks_delivery *delivery, pks__delivery_phase phase,
     case PKS__DELIVERY_ROOTS: return enter_roots(delivery, error);
     case PKS__DELIVERY_CATALOG: return enter_catalog(delivery, error);
     case PKS__MISSING_CHUNKS: return pks__missing_chunks_find(&delivery->needs, error);
-    case PKS__DELIVERY_LAYOUT: return pks__missing_chunks_want_layout(&delivery->needs, error);
+    case PKS__DELIVERY_LAYOUT: return pks__missing_chunks_request_layout(&delivery->needs, error);
     case PKS__DELIVERY_TABLES:
       status = pks__missing_chunks_complete_mapped(&delivery->needs, error);
-      return status ? status : pks__delivery_plan_want_tables(&delivery->plan, error);
+      return status ? status : pks__delivery_plan_request_tables(&delivery->plan, error);
     case PKS__DELIVERY_DICTIONARIES:
       status = pks__delivery_plan_make(&delivery->plan, error);
-      return status ? status : pks__delivery_dictionaries_want(&delivery->dictionaries, error);
+      return status ? status : pks__delivery_dictionaries_request(&delivery->dictionaries, error);
     case PKS__DELIVERY_FRAMES:
-      if (!delivery->context.without_frames) { return pks__delivery_plan_want_frames(&delivery->plan, error); }
+      if (!delivery->context.without_frames) { return pks__delivery_plan_request_frames(&delivery->plan, error); }
       return pks__delivery_frames_leave_out(&delivery->frames, error);
-    case PKS__DELIVERY_HEADERS: return pks__coming_chain_want_headers(&delivery->chain, error);
-    case PKS__DELIVERY_BLOCKS: return pks__coming_chain_want_blocks(&delivery->chain, error);
+    case PKS__DELIVERY_HEADERS: return pks__coming_chain_request_headers(&delivery->chain, error);
+    case PKS__DELIVERY_BLOCKS: return pks__coming_chain_request_blocks(&delivery->chain, error);
     case PKS__DELIVERY_BEGUN:
     case PKS__DELIVERY_CHANGES:
     case PKS__DELIVERY_DONE:
@@ -267,13 +267,13 @@ static pks__delivery_phase phase_after(pks__delivery_phase phase) {
 /// Determines the next requests, when the whole last round was given.
 static pks_status begin_round(pks_delivery *delivery, pks_error *error) {
   pks__layout_visitor visitor = {.context = &delivery->needs, .visit = pks__missing_chunks_visit_layout};
-  const pks__delivery_wants *wants = &delivery->wants;
-  pks__delivery_wants_begin(&delivery->wants);
+  const pks__delivery_requests *requests = &delivery->requests;
+  pks__delivery_requests_begin(&delivery->requests);
   pks_status status = PKS_OK;
-  while (!status && !pks__delivery_wants_any(wants) && delivery->phase != PKS__DELIVERY_DONE) {
+  while (!status && !pks__delivery_requests_any(requests) && delivery->phase != PKS__DELIVERY_DONE) {
     bool has_pages = delivery->phase <= PKS__DELIVERY_LAYOUT;
-    if (has_pages) { status = pks__delivery_pages_want(&delivery->pages, &visitor, error); }
-    if (!status && !pks__delivery_wants_any(wants)) {
+    if (has_pages) { status = pks__delivery_pages_request(&delivery->pages, &visitor, error); }
+    if (!status && !pks__delivery_requests_any(requests)) {
       status = enter_phase(delivery, phase_after(delivery->phase), error);
     }
   }
@@ -292,22 +292,22 @@ static pks_status check_usable(const pks_delivery *delivery, pks_error *error) {
   return delivery->txn ? PKS_OK : invalid(delivery, "the delivery has ended", error);
 }
 
-pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *next, pks_error *error) {
+pks_status pks_delivery_next(pks_delivery *delivery, pks_want *request, pks_next *next, pks_error *error) {
   pks_status status = check_usable(delivery, error);
   if (status) { return status; }
-  if (pks__delivery_wants_all_given(&delivery->wants) && delivery->phase != PKS__DELIVERY_DONE) {
+  if (pks__delivery_requests_all_given(&delivery->requests) && delivery->phase != PKS__DELIVERY_DONE) {
     pks_error failure = {0};
     status = begin_round(delivery, &failure);
     if (status) { return end_with(delivery, status, &failure, error); }
   }
-  const pks__want *wanted = pks__delivery_wants_hand_out(&delivery->wants);
+  const pks__byte_request *wanted = pks__delivery_requests_hand_out(&delivery->requests);
   if (!wanted) {
-    *next = pks__delivery_wants_all_given(&delivery->wants) ? PKS_NEXT_DONE : PKS_NEXT_WAIT;
+    *next = pks__delivery_requests_all_given(&delivery->requests) ? PKS_NEXT_DONE : PKS_NEXT_WAIT;
     return PKS_OK;
   }
-  *want = (pks_want){
+  *request = (pks_want){
     .segment = wanted->segment,
-    .is_table = wanted->kind == PKS__WANT_TABLE,
+    .is_table = wanted->kind == PKS__REQUEST_TABLE,
     .offset = wanted->offset,
     .length = wanted->length,
   };
@@ -317,17 +317,17 @@ pks_status pks_delivery_next(pks_delivery *delivery, pks_want *want, pks_next *n
 
 /// Passes the given bytes to the part that requested them.
 static pks_status give(
-  pks_delivery *delivery, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks_delivery *delivery, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
-  switch ((pks__want_kind)want->kind) {
-    case PKS__WANT_TABLE: return pks__delivery_site_give_table(&delivery->site, want, bytes, is_final, error);
-    case PKS__WANT_PAGES: return pks__delivery_pages_give(&delivery->pages, want, bytes, is_final, error);
-    case PKS__WANT_DICTIONARY:
-      return pks__delivery_dictionaries_give(&delivery->dictionaries, want, bytes, is_final, error);
-    case PKS__WANT_FRAME: return pks__delivery_frames_give(&delivery->frames, want, bytes, is_final, error);
-    case PKS__WANT_HEADER: return pks__coming_chain_give_header(&delivery->chain, want, bytes, is_final, error);
-    case PKS__WANT_CHANGES: return pks__delivery_changes_give(&delivery->changes, want, bytes, is_final, error);
-    case PKS__WANT_BLOCK: return pks__coming_chain_give_block(&delivery->chain, want, bytes, is_final, error);
+  switch ((pks__byte_request_kind)request->kind) {
+    case PKS__REQUEST_TABLE: return pks__delivery_site_give_table(&delivery->site, request, bytes, is_final, error);
+    case PKS__REQUEST_PAGES: return pks__delivery_pages_give(&delivery->pages, request, bytes, is_final, error);
+    case PKS__REQUEST_DICTIONARY:
+      return pks__delivery_dictionaries_give(&delivery->dictionaries, request, bytes, is_final, error);
+    case PKS__REQUEST_FRAME: return pks__delivery_frames_give(&delivery->frames, request, bytes, is_final, error);
+    case PKS__REQUEST_HEADER: return pks__coming_chain_give_header(&delivery->chain, request, bytes, is_final, error);
+    case PKS__REQUEST_CHANGES: return pks__delivery_changes_give(&delivery->changes, request, bytes, is_final, error);
+    case PKS__REQUEST_BLOCK: return pks__coming_chain_give_block(&delivery->chain, request, bytes, is_final, error);
   }
   return PKS_OK;
 }
@@ -339,14 +339,14 @@ pks_status pks_delivery_give(
   pks_status status = check_usable(delivery, error);
   *is_final = status != PKS_OK;
   if (status) { return status; }
-  const pks__want *want = pks__delivery_wants_oldest(&delivery->wants);
-  if (!want || byte_count != want->length) {
+  const pks__byte_request *request = pks__delivery_requests_oldest(&delivery->requests);
+  if (!request || byte_count != request->length) {
     return invalid(delivery, "wrong length for the oldest pending request", error);
   }
-  status = give(delivery, want, bytes, is_final, &failure);
+  status = give(delivery, request, bytes, is_final, &failure);
   if (!status) {
     *is_final = false;
-    pks__delivery_wants_take(&delivery->wants);
+    pks__delivery_requests_take(&delivery->requests);
     return PKS_OK;
   }
   if (*is_final) { return end_with(delivery, status, &failure, error); }
@@ -364,8 +364,8 @@ pks_status pks_delivery_use_changes(
   if (!makes_sense) { return invalid(delivery, "no change list of this length can be used here", error); }
   pks_error failure = {0};
   delivery->phase = PKS__DELIVERY_CHANGES;
-  status = pks__delivery_changes_want(&delivery->changes, changes, &failure);
-  *is_wanted = pks__delivery_wants_any(&delivery->wants);
+  status = pks__delivery_changes_request(&delivery->changes, changes, &failure);
+  *is_wanted = pks__delivery_requests_any(&delivery->requests);
   return status ? end_with(delivery, status, &failure, error) : PKS_OK;
 }
 
@@ -378,7 +378,7 @@ pks_status pks_delivery_use_deltas(pks_delivery *delivery, const pks_delivery_ch
   uint64_t frame_bytes = delivery->plan.is_made ? pks_delivery_measure(delivery).bytes_total : 0;
   // The frames of an interrupted delivery stay in the folder.
   pks__delivery_frames_close(&delivery->frames);
-  pks__delivery_wants_begin(&delivery->wants);
+  pks__delivery_requests_begin(&delivery->requests);
   pks__coming_chain_use(&delivery->chain, chain, frame_bytes);
   pks_error failure = {0};
   status = enter_phase(delivery, PKS__DELIVERY_HEADERS, &failure);

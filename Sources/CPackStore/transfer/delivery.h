@@ -6,7 +6,7 @@
 /// Parts, each a struct with one owner, the file of its name. A part uses only the parts before it, and changes them only through
 /// their functions; `delivery.c` changes the struct of the delivery.
 ///   context  the version and its destination; the folder of received data (`transfer_staging.h`)
-///   wants    bytes to fetch, round by round
+///   requests bytes to fetch, round by round
 ///   site     segments of the site, their frame tables, places of pages
 ///   pages    all pages of catalog and layout that are needed
 ///   changes  a change list in place of most of them
@@ -74,7 +74,7 @@ struct pks_delivery {
   pks_status failed;  ///< a machine failure, or a permanent one
   pks_error failure;
   pks__delivery_context context;
-  pks__delivery_wants wants;
+  pks__delivery_requests requests;
   pks__delivery_site site;
   pks__delivery_pages pages;
   pks__delivery_changes changes;

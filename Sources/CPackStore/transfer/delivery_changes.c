@@ -23,10 +23,10 @@ struct pks__mapped_change {
 typedef struct pks__mapped_change mapped_change;
 
 void pks__delivery_changes_init(
-  pks__delivery_changes *changes, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
-  pks__delivery_pages *pages
+  pks__delivery_changes *changes, pks__delivery_context *context, pks__delivery_requests *requests,
+  pks__delivery_site *site, pks__delivery_pages *pages
 ) {
-  *changes = (pks__delivery_changes){.context = context, .wants = wants, .site = site, .pages = pages};
+  *changes = (pks__delivery_changes){.context = context, .requests = requests, .site = site, .pages = pages};
   pks__scratch *arrays[] = {&changes->bytes, &changes->chunks, &changes->mapped, &changes->texts};
   pks__hash_map *maps[] = {&changes->chunks_by_id};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
@@ -330,38 +330,38 @@ static pks_status take(pks__delivery_changes *changes, pks_error *error) {
 }
 
 static const pks__id *list_id(const pks__delivery_changes *changes) {
-  _Static_assert(sizeof(pks__id) == sizeof changes->request.digest, "an id is a SHA-256");
-  return (const pks__id *)(const void *)changes->request.digest;
+  _Static_assert(sizeof(pks__id) == sizeof changes->offered.digest, "an id is a SHA-256");
+  return (const pks__id *)(const void *)changes->offered.digest;
 }
 
-pks_status pks__delivery_changes_want(
-  pks__delivery_changes *changes, const pks_delivery_changes *request, pks_error *error
+pks_status pks__delivery_changes_request(
+  pks__delivery_changes *changes, const pks_delivery_changes *offered, pks_error *error
 ) {
   changes->is_used = true;
-  changes->request = *request;
+  changes->offered = *offered;
   bool found;
   pks_status status =
     pks__transfer_staging_get_blob(&changes->context->incoming, list_id(changes), &changes->bytes, &found, error);
   if (status) { return status; }
   if (found) { return take(changes, error); }
-  pks__want want = {.kind = PKS__WANT_CHANGES, .length = request->length};
-  return pks__delivery_wants_add(changes->wants, &want, error);
+  pks__byte_request request = {.kind = PKS__REQUEST_CHANGES, .length = offered->length};
+  return pks__delivery_requests_add(changes->requests, &request, error);
 }
 
 pks_status pks__delivery_changes_give(
-  pks__delivery_changes *changes, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_changes *changes, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
-  pks__id id = pks__delivery_digest(changes->context, bytes, want->length);
+  pks__id id = pks__delivery_digest(changes->context, bytes, request->length);
   if (!pks__id_equal(&id, list_id(changes))) {
     return pks__delivery_corrupt(changes->context, "the received bytes are not the change list", error);
   }
   *is_final = true;
-  changes->given_bytes += want->length;
+  changes->given_bytes += request->length;
   changes->bytes.length = 0;
-  pks_status status = pks__scratch_append(&changes->bytes, bytes, want->length, error);
+  pks_status status = pks__scratch_append(&changes->bytes, bytes, request->length, error);
   if (!status) { status = take(changes, error); }
   if (status || !changes->is_taken) { return status; }
-  return pks__transfer_staging_put_blob(&changes->context->incoming, &id, bytes, want->length, error);
+  return pks__transfer_staging_put_blob(&changes->context->incoming, &id, bytes, request->length, error);
 }
 
 // MARK: - Layout

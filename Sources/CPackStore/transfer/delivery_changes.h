@@ -3,7 +3,7 @@
 /// Once it is accepted, all pages of the version's catalog and its attributes are in the base or in the folder. The map assets are
 /// known, and the places of all chunks that the list's first version lacks.
 ///
-/// States: unused -> requested (`pks__delivery_changes_want`) -> accepted (`is_taken`), or ignored: a list that does not lead to
+/// States: unused -> requested (`pks__delivery_changes_request`) -> accepted (`is_taken`), or ignored: a list that does not lead to
 /// the version counts as none, because the pages exist anyway.
 ///
 /// Owner: `delivery_changes.c`.
@@ -15,10 +15,10 @@
 
 typedef struct pks__delivery_changes {
   pks__delivery_context *context;
-  pks__delivery_wants *wants;
+  pks__delivery_requests *requests;
   pks__delivery_site *site;
   pks__delivery_pages *pages;
-  pks_delivery_changes request;
+  pks_delivery_changes offered;
   bool is_used, is_taken;
   pks__scratch bytes;   ///< the list
   pks__scratch chunks;  ///< new chunks: their lengths and places
@@ -36,19 +36,19 @@ typedef struct pks__delivery_changes {
 } pks__delivery_changes;
 
 void pks__delivery_changes_init(
-  pks__delivery_changes *changes, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
-  pks__delivery_pages *pages
+  pks__delivery_changes *changes, pks__delivery_context *context, pks__delivery_requests *requests,
+  pks__delivery_site *site, pks__delivery_pages *pages
 );
 /// Frees the parts that the context does not free.
 void pks__delivery_changes_leave(pks__delivery_changes *changes);
 
 /// Requests the list, unless the folder has it: then it is accepted.
-pks_status pks__delivery_changes_want(
-  pks__delivery_changes *changes, const pks_delivery_changes *request, pks_error *error
+pks_status pks__delivery_changes_request(
+  pks__delivery_changes *changes, const pks_delivery_changes *offered, pks_error *error
 );
 /// CORRUPT only when these are not the bytes of the list.
 pks_status pks__delivery_changes_give(
-  pks__delivery_changes *changes, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_changes *changes, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 );
 
 // MARK: - Layout

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-void pks__coming_chain_init(pks__coming_chain *chain, pks__delivery_context *context, pks__delivery_wants *wants) {
-  *chain = (pks__coming_chain){.context = context, .wants = wants};
+void pks__coming_chain_init(
+  pks__coming_chain *chain, pks__delivery_context *context, pks__delivery_requests *requests
+) {
+  *chain = (pks__coming_chain){.context = context, .requests = requests};
   pks__scratch *block = &chain->block;
   pks__delivery_context_own(context, &block, 1, NULL, 0);
   for (uint32_t i = 0; i < PKS_DELTA_CHAIN_MAX; i++) {
@@ -86,8 +88,8 @@ static pks_status want_header(pks__coming_chain *chain, uint32_t number, pks_err
     pks__transfer_staging_get_blob(&chain->context->incoming, header_id(delta), &delta->bytes, &found, error);
   if (status) { return status; }
   if (!found) {
-    pks__want want = {.kind = PKS__WANT_HEADER, .segment = number, .length = length};
-    return pks__delivery_wants_add(chain->wants, &want, error);
+    pks__byte_request request = {.kind = PKS__REQUEST_HEADER, .segment = number, .length = length};
+    return pks__delivery_requests_add(chain->requests, &request, error);
   }
   if (delta->bytes.length != length) {
     return pks__delivery_corrupt(chain->context, "the delta's header has another length", error);
@@ -96,25 +98,27 @@ static pks_status want_header(pks__coming_chain *chain, uint32_t number, pks_err
   return take_header(delta, error);
 }
 
-pks_status pks__coming_chain_want_headers(pks__coming_chain *chain, pks_error *error) {
+pks_status pks__coming_chain_request_headers(pks__coming_chain *chain, pks_error *error) {
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < chain->count; i++) { status = want_header(chain, i, error); }
   return status;
 }
 
 pks_status pks__coming_chain_give_header(
-  pks__coming_chain *chain, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__coming_chain *chain, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
-  pks__coming_delta *delta = &chain->deltas[want->segment];
-  pks__id id = pks__delivery_digest(chain->context, bytes, want->length);
+  pks__coming_delta *delta = &chain->deltas[request->segment];
+  pks__id id = pks__delivery_digest(chain->context, bytes, request->length);
   if (!pks__id_equal(&id, header_id(delta))) {
     return pks__delivery_corrupt(chain->context, "the received bytes are not the header of the delta", error);
   }
   *is_final = true;
-  pks_status status = pks__scratch_append(&delta->bytes, bytes, want->length, error);
-  if (!status) { status = pks__transfer_staging_put_blob(&chain->context->incoming, &id, bytes, want->length, error); }
+  pks_status status = pks__scratch_append(&delta->bytes, bytes, request->length, error);
+  if (!status) {
+    status = pks__transfer_staging_put_blob(&chain->context->incoming, &id, bytes, request->length, error);
+  }
   if (!status) { status = take_header(delta, error); }
-  count(chain, want->length, false);
+  count(chain, request->length, false);
   return status;
 }
 
@@ -181,15 +185,15 @@ static pks_status want_blocks(pks__coming_chain *chain, uint32_t number, pks_err
     if (pks__transfer_staging_has_blob(&chain->context->incoming, &delta->blocks[i].digest)) {
       count(chain, length, true);
     } else {
-      pks__want want = {
-        .kind = PKS__WANT_BLOCK, .segment = number, .number = i, .offset = start_of(delta, i), .length = length};
-      status = pks__delivery_wants_add(chain->wants, &want, error);
+      pks__byte_request request = {
+        .kind = PKS__REQUEST_BLOCK, .segment = number, .number = i, .offset = start_of(delta, i), .length = length};
+      status = pks__delivery_requests_add(chain->requests, &request, error);
     }
   }
   return status;
 }
 
-pks_status pks__coming_chain_want_blocks(pks__coming_chain *chain, pks_error *error) {
+pks_status pks__coming_chain_request_blocks(pks__coming_chain *chain, pks_error *error) {
   pks_status status = check_headers(chain, error);
   for (uint32_t i = 0; !status && i < chain->count; i++) { status = want_blocks(chain, i, error); }
   if (status) { return status; }
@@ -198,16 +202,16 @@ pks_status pks__coming_chain_want_blocks(pks__coming_chain *chain, pks_error *er
 }
 
 pks_status pks__coming_chain_give_block(
-  pks__coming_chain *chain, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__coming_chain *chain, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
-  const pks__coming_delta *delta = &chain->deltas[want->segment];
-  pks__id id = pks__delivery_digest(chain->context, bytes, want->length);
-  if (!pks__id_equal(&id, &delta->blocks[want->number].digest)) {
+  const pks__coming_delta *delta = &chain->deltas[request->segment];
+  pks__id id = pks__delivery_digest(chain->context, bytes, request->length);
+  if (!pks__id_equal(&id, &delta->blocks[request->number].digest)) {
     return pks__delivery_corrupt(chain->context, "the received bytes are not a block of the delta", error);
   }
   *is_final = true;
-  pks_status status = pks__transfer_staging_put_blob(&chain->context->incoming, &id, bytes, want->length, error);
-  count(chain, want->length, false);
+  pks_status status = pks__transfer_staging_put_blob(&chain->context->incoming, &id, bytes, request->length, error);
+  count(chain, request->length, false);
   return status;
 }
 

@@ -11,7 +11,7 @@
 #define PKS_TRANSFER_DELIVERY_DELTA_H
 
 #include "delta/delta.h"
-#include "transfer/delivery_wants.h"
+#include "transfer/delivery_requests.h"
 
 typedef struct pks__coming_chain pks__coming_chain;
 
@@ -27,7 +27,7 @@ typedef struct pks__coming_delta {
 
 struct pks__coming_chain {
   pks__delivery_context *context;
-  pks__delivery_wants *wants;
+  pks__delivery_requests *requests;
   pks__coming_delta deltas[PKS_DELTA_CHAIN_MAX];
   uint32_t count;  ///< 0: not used
   void *progress_context;
@@ -38,7 +38,7 @@ struct pks__coming_chain {
   uint64_t bytes_done, bytes_resumed;  ///< present bytes; and those left by an earlier delivery
 };
 
-void pks__coming_chain_init(pks__coming_chain *chain, pks__delivery_context *context, pks__delivery_wants *wants);
+void pks__coming_chain_init(pks__coming_chain *chain, pks__delivery_context *context, pks__delivery_requests *requests);
 
 /// Whether deltas of these lengths can come.
 bool pks__coming_chain_makes_sense(const pks_delivery_chain *request);
@@ -46,16 +46,16 @@ bool pks__coming_chain_makes_sense(const pks_delivery_chain *request);
 void pks__coming_chain_use(pks__coming_chain *chain, const pks_delivery_chain *request, uint64_t frame_bytes);
 
 /// Requests missing headers.
-pks_status pks__coming_chain_want_headers(pks__coming_chain *chain, pks_error *error);
+pks_status pks__coming_chain_request_headers(pks__coming_chain *chain, pks_error *error);
 /// Requests missing blocks; all headers must be present. NO_SPACE if there is no room for the blocks, the new chunks and the
 /// intermediate versions.
-pks_status pks__coming_chain_want_blocks(pks__coming_chain *chain, pks_error *error);
+pks_status pks__coming_chain_request_blocks(pks__coming_chain *chain, pks_error *error);
 
 pks_status pks__coming_chain_give_header(
-  pks__coming_chain *chain, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__coming_chain *chain, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 );
 pks_status pks__coming_chain_give_block(
-  pks__coming_chain *chain, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__coming_chain *chain, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 );
 
 /// Returns a delta as a file-like source, once it is complete.

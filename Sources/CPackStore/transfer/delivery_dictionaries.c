@@ -5,10 +5,10 @@
 enum { NO_DICTIONARY = UINT32_MAX };
 
 void pks__delivery_dictionaries_init(
-  pks__delivery_dictionaries *dictionaries, pks__delivery_context *context, pks__delivery_wants *wants,
+  pks__delivery_dictionaries *dictionaries, pks__delivery_context *context, pks__delivery_requests *requests,
   const pks__delivery_plan *plan
 ) {
-  *dictionaries = (pks__delivery_dictionaries){.context = context, .wants = wants, .plan = plan};
+  *dictionaries = (pks__delivery_dictionaries){.context = context, .requests = requests, .plan = plan};
   pks__scratch *arrays[] = {&dictionaries->list, &dictionaries->of_frames, &dictionaries->stored};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
 }
@@ -153,20 +153,20 @@ static pks_status hold_locals(pks__delivery_dictionaries *dictionaries, pks_erro
 
 // MARK: - What comes
 
-static pks_status want(pks__delivery_dictionaries *dictionaries, uint32_t index, pks_error *error) {
+static pks_status request(pks__delivery_dictionaries *dictionaries, uint32_t index, pks_error *error) {
   const pks__needed_dictionary *needed = needed_at(dictionaries, index);
-  pks__want want = {
-    .kind = PKS__WANT_DICTIONARY,
+  pks__byte_request request = {
+    .kind = PKS__REQUEST_DICTIONARY,
     .segment = needed->segment,
     .offset = needed->tabled.offset,
     .length = needed->tabled.stored_length,
     .number = index,
   };
-  dictionaries->bytes += want.length;
-  return pks__delivery_wants_add(dictionaries->wants, &want, error);
+  dictionaries->bytes += request.length;
+  return pks__delivery_requests_add(dictionaries->requests, &request, error);
 }
 
-pks_status pks__delivery_dictionaries_want(pks__delivery_dictionaries *dictionaries, pks_error *error) {
+pks_status pks__delivery_dictionaries_request(pks__delivery_dictionaries *dictionaries, pks_error *error) {
   pks_status status = PKS_OK;
   uint32_t frame_count = (uint32_t)PKS__SCRATCH_COUNT(&dictionaries->plan->frames, pks__planned_frame);
   for (uint32_t i = 0; !status && i < frame_count; i++) { status = list_frame(dictionaries, i, error); }
@@ -175,18 +175,19 @@ pks_status pks__delivery_dictionaries_want(pks__delivery_dictionaries *dictionar
   for (uint32_t i = 0; !status && i < count_of(dictionaries); i++) {
     pks__needed_dictionary *needed = needed_at(dictionaries, i);
     if (!needed->is_held) { status = hold_fetched(dictionaries, needed, error); }
-    if (!status && !needed->is_held) { status = want(dictionaries, i, error); }
+    if (!status && !needed->is_held) { status = request(dictionaries, i, error); }
   }
   return status;
 }
 
 pks_status pks__delivery_dictionaries_give(
-  pks__delivery_dictionaries *dictionaries, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_dictionaries *dictionaries, const pks__byte_request *request, const void *bytes, bool *is_final,
+  pks_error *error
 ) {
   pks__delivery_context *context = dictionaries->context;
-  pks__needed_dictionary *needed = needed_at(dictionaries, want->number);
+  pks__needed_dictionary *needed = needed_at(dictionaries, request->number);
   const pks__delivery_site *site = dictionaries->plan->site;
-  pks__id digest = pks__delivery_digest(context, bytes, want->length);
+  pks__id digest = pks__delivery_digest(context, bytes, request->length);
   if (!pks__id_equal(&digest, &needed->tabled.digest)) {
     const char *text = "the received bytes are not the segment's";
     return pks__delivery_site_corrupt(site, needed->segment, text, needed->tabled.offset, error);
@@ -201,7 +202,7 @@ pks_status pks__delivery_dictionaries_give(
     const char *text = "a dictionary of the site has other content than its id";
     return pks__delivery_site_corrupt(site, needed->segment, text, needed->tabled.offset, error);
   }
-  dictionaries->bytes_done += want->length;
+  dictionaries->bytes_done += request->length;
   if (pks__transfer_staging_has_blob(&context->incoming, &digest)) { return PKS_OK; }
-  return pks__transfer_staging_put_blob(&context->incoming, &digest, bytes, want->length, error);
+  return pks__transfer_staging_put_blob(&context->incoming, &digest, bytes, request->length, error);
 }

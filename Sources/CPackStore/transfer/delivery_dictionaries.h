@@ -4,7 +4,7 @@
 ///   needed  by a planned frame. Each is listed once, by the SHA-256 of its bytes, as the first segment has it that needs it.
 ///   held    its stored bytes are present: received now or in an interrupted delivery, or in the pack's current version.
 ///
-/// States: empty -> listed and requested, except held ones (`pks__delivery_dictionaries_want`) -> all held.
+/// States: empty -> listed and requested, except held ones (`pks__delivery_dictionaries_request`) -> all held.
 ///
 /// Invariants
 ///   1. Stored bytes are checked before they are decoded, and decoded dictionaries before anything is decoded with them.
@@ -31,7 +31,7 @@ typedef struct pks__needed_dictionary {
 
 typedef struct pks__delivery_dictionaries {
   pks__delivery_context *context;
-  pks__delivery_wants *wants;
+  pks__delivery_requests *requests;
   const pks__delivery_plan *plan;
   pks__scratch list;           ///< pks__needed_dictionary
   pks__scratch of_frames;      ///< uint32_t by planned frame: its dictionary in the list, UINT32_MAX: none
@@ -40,15 +40,16 @@ typedef struct pks__delivery_dictionaries {
 } pks__delivery_dictionaries;
 
 void pks__delivery_dictionaries_init(
-  pks__delivery_dictionaries *dictionaries, pks__delivery_context *context, pks__delivery_wants *wants,
+  pks__delivery_dictionaries *dictionaries, pks__delivery_context *context, pks__delivery_requests *requests,
   const pks__delivery_plan *plan
 );
 
 /// Lists the dictionaries of planned frames, and requests those that are not held. With `without_frames`, requests nothing.
-pks_status pks__delivery_dictionaries_want(pks__delivery_dictionaries *dictionaries, pks_error *error);
+pks_status pks__delivery_dictionaries_request(pks__delivery_dictionaries *dictionaries, pks_error *error);
 
 pks_status pks__delivery_dictionaries_give(
-  pks__delivery_dictionaries *dictionaries, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_dictionaries *dictionaries, const pks__byte_request *request, const void *bytes, bool *is_final,
+  pks_error *error
 );
 
 /// The dictionary that a planned frame needs; NULL: none.

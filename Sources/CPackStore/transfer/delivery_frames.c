@@ -254,9 +254,9 @@ static arrival arrival_of(const pks__delivery_frames *frames, uint32_t number, c
 }
 
 pks_status pks__delivery_frames_give(
-  pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_frames *frames, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
-  arrival arrival = arrival_of(frames, want->number, bytes);
+  arrival arrival = arrival_of(frames, request->number, bytes);
   pks__id id = pks__delivery_digest(frames->context, bytes, arrival.frame.stored_length);
   if (!pks__id_equal(&id, &arrival.frame.digest)) {
     return corrupt_frame(frames, &arrival, "the received bytes are not the segment's", error);
@@ -368,21 +368,21 @@ static pks_status read_frame(pks__delivery_frames *frames, const pks__new_place 
 }
 
 /// Reads a chunk for the ingest: from the new ones or the base.
-static pks_status fetch(void *context, const pks__chunk_want *want, uint8_t *out, pks_error *error) {
+static pks_status fetch(void *context, const pks__chunk_want *request, uint8_t *out, pks_error *error) {
   pks__delivery_frames *frames = context;
   const pks__frame_pipeline *pipeline = &frames->ingest.frames;
   uint32_t number;
-  bool came = pks__ingest_find_new(&frames->ingest, want->id, &number)
+  bool came = pks__ingest_find_new(&frames->ingest, request->id, &number)
     && number < PKS__SCRATCH_COUNT(&pipeline->places, pks__new_place);
   if (!came) {
     bool found;
-    pks_status status = pks__chunk_want_read(want, frames->context->base, &frames->stored, out, &found, error);
-    return status || found ? status : pks__chunk_want_fail(want, error);
+    pks_status status = pks__chunk_want_read(request, frames->context->base, &frames->stored, out, &found, error);
+    return status || found ? status : pks__chunk_want_fail(request, error);
   }
   const pks__new_place *place = PKS__SCRATCH_AT(&pipeline->places, const pks__new_place, number);
-  PKS_ASSERT(place->length == want->length);
+  PKS_ASSERT(place->length == request->length);
   pks_status status = read_frame(frames, place, error);
-  if (!status) { memcpy(out, frames->raw.bytes + place->begin, want->length); }
+  if (!status) { memcpy(out, frames->raw.bytes + place->begin, request->length); }
   return status;
 }
 

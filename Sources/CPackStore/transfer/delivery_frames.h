@@ -59,7 +59,7 @@ void pks__delivery_frames_close(pks__delivery_frames *frames);
 void pks__delivery_frames_flush(pks__delivery_frames *frames);
 
 pks_status pks__delivery_frames_give(
-  pks__delivery_frames *frames, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_frames *frames, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 );
 
 /// Writes holes in place of all planned frames, none of which was requested.

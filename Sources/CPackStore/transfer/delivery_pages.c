@@ -1,12 +1,13 @@
 #include "transfer/delivery_pages.h"
 
 #include "catalog/tree_cursor.h"
+#include "segment/frame_check.h"
 #include "store/chunk_lookup.h"
 
 void pks__delivery_pages_init(
-  pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site
+  pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_requests *requests, pks__delivery_site *site
 ) {
-  *pages = (pks__delivery_pages){.context = context, .wants = wants, .site = site};
+  *pages = (pks__delivery_pages){.context = context, .requests = requests, .site = site};
   pages->rows = pks__row_budget_make(context->max_rows);
   pks__scratch *arrays[] = {&pages->tasks, &pages->waiting, &pages->seen, &pages->counted, &pages->page};
   pks__hash_map *maps[] = {&pages->seen_by_id, &pages->counted_by_id};
@@ -25,7 +26,7 @@ static pks_status find_in_base(
   pks__delivery_pages *pages, const pks__id *id, pks__chunk_ref *ref, bool *found, pks_error *error
 ) {
   pks_status status = pks__snapshot_find_chunk(pages->context->base, id, PKS__SEGMENT_METADATA, ref, found, error);
-  if (!status && *found) { *found = !pks__segment_row_is_bad(ref->segment, ref->row); }
+  if (!status && *found) { *found = !pks__frame_of_chunk_is_bad(ref->segment, ref->row); }
   return status;
 }
 
@@ -215,26 +216,28 @@ static pks_status want_waiting(pks__delivery_pages *pages, pks_error *error) {
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&pages->waiting, pks__page_task); i++) {
     bool is_known;
     const pks__page_task *task = PKS__SCRATCH_AT(&pages->waiting, const pks__page_task, i);
-    status = pks__delivery_site_want_page(pages->site, &task->id, &is_known, error);
+    status = pks__delivery_site_request_page(pages->site, &task->id, &is_known, error);
     all_known = all_known && is_known;
   }
   bool any = true;
-  if (!status && !all_known) { status = pks__delivery_site_want_more_tables(pages->site, &any, error); }
+  if (!status && !all_known) { status = pks__delivery_site_request_more_tables(pages->site, &any, error); }
   if (!status && !any) {
     status = pks__delivery_corrupt(pages->context, "a page is in no segment of the version", error);
   }
-  if (!status) { pks__delivery_wants_sort(pages->wants); }
+  if (!status) { pks__delivery_requests_sort(pages->requests); }
   return status;
 }
 
-pks_status pks__delivery_pages_want(pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error) {
+pks_status pks__delivery_pages_request(
+  pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error
+) {
   // Tables that the folder has come without being wanted, and then there is more to be found out.
   pks_status status = PKS_OK;
   do {
     if (pages->waiting.length > 0) { take_up_waiting(pages); }
     status = do_tasks(pages, visitor, error);
     if (!status && pages->waiting.length > 0) { status = want_waiting(pages, error); }
-  } while (!status && pages->waiting.length > 0 && !pks__delivery_wants_any(pages->wants));
+  } while (!status && pages->waiting.length > 0 && !pks__delivery_requests_any(pages->requests));
   return status;
 }
 
@@ -274,24 +277,24 @@ static pks_status take_page(
 }
 
 pks_status pks__delivery_pages_give(
-  pks__delivery_pages *pages, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_pages *pages, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
-  pks__frame_table table = pks__delivery_site_table(pages->site, want->segment);
-  for (uint32_t i = want->first_frame; i < want->first_frame + want->frame_count; i++) {
+  pks__frame_table table = pks__delivery_site_table(pages->site, request->segment);
+  for (uint32_t i = request->first_frame; i < request->first_frame + request->frame_count; i++) {
     pks__tabled_frame frame = pks__frame_table_at(&table, i);
-    const uint8_t *stored = (const uint8_t *)bytes + (frame.offset - want->offset);
+    const uint8_t *stored = (const uint8_t *)bytes + (frame.offset - request->offset);
     pks__id id = pks__delivery_digest(pages->context, stored, frame.stored_length);
     if (!pks__id_equal(&id, &frame.digest)) {
       const char *text = "the received bytes are not the segment's";
-      return pks__delivery_site_corrupt(pages->site, want->segment, text, PKS_NO_OFFSET, error);
+      return pks__delivery_site_corrupt(pages->site, request->segment, text, PKS_NO_OFFSET, error);
     }
   }
   *is_final = true;
   pks_status status = PKS_OK;
-  for (uint32_t i = want->first_frame; !status && i < want->first_frame + want->frame_count; i++) {
-    uint64_t at = pks__frame_table_at(&table, i).offset - want->offset;
+  for (uint32_t i = request->first_frame; !status && i < request->first_frame + request->frame_count; i++) {
+    uint64_t at = pks__frame_table_at(&table, i).offset - request->offset;
     status = take_page(pages, &table, i, (const uint8_t *)bytes + at, error);
   }
-  pages->given_bytes += want->length;
+  pages->given_bytes += request->length;
   return status;
 }

@@ -9,7 +9,7 @@
 ///   counted  pages whose bytes allow rows (`catalog/row_budget.h`): each once, whether it was received or was in the base.
 ///
 /// States of a task: to do -> done, when its page is present and processed; or to do -> waiting -> to do, once pages or tables
-/// arrive. If nothing is requested after `pks__delivery_pages_want`, all pages are present.
+/// arrive. If nothing is requested after `pks__delivery_pages_request`, all pages are present.
 ///
 /// Owner: `delivery_pages.c`.
 #ifndef PKS_TRANSFER_DELIVERY_PAGES_H
@@ -35,7 +35,7 @@ typedef struct pks__page_task {
 
 typedef struct pks__delivery_pages {
   pks__delivery_context *context;
-  pks__delivery_wants *wants;
+  pks__delivery_requests *requests;
   pks__delivery_site *site;
   pks__scratch tasks;  ///< pks__page_task; those before `next_task` are done
   uint64_t next_task;
@@ -50,7 +50,7 @@ typedef struct pks__delivery_pages {
 } pks__delivery_pages;
 
 void pks__delivery_pages_init(
-  pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site
+  pks__delivery_pages *pages, pks__delivery_context *context, pks__delivery_requests *requests, pks__delivery_site *site
 );
 
 /// Pages that are in the base or in the folder. CORRUPT when one is in neither.
@@ -69,10 +69,12 @@ typedef struct pks__layout_visitor {
 } pks__layout_visitor;
 
 /// Does the tasks whose pages are present, those of the layout by `visitor`, and requests missing pages.
-pks_status pks__delivery_pages_want(pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error);
+pks_status pks__delivery_pages_request(
+  pks__delivery_pages *pages, const pks__layout_visitor *visitor, pks_error *error
+);
 
 pks_status pks__delivery_pages_give(
-  pks__delivery_pages *pages, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_pages *pages, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 );
 
 #endif

@@ -17,10 +17,10 @@ typedef struct frame_place {
 } frame_place;
 
 void pks__delivery_plan_init(
-  pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
+  pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_requests *requests, pks__delivery_site *site,
   pks__missing_chunks *needs
 ) {
-  *plan = (pks__delivery_plan){.context = context, .wants = wants, .site = site, .needs = needs};
+  *plan = (pks__delivery_plan){.context = context, .requests = requests, .site = site, .needs = needs};
   pks__scratch *arrays[] = {&plan->segments, &plan->segment_numbers, &plan->starts, &plan->heads,
                             &plan->places,   &plan->order,           &plan->frames};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), NULL, 0);
@@ -156,12 +156,12 @@ static pks_status number_none(pks__delivery_plan *plan, pks_error *error) {
   return status;
 }
 
-pks_status pks__delivery_plan_want_tables(pks__delivery_plan *plan, pks_error *error) {
+pks_status pks__delivery_plan_request_tables(pks__delivery_plan *plan, pks_error *error) {
   pks_status status = pks__row_budget_check(&plan->needs->pages->rows, plan->context->pack, error);
   if (!status) { status = number_none(plan, error); }
   if (!status) { status = visit_files(plan, note_segment, error); }
   for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&plan->segments, needed_segment); i++) {
-    status = pks__delivery_site_want_table(plan->site, needed_at(plan, i)->segment, error);
+    status = pks__delivery_site_request_table(plan->site, needed_at(plan, i)->segment, error);
   }
   return status;
 }
@@ -320,17 +320,17 @@ static pks_status want_frame(pks__delivery_plan *plan, uint32_t number, pks_erro
   const pks__planned_frame *frame = pks__delivery_plan_frame(plan, number);
   pks__frame_table table = pks__delivery_site_table(plan->site, frame->segment);
   pks__tabled_frame tabled = pks__frame_table_at(&table, frame->frame);
-  pks__want want = {
-    .kind = PKS__WANT_FRAME,
+  pks__byte_request request = {
+    .kind = PKS__REQUEST_FRAME,
     .segment = frame->segment,
     .offset = tabled.offset,
     .length = tabled.stored_length,
     .number = number,
   };
-  return pks__delivery_wants_add(plan->wants, &want, error);
+  return pks__delivery_requests_add(plan->requests, &request, error);
 }
 
-pks_status pks__delivery_plan_want_frames(pks__delivery_plan *plan, pks_error *error) {
+pks_status pks__delivery_plan_request_frames(pks__delivery_plan *plan, pks_error *error) {
   uint32_t count = (uint32_t)PKS__SCRATCH_COUNT(&plan->frames, pks__planned_frame);
   pks_status status = PKS_OK;
   for (uint32_t i = 0; !status && i < count; i++) { status = want_frame(plan, i, error); }

@@ -4,8 +4,9 @@
 ///   needed segment  a data segment of the site with a missing chunk; in order of first need.
 ///   position        of a chunk: among the raw bytes of all frames of its segment.
 ///
-/// States: empty -> tables wanted (`pks__delivery_plan_want_tables`): needed segments are known -> made
-/// (`pks__delivery_plan_make`): frames are listed -> wanted (`pks__delivery_plan_want_frames`), want `number` i for frame i.
+/// States: empty -> tables wanted (`pks__delivery_plan_request_tables`): needed segments are known -> made
+/// (`pks__delivery_plan_make`): frames are listed -> requested
+/// (`pks__delivery_plan_request_frames`), request `number` i for frame i.
 ///
 /// Invariants
 ///   1. Frames are by needed segment, and by number in it. The chunks of a frame do not overlap, are in order of their
@@ -35,7 +36,7 @@ typedef struct pks__planned_chunk {
 
 typedef struct pks__delivery_plan {
   pks__delivery_context *context;
-  pks__delivery_wants *wants;
+  pks__delivery_requests *requests;
   pks__delivery_site *site;
   pks__missing_chunks *needs;
   pks__scratch segments;         ///< needed segments
@@ -52,17 +53,17 @@ typedef struct pks__delivery_plan {
 } pks__delivery_plan;
 
 void pks__delivery_plan_init(
-  pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_wants *wants, pks__delivery_site *site,
+  pks__delivery_plan *plan, pks__delivery_context *context, pks__delivery_requests *requests, pks__delivery_site *site,
   pks__missing_chunks *needs
 );
 
 /// Requests the tables of needed segments. If nothing is requested, all are present. The needs must be complete.
-pks_status pks__delivery_plan_want_tables(pks__delivery_plan *plan, pks_error *error);
+pks_status pks__delivery_plan_request_tables(pks__delivery_plan *plan, pks_error *error);
 
 /// Determines the frames to fetch. NO_SPACE if there is no room for them.
 pks_status pks__delivery_plan_make(pks__delivery_plan *plan, pks_error *error);
 /// Requests the frames.
-pks_status pks__delivery_plan_want_frames(pks__delivery_plan *plan, pks_error *error);
+pks_status pks__delivery_plan_request_frames(pks__delivery_plan *plan, pks_error *error);
 
 static inline const pks__planned_frame *pks__delivery_plan_frame(const pks__delivery_plan *plan, uint32_t number) {
   return PKS__SCRATCH_AT(&plan->frames, const pks__planned_frame, number);

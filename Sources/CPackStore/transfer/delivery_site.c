@@ -6,8 +6,10 @@ typedef struct page_place {
   uint32_t segment, frame;
 } page_place;
 
-void pks__delivery_site_init(pks__delivery_site *site, pks__delivery_context *context, pks__delivery_wants *wants) {
-  *site = (pks__delivery_site){.context = context, .wants = wants, .table_batch = 1};
+void pks__delivery_site_init(
+  pks__delivery_site *site, pks__delivery_context *context, pks__delivery_requests *requests
+) {
+  *site = (pks__delivery_site){.context = context, .requests = requests, .table_batch = 1};
   pks__scratch *arrays[] = {&site->segments, &site->tables, &site->page_places, &site->kept};
   pks__hash_map *maps[] = {&site->segments_by_id, &site->pages_by_id};
   pks__delivery_context_own(context, arrays, PKS_COUNT_OF(arrays), maps, PKS_COUNT_OF(maps));
@@ -72,24 +74,27 @@ static bool find_place(const pks__delivery_site *site, const pks__id *id, page_p
   return true;
 }
 
-pks_status pks__delivery_site_want_page(pks__delivery_site *site, const pks__id *id, bool *is_known, pks_error *error) {
+pks_status pks__delivery_site_request_page(
+  pks__delivery_site *site, const pks__id *id, bool *is_known, pks_error *error
+) {
   page_place place;
   *is_known = find_place(site, id, &place);
   if (!*is_known) { return PKS_OK; }
   pks__site_segment *segment = segment_at(site, place.segment);
   if (segment->is_small && segment->is_wanted) { return PKS_OK; }
   pks__frame_table table = pks__delivery_site_table(site, place.segment);
-  pks__want want = {.kind = PKS__WANT_PAGES, .segment = place.segment, .first_frame = place.frame, .frame_count = 1};
+  pks__byte_request request = {
+    .kind = PKS__REQUEST_PAGES, .segment = place.segment, .first_frame = place.frame, .frame_count = 1};
   if (segment->is_small) {
     segment->is_wanted = true;
-    want.first_frame = 0;
-    want.frame_count = table.frame_count;
+    request.first_frame = 0;
+    request.frame_count = table.frame_count;
   }
-  pks__tabled_frame first = pks__frame_table_at(&table, want.first_frame);
-  pks__tabled_frame last = pks__frame_table_at(&table, want.first_frame + want.frame_count - 1);
-  want.offset = first.offset;
-  want.length = (uint32_t)(last.offset + last.stored_length - first.offset);
-  return pks__delivery_wants_add(site->wants, &want, error);
+  pks__tabled_frame first = pks__frame_table_at(&table, request.first_frame);
+  pks__tabled_frame last = pks__frame_table_at(&table, request.first_frame + request.frame_count - 1);
+  request.offset = first.offset;
+  request.length = (uint32_t)(last.offset + last.stored_length - first.offset);
+  return pks__delivery_requests_add(site->requests, &request, error);
 }
 
 /// Records the place of a page. A table may list a page any number of times: the first place is used.
@@ -153,7 +158,7 @@ static pks_status take_table(
   return segment->info.is_metadata ? list_pages(site, index, &table, error) : PKS_OK;
 }
 
-pks_status pks__delivery_site_want_table(pks__delivery_site *site, uint32_t segment, pks_error *error) {
+pks_status pks__delivery_site_request_table(pks__delivery_site *site, uint32_t segment, pks_error *error) {
   pks__site_segment *named = segment_at(site, segment);
   pks__id id;
   bool found;
@@ -164,18 +169,18 @@ pks_status pks__delivery_site_want_table(pks__delivery_site *site, uint32_t segm
   if (found && site->kept.length == named->info.table_length) {
     return take_table(site, segment, site->kept.bytes, (size_t)site->kept.length, error);
   }
-  pks__want want = {.kind = PKS__WANT_TABLE, .segment = segment, .length = named->info.table_length};
-  return pks__delivery_wants_add(site->wants, &want, error);
+  pks__byte_request request = {.kind = PKS__REQUEST_TABLE, .segment = segment, .length = named->info.table_length};
+  return pks__delivery_requests_add(site->requests, &request, error);
 }
 
-pks_status pks__delivery_site_want_more_tables(pks__delivery_site *site, bool *any, pks_error *error) {
+pks_status pks__delivery_site_request_more_tables(pks__delivery_site *site, bool *any, pks_error *error) {
   uint32_t left = site->table_batch;
   *any = false;
   pks_status status = PKS_OK;
   for (uint64_t i = pks__delivery_site_count(site); !status && left > 0 && i > 0; i--) {
     const pks__site_segment *segment = segment_at(site, i - 1);
     if (!segment->info.is_metadata || segment->is_asked) { continue; }
-    status = pks__delivery_site_want_table(site, (uint32_t)(i - 1), error);
+    status = pks__delivery_site_request_table(site, (uint32_t)(i - 1), error);
     *any = true;
     left--;
   }
@@ -184,19 +189,19 @@ pks_status pks__delivery_site_want_more_tables(pks__delivery_site *site, bool *a
 }
 
 pks_status pks__delivery_site_give_table(
-  pks__delivery_site *site, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_site *site, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 ) {
   pks__transfer_staging *incoming = &site->context->incoming;
-  pks__id id = pks__delivery_digest(site->context, bytes, want->length);
-  if (memcmp(id.bytes, segment_at(site, want->segment)->info.table_digest, sizeof id.bytes) != 0) {
+  pks__id id = pks__delivery_digest(site->context, bytes, request->length);
+  if (memcmp(id.bytes, segment_at(site, request->segment)->info.table_digest, sizeof id.bytes) != 0) {
     const char *text = "the received bytes are not the segment's frame table";
-    return pks__delivery_site_corrupt(site, want->segment, text, PKS_NO_OFFSET, error);
+    return pks__delivery_site_corrupt(site, request->segment, text, PKS_NO_OFFSET, error);
   }
   *is_final = true;
-  pks_status status = take_table(site, want->segment, bytes, want->length, error);
+  pks_status status = take_table(site, request->segment, bytes, request->length, error);
   if (!status && !pks__transfer_staging_has_blob(incoming, &id)) {
-    status = pks__transfer_staging_put_blob(incoming, &id, bytes, want->length, error);
+    status = pks__transfer_staging_put_blob(incoming, &id, bytes, request->length, error);
   }
-  site->given_bytes += want->length;
+  site->given_bytes += request->length;
   return status;
 }

@@ -14,7 +14,7 @@
 #define PKS_TRANSFER_DELIVERY_SITE_H
 
 #include "segment/frame_table.h"
-#include "transfer/delivery_wants.h"
+#include "transfer/delivery_requests.h"
 
 typedef struct pks__site_segment {
   pks_site_segment info;
@@ -27,14 +27,14 @@ typedef struct pks__site_segment {
 
 typedef struct pks__delivery_site {
   pks__delivery_context *context;
-  pks__delivery_wants *wants;
+  pks__delivery_requests *requests;
   pks__scratch segments;  ///< pks__site_segment
   pks__hash_map segments_by_id;
   pks__scratch tables;        ///< frame tables, back to back
   pks__scratch page_places;   ///< places of pages: segment and frame
   pks__hash_map pages_by_id;  ///< id of a page -> index in `page_places`
   pks__scratch kept;          ///< a table that the folder has
-  uint32_t table_batch;       ///< tables of metadata segments to want next
+  uint32_t table_batch;       ///< tables of metadata segments to request next
   uint64_t given_bytes;       ///< of tables
 } pks__delivery_site;
 
@@ -44,7 +44,9 @@ static inline bool pks__site_segment_is_small(uint64_t stored, uint64_t spread) 
   return stored <= SMALL && spread <= 2 * SMALL;
 }
 
-void pks__delivery_site_init(pks__delivery_site *site, pks__delivery_context *context, pks__delivery_wants *wants);
+void pks__delivery_site_init(
+  pks__delivery_site *site, pks__delivery_context *context, pks__delivery_requests *requests
+);
 
 /// Lists the segments that the manifest names.
 pks_status pks__delivery_site_list(pks__delivery_site *site, const pks_delivery_request *request, pks_error *error);
@@ -62,16 +64,18 @@ pks_status pks__delivery_site_corrupt(
 
 /// The table of a segment that is tabled, on loan until another one is taken.
 pks__frame_table pks__delivery_site_table(const pks__delivery_site *site, uint32_t segment);
-/// Adds a want for a segment's table, unless the folder has it.
-pks_status pks__delivery_site_want_table(pks__delivery_site *site, uint32_t segment, pks_error *error);
+/// Adds a request for a segment's table, unless the folder has it.
+pks_status pks__delivery_site_request_table(pks__delivery_site *site, uint32_t segment, pks_error *error);
 /// Requests the next tables of metadata segments, the newest first and twice as many each time. `*any` is false if all were
 /// requested.
-pks_status pks__delivery_site_want_more_tables(pks__delivery_site *site, bool *any, pks_error *error);
+pks_status pks__delivery_site_request_more_tables(pks__delivery_site *site, bool *any, pks_error *error);
 pks_status pks__delivery_site_give_table(
-  pks__delivery_site *site, const pks__want *want, const void *bytes, bool *is_final, pks_error *error
+  pks__delivery_site *site, const pks__byte_request *request, const void *bytes, bool *is_final, pks_error *error
 );
 
 /// Requests a page, or its whole small segment. `*is_known` is false if no table contains it.
-pks_status pks__delivery_site_want_page(pks__delivery_site *site, const pks__id *id, bool *is_known, pks_error *error);
+pks_status pks__delivery_site_request_page(
+  pks__delivery_site *site, const pks__id *id, bool *is_known, pks_error *error
+);
 
 #endif

@@ -282,7 +282,7 @@ static pks_status lay_out_all(pks__missing_chunks *needs, pks_error *error) {
   return status;
 }
 
-pks_status pks__missing_chunks_want_layout(pks__missing_chunks *needs, pks_error *error) {
+pks_status pks__missing_chunks_request_layout(pks__missing_chunks *needs, pks_error *error) {
   uint64_t count = pks__missing_chunks_file_count(needs);
   if (count == 0 || needs->is_laid_out) { return PKS_OK; }
   pks__layout_root root;

@@ -12,7 +12,7 @@
 /// 13 ms.
 ///
 /// States: empty -> found (`pks__missing_chunks_find`): all files with path, entry and missing chunks -> laid out: each file has
-/// its layout value, from an accepted change list, or from the pages (`pks__missing_chunks_want_layout`,
+/// its layout value, from an accepted change list, or from the pages (`pks__missing_chunks_request_layout`,
 /// `pks__missing_chunks_visit_layout`, in order of pages) -> complete (`pks__missing_chunks_complete_mapped`): map assets fetched
 /// as a whole list all of their chunks.
 ///
@@ -72,7 +72,7 @@ void pks__missing_chunks_init(
 pks_status pks__missing_chunks_find(pks__missing_chunks *needs, pks_error *error);
 
 /// Requests the pages of the layout that lead to needy files, if needed: its root is present.
-pks_status pks__missing_chunks_want_layout(pks__missing_chunks *needs, pks_error *error);
+pks_status pks__missing_chunks_request_layout(pks__missing_chunks *needs, pks_error *error);
 
 /// Processes a present page of the layout: a `pks__layout_visitor`.
 pks_status pks__missing_chunks_visit_layout(

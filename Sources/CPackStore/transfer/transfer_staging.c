@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "codec/checksum.h"
 #include "ingest/incoming_folders.h"
+#include "segment/frame_check.h"
 #include "store/store_files.h"
 
 #define PAGES "pages"
@@ -393,14 +394,14 @@ static pks_status check_frame(
     if (!status && place.frame != index) { status = bad_segment(segment, error); }
   }
   if (status) { return status; }
-  return pks__segment_read_stored(segment, &frame->ref, resumption->stored.bytes, error);
+  return pks__frame_read_stored(segment, &frame->ref, resumption->stored.bytes, error);
 }
 
 static pks_status check_dictionary(resumption *resumption, pks__segment *segment, uint32_t number, pks_error *error) {
   pks__segment_dictionary dictionary;
   pks_status status = pks__segment_dictionary_at(segment, number, &dictionary, error);
   if (!status) { status = pks__scratch_reserve(&resumption->stored, dictionary.ref.stored_length, error); }
-  return status ? status : pks__segment_read_stored(segment, &dictionary.ref, resumption->stored.bytes, error);
+  return status ? status : pks__frame_read_stored(segment, &dictionary.ref, resumption->stored.bytes, error);
 }
 
 /// Adopts the frames and dictionaries of a complete segment, after checking every byte.

@@ -30,6 +30,7 @@
 #include "platform/threads.h"
 #include "platform/vfs_posix.h"
 #include "segment/frame_cache.h"
+#include "segment/frame_check.h"
 #include "segment/frame_table.h"
 #include "segment/segment.h"
 #include "segment/segment_writer.h"

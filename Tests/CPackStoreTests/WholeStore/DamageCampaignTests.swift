@@ -174,7 +174,7 @@ private final class SmallStore: @unchecked Sendable {
   let size: Int
   private let paths: [String]
   private let disk: Disk
-  private let whole: OpaquePointer  // sim_served
+  private let whole: OpaquePointer  // sim_recording
   private let before: OpaquePointer
   private let ofOlderGeneration: Set<String>
 
@@ -196,8 +196,8 @@ private final class SmallStore: @unchecked Sendable {
     try store.commit { try $0.add("first", "/source", map: ["*.map"]) }
     sim_put_file(disk.raw, "/store/tmp/0123456789abcdef/frames", random.bytes(100), 100)
     self.disk = disk.clone()
-    before = sim_serve(older.vfs, "/store", sha256, nil, nil)
-    whole = sim_serve(self.disk.vfs, "/store", sha256, nil, nil)
+    before = sim_record(older.vfs, "/store", sha256, nil, nil)
+    whole = sim_record(self.disk.vfs, "/store", sha256, nil, nil)
     var files: [String: [UInt8]] = [:]
     for path in disk.list("/store") where !path.hasSuffix("/") {
       files["/store/\(path)"] = disk.read("/store/\(path)")!
@@ -206,13 +206,13 @@ private final class SmallStore: @unchecked Sendable {
     paths = files.keys.sorted()
     size = files.values.map(\.count).reduce(0, +)
     ofOlderGeneration = Self.notNeeded(by: self.disk, files)
-    try #require(sim_served_generation(whole) == 4 && sim_served_generation(before) == 3)
-    try #require(sim_served_fault_count(whole) == 0, "\(String(cString: sim_served_fault(whole)))")
+    try #require(sim_recording_generation(whole) == 4 && sim_recording_generation(before) == 3)
+    try #require(sim_recording_fault_count(whole) == 0, "\(String(cString: sim_recording_fault(whole)))")
   }
 
   deinit {
-    sim_served_free(whole)
-    sim_served_free(before)
+    sim_recording_free(whole)
+    sim_recording_free(before)
   }
 
   /// Files that the current generation does not need, by trying: without them it serves all, and all is found sound.
@@ -222,9 +222,9 @@ private final class SmallStore: @unchecked Sendable {
         guard path.hasPrefix("/store/index/") || path.hasPrefix("/store/segments/") else { return false }
         let without = disk.clone()
         _ = sim_remove(without.raw, path)
-        let served = sim_serve(without.vfs, "/store", sha256, nil, nil)
-        defer { sim_served_free(served) }
-        return sim_served_status(served) == PKS_OK && sim_served_fault_count(served) == 0
+        let served = sim_record(without.vfs, "/store", sha256, nil, nil)
+        defer { sim_recording_free(served) }
+        return sim_recording_status(served) == PKS_OK && sim_recording_fault_count(served) == 0
       })
   }
 
@@ -262,12 +262,12 @@ private final class SmallStore: @unchecked Sendable {
   }
 
   private func examine(_ damage: Damage, _ disk: Disk, _ report: inout DamageReport) {
-    var served = sim_serve(disk.vfs, "/store", sha256, nil, whole)
-    defer { sim_served_free(served) }
-    let isOlder = sim_served_generation(served) == sim_served_generation(before)
+    var served = sim_record(disk.vfs, "/store", sha256, nil, whole)
+    defer { sim_recording_free(served) }
+    let isOlder = sim_recording_generation(served) == sim_recording_generation(before)
     if isOlder {
-      sim_served_free(served)
-      served = sim_serve(disk.vfs, "/store", sha256, nil, before)
+      sim_recording_free(served)
+      served = sim_record(disk.vfs, "/store", sha256, nil, before)
     }
     report.tried += 1
     func problem(_ text: String) {
@@ -276,17 +276,17 @@ private final class SmallStore: @unchecked Sendable {
       }
     }
     if disk.hasLeaks { problem("leaks \(disk.counts)") }
-    switch sim_served_compare(served, isOlder ? before : whole) {
-    case SIM_SERVED_WRONG: problem(String(cString: sim_served_wrong(served)))
-    case SIM_SERVED_NOTHING:
+    switch sim_recording_compare(served, isOlder ? before : whole) {
+    case SIM_RECORDING_WRONG: problem(String(cString: sim_recording_wrong(served)))
+    case SIM_RECORDING_NOTHING:
       report.refused += 1
       if damage.path == "/store/CONTROL" && leavesSlot(damage) { problem("does not open") }
-    case SIM_SERVED_PART: report.partly += 1
+    case SIM_RECORDING_PART: report.partly += 1
     default:
       if isOlder {
         report.older += 1
         problem("shows the generation before")
-      } else if sim_served_fault_count(served) > 0 {
+      } else if sim_recording_fault_count(served) > 0 {
         report.reported += 1
       } else if let reason = reason(damage) {
         report.harmless[reason, default: 0] += 1

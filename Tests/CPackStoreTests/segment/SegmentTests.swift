@@ -60,7 +60,7 @@ extension Core {
         try attempt { pks__segment_frame(segment, index, &frame, $0) }
         let stored = try [UInt8](unsafeUninitializedCapacity: Int(frame.ref.stored_length)) { buffer, count in
           try attempt {
-            pks__segment_read_stored(segment, &frame.ref, buffer.baseAddress, $0)
+            pks__frame_read_stored(segment, &frame.ref, buffer.baseAddress, $0)
           }
           count = Int(frame.ref.stored_length)
         }

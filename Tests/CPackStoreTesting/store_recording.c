@@ -4,7 +4,7 @@
 
 #include "codec/checksum.h"
 #include "format/format.h"
-#include "include/ServedStore.h"
+#include "include/StoreRecording.h"
 #include "simulated_disk.h"
 
 /// One result, or the absence of one.
@@ -16,7 +16,7 @@ typedef struct line {
   char text[80];  ///< for messages
 } line;
 
-struct sim_served {
+struct sim_recording {
   pks_status status;
   uint64_t generation;
   line *lines;
@@ -38,7 +38,7 @@ static uint64_t mix(uint64_t sum, const void *bytes, size_t byte_count) {
 
 static uint64_t mix_number(uint64_t sum, uint64_t number) { return mix(sum, &number, sizeof number); }
 
-static line *add_line(sim_served *served, const char *kind, const char *path, size_t length) {
+static line *add_line(sim_recording *served, const char *kind, const char *path, size_t length) {
   served->lines = sim__grow(served->lines, &served->line_capacity, served->line_count, sizeof *served->lines);
   line *line = &served->lines[served->line_count++];
   *line = (struct line){.what = mix(mix(0, kind, strlen(kind)), path, length)};
@@ -46,13 +46,13 @@ static line *add_line(sim_served *served, const char *kind, const char *path, si
   return line;
 }
 
-static void end_section(sim_served *served, const char *kind, pks_status status) {
+static void end_section(sim_recording *served, const char *kind, pks_status status) {
   line *line = add_line(served, kind, "", 0);
   line->status = status;
   line->ends_section = true;
 }
 
-static void add_path(sim_served *served, const char *path, size_t length) {
+static void add_path(sim_recording *served, const char *path, size_t length) {
   served->paths = sim__grow(served->paths, &served->path_capacity, served->path_count, sizeof *served->paths);
   char *copy = sim__allocate(length + 1);
   memcpy(copy, path, length);
@@ -94,7 +94,7 @@ static pks_status read_all(const pks_asset *asset, uint64_t *sum, pks_error *err
   return status;
 }
 
-static void take_packs(sim_served *served, const pks_snapshot *snapshot) {
+static void take_packs(sim_recording *served, const pks_snapshot *snapshot) {
   for (uint32_t i = 0; i < pks_snapshot_pack_count(snapshot); i++) {
     pks_pack pack = pks_snapshot_pack(snapshot, i);
     line *line = add_line(served, "pack", pack.name, strlen(pack.name));
@@ -111,7 +111,7 @@ static void take_packs(sim_served *served, const pks_snapshot *snapshot) {
 }
 
 static void take_walk(
-  sim_served *served, const pks_snapshot *snapshot, uint32_t pack, pks_walk kind, const char *name
+  sim_recording *served, const pks_snapshot *snapshot, uint32_t pack, pks_walk kind, const char *name
 ) {
   pks_cursor *cursor;
   pks_error error;
@@ -139,7 +139,7 @@ static void take_walk(
   end_section(served, name, status);
 }
 
-static void take_finds(sim_served *served, const pks_snapshot *snapshot, const sim_served *known) {
+static void take_finds(sim_recording *served, const pks_snapshot *snapshot, const sim_recording *known) {
   for (size_t i = 0; i < known->path_count; i++) {
     const char *path = known->paths[i];
     pks_asset asset;
@@ -156,17 +156,17 @@ static void take_finds(sim_served *served, const pks_snapshot *snapshot, const s
   end_section(served, "finds", PKS_OK);
 }
 
-static void note(sim_served *served, const char *text, const char *file) {
+static void note(sim_recording *served, const char *text, const char *file) {
   if (served->fault_count++ > 0) { return; }
   (void)snprintf(served->fault, sizeof served->fault, "%s: %.160s", text, file);
 }
 
 static void note_fault(void *context, const pks_fault *fault) { note(context, fault->text, fault->file); }
 
-sim_served *sim_serve(
-  const pks_vfs *vfs, const char *path, pks_sha256 *sha256, const char *cache, const sim_served *known
+sim_recording *sim_record(
+  const pks_vfs *vfs, const char *path, pks_sha256 *sha256, const char *cache, const sim_recording *known
 ) {
-  sim_served *served = sim__allocate(sizeof *served);
+  sim_recording *served = sim__allocate(sizeof *served);
   pks_options options = {
     .sha256 = sha256, .thread_count = 1, .vfs = vfs, .cache = cache, .cache_bytes = cache ? 64 << 20 : 0};
   pks_store *store = NULL;
@@ -197,7 +197,7 @@ sim_served *sim_serve(
   return served;
 }
 
-void sim_served_free(sim_served *served) {
+void sim_recording_free(sim_recording *served) {
   if (!served) { return; }
   for (size_t i = 0; i < served->path_count; i++) { free(served->paths[i]); }
   free(served->paths);
@@ -205,12 +205,12 @@ void sim_served_free(sim_served *served) {
   free(served);
 }
 
-uint64_t sim_served_generation(const sim_served *served) { return served->generation; }
-pks_status sim_served_status(const sim_served *served) { return served->status; }
-bool sim_served_may_hide(const sim_served *served) { return served->may_hide; }
-uint64_t sim_served_fault_count(const sim_served *served) { return served->fault_count; }
-const char *sim_served_fault(const sim_served *served) { return served->fault; }
-const char *sim_served_wrong(const sim_served *served) { return served->wrong; }
+uint64_t sim_recording_generation(const sim_recording *served) { return served->generation; }
+pks_status sim_recording_status(const sim_recording *served) { return served->status; }
+bool sim_recording_may_hide(const sim_recording *served) { return served->may_hide; }
+uint64_t sim_recording_fault_count(const sim_recording *served) { return served->fault_count; }
+const char *sim_recording_fault(const sim_recording *served) { return served->fault; }
+const char *sim_recording_wrong(const sim_recording *served) { return served->wrong; }
 
 // MARK: - Comparing
 
@@ -219,20 +219,20 @@ static bool speaks_of_damage(pks_status status) {
   return status == PKS_CORRUPT || status == PKS_NEWER_FORMAT || status == PKS_OTHER_DRAFT || status == PKS_PURGED;
 }
 
-static sim_outcome wrong(sim_served *served, const char *what, const line *line) {
+static sim_outcome wrong(sim_recording *served, const char *what, const line *line) {
   (void)snprintf(
     served->wrong, sizeof served->wrong, "%s: %s (%s)", what, line ? line->text : "",
     line ? pks_status_name(line->status) : ""
   );
-  return SIM_SERVED_WRONG;
+  return SIM_RECORDING_WRONG;
 }
 
-sim_outcome sim_served_compare(sim_served *served, const sim_served *whole) {
+sim_outcome sim_recording_compare(sim_recording *served, const sim_recording *whole) {
   if (served->status) {
     bool says_why = speaks_of_damage(served->status) || served->status == PKS_NOT_A_STORE;
-    return says_why ? SIM_SERVED_NOTHING : wrong(served, pks_status_name(served->status), NULL);
+    return says_why ? SIM_RECORDING_NOTHING : wrong(served, pks_status_name(served->status), NULL);
   }
-  sim_outcome outcome = SIM_SERVED_ALL;
+  sim_outcome outcome = SIM_RECORDING_ALL;
   size_t at = 0;  // in the whole store's lines
   for (size_t i = 0; i < served->line_count; i++, at++) {
     const line *line = &served->lines[i];
@@ -247,7 +247,7 @@ sim_outcome sim_served_compare(sim_served *served, const sim_served *whole) {
       continue;
     }
     if (!speaks_of_damage(line->status)) { return wrong(served, "ends otherwise", line); }
-    outcome = SIM_SERVED_PART;
+    outcome = SIM_RECORDING_PART;
   }
   return at == whole->line_count ? outcome : wrong(served, "is left out", &whole->lines[at]);
 }
