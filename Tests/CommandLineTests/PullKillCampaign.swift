@@ -21,7 +21,7 @@ import Testing
   let scale = ProcessInfo.processInfo.environment["PACKSTORE_SCALE"].flatMap { Int($0) } ?? 1
 
   /// The step during which a pull is killed.
-  private enum Way: String {
+  private enum PullMethod: String {
     case frames = "segments", delta = "deltas"
 
     /// Where the report has its bytes.
@@ -65,7 +65,7 @@ import Testing
     try playground.write(bytes, to: file)
   }
 
-  private func campaign(_ server: WebServer, _ way: Way) throws {
+  private func campaign(_ server: WebServer, _ way: PullMethod) throws {
     var state = seed
     func random(_ limit: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -81,7 +81,7 @@ import Testing
   }
 
   /// Pulls, and kills each attempt after so many bytes were sent. Returns how often.
-  private func pullWithKills(_ server: WebServer, _ way: Way, _ threshold: () -> Int) throws -> Int {
+  private func pullWithKills(_ server: WebServer, _ way: PullMethod, _ threshold: () -> Int) throws -> Int {
     var kills = 0
     var kept = 0
     while true {
@@ -123,7 +123,7 @@ import Testing
   }
 
   /// The last attempt fetched the bytes that the others had left, and gaps between them.
-  private func checkLast(_ report: [UInt8], _ way: Way, kept: Int) throws {
+  private func checkLast(_ report: [UInt8], _ way: PullMethod, kept: Int) throws {
     let json = try #require(JSONSerialization.jsonObject(with: Data(report)) as? NSDictionary)
     let pack = try #require((json["packs"] as? [NSDictionary])?.first)
     let resumed = pack["resumed_bytes"] as! Int, total = pack["total_bytes"] as! Int
@@ -132,7 +132,7 @@ import Testing
   }
 
   /// Bytes of segments, or of the delta, that the server sent.
-  private func bytes(_ server: WebServer, _ way: Way) -> Int {
+  private func bytes(_ server: WebServer, _ way: PullMethod) -> Int {
     server.requests.filter { $0.path.hasPrefix("/site/\(way.rawValue)/") }.reduce(0) { $0 + $1.byteCount }
   }
 }

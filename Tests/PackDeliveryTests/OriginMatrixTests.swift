@@ -15,7 +15,7 @@ import PackFormats
       case newer, same, older, withdrawal, outOfDate, otherKey, otherProduct, unsigned, toUnknown, toLocal
     }
 
-    enum Way: String, CaseIterable { case http, folder, archive, delta, add, copy, rollback, repair }
+    enum Route: String, CaseIterable { case http, folder, archive, delta, add, copy, rollback, repair }
 
     let folder = TestFolder()
     let key = SiteKey(), stranger = SiteKey()
@@ -139,7 +139,7 @@ import PackFormats
 
     /// The result for a fresh copy of the device: its version afterwards, `=` if nothing had to be done, or the reason
     /// for a refusal.
-    private func cell(_ speaker: Speaker, _ way: Way, adopts: Bool = false) async throws -> String {
+    private func cell(_ speaker: Speaker, _ way: Route, adopts: Bool = false) async throws -> String {
       let copy = path("cell"), words = words(speaker)
       try? FileManager.default.removeItem(atPath: copy)
       try FileManager.default.copyItem(atPath: path(device(speaker)), toPath: copy)
@@ -162,7 +162,7 @@ import PackFormats
       return outcome
     }
 
-    private func hear(_ words: String, _ way: Way, _ store: Store, adopts: Bool) async throws -> String {
+    private func hear(_ words: String, _ way: Route, _ store: Store, adopts: Bool) async throws -> String {
       switch way {
       case .http:
         let server = try await FaultServer(try files(of: words))
@@ -236,10 +236,10 @@ import PackFormats
     @Test func theMatrix() async throws {
       try await prepare()
       var text = "\n" + "speaker".padding(toLength: 14, withPad: " ", startingAt: 0)
-      for way in Way.allCases { text += way.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0) }
+      for way in Route.allCases { text += way.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0) }
       for speaker in Speaker.allCases {
         text += "\n" + speaker.rawValue.padding(toLength: 14, withPad: " ", startingAt: 0)
-        for (index, way) in Way.allCases.enumerated() {
+        for (index, way) in Route.allCases.enumerated() {
           let outcome = try await cell(speaker, way)
           text += outcome.padding(toLength: 14, withPad: " ", startingAt: 0)
           #expect(outcome == Self.expected[speaker]![index], "\(speaker) by \(way)")
@@ -248,12 +248,12 @@ import PackFormats
       print(text)
       // A device with the option takes over the pack in each way; versions of another origin do not count as older.
       for speaker in [Speaker.otherKey, .otherProduct, .unsigned, .toUnknown, .toLocal] {
-        for way in [Way.folder, .archive, .delta, .copy] {
+        for way in [Route.folder, .archive, .delta, .copy] {
           #expect(try await cell(speaker, way, adopts: true) == "4", "\(speaker) adopted by \(way)")
         }
       }
       #expect(try await cell(.newer, .add, adopts: true) == "1", "numbers begin again")
-      for way in [Way.folder, .archive, .delta, .copy] {
+      for way in [Route.folder, .archive, .delta, .copy] {
         let outcome = try await cell(.older, way, adopts: true)
         #expect(outcome == (way == .folder ? "stale" : Self.low), "an adoption is no downgrade")
       }

@@ -155,7 +155,7 @@ extension ManagedCore {
   var appVersionText: String { configuration.appVersion?.description ?? "" }
 
   /// The result of continuing requests.
-  struct TakenUp {
+  struct ContinuedRequests {
     /// The requests that were handled.
     var requests: Set<PackID> = []
     /// The downloads of the essential packs.
@@ -167,8 +167,8 @@ extension ManagedCore {
   /// - Parameter forgetsUnlisted: whether to drop requests for packs that no site lists.
   func takeUp(
     _ requests: [PackID: Journal.Request], _ catalog: PackCatalog, forgetsUnlisted: Bool
-  ) throws -> TakenUp {
-    var taken = TakenUp(), arrived: [PackID: Journal.Source] = [:], withdrawn: Set<PackID> = []
+  ) throws -> ContinuedRequests {
+    var taken = ContinuedRequests(), arrived: [PackID: Journal.Source] = [:], withdrawn: Set<PackID> = []
     var missing: [(id: PackID, pack: AssetPack)] = []
     for id in requests.keys.sorted() {
       guard let pack = catalog.pack(id.name) else {

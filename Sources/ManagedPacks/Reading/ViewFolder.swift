@@ -8,9 +8,9 @@ final class ViewFolder: Sendable {
   private let folder: FilePath
   /// Locked until the process ends.
   private let lock: FileLock
-  private let made: Mutex<Made> = Mutex(Made())
+  private let made: Mutex<CreatedFolders> = Mutex(CreatedFolders())
 
-  private struct Made {
+  private struct CreatedFolders {
     var paths: [Key: FilePath] = [:]
     /// The name of the next folder. Each attempt has its own, so that it does not find the remains of another.
     var nextNumber = 0

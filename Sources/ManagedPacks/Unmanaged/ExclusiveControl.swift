@@ -43,18 +43,18 @@ final class ExclusiveControl: Sendable {
     }
   }
 
-  // MARK: - Stays
+  // MARK: - Keeping an extension running
 
   /// Keeps an extension running while it exists.
-  final class Stay: Sendable {
+  final class KeepAlive: Sendable {
     private let end: @Sendable () -> Void
     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
     deinit { end() }
   }
 
-  func begin() -> Stay {
+  func begin() -> KeepAlive {
     state.withLock { $0.count += 1 }
-    return Stay { self.end() }
+    return KeepAlive { self.end() }
   }
 
   private func end() {
@@ -66,7 +66,7 @@ final class ExclusiveControl: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns when no stay exists.
+  /// Returns when no ``KeepAlive`` exists.
   func waitUntilFree() async {
     await withCheckedContinuation { continuation in
       state.withLock { state in

@@ -14,7 +14,7 @@
   package final class HTTPClients: Sendable {
     private struct State {
       var group: MultiThreadedEventLoopGroup?
-      var clients: [Way: HTTPClient] = [:]
+      var clients: [ConnectionRoute: HTTPClient] = [:]
       /// Servers that may be in a private network, by ``SiteURL/authority``.
       var sides: [String: ServerSide] = [:]
     }
@@ -65,7 +65,7 @@
     }
 
     /// How requests reach a server.
-    private enum Way: Hashable {
+    private enum ConnectionRoute: Hashable {
       /// Only to public addresses.
       case direct
       /// To a server that may be in a private network, by its authority.
@@ -83,7 +83,7 @@
       }
     }
 
-    private func way(to url: SiteURL, mayBePrivate: Bool) throws -> Way {
+    private func route(to url: SiteURL, mayBePrivate: Bool) throws -> ConnectionRoute {
       guard let proxy = try proxies.proxy(for: url) else {
         return mayBePrivate ? .site(url.authority) : .direct
       }
@@ -107,12 +107,12 @@
     ) async throws -> HTTPClientResponse {
       let mayBePrivate = mayBePrivate || options.limits.allowsPrivateRedirects
       if !mayBePrivate { try checkHost(of: url) }
-      let way = try way(to: url, mayBePrivate: mayBePrivate)
+      let route = try route(to: url, mayBePrivate: mayBePrivate)
       var request = HTTPClientRequest(url: url.text)
       request.method = method
       request.headers = headers
       request.body = body
-      if case .forward(let proxy) = way {
+      if case .forward(let proxy) = route {
         // `AbsoluteForm` converts the target back to a URL.
         request.url = try SiteURL("http://\(proxy.authority)").text
         request.url += url.target
@@ -121,36 +121,37 @@
           request.headers.add(name: "Proxy-Authorization", value: authorization.headerValue)
         }
       }
-      return try await execute(request, way, to: url, limit.map { .now() + .nanoseconds($0.nanoseconds) })
+      return try await execute(request, route, to: url, limit.map { .now() + .nanoseconds($0.nanoseconds) })
     }
 
     private func execute(
-      _ request: HTTPClientRequest, _ way: Way, to url: SiteURL, _ deadline: NIODeadline?
+      _ request: HTTPClientRequest, _ route: ConnectionRoute, to url: SiteURL, _ deadline: NIODeadline?
     ) async throws -> HTTPClientResponse {
-      let client = try client(way), deadline = deadline ?? .distantFuture
-      guard let proxy = way.proxy else { return try await client.execute(request, deadline: deadline) }
+      let client = try client(route), deadline = deadline ?? .distantFuture
+      guard let proxy = route.proxy else { return try await client.execute(request, deadline: deadline) }
       let response: HTTPClientResponse
       do {
         response = try await client.execute(request, deadline: deadline)
       } catch {
         throw ProxyFault(error, of: proxy, to: url) ?? error
       }
-      if case .forward = way, let fault = ProxyFault(response, of: proxy, to: url) { throw fault }
+      if case .forward = route, let fault = ProxyFault(response, of: proxy, to: url) { throw fault }
       return response
     }
 
-    private func client(_ way: Way) throws -> HTTPClient {
+    private func client(_ route: ConnectionRoute) throws -> HTTPClient {
       try state.withLock { state in
-        if let client = state.clients[way] { return client }
-        if case .site(let authority) = way, state.sides[authority] == nil {
+        if let client = state.clients[route] { return client }
+        if case .site(let authority) = route, state.sides[authority] == nil {
           guard state.sides.count < Self.sideLimit else {
             throw DeliveryError(.badResponse, "the site's servers redirect to too many other servers", at: authority)
           }
           state.sides[authority] = ServerSide(options)
         }
         let group = Self.group(&state)
-        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration(way, state.sides))
-        state.clients[way] = client
+        let client = HTTPClient(
+          eventLoopGroupProvider: .shared(group), configuration: configuration(route, state.sides))
+        state.clients[route] = client
         return client
       }
     }
@@ -236,7 +237,7 @@
     // MARK: - Configuration
 
     /// This module handles redirects, attempts and stalls.
-    private func configuration(_ way: Way, _ sides: [String: ServerSide]) -> HTTPClient.Configuration {
+    private func configuration(_ route: ConnectionRoute, _ sides: [String: ServerSide]) -> HTTPClient.Configuration {
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
         timeout: .init(connect: .nanoseconds(options.connectLimit.nanoseconds), read: nil), decompression: .disabled)
@@ -251,7 +252,7 @@
       configuration.tlsConfiguration = tls
       var isForwarded = false, isDirect = false
       var side: ServerSide?
-      switch way {
+      switch route {
       case .direct: isDirect = true
       case .site(let authority):
         isDirect = true

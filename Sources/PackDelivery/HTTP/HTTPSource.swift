@@ -40,7 +40,7 @@
     }
 
     /// State learned about the server.
-    struct Knowledge {
+    struct ServerState {
       /// The URL of later requests: the URL that the user gave, or the target of a file's redirect.
       var base: SiteURL
       /// Whether a redirect of one file applies to other files; false after such a place lacked a file.
@@ -80,7 +80,7 @@
     let options: Options
     let clients: HTTPClients
     let watch: TransferWatch
-    let knowledge: Mutex<Knowledge>
+    let knowledge: Mutex<ServerState>
     private let authenticator: SiteAuthenticator
 
     /// - Throws: `invalidLocation`.
@@ -91,7 +91,7 @@
       self.start = start
       location = start.canonical
       self.options = options
-      knowledge = Mutex(Knowledge(base: start))
+      knowledge = Mutex(ServerState(base: start))
       watch = TransferWatch(stallLimit: options.stallLimit, options.limits, options.clock)
       clients = try HTTPClients(options)
     }

@@ -10,7 +10,7 @@ package struct DeltaRoutes: Sendable {
   package static let stepLimit = 8
 
   /// The first delta of a route, and the size of all its deltas in bytes.
-  private struct Way {
+  private struct Route {
     let delta: SiteRoot.Delta
     let byteCount: UInt64
   }
@@ -19,19 +19,19 @@ package struct DeltaRoutes: Sendable {
 
   /// Routes by their first content. Entry *i* contains the routes of *i* + 1 deltas that are shorter, in bytes, than every route of
   /// fewer deltas.
-  private var ways: [[CatalogID: Way]] = []
+  private var ways: [[CatalogID: Route]] = []
 
   package init(to: CatalogID, by deltas: [SiteRoot.Delta]) {
     self.to = to
     var shortest: [CatalogID: UInt64] = [:]
     for _ in 0..<Self.stepLimit {
-      var found: [CatalogID: Way] = [:]
+      var found: [CatalogID: Route] = [:]
       for delta in deltas where delta.from != to {
         guard let rest = rest(behind: delta) else { continue }
         let byteCount = rest.addingClamped(delta.byteCount)
         if byteCount < shortest[delta.from] ?? .max {
           shortest[delta.from] = byteCount
-          found[delta.from] = Way(delta: delta, byteCount: byteCount)
+          found[delta.from] = Route(delta: delta, byteCount: byteCount)
         }
       }
       guard !found.isEmpty else { return }

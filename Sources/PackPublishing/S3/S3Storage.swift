@@ -169,18 +169,18 @@ import PackFormats
           switch answer {
           case .done: return try await take(response)
           case .missing, .refused: return try otherwise(answer)
-          case .failed(let error): throw Final(error: error)
+          case .failed(let error): throw PermanentFailure(error: error)
           case .misdated(let error):
             // Dated by this machine's clock before the first answer contained the server's time.
             misdatedCount += 1
-            guard misdatedCount < 3 else { throw Final(error: error) }
+            guard misdatedCount < 3 else { throw PermanentFailure(error: error) }
             continue
           case .passing(let error, let time):
             unanswered()
             failure = error
             demanded = time
           }
-        } catch let final as Final {
+        } catch let final as PermanentFailure {
           throw final.error
         } catch let error where Self.isOwn(error) {
           throw error
@@ -195,7 +195,7 @@ import PackFormats
       }
     }
 
-    private struct Final: Error { let error: any Error }
+    private struct PermanentFailure: Error { let error: any Error }
 
     /// Returns the target of a redirect by the storage, for instance until its names are known everywhere: a host of the same
     /// storage.
@@ -243,7 +243,7 @@ import PackFormats
         let shown = "\(status)" + (code.map { " \($0)" } ?? "")
         var error = PackStoreError(.noSpace, "the storage's quota is used up (\(shown))", about: .site(location))
         error.specificRemedy = "raise the quota, or remove objects from the storage"
-        throw Final(error: error)
+        throw PermanentFailure(error: error)
       }
       return S3Answer(
         status: status, code: code, region: region,
@@ -255,7 +255,7 @@ import PackFormats
     private static func tag(_ response: HTTPClientResponse, at location: String) throws -> ObjectTag {
       do {
         return try ObjectTag(header: response.headers.first(name: "etag"), at: location)
-      } catch { throw Final(error: error) }
+      } catch { throw PermanentFailure(error: error) }
     }
 
     private static func digest(_ response: HTTPClientResponse) -> Digest256? {
@@ -285,7 +285,7 @@ import PackFormats
         var bytes: [UInt8] = []
         try await receive(response, key) { piece in
           guard bytes.count + piece.readableBytes <= limit else {
-            throw Final(
+            throw PermanentFailure(
               error: DeliveryError(.badResponse, "has more than \(formatBytes(limit))", at: "\(location)/\(key)"))
           }
           bytes.append(contentsOf: piece.readableBytesView)
@@ -299,7 +299,7 @@ import PackFormats
     package func examine(_ key: ObjectKey) async throws -> ObjectFacts? {
       try await perform(Request(method: .HEAD, key: key, headers: [("x-amz-checksum-mode", "ENABLED")])) { response in
         guard let length = response.headers.first(name: "content-length").flatMap({ UInt64($0) }) else {
-          throw Final(
+          throw PermanentFailure(
             error: DeliveryError(.badResponse, "the storage's answer lacks a length", at: "\(location)/\(key)"))
         }
         return ObjectFacts(byteCount: length, digest: Self.digest(response), tag: try Self.tag(response, at: location))
@@ -316,7 +316,7 @@ import PackFormats
         var rest = byteCount
         try await receive(response, key) { piece in
           guard UInt64(piece.readableBytes) <= rest else {
-            throw Final(
+            throw PermanentFailure(
               error: DeliveryError(.corrupt, "longer than its image records", at: "\(location)/\(key)"))
           }
           rest -= UInt64(piece.readableBytes)
@@ -336,7 +336,7 @@ import PackFormats
           guard response.status == .partialContent || range.lowerBound == 0,
             bytes.count + piece.readableBytes <= range.count
           else {
-            throw Final(
+            throw PermanentFailure(
               error: DeliveryError(
                 .badResponse, "the storage sent another range than requested", at: "\(location)/\(key)"))
           }
@@ -372,7 +372,7 @@ import PackFormats
         try await Self.drain(response)
         return .written(try Self.tag(response, at: location))
       } otherwise: { answer in
-        if case .missing = answer, !condition.needsObject { throw Final(error: noPlace(key)) }
+        if case .missing = answer, !condition.needsObject { throw PermanentFailure(error: noPlace(key)) }
         return .refused
       }
     }

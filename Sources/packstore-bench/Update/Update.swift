@@ -40,7 +40,9 @@ struct Update {
     return try packstore.run("publish", store, site, "--key", key, "--deltas", "0")
   }
 
-  private func pull(_ client: String, _ name: String, _ published: PackStoreProgram.Answer) throws -> UpdateReport.Way {
+  private func pull(_ client: String, _ name: String, _ published: PackStoreProgram.Answer) throws
+    -> UpdateReport.Method
+  {
     note(name)
     let pulled = try packstore.run("pull", client, site)
     try check(client)
@@ -53,7 +55,7 @@ struct Update {
   /// Measures an update by a delta.
   ///
   /// - Parameter client: the store of a client with the old version. It is not changed.
-  private func delta(_ level: String, for client: String) throws -> UpdateReport.Way {
+  private func delta(_ level: String, for client: String) throws -> UpdateReport.Method {
     let name = "update by a delta, \(level)"
     note(name)
     let (file, updated) = ("\(work.path)/delta", "\(work.path)/updated")

@@ -6,9 +6,9 @@ struct UpdateReport: Codable {
   let fileSystem: String
   let oldByteCount: Int
   let newByteCount: Int
-  let ways: [Way]
+  let ways: [Method]
 
-  struct Way: Codable {
+  struct Method: Codable {
     let name: String
     /// The number of bytes that the client downloads.
     let fetchedByteCount: Int
@@ -64,8 +64,8 @@ struct UpdateReport: Codable {
   var summary: [String] {
     let install = ways.first, update = ways.first { $0.name == "update by ranges" }
     let delta = ways.filter { $0.name.hasPrefix("update by a delta") }.min { $0.fetchedByteCount < $1.fetchedByteCount }
-    func cost(_ way: Way?) -> String { way.map { "\(fineMegabytes($0.fetchedByteCount)) MB" } ?? "unknown" }
-    func share(_ way: Way?) -> String {
+    func cost(_ way: Method?) -> String { way.map { "\(fineMegabytes($0.fetchedByteCount)) MB" } ?? "unknown" }
+    func share(_ way: Method?) -> String {
       guard let way, newByteCount > 0 else { return "" }
       return " (\(significant(Double(way.fetchedByteCount) / Double(newByteCount) * 100)) % of the version)"
     }

@@ -248,9 +248,9 @@ private struct PlayEnd: Encodable {
   let launchableSeconds: Double?
   let requests, bytes: Int
   let finished: [String]
-  let left: [Left]
+  let left: [MissingPack]
 
-  struct Left: Encodable {
+  struct MissingPack: Encodable {
     let pack: String
     let reason: String
   }
@@ -261,7 +261,7 @@ private struct PlayEnd: Encodable {
     requests = summary.requestCount
     bytes = summary.byteCount
     finished = summary.finished
-    left = summary.left.sorted { $0.key < $1.key }.map { Left(pack: $0.key, reason: $0.value.rawValue) }
+    left = summary.left.sorted { $0.key < $1.key }.map { MissingPack(pack: $0.key, reason: $0.value.rawValue) }
   }
 }
 

@@ -5,7 +5,7 @@ import PackStore
 /// A version of a pack as all commands accept it: `Tutorial@3`, `Tutorial@1.4.2` by its label, `Tutorial@previous` or
 /// `Tutorial@current`. `Tutorial` alone is the command's default version. If the pack is known, `@3` is enough.
 struct VersionName: Sendable {
-  enum Which: Equatable, Sendable {
+  enum Selector: Equatable, Sendable {
     case current
     /// The version before the current version.
     case previous
@@ -15,9 +15,9 @@ struct VersionName: Sendable {
 
   let pack: PackID
   /// `nil` if the text contains only the pack.
-  var which: Which?
+  var which: Selector?
 
-  init(pack: PackID, which: Which? = nil) {
+  init(pack: PackID, which: Selector? = nil) {
     self.pack = pack
     self.which = which
   }
@@ -35,7 +35,7 @@ struct VersionName: Sendable {
     case "current": which = .current
     case "previous": which = .previous
     default:
-      guard let named = Self.numbered(parts[1]) ?? (try? VersionLabel(parts[1])).map(Which.label) else {
+      guard let named = Self.numbered(parts[1]) ?? (try? VersionLabel(parts[1])).map(Selector.label) else {
         throw ValidationError(
           "'\(escaped(text))' is not a version; write \(pack)@3, \(pack)@LABEL, \(pack)@previous or \(pack)@current")
       }
@@ -44,7 +44,7 @@ struct VersionName: Sendable {
   }
 
   /// Parses a version number: digits only, without a sign.
-  private static func numbered(_ text: Substring) -> Which? {
+  private static func numbered(_ text: Substring) -> Selector? {
     guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(text),
       1...PackVersion.lastNumber ~= number
     else { return nil }
@@ -56,7 +56,7 @@ struct VersionName: Sendable {
   /// - Parameters:
   ///   - standard: the version for a name without a version.
   ///   - place: the source of the versions in error messages, such as "the site"; `nil` for a store.
-  func find(in snapshot: Snapshot, standard: Which = .current, of place: String? = nil) throws -> PackVersion {
+  func find(in snapshot: Snapshot, standard: Selector = .current, of place: String? = nil) throws -> PackVersion {
     let versions = snapshot.versions(of: pack)
     guard let current = versions.first else {
       throw PackStoreError.noPack(pack, among: (snapshot.packs + snapshot.removedPacks).map(\.id), of: place)

@@ -22,8 +22,8 @@ struct PurgedDataRecovery {
   /// Restores missing data of all packs' current versions, each from the first place that has the data.
   ///
   /// - Returns: the restored gaps, and the remaining gaps.
-  func healAll(from places: [String]) async throws -> (healed: [Gap], left: [Gap]) {
-    var healed: [Gap] = [], left: [Gap] = []
+  func healAll(from places: [String]) async throws -> (healed: [MissingData], left: [MissingData]) {
+    var healed: [MissingData] = [], left: [MissingData] = []
     for pack in try store.read({ (snapshot: borrowing Snapshot) in snapshot.packs.map(\.id) }) {
       guard let gap = try missing(pack, nil) else { continue }
       if try await heal(gap, fromFirstOf: places) { healed.append(gap) } else { left.append(gap) }
@@ -33,17 +33,17 @@ struct PurgedDataRecovery {
 
   /// Returns the current versions with damaged cached data, and the number of affected bytes of assets. Missing data is not
   /// counted.
-  static func damagedGaps(in store: Store) throws -> [Gap] {
+  static func damagedGaps(in store: Store) throws -> [MissingData] {
     let snapshot = try store.makeSnapshot()
     return try snapshot.packs.compactMap { pack in
       let before = try snapshot.availability(of: pack.version).missingByteCount
       try snapshot.checkCachedData(of: pack.version)
       let byteCount = try snapshot.availability(of: pack.version).missingByteCount - before
-      return byteCount > 0 ? Gap(version: pack.version, byteCount: byteCount) : nil
+      return byteCount > 0 ? MissingData(version: pack.version, byteCount: byteCount) : nil
     }
   }
 
-  private func heal(_ gap: Gap, fromFirstOf places: [String]) async throws -> Bool {
+  private func heal(_ gap: MissingData, fromFirstOf places: [String]) async throws -> Bool {
     for place in places {
       do {
         try await bring(gap.version, from: place, holds: false)
@@ -67,7 +67,7 @@ struct PurgedDataRecovery {
   }
 
   /// The missing data of a version.
-  struct Gap {
+  struct MissingData {
     let version: PackVersion
     let byteCount: Int
   }
@@ -82,14 +82,14 @@ struct PurgedDataRecovery {
   /// Returns a kept version with the number of its missing bytes; `nil` if no data is missing, or if no such version is kept.
   ///
   /// - Parameter number: the version's number; `nil` for the current version.
-  private func missing(_ pack: PackID, _ number: UInt64?) throws -> Gap? {
+  private func missing(_ pack: PackID, _ number: UInt64?) throws -> MissingData? {
     let snapshot = try store.makeSnapshot()
     guard let version = snapshot.versions(of: pack).first(where: { number == nil || $0.number == number }) else {
       return nil
     }
     try snapshot.checkCachedData(of: version)
     let availability = try snapshot.availability(of: version)
-    return availability.isWhole ? nil : Gap(version: version, byteCount: availability.missingByteCount)
+    return availability.isWhole ? nil : MissingData(version: version, byteCount: availability.missingByteCount)
   }
 
   private func bring(_ version: PackVersion, from place: String, holds: Bool) async throws {

@@ -190,7 +190,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   /// Returns the gaps that remain after the repair, which may have restored some of them.
-  private func stillLacking(_ gaps: [PurgedDataRecovery.Gap]) throws -> [PurgedDataRecovery.Gap] {
+  private func stillLacking(_ gaps: [PurgedDataRecovery.MissingData]) throws -> [PurgedDataRecovery.MissingData] {
     guard !gaps.isEmpty else { return [] }
     let snapshot = try store.open(.existing).makeSnapshot()
     return try gaps.filter { gap in
@@ -206,7 +206,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   /// step, the repair runs without it.
   private func bringBack(
     _ bar: ProgressBar, _ authorizations: SiteAuthorizations
-  ) async throws -> (healed: [PurgedDataRecovery.Gap], left: [PurgedDataRecovery.Gap]) {
+  ) async throws -> (healed: [PurgedDataRecovery.MissingData], left: [PurgedDataRecovery.MissingData]) {
     guard !Site.exists(at: FilePath(store.store)) else { return ([], []) }
     do {
       guard !places.isEmpty, !dryRun else {
@@ -221,7 +221,7 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
   }
 
-  private func line(_ gap: PurgedDataRecovery.Gap) -> String {
+  private func line(_ gap: PurgedDataRecovery.MissingData) -> String {
     "brought back: \(gap.version), \(formatBytes(gap.byteCount))"
   }
 
@@ -260,8 +260,8 @@ struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   }
 
   private func text(
-    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ healed: [PurgedDataRecovery.Gap],
-    _ left: [PurgedDataRecovery.Gap]
+    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ healed: [PurgedDataRecovery.MissingData],
+    _ left: [PurgedDataRecovery.MissingData]
   ) -> [String] {
     if result.wasWhole {
       if let site {
@@ -360,7 +360,7 @@ private struct RepairReport: Encodable {
   }
 
   init(
-    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ gaps: [PurgedDataRecovery.Gap], isDryRun: Bool
+    _ result: Store.RepairResult, _ site: Site.RepairResult?, _ gaps: [PurgedDataRecovery.MissingData], isDryRun: Bool
   ) {
     broughtBack = gaps.map {
       BroughtBack(pack: $0.version.pack.name, version: $0.version.number, bytes: $0.byteCount)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import packstore_bench
 
-@Suite struct TurnsTests {
+@Suite struct RepetitionsTests {
   @Test func everybodyTakesTurnsAndAnotherOneBeginsEachTime() {
     let order = Order()
     var comparison = Comparison(title: "t", explanation: "", quantity: .duration)
