@@ -9,6 +9,7 @@
 
     struct Create: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
+        commandName: "create",
         abstract: "Create an app with a site, a store and a release key of its own.",
         discussion: """
           The app publishes nothing until the owner of its root key has delegated to its release key:
@@ -49,6 +50,7 @@
 
     struct Approvals: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
+        commandName: "approvals",
         abstract: "Set how many people must approve submissions.",
         discussion: "Approvers of the store are different people, who neither submitted nor uploaded.")
 
@@ -70,6 +72,7 @@
 
     struct ReplaceChannel: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
+        commandName: "replace-channel",
         abstract: "Replace the secret name of a testers' channel.",
         discussion: "The old channel is closed: its devices keep their versions. Give the new name to the testers.")
 
@@ -89,7 +92,8 @@
     }
 
     struct List: AsyncParsableCommand {
-      static let configuration = CommandConfiguration(abstract: "List apps with their channels and sites.")
+      static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List apps with their channels and sites.")
 
       @OptionGroup var data: DataOption
       @OptionGroup var output: JSONOption

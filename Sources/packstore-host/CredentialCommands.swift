@@ -9,6 +9,7 @@
 
     struct Create: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
+        commandName: "create",
         abstract: "Create a key for ES256 tokens.",
         discussion: """
           The file contains the private key; the host keeps the public key only. With '--user' the key belongs to a \
@@ -48,6 +49,7 @@
 
     struct Create: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
+        commandName: "create",
         abstract: "Create a token. It is shown once.",
         discussion: "Build jobs can upload and submit; they cannot approve.")
 

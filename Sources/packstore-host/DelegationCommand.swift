@@ -10,7 +10,8 @@
       subcommands: [Request.self, Answer.self, Import.self])
 
     struct Request: AsyncParsableCommand {
-      static let configuration = CommandConfiguration(abstract: "Write the delegation request of an app.")
+      static let configuration = CommandConfiguration(
+        commandName: "request", abstract: "Write the delegation request of an app.")
 
       @Argument(help: "Id or bundle id of the app.")
       var app: String
@@ -22,6 +23,7 @@
 
     struct Answer: ParsableCommand {
       static let configuration = CommandConfiguration(
+        commandName: "answer",
         abstract: "Answer a delegation request, where the root key is.",
         discussion: "Needs no host and no network. Create a root key with 'packstore keygen'.")
 
@@ -47,7 +49,8 @@
     }
 
     struct Import: AsyncParsableCommand {
-      static let configuration = CommandConfiguration(abstract: "Accept the answer to a delegation request.")
+      static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Accept the answer to a delegation request.")
 
       @Argument(help: "Id or bundle id of the app.")
       var app: String

@@ -4,6 +4,7 @@ public import PackStore
 
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "convert",
     abstract: "Convert a Steam depot build script to a manifest.",
     discussion: """
       Reads 'FileMapping', 'FileExclusion', 'ContentRoot' and 'DepotID' of a VDF file; from an app's script \

@@ -4,6 +4,7 @@ import PackStore
 
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "evaluate",
     abstract: "Check a manifest and list the files it selects.",
     discussion: """
       Lists the pack's files with sizes and selectors. All faults are printed to standard error as \

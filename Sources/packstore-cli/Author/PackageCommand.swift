@@ -7,6 +7,7 @@ import PackStore
 
 struct Package: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "package",
     abstract: "Create an archive from a manifest.",
     discussion: """
       Writes a signed archive for 'packstore import'; extracted with tar, it is a site. Equal files, manifest, key, \

@@ -4,6 +4,7 @@ import PackStore
 
 struct Template: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "template",
     abstract: "Print a template for a manifest.",
     discussion: """
       A manifest selects the files of a pack and contains its attributes. Comments in the template describe each key; \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "channels",
     abstract: "List a site's channels and offers; close a channel.",
     discussion: """
       Offers are listed in the order in which clients try them. SHARE is the share of devices now; ROLLOUT shows the \

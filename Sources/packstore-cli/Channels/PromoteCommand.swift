@@ -7,6 +7,7 @@ import PackStore
 /// Promotes a version, or changes the state of its release in steps.
 struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "promote",
     abstract: "Offer versions on a channel.",
     discussion: """
       The site must already have the versions, published to another channel or with 'packstore publish --no-offer'. \
@@ -161,6 +162,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
 struct Demote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "demote",
     abstract: "Withdraw a version from a channel.",
     discussion: """
       Clients of this version get the next version that the channel offers them. A pack's last offer cannot be \

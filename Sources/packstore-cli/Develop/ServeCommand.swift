@@ -9,6 +9,7 @@ import PackStore
 /// A server to develop against.
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "serve",
     abstract: "Serve packs from this machine for development.",
     discussion: """
       Serves archives of 'packstore package' and 'packstore export', Apple's asset packs (.aar), stores and sites to \

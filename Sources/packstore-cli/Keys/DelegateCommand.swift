@@ -5,6 +5,7 @@ import PackStore
 
 struct Delegate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "delegate",
     abstract: "Authorize a release key with a root key.",
     discussion: """
       Clients identify a publisher by the root key. It authorizes a release key for a product, for channels, and \
@@ -102,6 +103,7 @@ struct Delegate: ParsableCommand {
 
 struct Rotate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "rotate",
     abstract: "Create a root key that replaces another.",
     discussion: """
       Both keys sign the replacement, so that clients of the old key accept release keys of the new one. Then \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Keygen: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "keygen",
     abstract: "Print a public key; create the root key if missing.",
     discussion: """
       Clients trust this public key; give it to them for 'packstore pull --trust'. Only the owner can read the secret \

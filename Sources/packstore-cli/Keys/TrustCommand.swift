@@ -5,6 +5,7 @@ import PackStore
 /// The origins of the packs, and the trusted key of each place.
 struct Trust: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "trust",
     abstract: "Show or change the publishers that a store trusts.",
     discussion: """
       Every pack has an origin: a publisher's key and product, 'local' for packs added here, or 'unknown' for packs \

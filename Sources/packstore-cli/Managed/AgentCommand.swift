@@ -5,6 +5,7 @@ import PackStore
 /// Downloads packs for a group of apps while none of them runs.
 struct Agent: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "agent",
     abstract: "Download packs for apps that are not running.",
     discussion: """
       Continues requested downloads for a group of apps that use ManagedPacks, until it is stopped. A group has one \

@@ -7,6 +7,7 @@ import Synchronization
 /// Simulates an event of an app, with a clock that does not wait.
 struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "simulate",
     abstract: "Simulate an installation or update over any network.",
     discussion: """
       Simulates an event for the agent, apps and extensions of a group, with asset packs or downloads of their own, and \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Deltas: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "deltas",
     abstract: "Create missing deltas of a site.",
     discussion: """
       'packstore publish' creates deltas to the versions it publishes. This command creates deltas to promoted \

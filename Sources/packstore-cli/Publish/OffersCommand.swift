@@ -5,6 +5,7 @@ import PackStore
 
 struct Offers: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "offers",
     abstract: "List the versions that a site offers to a store.",
     discussion: """
       Lists each pack's version that a pull would install, its attributes, and its download size for an empty store. \

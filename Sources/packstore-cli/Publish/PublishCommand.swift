@@ -7,6 +7,7 @@ import PackStore
 
 struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "publish",
     abstract: "Publish packs to a site in a folder or a bucket.",
     discussion: """
       Any web server can serve a site. Creates the site if it does not exist. Copies the current versions of all \

@@ -6,6 +6,7 @@ import Synchronization
 
 struct Pull: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "pull",
     abstract: "Install or update packs from a site.",
     discussion: """
       Creates the store if it does not exist. Downloads missing data as frames, or as a delta or chain of deltas from \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "refresh",
     abstract: "Sign a site's roots again with the current time.",
     discussion: """
       Signs the root of every channel that the key may sign, and lists the other channels. Clients can then see that \

@@ -4,6 +4,7 @@ import PackStore
 
 struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "strip",
     abstract: "Copy a site without the data of its packs.",
     discussion: """
       A stripped copy lets a machine without space for the site publish to it. The copy contains catalogs, layouts, \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Unpublish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "unpublish",
     abstract: "Remove packs from a site.",
     discussion: """
       Signs a new root of the channel without the packs, in one step. A pack that no other channel offers leaves the \

@@ -4,6 +4,7 @@ import PackStore
 
 struct Update: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "update",
     abstract: "Update installed packs from their sites.",
     discussion: """
       A store remembers the sites it was pulled from and the channel it follows on each. Each site is checked for \

@@ -3,6 +3,7 @@ import PackStore
 
 struct Cat: ParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "cat",
     abstract: "Write an asset to standard output.",
     discussion: """
         packstore cat Packs Videos/Introduction.m4v --range 0-1023 | file -

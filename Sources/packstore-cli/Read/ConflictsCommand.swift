@@ -4,6 +4,7 @@ import PackStore
 
 struct Conflicts: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "conflicts",
     abstract: "List assets that another pack hides.",
     discussion: """
       If several packs have the same path, the pack of the earliest origin wins (see 'packstore trust'), then the \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Diff: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "diff",
     abstract: "Compare two pack versions or two folders.",
     usage: """
       packstore diff <store> <a> <b>

@@ -5,6 +5,7 @@ import PackStore
 
 struct Inspect: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "inspect",
     abstract: "Show the largest files and duplicate files.",
     discussion: """
       STORED is the compressed size of a file's chunks; chunks that several files share count for each of them. \

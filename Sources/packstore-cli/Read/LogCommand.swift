@@ -4,6 +4,7 @@ import PackStore
 
 struct Log: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "log",
     abstract: "List the kept versions of packs.",
     discussion: """
       Each pack's current version is first; versions that were current before follow, the latest first. STATE shows \

@@ -4,6 +4,7 @@ import PackStore
 
 struct Stat: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "stat",
     abstract: "Show the size of packs and the disk space they use.",
     discussion: """
       SIZE is the total size of the files; UNIQUE counts equal data once; STORED is its compressed size. ON DISK is \

@@ -24,6 +24,7 @@ let layoutHelp = """
 
 struct Add: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "add",
     abstract: "Add a folder as the next version of a pack.",
     discussion: """
       Creates the store if it does not exist. Data that the store already contains is not stored again; an unchanged \

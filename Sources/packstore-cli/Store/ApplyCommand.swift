@@ -5,6 +5,7 @@ import PackStore
 
 struct Apply: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "apply",
     abstract: "Install a version from a delta.",
     discussion: """
       The store must have the version that the delta starts from, which need not be the current one. The new version \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Export: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "export",
     abstract: "Write a pack version to an archive.",
     discussion: """
       An archive is a signed tar file with a site that contains only this version, for uploads and for transport on \

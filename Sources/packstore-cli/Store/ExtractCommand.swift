@@ -3,6 +3,7 @@ import PackStore
 
 struct Extract: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "extract",
     abstract: "Write all assets to a folder.",
     discussion: """
       Creates the folder if it does not exist. Links that lead out of the folder are listed and not created. Damaged \

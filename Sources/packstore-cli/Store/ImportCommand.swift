@@ -9,6 +9,7 @@ extension ForeignArchive.NameEncoding: ExpressibleByArgument {}
 
 struct Import: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "import",
     abstract: "Install a pack version from an archive or a folder.",
     discussion: """
       Creates the store if it does not exist. The content, not the name, determines the kind of archive: one written \

@@ -6,6 +6,7 @@ import PackStore
 
 struct Pin: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "pin",
     abstract: "Keep a version of a pack until it is unpinned.",
     discussion: """
       A store keeps each pack's current and previous version, or as many as '--keep' of 'packstore add' sets, and all \
@@ -51,6 +52,7 @@ struct Pin: AsyncParsableCommand, CommandWithSubject {
 
 struct Unpin: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "unpin",
     abstract: "End a pack's pins and its hold after a rollback.",
     discussion: """
       Reverses 'packstore rollback' and 'packstore pin': the pack is no longer held, and none of its versions is \

@@ -5,6 +5,7 @@ import PackStore
 
 struct Place: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "place",
     abstract: "Set whether a pack is stored durably or may be purged.",
     discussion: """
       A 'durable' pack's data is in the store's folder and stays. A 'purgeable' pack's data is in a cache folder; the \

@@ -4,6 +4,7 @@ import PackStore
 
 struct Purge: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "purge",
     abstract: "Delete data from the cache folder to free space.",
     discussion: """
       Deletes whole files of the store's cache folder until the requested space is free, in this order: decoded \

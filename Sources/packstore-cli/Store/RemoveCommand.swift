@@ -3,6 +3,7 @@ import PackStore
 
 struct Remove: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "remove",
     abstract: "Remove packs from a store.",
     discussion: """
       Removes all named packs in one commit, or none of them if one does not exist. Open readers are not affected. \

@@ -6,6 +6,7 @@ import PackStore
 
 struct Repair: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "repair",
     abstract: "Repair a damaged store or site.",
     discussion: """
       Collects all intact data and the data found in other places into a new generation; files of the old one are not \

@@ -3,6 +3,7 @@ import PackStore
 
 struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "rollback",
     abstract: "Make an earlier version of a pack current again.",
     discussion: """
       One commit that moves no data; 'packstore log' lists the kept versions. Open readers are not affected. The pack \

@@ -3,6 +3,7 @@ import PackStore
 
 struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "verify",
     abstract: "Check a store for damage.",
     discussion: """
       Reads every file that the current generation needs and compares checksums. Each fault is reported with its \
