@@ -142,6 +142,7 @@ compare: release
 
 bench: compare  ## Compare with other tools, within 15 minutes; refreshes Benchmarks/Results, Docs/Figures.md and the README's figures.
 	@Scripts/setup --optional $(PEERS)
+	@python3 Benchmarks/comparisons/measuring.py  # The processor, and whether it has SHA instructions.
 	$(COMPARE) reads --rounds 2 --repetitions 4 --minutes 3 --counts 20000,1000000 --json $(RAW)/reads.json \
 	  --html $(RAW)/reads.html >/dev/null
 	$(COMPARE) mechanisms --cold --repetitions 5 --json $(RAW)/mechanisms.json >/dev/null

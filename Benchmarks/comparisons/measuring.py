@@ -347,13 +347,16 @@ def progress(text):
 
 def describe_machine(work):
     with open("/proc/cpuinfo", encoding="utf-8") as file:
-        models = re.findall(r"^model name\s*:\s*(.+)$", file.read(), re.MULTILINE)
+        text = file.read()
+    models = re.findall(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    features = re.findall(r"^(?:flags|Features)\s*:\s*(.+)$", text, re.MULTILINE)
+    has_sha = bool(features) and not {"sha_ni", "sha2"}.isdisjoint(features[0].split())
     try:
         system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
     except OSError:
         system = platform.system()
     return {
-        "cpu": models[0] if models else platform.machine(),
+        "cpu": f"{models[0] if models else platform.machine()} {'with' if has_sha else 'without'} SHA instructions",
         "processors": PROCESSORS,
         "memory_gb": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9),
         "file_system": file_system_of(work),
@@ -367,3 +370,8 @@ def file_system_of(path):
         mounts = [line.split()[1:3] for line in file]
     holding = [(point, kind) for point, kind in mounts if pathlib.Path(point) in [path, *path.parents]]
     return max(holding, key=lambda mount: len(mount[0]))[1] if holding else "unknown"
+
+
+if __name__ == "__main__":
+    machine = describe_machine(pathlib.Path.cwd())
+    print(f"{machine['cpu']}, {machine['processors']} processors, {machine['memory_gb']} GB, {machine['system']}")

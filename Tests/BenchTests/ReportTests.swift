@@ -121,6 +121,12 @@ import Testing
     return comparison
   }
 
+  /// Storing takes a third longer without them, so figures from different processors differ.
+  @Test func machineNamesSHAInstructions() {
+    let processor = Environment().processor
+    #expect(processor.hasSuffix(" with SHA instructions") || processor.hasSuffix(" without SHA instructions"))
+  }
+
   private var report: Report {
     var ranges = Comparison(title: "Ranges", explanation: "Some.", quantity: .timePerOperation)
     let timing = Timing(wall: 3e-6, cpu: 0)
