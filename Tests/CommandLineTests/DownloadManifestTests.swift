@@ -66,6 +66,14 @@ import Testing
     #expect(printed.lines.contains { $0.contains("\"Tutorial\"") } && printed.errors.isEmpty)
   }
 
+  /// A device does not download a pack in another language. The manifest lacked the member, so every language was downloaded.
+  @Test func languagesAreListed() throws {
+    try pack("Texts", #""onDemand": {}"#, #""language": "de","#)
+    _ = try run("create", "Texts.pack", "--download-base-url", base, "-o", "m.json", "-q")
+    #expect(try packs("m.json").first?["language"] as? String == "de")
+    #expect(try run("update", "m.json", "Texts.pack").errors == "Texts 1: unchanged\n")
+  }
+
   @Test func platforms() throws {
     let run = try run(
       "create", "Tutorial.pack", "Level1.pack", "--download-base-url", base, "--platform", "macOS", "-o", "m.json")

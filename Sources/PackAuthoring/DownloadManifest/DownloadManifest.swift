@@ -14,7 +14,7 @@ public struct DownloadManifest: Sendable {
     let version: UInt64
     let byteCount: UInt64
     let url: String
-    /// The other terms of the pack, in canonical form for comparison: policy and user info.
+    /// The other terms of the pack, in canonical form for comparison: policy, user info and language.
     let terms: [UInt8]
 
     /// The SHA-256 of an archive without a version number; `nil` if the entry does not contain it.
@@ -82,7 +82,8 @@ public struct DownloadManifest: Sendable {
     }
     return Entry(
       id: id, version: version, byteCount: byteCount, url: url,
-      terms: terms(member("downloadPolicy"), member("userInfo")), archiveDigest: archiveDigest(member("packstore")),
+      terms: terms(member("downloadPolicy"), member("userInfo"), member("language")),
+      archiveDigest: archiveDigest(member("packstore")),
       text: text(value, document))
   }
 
@@ -93,7 +94,8 @@ public struct DownloadManifest: Sendable {
     func member(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
     return Entry(
       id: pack.id, version: version, byteCount: pack.byteCount, url: url,
-      terms: terms(member("downloadPolicy"), member("userInfo")), archiveDigest: pack.archiveDigest?.hex, text: text)
+      terms: terms(member("downloadPolicy"), member("userInfo"), member("language")),
+      archiveDigest: pack.archiveDigest?.hex, text: text)
   }
 
   private static func terms(_ values: JSONValue?...) -> [UInt8] {
@@ -177,6 +179,7 @@ public struct DownloadManifest: Sendable {
       ("id", quoted(pack.id)), ("version", "\(version)"), ("url", quoted(url)), ("downloadSize", "\(pack.byteCount)"),
       ("downloadPolicy", text(of: attributes.downloadPolicy)),
     ]
+    if let language = attributes.language { members.append(("language", quoted(language.text))) }
     if let userInfo = attributes.userInfo {
       members.append(("userInfo", String(decoding: userInfo.bytes, as: UTF8.self)))
     }
