@@ -271,6 +271,7 @@ import Testing
       "for file in watched/frames/*; do echo more >> $file; done; rm $(ls watched/versions/* | head -1); echo damage > watched/roots/beta"
     )
     try run("status", "watched", status: 1)
+    try run("verify", "file://\(playground.path)/watched", status: 7)
   }
 
   private func agents() throws {

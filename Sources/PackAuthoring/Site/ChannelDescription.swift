@@ -87,6 +87,9 @@ extension Site.ChannelDescription.Offer {
 }
 
 extension Site {
+  /// Returns the channels with a root, in order of their names.
+  package func channelNames() throws -> [SiteChannel] { try folder.channels() }
+
   /// The product in the site's roots; `nil` if it has no root yet.
   package var product: Store.Product? {
     get throws {

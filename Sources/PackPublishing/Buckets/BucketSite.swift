@@ -156,6 +156,16 @@ public struct BucketSite: SiteHost {
     throw DeliveryError(.siteChanged, "changed repeatedly while it was read", at: location)
   }
 
+  /// Returns the files of the committed image.
+  ///
+  /// - Throws: `noSite`; `unreachable`, `denied`; `corrupt`, `untrusted`.
+  func committedFiles() async throws -> [SiteImage.Path: SiteImage.File] {
+    let base = try await job().begin(tidies: false, known: { _ in nil }) { try requireNotBefore(mark(of: $0), $0) }
+    guard let image = base.image else { throw noSite() }
+    try requireSameKey(base)
+    return image.image.files
+  }
+
   private func noSite() -> DeliveryError {
     var error = DeliveryError(.noSite, "not a site with a ledger", at: location)
     error.specificRemedy = "publish to it first; check the prefix and the ledger's location"

@@ -12,29 +12,33 @@ struct ServedSurvey {
   init(_ served: RemoteSiteCopy) { self.served = served }
 
   /// - Parameter now: in nanoseconds since 1970.
-  /// - Returns: the status, and the files that the roots refer to, with their lengths.
-  func run(now: Int64) async throws -> (status: Site.Status, files: [SitePath: UInt64]) {
+  /// - Returns: the status, and the files that the roots refer to.
+  func run(now: Int64) async throws -> (status: Site.Status, rules: [SitePath: ContentRule]) {
     let (roots, damaged) = try await readRoots()
-    var labels: [Digest256: VersionLabel] = [:], files: [SitePath: UInt64] = [:]
+    var labels: [Digest256: VersionLabel] = [:], rules: [SitePath: ContentRule] = [:]
     for sheet in Set(roots.flatMap(\.signed.root.sheets)) {
-      files[.sheet(sheet.digest)] = UInt64(sheet.byteCount)
+      rules[.sheet(sheet.digest)] = .init(byteCount: UInt64(sheet.byteCount), content: .digest(sheet.digest))
       let bytes = try await read(.sheet(sheet.digest), byteCount: UInt64(sheet.byteCount))
       if let bytes, let sheet = try? sheet.open(bytes) { labels.merge(sheet.labels) { first, _ in first } }
     }
     for pack in roots.flatMap(\.signed.root.packs) {
-      for delta in pack.deltas { files[.delta(delta.header)] = delta.byteCount }
-      for offer in pack.offers where files[.version(offer.manifest)] == nil {
-        files[.version(offer.manifest)] = UInt64(offer.manifestByteCount)
+      for delta in pack.deltas {
+        rules[.delta(delta.header)] = .init(byteCount: delta.byteCount, content: .delta(delta))
+      }
+      for offer in pack.offers where rules[.version(offer.manifest)] == nil {
+        rules[.version(offer.manifest)] = .init(
+          byteCount: UInt64(offer.manifestByteCount), content: .digest(offer.manifest))
         let bytes = try await read(.version(offer.manifest), byteCount: UInt64(offer.manifestByteCount))
         guard let bytes, let manifest = try? offer.openManifest(bytes, of: pack.id) else { continue }
-        files.merge(manifest.files) { first, _ in first }
+        rules.merge(manifest.contentRules) { first, _ in first }
       }
     }
     var status = Site.Status(roots.map(\.signed), labels: labels, now: now)
     for channel in damaged { status.add(.init(.damagedRoot, channel)) }
-    let byteCount = files.values.clampedSum().addingClamped(roots.map { UInt64($0.bytes.count) }.clampedSum())
+    let byteCount = rules.values.map(\.byteCount).clampedSum().addingClamped(
+      roots.map { UInt64($0.bytes.count) }.clampedSum())
     status.space = .init(neededByteCount: Int(clamping: byteCount))
-    return (status, files)
+    return (status, rules)
   }
 
   /// Reads the roots, which must be of one publisher.

@@ -49,9 +49,9 @@ public struct SiteStatusReader: Sendable {
     case .served(let location, let channels):
       let served = try location.open(channels: channels)
       do {
-        let (status, files) = try await ServedSurvey(served).run(now: time)
+        let (status, rules) = try await ServedSurvey(served).run(now: time)
         let result = try await complete(
-          status, files, checksObjects ? .source(served.source) : nil, progress)
+          status, rules.mapValues(\.byteCount), checksObjects ? .source(served.source) : nil, progress)
         await served.close()
         return result
       } catch {

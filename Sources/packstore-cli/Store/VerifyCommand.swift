@@ -1,16 +1,24 @@
 import ArgumentParser
+import PackDelivery
+import PackPublishing
 import PackStore
 
 struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Check a store for damage.",
+    abstract: "Check a store, a bucket or a served site for damage.",
     discussion: """
       Reads every file that the current generation needs and compares checksums. Each fault is reported with its \
       location and the affected assets, and the exit status is 7; 'packstore repair' repairs the store. Purged data \
       of purgeable packs is listed and is not damage.
 
+      For a bucket or a site on a web server, checks that every file exists with its length, by one request for each. \
+      With --deep, reads all content and compares it with the digests that the publisher signed; --record continues an \
+      interrupted check.
+
         packstore verify Packs --deep
+        packstore verify s3://assets/packs --deep --limit-rate 5M
+        packstore verify https://example.com/packs --deep --record checked
       """
   )
 
@@ -19,12 +27,17 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: "Also decompress all data and compare the SHA-256 of every chunk, which is slower.")
   var deep = false
 
+  @OptionGroup(title: "Bucket or web server") var site: SiteVerificationOptions
   @OptionGroup var log: BuildLogOptions
   @OptionGroup var report: ReportOptions
 
   var subject: Failure.Facts { .init(store: store.store) }
 
   func run() async throws {
+    guard !self.store.store.contains("://") else {
+      return try await site.verify(self.store.store, isDeep: deep, report)
+    }
+    try site.requireNone()
     let folder = escaped(self.store.store)
     let store = try open()
     let bar = ProgressBar(report.progressForm)
@@ -121,39 +134,4 @@ func repairAdvice(for store: String) -> String {
     return "run the command again; if it fails again, restore the objects of the site, or publish the packs again"
   }
   return "run 'packstore repair \(store)', with '--from COPY' for each other store that may contain the same packs"
-}
-
-private struct VerifyReport: Encodable {
-  struct Fault: Encodable {
-    let number: Int
-    let code, reason: String
-    let file: String?
-    let offset: UInt64?
-    let bytes: Int?
-    let pack: String?
-    let version: UInt64?
-    let asset: String?
-  }
-
-  let sound, mayHideCommit: Bool
-  let damagedCopies: Int
-  let files, frames, chunks, bytes, faultCount, hurtAssets: Int
-  let faults: [Fault]
-
-  init(_ result: Store.VerifyResult) {
-    sound = result.isSound
-    mayHideCommit = result.mayHideCommit
-    damagedCopies = result.damagedCopyCount
-    files = result.fileCount
-    frames = result.frameCount
-    chunks = result.chunkCount
-    bytes = result.byteCount
-    faultCount = result.faultCount
-    hurtAssets = result.hurtAssetCount
-    faults = result.faults.map {
-      Fault(
-        number: $0.number, code: FailureCode($0.code).rawValue, reason: $0.reason, file: $0.file, offset: $0.offset,
-        bytes: $0.byteCount, pack: $0.pack?.name, version: $0.version, asset: $0.asset)
-    }
-  }
 }
