@@ -18,6 +18,11 @@ extension Site {
 
       /// The time after which clients refuse the root; `nil` if it does not expire.
       public let expiresAt: Date?
+
+      private enum CodingKeys: String, CodingKey {
+        case channel, sequence
+        case expiresAt = "expires"
+      }
     }
   }
 

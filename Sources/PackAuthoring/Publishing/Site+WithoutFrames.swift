@@ -10,6 +10,10 @@ extension Site {
     /// The size and the number of the segments whose frames the copy lacks. It contains only their tables.
     public let remoteByteCount: Int
     public let remoteSegmentCount: Int
+
+    private enum CodingKeys: String, CodingKey {
+      case byteCount = "bytes", remoteByteCount = "remoteBytes", remoteSegmentCount = "remoteSegments"
+    }
   }
 
   /// Copies a site without the frames of its data. The copy contains everything that a publication needs, and has a few hundredths

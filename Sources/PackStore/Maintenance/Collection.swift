@@ -49,6 +49,11 @@ extension Store {
     /// Generations created.
     public let commitCount: Int
 
+    private enum CodingKeys: String, CodingKey {
+      case freedByteCount = "freedBytes", copiedByteCount = "copiedBytes", emptiedSegmentCount = "emptiedSegments"
+      case commitCount = "commits"
+    }
+
     fileprivate init(_ totals: pks_collect_totals) {
       freedByteCount = Int(clamping: totals.freed_bytes)
       copiedByteCount = Int(clamping: totals.copied_bytes)

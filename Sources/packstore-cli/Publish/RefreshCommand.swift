@@ -63,7 +63,7 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     let output = Output()
     if report.json {
-      try output.json(RefreshReport(result, isDryRun: dryRun))
+      try output.json(DryRunReport(result, isDryRun: dryRun))
     } else if report.isTalkative {
       try output.lines(
         result.channels.flatMap { channel in
@@ -72,25 +72,5 @@ struct Refresh: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         })
     }
     try output.flush()
-  }
-}
-
-private struct RefreshReport: Encodable {
-  struct Channel: Encodable {
-    let channel: String
-    let sequence: UInt64
-    let expires: String?
-  }
-
-  let channels: [Channel]
-  let otherChannels: [String]
-  let dryRun: Bool
-
-  init(_ result: Site.RefreshResult, isDryRun: Bool) {
-    dryRun = isDryRun
-    channels = result.channels.map {
-      Channel(channel: $0.channel.name, sequence: $0.sequence, expires: $0.expiresAt.map(formatDate))
-    }
-    otherChannels = result.otherChannels.map(\.name)
   }
 }

@@ -45,7 +45,7 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     let output = Output()
     if report.json {
-      try output.json(StripReport(result, isDryRun: dryRun))
+      try output.json(DryRunReport(result, isDryRun: dryRun))
     } else if report.isTalkative {
       try output.lines([
         "'\(escaped(copy))' \(dryRun ? "would be" : "is") a copy of the site '\(escaped(site))' without its data",
@@ -54,17 +54,5 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       ])
     }
     try output.flush()
-  }
-}
-
-private struct StripReport: Encodable {
-  let dryRun: Bool
-  let bytes, remoteBytes, remoteSegments: Int
-
-  init(_ result: Site.StripResult, isDryRun: Bool) {
-    dryRun = isDryRun
-    bytes = result.byteCount
-    remoteBytes = result.remoteByteCount
-    remoteSegments = result.remoteSegmentCount
   }
 }

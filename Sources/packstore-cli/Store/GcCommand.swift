@@ -68,7 +68,7 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
     bar.finish()
     let output = Output()
     if report.json {
-      try output.json(GcReport(result, isDryRun: dryRun))
+      try output.json(DryRunReport(result, isDryRun: dryRun))
     } else if report.isTalkative {
       try output.line(summary(result) + (dryRun ? "" : heldNote(store.heldByteCount)))
     }
@@ -83,18 +83,5 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
     }
     guard result.freedByteCount > 0 || result.copiedByteCount > 0 else { return "nothing to free" }
     return result.copiedByteCount == 0 ? "freed \(freed)" : "freed \(freed), copied \(copied)"
-  }
-}
-
-private struct GcReport: Encodable {
-  let dryRun: Bool
-  let freedBytes, copiedBytes, emptiedSegments, commits: Int
-
-  init(_ result: Store.CollectResult, isDryRun: Bool) {
-    dryRun = isDryRun
-    freedBytes = result.freedByteCount
-    copiedBytes = result.copiedByteCount
-    emptiedSegments = result.emptiedSegmentCount
-    commits = result.commitCount
   }
 }

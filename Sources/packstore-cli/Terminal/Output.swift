@@ -146,6 +146,7 @@ var jsonType: String { programArguments.first.flatMap { $0.hasPrefix("-") ? nil 
 func jsonBytes(_ value: some Encodable) throws -> Data {
   let encoder = JSONEncoder()
   encoder.keyEncodingStrategy = .convertToSnakeCase
+  encoder.dateEncodingStrategy = .iso8601
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   return escapingControls(try encoder.encode(value))
 }
