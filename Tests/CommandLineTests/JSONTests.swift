@@ -216,6 +216,7 @@ import Testing
     try siteStatus()
     try retention()
     try run("promote", "site", "P@3", "--channel", "other", "--key", "key")
+    try releaseInSteps()
     try run("demote", "site", "P@2", "--channel", "beta", "--key", "key")
     try run("channels", "site", "--channel", "other", "--close", "--key", "key")
     try run("deltas", "site", "--key", "key", "--dry-run")
@@ -272,6 +273,22 @@ import Testing
     )
     try run("status", "watched", status: 1)
     try run("verify", "file://\(playground.path)/watched", status: 7)
+  }
+
+  /// A release in steps, and devices that it has not reached.
+  private func releaseInSteps() throws {
+    let target = ["site", "P@3", "--channel", "steps", "--key", "key"]
+    try run("promote", "site", "P@2", "--channel", "steps", "--key", "key")
+    try run(["promote"] + target + ["--steps", "1,50,100", "--every", "24h", "--horizon", "48h"])
+    try run("channels", "site")
+    try run(["promote"] + target + ["--pause"])
+    try run(["promote"] + target + ["--halt"])
+    try run("offers", "device", "site", "--channel", "steps")
+    try run("pull", "late", "site", "--channel", "steps")
+    try run("update", "late")
+    try run(["promote"] + target + ["--resume"])
+    try run("demote", "site", "P@2", "--channel", "steps", "--key", "key")
+    try run("channels", "site", "--channel", "steps", "--close", "--key", "key")
   }
 
   private func agents() throws {

@@ -61,7 +61,7 @@ struct PlanEdit {
     let reached = (try? DeviceShare(tenThousandths: moment.share(of: before))) ?? .none
     throw PackStoreError(
       .invalidArgument, "\(reached) of devices are offered this version already", about: .version(pack, offer.number),
-      remedy: "start with at least that share; or, to start again with fewer devices, set the option takesBack")
+      detail: .stepBack, remedy: "start with at least that share, or set the option takesBack")
   }
 
   private func setRollout(

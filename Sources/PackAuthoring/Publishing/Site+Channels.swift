@@ -52,12 +52,15 @@ extension Site {
 extension Site.ChannelResult {
   init(_ change: SiteChange, _ channel: SiteChannel, before: SiteRoot?, isDryRun: Bool) {
     let state = change[channel], root = state?.root, moment = change.rolloutMoment(on: channel)
+    // A dry run has no new root yet.
+    let horizonEnd = root?.horizon.flatMap { _ in root?.horizonEnd }
     var offers: [PackID: [Offer]] = [:]
     for (pack, planned) in state?.plan.packs ?? [:] {
       offers[pack] = planned.map {
         Offer(
           version: $0.number, share: (try? DeviceShare(tenThousandths: moment.share(of: $0))) ?? .none,
-          rollout: RolloutDescription($0.rollout, base: $0.share, horizonEnd: nil), appVersions: $0.appVersions)
+          rollout: RolloutDescription($0.rollout, base: $0.share, horizonEnd: isDryRun ? nil : horizonEnd),
+          appVersions: $0.appVersions)
       }
     }
     self.init(

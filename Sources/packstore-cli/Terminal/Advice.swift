@@ -25,7 +25,7 @@ extension PackStoreError {
         + " the root's file and promote the channel's versions again"
     case .lostRoot:
       "run 'packstore publish' or 'packstore repair' with '--product NAME' and '--expires DAYS' or '--no-expires'"
-    case .stepBack: "add '--back' to take the higher version back from devices"
+    case .stepBack: "add '--back' to take it back from devices"
     default: specificRemedy ?? commandAdvice(about: subject) ?? (code == .refused ? nil : remedy)
     }
   }
