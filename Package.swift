@@ -360,7 +360,8 @@ let package = Package(
     .testTarget(
       name: "PackHostingTests",
       dependencies: [
-        "CHostSandbox", "PackHosting", "packstore-host", "PackServer", "PackPublishing", "PackDelivery", "PackAuthoring", "PackFormats",
+        "CHostSandbox", "PackHosting", "packstore-host", "PackServer", "PackPublishing", "PackDelivery",
+        "PackAuthoring", "PackFormats",
         "PackStore",
         .product(name: "SystemPackage", package: "swift-system"),
       ] + hosting,

@@ -10,7 +10,11 @@
   @Suite struct ConnectionServerTests {
     /// Whether the loop of a released server still ran a task.
     private final class Release: Sendable {
-      let isDone = Atomic(false)
+      private let done = Atomic(false)
+
+      var isDone: Bool { done.load(ordering: .relaxed) }
+
+      func end() { done.store(true, ordering: .relaxed) }
     }
 
     private final class Server: Service {
@@ -23,7 +27,7 @@
       }
 
       deinit {
-        loop.execute { [release] in release.isDone.store(true, ordering: .relaxed) }
+        loop.execute { [release] in release.end() }
       }
 
       func run() async throws { try await body() }
@@ -43,7 +47,7 @@
           try await run(release) { if fails { throw Failure() } }
           #expect(!fails)
         } catch is Failure { #expect(fails) }
-        #expect(release.isDone.load(ordering: .relaxed))
+        #expect(release.isDone)
       }
     }
 
@@ -64,7 +68,7 @@
       task.cancel()
       try await task.value
       #expect(table.isEnding)
-      #expect(release.isDone.load(ordering: .relaxed))
+      #expect(release.isDone)
     }
   }
 #endif

@@ -12,6 +12,12 @@ struct ChannelEdit {
     set { edit.folder = newValue }
   }
 
+  /// The current time, in nanoseconds since 1970.
+  var now: Int64 {
+    get { edit.now }
+    set { edit.now = newValue }
+  }
+
   init(
     of channel: SiteChannel, of site: Site, signedBy key: SiteKey, options: Site.PublishOptions, isDryRun: Bool = false
   ) {
