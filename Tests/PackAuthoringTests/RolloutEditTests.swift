@@ -119,6 +119,20 @@ import Testing
     #expect(try root(site).packs[0].offers.filter { $0.rollout != nil }.map(\.number) == [4])
   }
 
+  @Test func copyOmitsHaltedAndUnfinishedReleases() async throws {
+    let site = try await site(), other = try SiteChannel("other")
+    func copy(after hours: Int64) throws -> [UInt64] {
+      var edit = SiteEdit(of: site, signedBy: key, options: .init())
+      edit.now = Self.start + hours * Self.hour
+      return try edit.run([.init(other, .copyOffers(of: .live))])[0].offers["A"]?.map(\.version) ?? []
+    }
+    _ = try edit(site, after: 0).setRollout(of: "A", 1, to: .halt)
+    #expect(try copy(after: 1) == [])
+    _ = try edit(site, after: 2).promote("A", 2, .asBefore, .all, schedule())
+    #expect(try copy(after: 3) == [])
+    #expect(try copy(after: 60) == [2], "the last step has passed")
+  }
+
   @Test func publicationEndsAnUnfinishedRollout() async throws {
     let site = try await site(), store = try folder.store()
     _ = try edit(site, after: 0).promote("A", 2, .asBefore, .all, schedule())

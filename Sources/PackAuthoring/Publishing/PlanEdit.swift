@@ -87,14 +87,18 @@ struct PlanEdit {
       throw error
     }
     let packs = change[source]?.plan.packs ?? [:]
+    let sourceMoment = change.rolloutMoment(on: source), moment = change.rolloutMoment(on: channel)
     var steps: [StepBack] = []
     try change.edit(channel) { plan in
       for (pack, offers) in packs.sorted(by: { $0.key < $1.key }) {
         let before = plan.offers(of: pack)
         // The last offer comes first into the plan, because an offer for all devices precedes the others.
-        for offer in offers.reversed() where offer.share == OfferTerms.everyDevice {
+        // The share of a release in steps changes over time, and a halted release has a share of 0.
+        for offer in offers.reversed() where sourceMoment.share(of: offer) == OfferTerms.everyDevice {
           _ = try snapshot.require(offer.number, of: pack)
           let copy = ChannelPlan.Offer(number: offer.number, appVersions: offer.appVersions)
+          try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: pack, $0) }
+          plan.endRollouts(below: copy, of: pack, at: moment, halts: haltsPrevious)
           try plan.offer(copy, of: pack) { try snapshot.platforms(of: pack, $0) }
         }
         if let step = Self.stepBack(from: before, to: plan.offers(of: pack)) { steps.append((pack, step.0, step.1)) }
@@ -111,7 +115,7 @@ struct PlanEdit {
       for new in after where AppVersionRange.overlap(new.appVersions, old.appVersions) {
         // The first offer for all devices decides for app versions that it covers.
         if new.number >= old.number {
-          if new.share == OfferTerms.everyDevice, new.appVersions?.covers(old.appVersions) ?? true { break }
+          if new.isForAllDevices, new.appVersions?.covers(old.appVersions) ?? true { break }
         } else if !before.prefix(while: { $0 != old }).contains(where: { $0.number == new.number }) {
           return (new.number, old.number)
         }

@@ -106,8 +106,9 @@ struct SiteEdit {
     case .promote(let pack, let number, _, _, _): return try updates(pack, number)
     case .copyOffers(let source):
       let packs = change[source]?.plan.packs.sorted { $0.key < $1.key } ?? []
+      let moment = change.rolloutMoment(on: source)
       return try packs.flatMap { pack, offers in
-        try offers.first { $0.share == OfferTerms.everyDevice }.map { try updates(pack, $0.number) } ?? []
+        try offers.first { moment.share(of: $0) == OfferTerms.everyDevice }.map { try updates(pack, $0.number) } ?? []
       }
     case .demote, .setRollout, .replace, .close: return []
     }
