@@ -133,6 +133,17 @@ import Testing
     #expect(try copy(after: 60) == [2], "the last step has passed")
   }
 
+  @Test func replacementEndsReleasesInStepsAndHalts() async throws {
+    let site = try await site()
+    let planned: [Site.PlannedOffer] = [.init(2, share: try DeviceShare("1%")), .init(1)]
+    _ = try edit(site, after: 0).promote("A", 2, .asBefore, .all, schedule())
+    _ = try edit(site, after: 1).replaceOffers(by: ["A": planned])
+    #expect(try shares(site, at: 5_000) == [2: 100, 1: 10_000])
+    _ = try edit(site, after: 2).setRollout(of: "A", 1, to: .halt)
+    _ = try edit(site, after: 3).replaceOffers(by: ["A": planned])
+    #expect(try shares(site, at: 5_000) == [2: 100, 1: 10_000] && !root(site).hasRollouts)
+  }
+
   @Test func publicationEndsAnUnfinishedRollout() async throws {
     let site = try await site(), store = try folder.store()
     _ = try edit(site, after: 0).promote("A", 2, .asBefore, .all, schedule())

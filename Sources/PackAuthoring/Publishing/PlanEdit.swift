@@ -200,6 +200,7 @@ struct PlanEdit {
     let present = plan.offers(of: pack)
     let isSame =
       present.map(\.number) == planned.map(\.version) && present.map(\.share) == planned.map(\.share.tenThousandths)
+      && present.allSatisfy { $0.rollout == nil }
     for offer in planned { _ = try snapshot.require(offer.version, of: pack) }
     guard !isSame else { return }
     for offer in planned.reversed() {
