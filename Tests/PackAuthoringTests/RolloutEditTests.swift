@@ -190,6 +190,23 @@ import Testing
       try edit(site, after: 0, never).promote("A", 2, .asBefore, .all, schedule())
     }
     #expect(try root(site).packs[0].offers.map(\.number) == [1], "nothing was written")
+    let beta = try SiteChannel("beta"), steps = try schedule()
+    for isDryRun in [true, false] {
+      var options = Site.PublishOptions()
+      options.expiry = .never
+      let edit = SiteEdit(of: site, signedBy: key, options: options, isDryRun: isDryRun)
+      #expect(throws: PackStoreError.self) {
+        try edit.run([
+          .init(beta, .promote("A", version: 2)), .init(.live, .promote("A", version: 2, schedule: steps)),
+        ])
+      }
+    }
+    #expect(try site.channels().map(\.channel) == [.live], "nor to another channel")
+    try await site.promote("A", version: 2, to: beta, signedBy: key)
+    try await site.promote("A", version: 2, to: .live, schedule: steps, signedBy: key)
+    let roots = try site.channels()
+    await #expect(throws: PackStoreError.self) { try await site.refresh(signedBy: key, options: .init(expiry: .never)) }
+    #expect(try site.channels() == roots, "a refresh writes all roots or none")
   }
 
   @Test func otherPublicationsKeepTheRollout() async throws {

@@ -409,6 +409,19 @@ struct SiteChange {
     }
   }
 
+  /// - Throws: `invalidArgument` if the next root of a target channel would have rollout steps and never expire. Clients would
+  ///   refuse it.
+  func requireExpiry() throws {
+    for channel in targets.sorted() {
+      guard let state = channels[channel], expiresAfter(state) == nil,
+        state.plan.packs.values.joined().contains(where: { $0.rollout?.steps.isEmpty == false })
+      else { continue }
+      throw PackStoreError(
+        .invalidArgument, "a root with rollout steps must expire", about: .channel(channel),
+        remedy: "set an expiry, or end the rollouts of the channel")
+    }
+  }
+
   /// Returns the date of a new root: the current time, but not before the previous root's date. Clients refuse a root dated more
   /// than a day ahead; such a date came from a wrong clock, and the next root gets the correct date.
   private func madeAt(_ state: ChannelState) -> Int64 {
@@ -427,6 +440,7 @@ struct SiteChange {
       if state.hasUnknownEpochs {
         (next.packs, next.highest) = try epochs(of: state, next.sequence, in: snapshot).stamp(next.packs)
       }
+      try next.requireValidRollouts()
       return next
     }
   }

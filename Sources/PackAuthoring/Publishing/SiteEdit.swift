@@ -45,6 +45,7 @@ struct SiteEdit {
       if isDryRun { updates[edit.channel, default: []] += try self.updates(by: edit, change, in: snapshot) }
       try planEdit(of: edit.channel).apply(edit.change, to: &change, in: snapshot)
     }
+    try change.requireExpiry()
     if !isDryRun {
       try change.finish()
       try change.collect()

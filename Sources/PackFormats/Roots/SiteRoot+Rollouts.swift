@@ -28,7 +28,7 @@ extension SiteRoot {
   }
 
   /// - Throws: `invalidArgument` if clients would refuse the rollouts of the root.
-  func requireValidRollouts() throws {
+  package func requireValidRollouts() throws {
     guard !hasSteps || expiresAfter != nil else {
       throw PackStoreError(
         .invalidArgument, "a root with rollout steps must expire", about: .channel(channel),
