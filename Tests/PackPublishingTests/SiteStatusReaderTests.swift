@@ -63,6 +63,25 @@ import Testing
     #expect(try await reader.run(checksObjects: false).objects == nil)
   }
 
+  @Test func sharesAreOfTheTimeOfTheStatus() async throws {
+    let path = FilePath(folder.path("public")), site = try Site(at: path)
+    for (content, channel) in [("one", .live), ("two", nil)] as [(String, SiteChannel?)] {
+      let options = Site.PublishOptions(
+        level: 1, deltaCount: 0, channel: channel, expiry: .after(.seconds(400 * 86_400)))
+      try await site.publish(from: install(content), signedBy: key, options: options)
+    }
+    func shares(after seconds: Double) async throws -> [String] {
+      let status = try await SiteStatusReader(.folder(path)).run(now: Date() + seconds)
+      return status.channels[0].offers.map { "\($0.version) \($0.share)" }
+    }
+    let steps = try RolloutSchedule("1,100", every: .seconds(86_400))
+    try await site.promote("P", version: 2, to: .live, schedule: steps, signedBy: key)
+    #expect(try await shares(after: 0) == ["2 1%", "1 100%"])
+    #expect(try await shares(after: 2 * 86_400) == ["2 100%", "1 100%"])
+    try await site.setRollout(of: "P", version: 2, on: .live, to: .halt, signedBy: key)
+    #expect(try await shares(after: 2 * 86_400) == ["2 0%", "1 100%"])
+  }
+
   @Test(arguments: ["versions", "segments", "frames", "attributes"])
   func servedSiteShowsLostFiles(kind: String) async throws {
     let store = try await install("one")

@@ -58,6 +58,8 @@ extension Site {
       public let pack: PackID
       public let version: UInt64
       public let label: VersionLabel?
+
+      /// The share at the time of the status: 0 for a halted version.
       public let share: DeviceShare
 
       /// `nil`: all.
@@ -157,7 +159,7 @@ extension Site.Status {
     self.init()
     let roots = roots.sorted { $0.root.channel < $1.root.channel }
     product = roots.first?.root.product
-    channels = roots.map { Channel($0, labels) }
+    channels = roots.map { Channel($0, labels, at: now) }
     lastPublicationAt = roots.map(\.root.madeAt).max().map(Date.init(nanosecondsSince1970:))
     var seen: Set<SitePublicKey> = []
     for delegation in roots.compactMap({ $0.authority?.delegation }) where seen.insert(delegation.releaseKey).inserted {
@@ -184,8 +186,8 @@ extension Site.Status {
 }
 
 extension Site.Status.Channel {
-  fileprivate init(_ signed: SignedSiteRoot, _ labels: [Digest256: VersionLabel]) {
-    let root = signed.root
+  fileprivate init(_ signed: SignedSiteRoot, _ labels: [Digest256: VersionLabel], at now: Int64) {
+    let root = signed.root, time = max(now, root.madeAt)
     channel = root.channel
     sequence = root.sequence
     madeAt = Date(nanosecondsSince1970: root.madeAt)
@@ -196,7 +198,8 @@ extension Site.Status.Channel {
       pack.offers.map { offer in
         Site.Status.Offer(
           pack: pack.id, version: offer.number, label: offer.attributes.flatMap { labels[$0] },
-          share: (try? DeviceShare(tenThousandths: offer.share)) ?? .none, appVersions: offer.appVersions,
+          share: (try? DeviceShare(tenThousandths: root.share(of: offer, at: time))) ?? .none,
+          appVersions: offer.appVersions,
           downloadByteCount: Int(clamping: offer.downloadByteCount))
       }
     }
