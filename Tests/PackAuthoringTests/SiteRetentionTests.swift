@@ -101,6 +101,24 @@ import Testing
     _ = try RemoteSiteCopy(folder)
   }
 
+  @Test func replacedKeysCannotCollect() async throws {
+    let root = SiteKey()
+    let keys = try ([2, 3] as [UInt64]).map { serial in
+      try SiteKey().delegated(
+        by: root, serial: serial, madeAt: 0, endsAt: nil, product: .standard, channels: [])
+    }
+    for number in 1...2 { try await publish(number, day: 0, signedBy: keys[number - 1], keep: 9) }
+    for isDryRun in [true, false] {
+      let error = await #expect(throws: PackStoreError.self) {
+        try await site.collect(signedBy: keys[0], options: .init(keptVersionCount: 1), isDryRun: isDryRun)
+      }
+      #expect(error?.code == .untrusted)
+    }
+    #expect(try kept() == [1, 2])
+    try await site.collect(signedBy: keys[1], options: .init(keptVersionCount: 1))
+    #expect(try kept() == [2])
+  }
+
   @Test func purgeableVersionsStayForAPeriodOfTheirOwn() async throws {
     for number in 1...3 { try await publish(number, day: Int64(number), keep: 9, isPurgeable: true) }
     try await setPolicy(

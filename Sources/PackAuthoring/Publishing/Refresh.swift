@@ -56,14 +56,8 @@ extension Site {
       var change = try SiteChange(
         of: self.store, named: self.store.id, channel: nil, in: self.folder, signedBy: key, options: options, now: now,
         progress: nil)
+      try change.requireOwnChannel()
       let others = change.channelStates.filter { !$0.isOwn }.map(\.channel)
-      guard others.count < change.channelStates.count else {
-        var error = PackStoreError(
-          .untrusted, "the key may not sign any channel of the site, or a later key replaced it",
-          about: .site(self.path.string))
-        error.specificRemedy = "use the key that signed the site last, or delegate to this one again"
-        throw error
-      }
       let renewed = try change.renewedRoots()
       if !isDryRun { try change.renew() }
       return RefreshResult(
@@ -72,5 +66,17 @@ extension Site {
             channel: $0.channel, sequence: $0.sequence, expiresAt: $0.expiresAt.map(Date.init(nanosecondsSince1970:)))
         }, otherChannels: others)
     }
+  }
+}
+
+extension SiteChange {
+  /// - Throws: `untrusted` if the key may not sign any channel.
+  func requireOwnChannel() throws {
+    guard !channelStates.contains(where: \.isOwn) else { return }
+    var error = PackStoreError(
+      .untrusted, "the key may not sign any channel of the site, or a later key replaced it",
+      about: .site(folder.path.string))
+    error.specificRemedy = "use the key that signed the site last, or delegate to this one again"
+    throw error
   }
 }

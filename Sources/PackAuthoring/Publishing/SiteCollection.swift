@@ -21,8 +21,8 @@ extension Site {
   ///   - key: the key that signed the site before.
   ///   - options: `keptVersionCount` and `gracePeriod` in place of the policy, and whether to wait; others are ignored.
   ///   - isDryRun: whether to compute the versions to drop without changing anything.
-  /// - Throws: `untrusted` if the site is signed by another key; `invalidArgument`; `busy`; `noSpace`, `ioError`, `outOfMemory`,
-  ///   `corrupt`.
+  /// - Throws: `untrusted` if the site is signed by another key, or a later key replaced it; `invalidArgument`; `busy`; `noSpace`,
+  ///   `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func collect(
     signedBy key: SiteKey, options: PublishOptions = .init(), isDryRun: Bool = false
@@ -58,6 +58,7 @@ struct SiteCollection {
     var change = try SiteChange(
       of: site.store, named: site.store.id, channel: nil, in: folder, signedBy: key, options: options, now: now,
       progress: nil)
+    try change.requireOwnChannel()
     let before = try files(of: change)
     if !isDryRun { try change.settle() }
     let surplus = try surplus(in: change)
