@@ -88,6 +88,24 @@ import Testing
     notes.filter { $0.kind == .decided }.map { "\($0.pack ?? ""): \($0.reason ?? "")" }
   }
 
+  // MARK: - Extensions
+
+  /// Also if the folder of the copy has a relative path, which an extension ignores.
+  @Test func extensionsUseTheCopyOfTheGroup() throws {
+    let playground = TestFolder(), group = playground.path.appending("group")
+    defer { withExtendedLifetime(playground) {} }
+    _ = try GroupFolder(group)
+    let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
+    let relative = FilePath(String(repeating: "../", count: depth) + String(group.string.dropFirst()))
+    var options = GroupAgent.Options()
+    let copy = try GroupFolder(relative)
+    let name = ManagedConfiguration.groupFolderVariable
+    #expect(copy.path.isRelative && options.environment(ofExtensionsIn: copy)[name] == nil)
+    options.original = try GroupFolder(playground.path.appending("original"))
+    let found = try #require(options.environment(ofExtensionsIn: copy)[name].map { FilePath($0) })
+    #expect(found.isAbsolute && found == resolvedPath(group))
+  }
+
   // MARK: - Notes
 
   /// Once messages named the copy of the group that a simulation works in.

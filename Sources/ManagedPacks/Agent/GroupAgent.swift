@@ -40,6 +40,16 @@ package actor GroupAgent {
     package var original: GroupFolder?
 
     package init() {}
+
+    /// Returns the environment of extensions. In a simulation, their calls must not reach the group that is simulated.
+    func environment(ofExtensionsIn group: GroupFolder) -> [String: String] {
+      var environment = manager.environment
+      if original != nil {
+        // An extension ignores a relative path.
+        environment[ManagedConfiguration.groupFolderVariable] = (resolvedPath(group.path) ?? group.path).string
+      }
+      return environment
+    }
   }
 
   /// The result of an agent's work.
@@ -495,7 +505,7 @@ package actor GroupAgent {
     if let program = configuration.downloaderExtension {
       let filter = ExtensionFilter(
         app: id, program: program, journal: journal, limits: options.limits,
-        environment: options.manager.environment, wallClock: options.wallClock,
+        environment: options.environment(ofExtensionsIn: folder), wallClock: options.wallClock,
         now: options.extensionClock, tell: options.tell)
       managerOptions.filter = { event, packs in await filter.wanted(event, packs) }
       managerOptions.pullOptions.authorization = SiteAuthorization(answeringBy: { await filter.reply(to: $0) })

@@ -27,12 +27,8 @@ actor UnmanagedApp {
     self.options = options
     folder = try DownloadFolder(ofApp: id, in: group)
     transport = options.transport ?? standardFileTransport(environment: options.manager.environment)
-    var environment = options.manager.environment
+    var environment = options.environment(ofExtensionsIn: group)
     environment[ManagedConfiguration.environmentVariable] = configuration.propertyList?.string
-    if options.original != nil {
-      // The extension's calls must not reach the group that is simulated.
-      environment[ManagedConfiguration.groupFolderVariable] = group.path.string
-    }
     session = ExtensionSession(
       ExtensionSession.Options(
         app: id, program: configuration.downloaderExtension, folder: folder, journal: JournalFile(in: group),
