@@ -88,7 +88,7 @@ private struct SiteUses {
 
   private var summary: String {
     let dead = files.filter(\.isDead), leaving = files.filter(\.isLeaving)
-    func bytes(_ files: [Site.FileUse]) -> String { formatBytes(files.map(\.byteCount).reduce(0, +)) }
+    func bytes(_ files: [Site.FileUse]) -> String { formatBytes(files.map(\.byteCount).clampedSum()) }
     return "would delete \(bytes(dead)) in \(formatCount(dead.count, "file")) now, and retire \(bytes(leaving)) of "
       + formatCount(versions.filter { $0.reason == .leaving }.count, "version")
   }
@@ -140,7 +140,7 @@ private struct SiteCollectionReport: Encodable {
 
   init(_ uses: SiteUses) {
     dryRun = true
-    freedBytes = uses.files.filter(\.isDead).map(\.byteCount).reduce(0, +)
+    freedBytes = uses.files.filter(\.isDead).map(\.byteCount).clampedSum()
     (copiedBytes, emptiedSegments, commits) = (0, 0, 0)
     deletedFiles = nil
     retiredBytes = nil
