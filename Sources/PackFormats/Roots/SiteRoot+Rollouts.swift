@@ -34,6 +34,10 @@ extension SiteRoot {
         .invalidArgument, "a root with rollout steps must expire", about: .channel(channel),
         remedy: "set an expiry, or end the rollouts of the channel")
     }
+    guard packs.lazy.flatMap(\.offers).count(where: { $0.rollout != nil }) <= Self.packLimit else {
+      throw PackStoreError(
+        .invalidArgument, "a root has more than \(Self.packLimit) rollouts", about: .channel(channel), detail: .limit)
+    }
     guard rolloutsAreValid else {
       throw PackStoreError(
         .invalidArgument, "a rollout has steps that do not rise, or more than \(Rollout.stepLimit)",
