@@ -10,6 +10,10 @@ struct RolloutReport: Encodable {
   let horizonEnd: String?
   /// The next step; missing if none follows, or if the release is paused or halted.
   let next: Step?
+  /// Whether steps remain that do not count until the root is signed again.
+  private let needsNewerRoot: Bool
+
+  private enum CodingKeys: CodingKey { case state, asOf, baseShare, steps, horizonEnd, next }
 
   struct Step: Encodable {
     let time, share: String
@@ -26,9 +30,14 @@ struct RolloutReport: Encodable {
     baseShare = rollout.baseShare.description
     steps = rollout.steps.map(Step.init)
     horizonEnd = rollout.horizonEnd.map(formatDate)
-    next = rollout.nextStep(after: Date()).map(Step.init)
+    let now = Date(), end = rollout.horizonEnd ?? .distantFuture
+    next = rollout.nextStep(after: now).map(Step.init)
+    needsNewerRoot = rollout.state == .open && end < now && rollout.steps.contains { $0.time > end }
   }
 
-  /// `paused`, `halted`, `10% from 2026-05-01T12:00:00Z`, `finished`.
-  var words: String { state == "open" ? next.map { "\($0.share) from \($0.time)" } ?? "finished" : state }
+  /// `paused`, `halted`, `10% from 2026-05-01T12:00:00Z`, `needs a newer root`, `finished`.
+  var words: String {
+    guard state == "open" else { return state }
+    return needsNewerRoot ? "needs a newer root" : next.map { "\($0.share) from \($0.time)" } ?? "finished"
+  }
 }
