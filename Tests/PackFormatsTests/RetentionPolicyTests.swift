@@ -20,7 +20,7 @@ import Testing
       offeredVersionCount: 9, buildCount: 0, graceSeconds: 0, purgeableGraceSeconds: 1,
       pins: [.init("b", 2), .init("a", 7), .init("b", 1), .init("a", 7)])
     #expect(policy.pins == [.init("a", 7), .init("b", 1), .init("b", 2)])
-    let others = [SiteRoot.Extension(type: 2, bytes: [1]), SiteRoot.Extension(type: 0x20, bytes: [])]
+    let others = [SiteRoot.Extension(type: 2, bytes: [1]), SiteRoot.Extension(type: 0x40, bytes: [])]
     for policy in [policy, .standard, nil] {
       let bytes = try root(policy, others: others).encode(signedBy: key)
       let decoded = try SignedSiteRoot(decoding: bytes, file: "root").root
