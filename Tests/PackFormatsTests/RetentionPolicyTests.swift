@@ -1,3 +1,4 @@
+import Foundation
 import PackStore
 import Testing
 
@@ -50,6 +51,15 @@ import Testing
       let decoded = try SignedSiteRoot(decoding: try root.encode(signedBy: SiteKey()), file: "root").root
       #expect(throws: PackStoreError.self, "\(bytes)") { try decoded.retentionPolicy() }
     }
+  }
+
+  @Test func jsonOutOfRangeIsRefused() throws {
+    let policy = try RetentionPolicy(offeredVersionCount: 4, pins: [.init("a", 1), .init("b", 2)])
+    let text = String(decoding: try JSONEncoder().encode(policy), as: UTF8.self)
+    #expect(try JSONDecoder().decode(RetentionPolicy.self, from: Data(text.utf8)) == policy)
+    let wrong = text.replacingOccurrences(of: "\"offeredVersionCount\":4", with: "\"offeredVersionCount\":0")
+    #expect(wrong != text)
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(RetentionPolicy.self, from: Data(wrong.utf8)) }
   }
 
   @Test func valuesOutOfRangeAreRefused() {

@@ -75,6 +75,26 @@ public struct RetentionPolicy: Hashable, Codable, Sendable {
     self.pins = pins
   }
 
+  private enum CodingKeys: CodingKey {
+    case offeredVersionCount, buildCount, graceSeconds, purgeableGraceSeconds, pins
+  }
+
+  /// - Throws: `DecodingError` if a value is missing or out of range.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    do {
+      try self.init(
+        offeredVersionCount: container.decode(Int.self, forKey: .offeredVersionCount),
+        buildCount: container.decode(Int.self, forKey: .buildCount),
+        graceSeconds: container.decode(UInt64.self, forKey: .graceSeconds),
+        purgeableGraceSeconds: container.decode(UInt64.self, forKey: .purgeableGraceSeconds),
+        pins: container.decode([Pin].self, forKey: .pins))
+    } catch let error as PackStoreError {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "\(error)", underlyingError: error))
+    }
+  }
+
   public var grace: Duration { .seconds(Int64(clamping: graceSeconds)) }
   public var purgeableGrace: Duration { .seconds(Int64(clamping: purgeableGraceSeconds)) }
 }
