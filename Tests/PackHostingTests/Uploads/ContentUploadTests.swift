@@ -151,6 +151,22 @@
       #expect(done.state == .failed && done.details.errors.map(\.code) == ["CONTENT_LOST"], "\(done.details)")
     }
 
+    /// Rows that are shorter than their frames do not make the host write more bytes than were reserved.
+    @Test func shortRowsAreNotCopied() async throws {
+      let (host, builder) = try await host { try await $0.archive(adding: "a", seed: 1, number: 1) }
+      let frames = try table(builder.folder.appending("City-1.pack")).frames
+      let longest = try #require(frames.max { $0.length < $1.length }), site = host.siteFolder
+      let present = try SiteFrames([longest.digest], in: site).digests
+      #expect(longest.length > 100 && present == [longest.digest])
+      let rows = (0..<Int64(100)).map { UploadTable.Frame(offset: $0, length: 1, digest: longest.digest) }
+      let part = UploadPartRecord(
+        fileID: .init(rawValue: "short"), number: 1, offset: 0, length: 100,
+        frames: UploadPlan.Piece(offset: 0, length: 100, frames: rows).record)
+      let uploads = UploadFolder(part.fileID, in: host.context.folder), file = host.folder.appending("assembled")
+      #expect(throws: ContentLost.self) { try AssembledArchive.write([part], from: uploads, site, to: file) }
+      #expect(try InputFile(file).byteCount == 0)
+    }
+
     @Test func invalidTablesAreRefused() {
       func row(_ offset: Int64, _ length: UInt32) -> [UInt8] {
         withUnsafeBytes(of: offset.littleEndian) { Array($0) } + withUnsafeBytes(of: length.littleEndian) { Array($0) }
