@@ -55,13 +55,13 @@ enum {
 
 int pkhs_landlock_version(void) {
   long version = syscall(call_create_ruleset, NULL, 0, create_ruleset_version);
-  return version > 0 ? (int)version : 0;
+  // Version 1 refuses all renames from one folder to another, which stores need.
+  return version >= 2 ? (int)version : 0;
 }
 
 /// The accesses to files that a version of Landlock can refuse.
 static uint64_t handled_files(int version) {
-  uint64_t accesses = access_first_version;
-  if (version >= 2) accesses |= access_refer;
+  uint64_t accesses = access_first_version | access_refer;
   if (version >= 3) accesses |= access_truncate;
   if (version >= 5) accesses |= access_ioctl_device;
   return accesses;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/// Returns the version of Landlock that the kernel offers; 0 if it offers none.
+/// Returns the version of Landlock that the kernel offers; 0 if it offers none, or only version 1, which a worker cannot use.
 int pkhs_landlock_version(void);
 
 /// Permits access to these files and folders only. A missing path is ignored.

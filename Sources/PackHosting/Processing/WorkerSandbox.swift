@@ -64,7 +64,7 @@
     /// The protection of files on this machine, for an operator.
     static var files: String {
       let version = pkhs_landlock_version()
-      return version > 0 ? "Landlock, version \(version)" : "not available: use a kernel with Landlock (5.13)"
+      return version > 0 ? "Landlock, version \(version)" : "not available: use a kernel with Landlock (5.19)"
     }
 
     /// The protection of system calls on this machine.
