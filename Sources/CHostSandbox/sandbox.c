@@ -132,8 +132,19 @@ static const int refused_calls[] = {
   SYS_process_vm_readv,
   SYS_process_vm_writev,
   SYS_kill,
+  SYS_tkill,
+  SYS_rt_sigqueueinfo,
+  SYS_rt_tgsigqueueinfo,
+  SYS_pidfd_send_signal,
+  // Landlock refuses this only from version 3.
+  SYS_truncate,
   SYS_mount,
   SYS_umount2,
+  SYS_open_tree,
+  SYS_move_mount,
+  SYS_fsopen,
+  SYS_fsmount,
+  SYS_fspick,
   SYS_pivot_root,
   SYS_chroot,
   SYS_setns,
@@ -150,6 +161,7 @@ static const int refused_calls[] = {
   SYS_finit_module,
   SYS_delete_module,
   SYS_kexec_load,
+  SYS_kexec_file_load,
   SYS_reboot,
   SYS_swapon,
   SYS_swapoff,
@@ -182,8 +194,20 @@ static struct sock_filter if_equal(uint32_t value, uint8_t yes, uint8_t no) {
   return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no);
 }
 
+/// Appends a refusal of a call whose first argument is another process.
+static unsigned short limit_to_process(
+  struct sock_filter *program, unsigned short length, uint32_t call, uint32_t process
+) {
+  program[length++] = if_equal(call, 0, 4);
+  program[length++] = load(offsetof(struct seccomp_data, args));
+  program[length++] = if_equal(process, 1, 0);
+  program[length++] = answer(SECCOMP_RET_ERRNO | EPERM);
+  program[length++] = answer(SECCOMP_RET_ALLOW);
+  return length;
+}
+
 int pkhs_confine_calls(bool all_threads) {
-  struct sock_filter program[2 * refused_count + 20];
+  struct sock_filter program[2 * refused_count + 30];
   unsigned short length = 0;
   // Calls of another architecture have other numbers.
   program[length++] = load(offsetof(struct seccomp_data, arch));
@@ -199,6 +223,9 @@ int pkhs_confine_calls(bool all_threads) {
     program[length++] = if_equal((uint32_t)refused_calls[index], 0, 1);
     program[length++] = answer(SECCOMP_RET_ERRNO | EPERM);
   }
+  // The C library ends the process by tgkill, and sets its own limits by process 0.
+  length = limit_to_process(program, length, SYS_tgkill, (uint32_t)getpid());
+  length = limit_to_process(program, length, SYS_prlimit64, 0);
   // The flags of clone3 are in memory, which a filter cannot read. Without clone3, the C library uses clone.
   program[length++] = if_equal(SYS_clone3, 0, 1);
   program[length++] = answer(SECCOMP_RET_ERRNO | ENOSYS);

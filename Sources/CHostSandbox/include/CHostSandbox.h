@@ -21,7 +21,8 @@ int pkhs_confine_files(const char *const *readable, const char *const *writable)
 /// Returns whether the kernel and this processor support `pkhs_confine_calls`.
 bool pkhs_has_seccomp(void);
 
-/// Refuses sockets, new processes and programs, and administration of the system, with EPERM.
+/// Refuses with EPERM: sockets, new processes and programs, signals and limits of other processes, `truncate`, and
+/// administration of the system.
 ///
 /// @param all_threads  whether to confine all threads of the process
 /// @return 0; an error number, such as ENOSYS without seccomp

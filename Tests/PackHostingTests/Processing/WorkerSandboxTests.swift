@@ -47,13 +47,13 @@
           "database": Self.opening(database, O_RDONLY), "sibling": Self.opening(archive.string + "2", O_CREAT | O_RDWR),
           "passwords": Self.opening("/etc/passwd", O_RDONLY), "library": Self.opening("/usr", O_RDONLY),
           "socket": socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0) >= 0 ? 0 : errno,
-          "signal": kill(getpid(), 0) == 0 ? 0 : errno,
+          "signal": kill(getpid(), 0) == 0 ? 0 : errno, "truncated": truncate(archive.string, 0) == 0 ? 0 : errno,
         ]
       }
       #expect(
         results == [
           "archive": 0, "archive written": EACCES, "output": 0, "renamed": 0, "database": EACCES, "sibling": EACCES,
-          "passwords": EACCES, "library": 0, "socket": EPERM, "signal": EPERM,
+          "passwords": EACCES, "library": 0, "socket": EPERM, "signal": EPERM, "truncated": EPERM,
         ])
       #expect(Self.opening(database, O_RDONLY) == 0, "other threads are not confined")
     }
