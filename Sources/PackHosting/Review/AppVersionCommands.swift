@@ -49,7 +49,8 @@
 
     /// Changes the number of an app version, or when it is released. Approvals of its submission are voided.
     ///
-    /// - Throws: `APIError` 403, 404; 409 after the release, for a used number, and for another number after the submission.
+    /// - Throws: `APIError` 403, also without the right to release an approved app version; 404; 409 after the release, for a used
+    ///   number, and for another number after the submission.
     func update(
       _ id: Identifier<AppVersionRecord>, versionString: String? = nil, releaseType: ReleaseType?,
       earliestReleaseDate: Timestamp?,
@@ -61,6 +62,8 @@
         guard version.state != .readyForDistribution, version.state != .replaced else {
           throw APIError.entityState("app version '\(version.versionString)': its state is \(version.state.rawValue)")
         }
+        // A new date or type can release an approved app version.
+        if version.state == .pendingDeveloperRelease { try principal.require(.release) }
         if let versionString, versionString != version.versionString {
           guard version.state == .prepareForSubmission || version.state == .readyForReview else {
             throw APIError.invalidState("versionString", "cannot change: its state is \(version.state.rawValue)")

@@ -202,6 +202,11 @@
       #expect(try await host.state(pack, .store) == .accepted)
       #expect(try await host.offered(.store) == [])
       #expect(try await host.submission(draft.id).state == .complete)
+      let error = await apiError {
+        try await commands.update(
+          app.id, releaseType: .scheduled, earliestReleaseDate: host.time.now, by: host.developer)
+      }
+      #expect(error == "403 FORBIDDEN_ERROR", "a role that cannot release")
       let released = try await commands.release(app.id, by: host.admin)
       #expect(released.state == .readyForDistribution)
       await host.work()
