@@ -115,9 +115,11 @@
       operations(try UploadCommands.sentParts(of: file.id, in: database), until: file.expirationDate)
     }
 
+    /// Returns the upload operations of parts. A principal that may not upload gets none, because a URL permits replacing a part.
     func operations(_ parts: [UploadPartRecord], until expiration: Timestamp) -> JSONOutput {
-      .array(
-        parts.map { part in
+      let permitted = principal.has(.managePacks) ? parts : []
+      return .array(
+        permitted.map { part in
           let operation = UploadOperation(
             method: PartURLSigner.method, url: base + signer.target(of: part, expires: expiration),
             offset: part.offset, length: part.length, partNumber: part.number, expiration: expiration)

@@ -213,8 +213,9 @@
     @Test func uploadsByTheAPI() async throws {
       let (host, builder) = try await host { try await $0.archive(adding: "a", seed: 1, number: 1) }
       let archive = try await builder.archive(adding: "b", seed: 2, number: 2), version = try await host.version()
-      let bytes = try InputFile(archive).contents(limit: 1 << 30), key = TestKey()
+      let bytes = try InputFile(archive).contents(limit: 1 << 30), key = TestKey(), reader = TestKey("READER")
       try await key.register(in: host)
+      try await reader.register(in: host, role: .marketing)
       try await TestServer.run(host, key) { server async throws in
         let session = try await SessionTests.Session(server)
         let rows = Base64URL.encode(try ArchiveFrames(of: InputFile(archive)).table(rowLimit: 1000))
@@ -235,7 +236,11 @@
         #expect(answer.status == 201)
         let missing = try #require(answer.value("data.attributes.missingBytes")?.integer(Int.self))
         #expect((1..<400_000).contains(missing))
-        let id = try #require(answer.text("data.id"))
+        let id = try #require(answer.text("data.id")), bearer = try reader.bearer(at: host.time.now)
+        for path in ["/packstore/v1/uploads/\(id)", "/v1/backgroundAssetUploadFiles/\(id)"] {
+          let seen = try await session.send("GET", path, authorization: bearer)
+          #expect(seen.value("data.attributes.uploadOperations")?.array?.isEmpty == true, "a role that cannot upload")
+        }
         try await session.upload(bytes, answer)
         let rest = try await session.send("GET", "/packstore/v1/uploads/\(id)")
         #expect(rest.value("data.attributes.missingBytes")?.integer(Int.self) == 0)
