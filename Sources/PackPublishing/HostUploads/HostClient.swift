@@ -44,7 +44,7 @@
       var code: String? { body?["errors"]?.array?.first?["code"]?.string }
     }
 
-    /// Sends a request to the API.
+    /// Sends a request to the API. A GET or a PATCH is sent again after a broken connection: a repeated commit changes nothing.
     ///
     /// - Parameters:
     ///   - path: path and query.
@@ -57,7 +57,8 @@
       var headers = HTTPHeaders([("authorization", "Bearer \(token)"), ("user-agent", "packstore")])
       if body != nil { headers.add(name: "content-type", value: "application/json") }
       let (status, bytes) = try await exchange(
-        method, try SiteURL(base + path), headers, { body.map { .bytes($0) } }, repeats: method == .GET)
+        method, try SiteURL(base + path), headers, { body.map { .bytes($0) } },
+        repeats: method == .GET || method == .PATCH)
       let answer = Answer(status: status, body: JSONReader.read(bytes).root)
       guard (200...299).contains(status) || (accepting != nil && answer.code == accepting) else {
         let detail = answer.body?["errors"]?.array?.first?["detail"]?.string ?? "no reason given"

@@ -50,6 +50,9 @@
     private static let width = 4
     private static let rowLimit = 100_000
 
+    /// Versions that are created for one upload.
+    private static let versionLimit = 5
+
     /// - Parameter progress: called after each part with the sent bytes and the bytes to send.
     /// - Throws: `badResponse` with the host's reason; errors of reading the archive.
     package func run(_ progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }) async throws -> Result {
@@ -144,13 +147,15 @@
       {
         return (version, upload)
       }
-      let created = try await client.send(
-        .POST, "/v1/backgroundAssetVersions",
-        Self.body("backgroundAssetVersions", [], [("backgroundAsset", "backgroundAssets", pack)]))
-      guard let version = created.body?["data"]?["id"]?.string,
-        let upload = try await reserve(archive, request, version: version)
-      else { throw Self.unexpected("version") }
-      return (version, upload)
+      for _ in 0..<Self.versionLimit {
+        let created = try await client.send(
+          .POST, "/v1/backgroundAssetVersions",
+          Self.body("backgroundAssetVersions", [], [("backgroundAsset", "backgroundAssets", pack)]))
+        guard let version = created.body?["data"]?["id"]?.string else { throw Self.unexpected("version") }
+        // Another upload to the pack may reserve its file for the new version first.
+        if let upload = try await reserve(archive, request, version: version) { return (version, upload) }
+      }
+      throw Self.unexpected("version")
     }
 
     /// - Returns: `nil` if another file is reserved for the version.
@@ -211,9 +216,11 @@
 
     // MARK: - The result
 
-    private static let pollInterval = Duration.seconds(1)
+    /// The host permits a token 3500 requests in an hour, also if several uploads wait.
+    private static let longestPollInterval = Duration.seconds(10)
 
     private func result(_ id: String, _ pack: String, _ byteCount: UInt64, _ sent: UInt64) async throws -> Result {
+      var interval = Duration.seconds(1)
       while true {
         let answer = try await client.send(.GET, "/v1/backgroundAssetVersions/\(id)")
         let attributes = answer.body?["data"]?["attributes"]
@@ -227,7 +234,8 @@
             errors: errors.map { "\($0["code"]?.string ?? ""): \($0["description"]?.string ?? "")" },
             byteCount: byteCount, sentByteCount: sent)
         }
-        try await Task.sleep(for: Self.pollInterval)
+        try await Task.sleep(for: interval)
+        interval = min(interval * 2, Self.longestPollInterval)
       }
     }
 
