@@ -163,6 +163,7 @@
       file.state = UploadStates.next(file.state, event) ?? file.state
       (file.errors, file.warnings) = (verdict.errors, verdict.warnings)
       try file.update(database)
+      try UploadCommands.deleteFrames(of: file.id, in: database)
       job.state = .done
       job.cause = nil
       try job.update(database)

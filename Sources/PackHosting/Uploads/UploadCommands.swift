@@ -115,6 +115,12 @@
         .fetchAll(database)
     }
 
+    /// Deletes the frames of a closed file's parts, which can have megabytes. The parts are still parts that the host copied.
+    static func deleteFrames(of file: Identifier<UploadFileRecord>, in database: Database) throws {
+      try database.execute(
+        sql: "UPDATE uploadPart SET frames = x'' WHERE fileID = ? AND frames IS NOT NULL", arguments: [file])
+    }
+
     // MARK: - Parts
 
     /// Checks a PUT of a part and opens a file for its bytes.
@@ -232,6 +238,7 @@
       try file.update(database)
       try database.execute(
         sql: "UPDATE uploadPart SET storedName = NULL, md5 = NULL WHERE fileID = ?", arguments: [file.id])
+      try deleteFrames(of: file.id, in: database)
       guard file.assetType == .asset, var version = try VersionRecord.fetchOne(database, key: ["id": file.versionID]),
         let state = VersionStates.next(version.state, .expire)
       else { return }

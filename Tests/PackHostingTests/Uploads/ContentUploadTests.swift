@@ -1,5 +1,6 @@
 #if Hosting
   import Foundation
+  import GRDB
   import PackAuthoring
   import PackPublishing
   import PackStore
@@ -78,6 +79,10 @@
       let done = try await host.version(version.id)
       #expect(done.state == .complete, "\(done.details)")
       #expect(try await host.offered(.internalBeta) == [2])
+      let recorded = try await host.context.database.read {
+        try Int.fetchOne($0, sql: "SELECT count(*) FROM uploadPart WHERE length(frames) > 0")
+      }
+      #expect(recorded == 0, "a processed upload keeps no frames")
       // A third upload of the same content sends the tables and signed files only.
       let third = try await host.version()
       #expect(try await self.missing(try await reserve(second, third, host), host) < 60_000)
