@@ -38,7 +38,9 @@
       for id in digests {
         try Task.checkCancellation()
         // The lengths in the table are claims: without this check, short rows would make the host write more than was reserved.
-        guard let bytes = frames.bytes(id), Int64(bytes.count) <= part.length - byteCount else { throw ContentLost() }
+        guard let bytes = try frames.bytes(id), Int64(bytes.count) <= part.length - byteCount else {
+          throw ContentLost()
+        }
         try bytes.withUnsafeBytes {
           digest.update($0)
           try output.write($0)

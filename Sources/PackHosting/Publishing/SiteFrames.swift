@@ -20,14 +20,17 @@
 
     /// Searches the frame tables of a site. Tables that were deleted since then, or are damaged, are omitted. Runs on a thread that
     /// may block.
+    ///
+    /// - Throws: errors of reading.
     init(_ wanted: Set<Digest256>, in site: FilePath) throws {
       self.site = site
       var places: [Digest256: Place] = [:]
       let folder = site.appending("frames")
       for name in wanted.isEmpty ? [] : try namesInFolder(folder) {
         guard case .frames(let id) = SitePath("frames/\(name)"),
-          let bytes = try? InputFile(name, in: folder).contents(limit: Self.tableByteCountLimit),
-          let rows = try? FrameRows(bytes, file: name).rows
+          let rows = try Self.unlessLost({
+            try FrameRows(InputFile(name, in: folder).contents(limit: Self.tableByteCountLimit), file: name).rows
+          })
         else { continue }
         let segment = "\(SitePath.segment(id))"
         for row in rows where wanted.contains(row.digest) {
@@ -39,10 +42,21 @@
 
     private static let tableByteCountLimit = 64 << 20
 
+    /// Returns `nil` for a missing or damaged file. Other faults are faults of the machine: another attempt may succeed.
+    private static func unlessLost<Value>(_ read: () throws -> Value) throws -> Value? {
+      do { return try read() } catch let error as PackStoreError
+        where ![.ioError, .outOfMemory, .busy].contains(error.code)
+      { return nil }
+    }
+
     /// Returns the bytes of a frame, compared with its digest; `nil` if the site lost them.
-    func bytes(_ digest: Digest256) -> [UInt8]? {
+    ///
+    /// - Throws: errors of reading.
+    func bytes(_ digest: Digest256) throws -> [UInt8]? {
       guard let place = places[digest],
-        let bytes = try? InputFile(place.segment, in: site).bytes(at: place.offset, upTo: place.byteCount),
+        let bytes = try Self.unlessLost({
+          try InputFile(place.segment, in: site).bytes(at: place.offset, upTo: place.byteCount)
+        }),
         bytes.count == place.byteCount, Digest256(hashing: bytes) == digest
       else { return nil }
       return bytes
