@@ -19,6 +19,7 @@
       by principal: Principal
     ) async throws -> UploadFileRecord {
       try principal.require(.managePacks)
+      try UploadCommands.check(.asset, fileName, byteCount)
       let (version, open) = try await context.database.read { [context] database in
         guard let version = try principal.version(id, in: database) else {
           throw APIError.relationshipInvalid("backgroundAssetVersion", id.rawValue)

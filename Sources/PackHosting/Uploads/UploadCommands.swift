@@ -54,7 +54,10 @@
       }
     }
 
-    private static func check(_ type: AssetType, _ fileName: String, _ byteCount: Int64) throws {
+    /// Checks the attributes of a file. A plan of a larger file would have too many parts for the memory.
+    ///
+    /// - Throws: `APIError` 409 for an invalid attribute.
+    static func check(_ type: AssetType, _ fileName: String, _ byteCount: Int64) throws {
       let isName = (1...Assumptions.fileNameLimit).contains(fileName.utf8.count)
       guard isName, !fileName.utf8.contains(where: { $0 < 32 || $0 == UInt8(ascii: "/") || $0 == 127 }) else {
         throw APIError.attributeInvalid(

@@ -191,6 +191,17 @@
       #expect(throws: APIError.self) { try UploadTable(text: Base64URL.encode(many), fileByteCount: 100) }
     }
 
+    /// The parts of a file are planned only after its size was checked.
+    @Test func largestSizeIsRefused() async throws {
+      let host = try await TestHost(), version = try await host.version()
+      let error = await apiError {
+        try await ContentUploadCommands(host.context, signer: host.signer).reserve(
+          fileName: "City.pack", byteCount: ValueSchema.largestInteger, sha256: String(repeating: "0", count: 64),
+          .init(), version: version.id, by: host.developer)
+      }
+      #expect(error == "409 ENTITY_ERROR.ATTRIBUTE.INVALID")
+    }
+
     /// Any plan covers the file exactly once.
     @Test func plansCoverTheFile() {
       var generator = SeededGenerator(seed: 7)
