@@ -68,7 +68,7 @@
         guard release.context != .internalBeta, release.state != .superseded else {
           throw APIError.entityState("release '\(id)': is superseded or for internal testers; its share cannot change")
         }
-        guard share == ReleaseRecord.allDevices || !release.state.isLive || release.fallbackID != nil else {
+        guard try share == ReleaseRecord.allDevices || Self.hasFallback(release, in: database) else {
           throw APIError.entityState("release '\(id)': no version was live before it; release it to all devices")
         }
         release.share = share
@@ -80,6 +80,15 @@
         }
         return release
       }
+    }
+
+    /// Whether the devices outside of a release's share have a version. Without it, all devices would get the release.
+    private static func hasFallback(_ release: ReleaseRecord, in database: Database) throws -> Bool {
+      guard !release.state.isLive else { return release.fallbackID != nil }
+      let live = ReleaseRecord.filter(
+        Column("packID") == release.packID && Column("context") == release.context
+          && Column("state") == release.context.liveState)
+      return try live.fetchCount(database) > 0
     }
 
     /// The share is one of the terms that an approval covers.

@@ -58,8 +58,10 @@
     @Test func changedShareVoidsApprovals() async throws {
       let host = try await TestHost()
       try await host.delegate()
+      _ = try await host.submit([try await host.published("one")])
+      await host.work()
       try await host.setApprovals(store: 2)
-      let version = try await host.published("one"), submission = try await host.submit([version])
+      let version = try await host.published("two"), submission = try await host.submit([version])
       let people = ["a", "b"].map { host.principal($0, kind: .person, role: .appManager) }
       #expect(try await host.reviews.approve(submission.id, by: people[0]).state == .inReview)
       let release = try await host.release(version, .store)
@@ -68,6 +70,17 @@
         try await host.reviews.approve(submission.id, by: people[1]).state == .inReview, "one approval of these terms")
       #expect(
         try await host.reviews.approve(submission.id, by: people[0]).state == .completing, "the first person again")
+    }
+
+    /// Without an earlier version, a share has no effect: all devices would get the release.
+    @Test func firstVersionHasNoShare() async throws {
+      let host = try await TestHost(), commands = ReleaseCommands(host.context)
+      try await host.delegate()
+      let release = try await host.release(try await host.published("one"), .store)
+      for share in [0, 500] {
+        let error = await apiError { try await commands.setShare(share, of: release.id, by: host.admin) }
+        #expect(error == "409 STATE_ERROR.ENTITY_STATE_INVALID", "\(share)")
+      }
     }
 
     /// The person who created the version does not approve it, even if a build job sent its bytes.

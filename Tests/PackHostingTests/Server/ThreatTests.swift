@@ -166,13 +166,13 @@
       let attempts: [() async throws -> Any] = [
         { try await AppVersionCommands(host.context).release(appVersion.id, by: host.admin) },
         { try await releases.stepBack(to: release.id, by: host.admin) },
+        { try await releases.setShare(5000, of: release.id, by: host.admin) },
         { try await host.reviews.approve(draft.id, by: host.principal("ci", kind: .teamKey, role: .admin)) },
         { try await host.reviews.approve(draft.id, by: host.principal("ci", kind: .person, role: .admin)) },
       ]
       for (index, attempt) in attempts.enumerated() {
         #expect(await apiError { try await attempt() } != "no error", "\(index)")
       }
-      _ = try await releases.setShare(5000, of: release.id, by: host.admin)
       host.time.advance(seconds: 100 * 86_400)
       for _ in 0..<3 { await host.work() }
       #expect(try await host.offered(.store) == [])
