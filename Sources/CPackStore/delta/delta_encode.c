@@ -495,7 +495,7 @@ static uint32_t gather_literals(const pks__group_encoder *encoder, uint32_t leng
 static pks_status encode_literals(
   pks__group_encoder *encoder, const pks__copy_list *list, uint32_t count, pks__delta_group *out, pks_error *error
 ) {
-  const uint8_t *literals = encoder->difference;
+  const uint8_t *literals = encoder->other;
   size_t lists = pks__delta_put_copies(list, NULL, 0, encoder->lists, PKS__DELTA_LISTS_MAX);
   size_t coded = count > 0 && count <= LITERALS_CODED_MAX
     ? pks__delta_put_copies(list, literals, count, encoder->lists_encoded, PKS__DELTA_LISTS_MAX)
@@ -536,7 +536,8 @@ static pks_status try_copies(
     .raw_length = group->length,
   };
   if (status || list.count == 0) { return status; }
-  uint32_t literal_count = gather_literals(encoder, group->length, encoder->difference);
+  // `difference` must stay as it is: the slow encoder may need it later.
+  uint32_t literal_count = gather_literals(encoder, group->length, encoder->other);
   if (literal_count / LITERALS_MAX > *stored_length) { return PKS_OK; }
   pks__delta_group parts;
   size_t shorter;

@@ -187,9 +187,12 @@ extension Core {
       #expect(delta.blocks.count <= 4)
     }
 
-    /// Addresses in a program move by little, everywhere: covers hold their differences.
-    @Test func manyNumbersThatMove() throws {
+    /// Addresses in a program move by little, everywhere: covers hold their differences. Equal data around them allows copies,
+    /// and another choice of prefixes.
+    @Test(arguments: [0, 200_000])
+    func manyNumbersThatMove(equalBytes: Int) throws {
       var random = Random(6)
+      let front = random.bytes(equalBytes), back = random.bytes(equalBytes)
       var before: [UInt8] = [], after: [UInt8] = []
       var address: UInt32 = 0x40_0000
       for _ in 0..<20_000 {
@@ -201,7 +204,8 @@ extension Core {
         before += encode(address)
         after += encode(address + 0x1230)
       }
-      let (delta, _) = try Self.roundTrip(["program": .file(before)], ["program": .file(after)], level: 19)
+      let (delta, _) = try Self.roundTrip(
+        ["program": .file(front + before + back)], ["program": .file(front + after + back)], level: 19)
       #expect(delta.bytes.count < after.count / 8)
     }
 
