@@ -535,7 +535,8 @@ static pks_status try_copies(
     .group = group->position,
     .raw_length = group->length,
   };
-  if (status || list.count == 0) { return status; }
+  // Without prefixes, this is also the form of a group without copies.
+  if (status || (list.count == 0 && !encoder->effort.only_copies)) { return status; }
   // `difference` must stay as it is: the slow encoder may need it later.
   uint32_t literal_count = gather_literals(encoder, group->length, encoder->other);
   if (literal_count / LITERALS_MAX > *stored_length) { return PKS_OK; }

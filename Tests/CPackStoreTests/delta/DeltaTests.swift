@@ -187,6 +187,15 @@ extension Core {
       #expect(delta.blocks.count <= 4)
     }
 
+    /// New data without similar data in the old version: no group has a prefix, and all are compressed.
+    @Test(arguments: [Int32(9), 18])
+    func unrelatedDataIsCompressed(level: Int32) throws {
+      var random = Random(19)
+      let old = random.bytes(50_000), new = random.text(1_500_000)
+      let (delta, _) = try Self.roundTrip(["a": .file(old)], ["a": .file(old), "b": .file(new)], level: level)
+      #expect(delta.bytes.count < new.count / 3)
+    }
+
     /// Addresses in a program move by little, everywhere: covers hold their differences. Equal data around them allows copies,
     /// and another choice of prefixes.
     @Test(arguments: [0, 200_000])
