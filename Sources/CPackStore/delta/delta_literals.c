@@ -122,7 +122,7 @@ static bool decode_literals(
   bool is_coded = parts->form & PKS__DELTA_LITERALS_CODED;
   if (is_coded && !copies->failed) { pks__delta_read_literals(copies, out, length); }
   if (!pks__delta_copies_end(copies)) { return false; }
-  if (is_coded) { return parts->bytes_length == 0; }
+  if (is_coded) { return length > 0 && parts->bytes_length == 0; }
   if (!(parts->form & PKS__DELTA_BYTES_ENCODED)) {
     bool fits = parts->bytes_length == length;
     if (fits && length > 0) { memcpy(out, parts->bytes, length); }
