@@ -41,6 +41,7 @@ enum {
   PKS__DELTA_PREFIX_MAX = 3584 * 1024,       ///< bytes; with a group of the usual size 4 MiB
   PKS__DELTA_LISTS_MAX = 256 * 1024,         ///< bytes of a group's lists of pieces and covers
   PKS__DELTA_GROUP_CHUNKS = 4096,            ///< chunks of a group, at most
+  PKS__DELTA_COPY_MIN = 8,                   ///< bytes of a group for each of its copies, at least
   PKS__DELTA_GROUP_START_MAX = 10,           ///< bytes of a group's stored form before its lists, at most
 };
 

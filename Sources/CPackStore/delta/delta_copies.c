@@ -80,7 +80,7 @@ void pks__delta_copies_begin(
   out->place = start(steps, group, raw_length);
   out->byte_count = byte_count;
   out->left = pks__range_read_number(&out->decoder, &out->models.count);
-  out->failed = out->left > raw_length;
+  out->failed = out->left > raw_length / PKS__DELTA_COPY_MIN;
 }
 
 static uint64_t read_position(pks__delta_copies *copies, uint64_t gap) {

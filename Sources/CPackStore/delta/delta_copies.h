@@ -42,8 +42,8 @@ typedef struct pks__copy_models {
   pks__byte_model literals;
 } pks__copy_models;
 
-/// Walks untrusted copies: inside the group, rising, apart from each other, and inside [0, byte_count) of A. Returns false at the
-/// end of the list; `failed` is the reason.
+/// Walks untrusted copies: inside the group, rising, apart from each other, and inside [0, byte_count) of A. Each copy may require
+/// a frame of A, so their number is limited. Returns false at the end of the list; `failed` is the reason.
 typedef struct pks__delta_copies {
   pks__range_decoder decoder;
   pks__copy_models models;

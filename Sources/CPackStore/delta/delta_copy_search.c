@@ -1,8 +1,8 @@
 #include "delta/delta_copy_search.h"
 
 enum {
-  COPY_MIN = 8,         // bytes of a copy that is worth its numbers, in an alignment that goes on
-  COPY_MIN_MOVED = 16,  // the same at the beginning of an alignment, whose position is further away
+  COPY_MIN = PKS__DELTA_COPY_MIN,  // bytes of a copy that is worth its numbers, in an alignment that goes on
+  COPY_MIN_MOVED = 16,             // the same at the beginning of an alignment, whose position is further away
 };
 
 /// Converts an offset of the old bytes to a position in A. Returns the number of bytes that follow it there.
