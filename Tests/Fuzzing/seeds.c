@@ -424,6 +424,50 @@ static void put_deltas(void) {
   sim_free(disk);
 }
 
+/// Writes deltas from version 2 to a third version in which a part of the noise is replaced by zeros, or is removed. Their groups
+/// are copies with and without literals.
+static void put_copied_deltas(void) {
+  enum { AT = 1000, COUNT = 40 };
+  static const char noise[] = "/s/levels/1/noise";
+  for (int removes = 0; removes < 2; removes++) {
+    sim_disk *disk = fuzz_make_store(1);
+    pks_store *store = fuzz_open_store(disk);
+    size_t length;
+    uint8_t *bytes = sim_read_file(disk, noise, &length);
+    FUZZ_ASSERT(bytes && length > 2 * AT);
+    memset(bytes + AT, 0, COUNT);
+    if (removes) {
+      length -= COUNT;
+      memmove(bytes + AT, bytes + AT + COUNT, length - AT);
+    }
+    sim_put_file(disk, noise, bytes, length);
+    pks_add_request add = {.pack = "Example", .folder = "/s"};
+    pks_add_result result;
+    pks_txn *txn;
+    pks_snapshot *snapshot;
+    FUZZ_ASSERT(!pks_txn_begin(&txn, store, NULL, NULL));
+    FUZZ_ASSERT(!pks_txn_add_folder(&result, txn, &add, NULL));
+    FUZZ_ASSERT(!pks_txn_commit(txn, NULL, NULL));
+    FUZZ_ASSERT(!pks_snapshot_open(&snapshot, store, NULL));
+    seed delta = {0}, file = {0};
+    pks_delta_info info;
+    pks_delta_request request = {
+      .pack = "Example", .from = 2, .to = 3, .level = PKS_DELTA_LEVEL, .context = &delta, .write = append_delta};
+    FUZZ_ASSERT(!pks_delta_build(&info, snapshot, &request, NULL));
+    for (unsigned flags = 1; flags < 4; flags += 2) {
+      append_number(&file, flags, 1);
+      append(&file, delta.bytes, delta.length);
+      put(&file, "delta");
+    }
+    for (unsigned flags = 0; flags < 32; flags += 8) { put_parts(&delta, flags); }
+    free(delta.bytes);
+    free(bytes);
+    pks_snapshot_close(snapshot);
+    pks_store_close(store);
+    sim_free(disk);
+  }
+}
+
 // MARK: - Change lists
 
 static bool append_list(void *context, const void *bytes, size_t byte_count) {
@@ -507,6 +551,7 @@ int main(int count, char **arguments) {
   put_cache_files();
   put_changes();
   put_deltas();
+  put_copied_deltas();
   put_change_lists();
   put_deliveries();
   return 0;
