@@ -153,6 +153,9 @@ pks_status pks__delta_file_describe(const pks__delta_file *file, pks__scratch *o
   uint64_t offset = file->header.length;
   for (uint32_t i = 0; !status && i < file->header.part_count; i++) {
     status = append_part(file, &file->blocks[i], offset, decoder, stored, out, error);
+    if (!status && stored[0] == PKS__DELTA_PART_CODED && i + 1 < file->header.part_count) {
+      status = pks__delta_file_bad_block(file, offset, error);
+    }
     offset += pks__get32(file->blocks[i].stored_length);
   }
   pks__decoder_destroy(decoder);

@@ -5,10 +5,7 @@
 #include "base/memory.h"
 #include "codec/range_coder.h"
 
-enum {
-  CONTEXT_MAX = 15,        // larger bytes are one context
-  CODED_MAX = 256 * 1024,  // raw bytes of a part for which coding is tried: a microsecond takes about ten
-};
+enum { CONTEXT_MAX = 15 };  // larger bytes are one context
 
 /// A model for each context.
 typedef struct part_models {
@@ -48,7 +45,7 @@ pks_status pks__delta_part_encode(
   out[0] = encoded > 0 ? PKS__DELTA_PART_ZSTD : PKS__DELTA_PART_RAW;
   size_t shortest = encoded > 0 ? encoded : raw_length;
   if (encoded == 0) { memcpy(out + 1, raw, raw_length); }
-  if (raw_length <= CODED_MAX) {
+  if (raw_length <= PKS__DELTA_PART_CODED_MAX) {
     part_models *models = make_models();
     uint8_t *coded = pks__allocate(shortest);
     bool has_memory = models && coded;
@@ -95,7 +92,9 @@ pks_status pks__delta_part_decode(
       if (*decodes) { memcpy(out, bytes, length); }
       return PKS_OK;
     case PKS__DELTA_PART_ZSTD: *decodes = pks__decode(decoder, bytes, length, out, raw_length); return PKS_OK;
-    case PKS__DELTA_PART_CODED: return decode_coded(bytes, length, out, raw_length, decodes, error);
+    case PKS__DELTA_PART_CODED:
+      return raw_length > PKS__DELTA_PART_CODED_MAX ? PKS_OK
+                                                    : decode_coded(bytes, length, out, raw_length, decodes, error);
     default: return PKS_OK;
   }
 }

@@ -15,6 +15,10 @@ typedef enum pks__delta_part_form {
   PKS__DELTA_PART_CODED = 2,
 } pks__delta_part_form;
 
+/// Raw bytes of a coded part, at most: decoding takes about 40 ns a byte. Only the last part of a description may be coded.
+enum { PKS__DELTA_PART_CODED_MAX = 256 * 1024 };
+_Static_assert(PKS__DELTA_PART_CODED_MAX < PKS__DELTA_PART, "all parts but the last are longer");
+
 /// Room that `pks__delta_part_encode` needs at most.
 static inline size_t pks__delta_part_capacity(size_t raw_length) { return 1 + pks__encode_capacity(raw_length); }
 
