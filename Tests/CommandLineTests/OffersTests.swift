@@ -29,12 +29,13 @@ import Testing
   @Test func aStoreThatIsNotThereIsNotMade() throws {
     let before = playground.tree("")
     let offers = try run("offers", "device", "site")
-    #expect(offers.lines.first == "PACK  VERSION  HERE  POLICY     PLATFORMS  LANGUAGE  DOWNLOAD  REFUSED")
+    #expect(offers.lines.first == "PACK  VERSION  HERE  POLICY     PLATFORMS  LANGUAGE  DOWNLOAD  REFUSED  NEWEST")
     #expect(offers.lines.last?.hasPrefix("P           2        essential  iOS        de ") == true, "\(offers.output)")
     #expect(offers.errors.contains("a pull would trust the key"))
     let old = try run("offers", "device", "site", "--app-version", "1.0")
     #expect(
-      old.lines.last?.split(separator: " ").joined(separator: " ") == "P none 2: app version", "\(old.output)")
+      old.lines.last?.split(separator: " ").joined(separator: " ") == "P none 2: app version 2: app version",
+      "\(old.output)")
     #expect(playground.tree("") == before)
     let refused = try playground.packstore("offers", "folder", "site")
     #expect(refused.status == 1 && refused.errors.contains("packstore: "), "a folder that is no store")

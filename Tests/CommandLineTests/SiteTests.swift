@@ -18,8 +18,8 @@ import Testing
     let tree = playground.tree("site")
     let commands: [[String]] = [
       ["add", "site", "folder", "--pack", "R"], ["remove", "site", "P"], ["remove", "site", "P", "--keep-history"],
-      ["rollback", "site", "P"], ["pin", "site", "P@1"], ["unpin", "site", "P"], ["pull", "site", "site"],
-      ["import", "site", "P.pack"], ["gc", "site"], ["place", "site", "P", "purgeable"],
+      ["rollback", "site", "P"], ["pull", "site", "site"], ["import", "site", "P.pack"],
+      ["place", "site", "P", "purgeable"],
       ["place", "site", "P", "durable"],
       ["purge", "site", "1MB"],
     ]

@@ -6,6 +6,7 @@ import PackStore
 
 struct Policy: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   static let configuration = CommandConfiguration(
+    commandName: "policy",
     abstract: "Show or set which versions and files a site keeps.",
     discussion: """
       A site keeps the versions that any channel offers, the last ones that were offered, the latest builds, and \

@@ -6,6 +6,7 @@ import PackStore
 
 struct Status: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "status",
     abstract: "Show a site's state: channels, keys, space and alarms.",
     discussion: """
       Needs no key and changes nothing. Exits with 1 if an alarm is urgent, so that a timer can run it. Alarms, the \

@@ -6,6 +6,7 @@ import PackStore
 
 struct Upload: AsyncParsableCommand, CommandWithSubject {
   static let configuration = CommandConfiguration(
+    commandName: "upload",
     abstract: "Upload an archive to packstore-host.",
     discussion: """
       Creates the next version of a pack from an archive of 'packstore export' or 'packstore package', or from an \

@@ -13,9 +13,10 @@ extension Core {
         pks__range_encoder_begin(&encoder, buffer.baseAddress, room)
         put(&encoder)
         length = pks__range_encoder_end(&encoder)
-        count = length <= room ? length : 0
+        count = max(length, 0)
       }
-      return length <= room ? bytes : nil
+      // SIZE_MAX, which reports a lack of room, is -1 in Swift.
+      return length >= 0 ? bytes : nil
     }
 
     private static func decode<Value>(_ bytes: [UInt8], _ read: (inout pks__range_decoder) -> Value) -> Value {
