@@ -99,7 +99,7 @@
       @OptionGroup var output: JSONOption
 
       func run() async throws {
-        let apps = try await data.administration().apps()
+        let apps = try await data.existingAdministration().apps()
         try output.write(apps, apps.isEmpty ? ["no apps"] : apps.flatMap(\.lines))
       }
     }

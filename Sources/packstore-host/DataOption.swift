@@ -8,6 +8,14 @@
     var data: String
 
     func administration() throws -> Administration { try Administration(folder: data) }
+
+    /// - Throws: `ValidationError` if the folder does not exist. A check of a mistyped folder must not succeed.
+    func existingAdministration() throws -> Administration {
+      guard FileManager.default.fileExists(atPath: data) else {
+        throw ValidationError("'\(data)': the folder does not exist; name the data folder of the service")
+      }
+      return try administration()
+    }
   }
 
   struct JSONOption: ParsableArguments {

@@ -66,7 +66,7 @@
     @OptionGroup var output: JSONOption
 
     func run() async throws {
-      let administration = try data.administration()
+      let administration = try data.existingAdministration()
       if retry { _ = try await administration.retryJobs() }
       let findings = try await administration.findings()
       try output.write(findings, findings.map { "\($0.isFault ? "fault" : "ok   ")  \($0.name): \($0.state)" })

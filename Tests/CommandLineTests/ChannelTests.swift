@@ -105,6 +105,19 @@ import Testing
     }
   }
 
+  /// A halt of the only offer succeeds, because it may be urgent, and names its effect.
+  @Test func aHaltOfTheOnlyOfferWarns() throws {
+    try publish(1)
+    let halt = ["promote", "site", "P@1", "--halt", "--key", "site.key", "-q"]
+    let run = try playground.packstore(halt)
+    #expect(run.status == 0 && run.errors.contains("P: the channel 'live' offers new devices no version"))
+    #expect(try self.run(["promote", "site", "P@1", "--key", "site.key", "-q"]).errors.isEmpty)
+    let horizon = try playground.packstore(["promote", "site", "P@1", "--horizon", "12h", "--key", "site.key"])
+    #expect(horizon.status == 2 && horizon.errors.contains("--horizon needs --steps"))
+    let unpin = try playground.packstore(["unpin", "site", "Q", "--key", "site.key"])
+    #expect(unpin.status == 1 && unpin.errors.contains("the site"))
+  }
+
   // MARK: - Clients
 
   /// Version 1 is live, 2 on `external`, 3 on `internal`; clients of two versions of the app.

@@ -90,8 +90,10 @@ import Testing
     try await local.publish(from: store, signedBy: key, options: Self.options)
     let beta = try SiteChannel("beta")
     try await local.promote("P", version: 1, to: beta, signedBy: key)
-    let reader = SiteStatusReader(
-      .served(RemoteSiteLocation("file://\(folder.path("site"))"), channels: [beta, try SiteChannel("none")]))
+    let location = RemoteSiteLocation("file://\(folder.path("site"))")
+    let reader = SiteStatusReader(.served(location, channels: [beta]))
+    let mistyped = SiteStatusReader(.served(location, channels: [try SiteChannel("bta")]))
+    await #expect(throws: PackStoreError.self) { try await mistyped.run() }
     let whole = try await reader.run()
     #expect(whole.channels.map(\.channel) == [beta, .live] && whole.keys.map(\.releaseKey) == [key.publicKey])
     #expect(whole.alarms.isEmpty && whole.missingDeltas == nil && whole.space?.keptByteCount == nil)

@@ -45,7 +45,12 @@ struct ServedSurvey {
   private func readRoots() async throws -> (roots: [RemoteSiteCopy.Root], damaged: [SiteChannel]) {
     var roots: [RemoteSiteCopy.Root] = [], damaged: [SiteChannel] = []
     for channel in served.channels {
-      guard let file = try await served.readRoot(of: channel) else { continue }
+      guard let file = try await served.readRoot(of: channel) else {
+        guard channel == .live else {
+          throw PackStoreError(.notFound, "the site has no such channel", about: .channel(channel))
+        }
+        continue
+      }
       let path = served.source.place(of: SitePath.root(channel).description)
       guard let signed = try? SignedSiteRoot(decoding: file.bytes, file: path), signed.root.channel == channel else {
         damaged.append(channel)

@@ -15,7 +15,7 @@ public struct SiteStatusReader: Sendable {
     case folder(FilePath)
     case bucket(BucketSite)
 
-    /// A web server does not list its channels: `live` is read, and these, if they exist. Only their roots and the files that the roots
+    /// A web server does not list its channels: `live` is read, and these, which must exist. Only their roots and the files that the roots
     /// refer to are known.
     case served(RemoteSiteLocation, channels: [SiteChannel])
 

@@ -140,6 +140,14 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     }
     for result in results {
       try ChannelReport(result, isDryRun: isDryRun).show(report, of: from == nil ? versions.map(\.pack) : nil)
+      for pack in versions.map(\.pack) {
+        guard let offers = result.offers[pack], !offers.isEmpty, offers.allSatisfy({ $0.share == .none }) else {
+          continue
+        }
+        warn(
+          .unofferedPack,
+          "\(pack): the channel '\(channel)' offers new devices no version; promote an earlier version with '--back'")
+      }
     }
   }
 }

@@ -52,6 +52,9 @@ struct RolloutOptions: ParsableArguments {
       throw ValidationError("--steps and --\(action?.rawValue ?? "") exclude each other")
     }
     guard (steps == nil) == (every == nil) else { throw ValidationError("--steps and --every belong together") }
+    guard horizon == nil || steps != nil || action != nil else {
+      throw ValidationError("--horizon needs --steps, --pause, --resume or --halt")
+    }
     do { _ = try schedule } catch { throw ValidationError("\(error)") }
   }
 }

@@ -82,6 +82,9 @@ struct Unpin: AsyncParsableCommand, CommandWithSubject {
     guard !namesSite(self.store.store) else {
       let version = version
       return try await site.change(self.store.store, waits: !wait.noWait, of: pack, report) { pins, snapshot in
+        guard snapshot.pack(version.pack) != nil || pins.contains(where: { $0.pack == version.pack }) else {
+          throw PackStoreError.noPack(version.pack, among: snapshot.packs.map(\.id), of: "the site")
+        }
         // The site may have lost a pinned version.
         let number: UInt64? =
           switch version.which {

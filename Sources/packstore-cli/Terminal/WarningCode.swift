@@ -58,6 +58,8 @@ enum WarningCode: String, CaseIterable, Encodable {
   case staleRoot = "stale_root"
   /// Two paths differ only in case or Unicode normalization.
   case twin
+  /// New devices are offered no version of a pack.
+  case unofferedPack = "unoffered_pack"
   /// No site is known for a pack.
   case unknownSite = "unknown_site"
   /// No key was specified, so the first contact trusts the site's key.
