@@ -35,7 +35,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
         packstore promote public/packs Tutorial@4 --share 5%
         packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
         packstore promote public/packs Tutorial@3 --back
-        packstore promote public/packs Tutorial@5 --steps 1,5,20,100 --every 24h
+        packstore promote public/packs Tutorial@5 --steps 1,5,20,100 \\
+            --every 24h --expires 90
         packstore promote public/packs Tutorial@5 --pause
       """
   )

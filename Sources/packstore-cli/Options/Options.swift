@@ -4,10 +4,31 @@ import ArgumentParser
 import PackDelivery
 import PackStore
 
-struct StoreArgument: ParsableArguments {
+struct StoreArgument: ParsableArguments, StoreOperand {
   @Argument(help: "The store's folder.", completion: .directory)
   var store: String
 
+  @OptionGroup var baseOption: BaseOption
+}
+
+/// The operand of commands that accept a store or a site.
+struct StoreOrSiteArgument: ParsableArguments, StoreOperand {
+  @Argument(help: "The store's folder, or a site: a folder or s3://bucket/prefix.", completion: .directory)
+  var store: String
+
+  @OptionGroup var baseOption: BaseOption
+}
+
+/// The operand of `verify`.
+struct VerifiedArgument: ParsableArguments, StoreOperand {
+  @Argument(
+    help: "The store's folder, a site's folder, an http: or https: URL, or s3://bucket/prefix.", completion: .directory)
+  var store: String
+
+  @OptionGroup var baseOption: BaseOption
+}
+
+struct BaseOption: ParsableArguments {
   @Option(
     help: .init(
       "Base store, which is only read; its chunks are not stored again.", valueName: "folder"),
@@ -17,6 +38,16 @@ struct StoreArgument: ParsableArguments {
   func validate() throws {
     guard base?.isEmpty != true else { throw ValidationError("--base needs a folder") }
   }
+}
+
+/// An operand that names a store.
+protocol StoreOperand {
+  var store: String { get }
+  var baseOption: BaseOption { get }
+}
+
+extension StoreOperand {
+  var base: String? { baseOption.base }
 
   /// Opens the store for reading only: nothing in the folder changes. Prints warnings about the store.
   func openForReading() throws -> Store { try openChecked(.readOnly) }

@@ -24,7 +24,7 @@ struct CollectGarbage: AsyncParsableCommand, CommandWithSubject, CommandWithLog 
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: StoreOrSiteArgument
 
   @Option(
     help: .init("Maximum amount to copy, such as 200MB (default: unlimited).", valueName: "bytes"),

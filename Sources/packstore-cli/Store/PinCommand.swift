@@ -18,7 +18,7 @@ struct Pin: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: StoreOrSiteArgument
 
   @Argument(
     help: .init(
@@ -64,7 +64,7 @@ struct Unpin: AsyncParsableCommand, CommandWithSubject {
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: StoreOrSiteArgument
 
   @Argument(
     help: .init("The pack; for a site, also one version of it.", valueName: "pack"), transform: parseVersionName)

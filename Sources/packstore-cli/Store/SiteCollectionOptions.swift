@@ -10,7 +10,11 @@ struct SiteCollectionOptions: ParsableArguments {
   @OptionGroup var storage: StorageOptions
 
   @Option(
-    help: .init("Number of offered versions of each pack to keep, instead of the site's policy.", valueName: "n"))
+    help: .init(
+      """
+      Number of offered versions of each pack to keep, instead of the site's policy. The latest n - 1 builds that are \
+      not offered yet are also kept.
+      """, valueName: "n"))
   var keep: Int?
 
   func validate() throws {

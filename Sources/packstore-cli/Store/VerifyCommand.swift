@@ -22,7 +22,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       """
   )
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var store: VerifiedArgument
 
   @Flag(help: "Also decompress all data and compare the SHA-256 of every chunk, which is slower.")
   var deep = false
