@@ -9,9 +9,10 @@ extension Site {
       /// A channel offers it.
       case offered
 
+      case pinned
+
       /// It is the current version of the site's store.
       case current
-      case pinned
 
       /// A channel offered it before its current version.
       case previous

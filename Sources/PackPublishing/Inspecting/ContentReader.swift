@@ -94,7 +94,9 @@ final class ContentReader {
       try Task.checkCancellation()
       let count = Int(min(end - offset, UInt64(memory.count)))
       let buffer = TransferBuffer(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
-      try await source.read(file, at: offset, into: buffer, isFresh: false)
+      do {
+        try await source.read(file, at: offset, into: buffer, isFresh: false)
+      } catch SourceFault.noRanges { throw DeliveryError.noRanges(of: source) }
       body(UnsafeRawBufferPointer(buffer.bytes))
       offset += UInt64(count)
       readByteCount = readByteCount.addingClamped(UInt64(count))

@@ -72,10 +72,17 @@ package struct ObjectProbe: Sendable {
         isFresh: false)
       return true
     } catch SourceFault.siteChanged { return false } catch SourceFault.noRanges {
-      var error = DeliveryError(.badResponse, "the server sends whole files only", at: source.location)
-      error.specificRemedy = "enable ranges on the server, or inspect the folder or bucket of the site"
-      throw error
+      throw DeliveryError.noRanges(of: source)
     }
+  }
+}
+
+extension DeliveryError {
+  /// The error of an inspection that needs parts of files.
+  static func noRanges(of source: any SiteSource) -> DeliveryError {
+    var error = DeliveryError(.badResponse, "the server sends whole files only", at: source.location)
+    error.specificRemedy = "enable ranges on the server, or inspect the folder or bucket of the site"
+    return error
   }
 }
 

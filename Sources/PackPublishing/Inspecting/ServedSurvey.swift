@@ -75,6 +75,8 @@ struct ServedSurvey {
       try await served.source.read(
         SiteFile(path.description, byteCount: byteCount), at: 0, into: buffer, isFresh: false)
       return Array(buffer.bytes)
-    } catch SourceFault.siteChanged { return nil }
+    } catch SourceFault.siteChanged { return nil } catch SourceFault.noRanges {
+      throw DeliveryError.noRanges(of: served.source)
+    }
   }
 }
