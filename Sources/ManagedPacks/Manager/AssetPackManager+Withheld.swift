@@ -10,7 +10,7 @@ extension AssetPackManager {
   /// The packs whose newest version an update would not install, by id, with the reasons: packs that sites list, and installed
   /// packs whose sites cannot be used because of their keys or dates. Contacts the sites; downloads nothing.
   ///
-  /// - Throws: the errors of ``manifest``, except errors with a reason of ``WithheldReason``.
+  /// - Throws: the errors of ``manifest``, except errors with a reason of `WithheldReason`.
   public var withheldPacks: [String: WithheldPack] {
     get async throws {
       let core = try coreToAsk()

@@ -71,6 +71,7 @@ extension ManifestEvaluation {
   ///
   /// - Parameters:
   ///   - file: its name ends in `.aar`.
+  ///   - options: the coding of blocks, the date, and whether an existing file is replaced.
   ///   - progress: called on a thread that may block.
   /// - Throws: `refused` if the manifest has errors; `exists` if the file exists and must not be replaced; `invalidArgument`,
   ///   `CancellationError`, the errors of installing a selection.

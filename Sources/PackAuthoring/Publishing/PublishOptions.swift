@@ -30,7 +30,7 @@ extension Site {
 
     /// The number of offered versions of a pack that stay on the site, including the current one. The version before the current
     /// one of each channel is among them, unless this is 1. The latest n - 1 builds that wait to be offered stay as well.
-    /// `nil`: the numbers of the site's ``RetentionPolicy``.
+    /// `nil`: the numbers of the site's `RetentionPolicy`.
     public var keptVersionCount: Int?
 
     /// The number of earlier versions with deltas to the current version, the latest first. Clients with one of these versions
@@ -62,7 +62,7 @@ extension Site {
     }
 
     /// How long files that left the site can still be fetched, by clients in the middle of a download, and by mirrors that are a
-    /// few days behind. Zero: they are deleted at once. `nil`: the period of the site's ``RetentionPolicy``.
+    /// few days behind. Zero: they are deleted at once. `nil`: the period of the site's `RetentionPolicy`.
     public var gracePeriod: Duration?
 
     /// One week, for sites without a policy.

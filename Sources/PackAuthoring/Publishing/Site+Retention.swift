@@ -4,7 +4,7 @@ import PackStore
 extension Site {
   /// The result of a change of the site's policy.
   public struct PolicyResult: Hashable, Codable, Sendable {
-    /// `nil`: the site has no policy, and ``RetentionPolicy/standard`` applies.
+    /// `nil`: the site has no policy, and `RetentionPolicy.standard` applies.
     public let policy: RetentionPolicy?
 
     /// The number of the root of `live`.
