@@ -65,11 +65,12 @@ record-release: release  ## Record the release of Docs/Publishing.md: Docs/relea
 	@Tests/Storage/setup $(BUILD)/storage
 	@Scripts/record-release $(BUILD)/release/packstore
 
-demo-app:  ## Run the sample app against servers of this machine: install, play, update, lose files, go offline; the steps of Apple's talk.
+demo-app:  ## Run the sample app against a site of this machine: install, play, update, lose files, go offline. TALK=1: also Apple's talk.
 	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev nginx-light python3
 	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product tour
-	$(SWIFT) build -c release $(SERVING) --product packstore
-	@Scripts/demo-app $(BUILD)/release/packstore $(BUILD)/tour/release/tour
+	$(SWIFT) build -c release --package-path Examples/Tour --scratch-path $(BUILD)/tour --product packstore
+	@$(if $(TALK),$(SWIFT) build -c release $(SERVING) --product packstore)
+	@TALK=$(TALK) Scripts/demo-app $(if $(TALK),$(BUILD)/release/packstore,$(BUILD)/tour/release/packstore) $(BUILD)/tour/release/tour
 
 demo-delivery:  ## Run server, agent and sample app on loopback: install, update while it plays; with the cost of each step.
 	@Scripts/setup libzstd-dev libxxhash-dev libsodium-dev zlib1g-dev liblzma-dev python3
