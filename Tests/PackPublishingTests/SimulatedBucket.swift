@@ -302,3 +302,16 @@ actor Turns {
     first.resume()
   }
 }
+
+extension SimulatedBucket {
+  /// Returns a site in this bucket whose waits advance the bucket's clock.
+  func makeSite(in folder: TemporaryFolder) -> BucketSite {
+    let clock = TransferClock(
+      now: { .seconds(self.time) }, sleep: { self.advance($0.components.seconds + 1) }, watch: { _ in }, random: { 0 })
+    var site = BucketSite(
+      SimulatedStorage(self), workFolder: nil, temporaryParent: FilePath(folder.path), clock: clock)
+    site.ignoresClock = true
+    site.parallelCount = 1
+    return site
+  }
+}

@@ -16,17 +16,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  private var site: BucketSite {
-    let bucket = bucket
-    let clock = TransferClock(
-      now: { .seconds(bucket.time) }, sleep: { bucket.advance($0.components.seconds + 1) }, watch: { _ in },
-      random: { 0 })
-    var site = BucketSite(
-      SimulatedStorage(bucket), workFolder: nil, temporaryParent: FilePath(folder.path), clock: clock)
-    site.ignoresClock = true
-    site.parallelCount = 1
-    return site
-  }
+  private var site: BucketSite { bucket.makeSite(in: folder) }
 
   private func install(_ content: String) async throws -> Store {
     let store = try Store(at: FilePath(folder.path("store")))

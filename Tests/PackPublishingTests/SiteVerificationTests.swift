@@ -16,17 +16,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  private var bucketSite: BucketSite {
-    let bucket = bucket
-    let clock = TransferClock(
-      now: { .seconds(bucket.time) }, sleep: { bucket.advance($0.components.seconds + 1) }, watch: { _ in },
-      random: { 0 })
-    var site = BucketSite(
-      SimulatedStorage(bucket), workFolder: nil, temporaryParent: FilePath(folder.path), clock: clock)
-    site.ignoresClock = true
-    site.parallelCount = 1
-    return site
-  }
+  private var bucketSite: BucketSite { bucket.makeSite(in: folder) }
 
   private static let options = Site.PublishOptions(level: 1, deltaCount: 1)
 
