@@ -465,3 +465,4 @@ private final class DigestBox {
   func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bytes) }
   func finish() -> Digest256 { hash.finish() }
 }
+// one more line
