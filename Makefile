@@ -28,7 +28,7 @@ UPDATE_PEERS := zstd xdelta3 bsdiff casync zchunk zsync restic borgbackup
 SOURCES := Sources Tests Examples Package.swift Benchmarks/Sources Benchmarks/Tests Benchmarks/Package.swift
 
 # Suites that try very many states, and prove nothing new under a sanitizer; and those in which threads meet.
-CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests
+CAMPAIGNS := Campaign|CrashTests|FaultTests|AtomicCommitTests|TortureTests|SpaceModelTests|UpdateHistoryTests
 THREADED := ConcurrencyTests|ThreadsTests|CancelledRead|WholeFile|AssetCacheTests|ReadRange|ForkTests|WatchTests|^PackStoreTests
 
 .PHONY: demo check embedding-time record-release demo-app demo-delivery demo-host client-host bench-host fuzz-host conformance test build suite release install install-core setup format lint bench bench-managed bench-package bench-publish bench-serve bench-update bench-space bench-sweep bench-test compare sanitize coverage torture fuzz model storage-campaign portability docs golden clean help

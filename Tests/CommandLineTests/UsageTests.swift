@@ -40,6 +40,14 @@ import Testing
 
   private static let commands = groups.flatMap(\.commands)
 
+  /// The help of each command, printed once for all tests.
+  private static let help: [String: Run] = {
+    let playground = try! Playground()
+    return Dictionary(uniqueKeysWithValues: commands.map { ($0, try! playground.packstore($0, "--help")) })
+  }()
+
+  private func help(of command: String) throws -> String { try #require(Self.help[command]).output }
+
   let playground = try! Playground()
 
   @Test func versionIsPrinted() throws {
@@ -90,7 +98,7 @@ import Testing
 
   /// Abstracts are imperatives that cannot be misread, and texts of options do not instruct the program to speak.
   @Test(arguments: Self.commands) func helpUsesPlainVerbs(command: String) throws {
-    let help = try playground.packstore(command, "--help").output
+    let help = try help(of: command)
     let abstract = try #require(help.split(separator: "\n").first)
     for verb in ["Say", "See", "Take", "Give", "Let", "Look", "Simulation", "Bring", "Find"] {
       #expect(!abstract.hasPrefix("OVERVIEW: \(verb) "))
@@ -100,7 +108,7 @@ import Testing
 
   /// Examples are copied from help: a line of theirs does not wrap on a terminal with 80 columns.
   @Test(arguments: Self.commands) func examplesFitOnATerminal(command: String) throws {
-    let help = try playground.packstore(command, "--help").output
+    let help = try help(of: command)
     let examples = help.matches(of: #/(?m)^  (?:packstore|curl|rsync|\().*\n(.*)/#)
     #expect(!examples.isEmpty)
     for example in examples {
@@ -113,7 +121,7 @@ import Testing
     for option in ["--no-wait", "--threads", "--force", "--quiet", "--json", "--log-file", "--gc", "--limit-rate"] {
       let label = try Regex("^  (-\\w, )?\(option) ")
       let texts = try Self.commands.compactMap { command in
-        let help = try playground.packstore(command, "--help").output.replacing(#/\n {4,}/#, with: " ")
+        let help = try help(of: command).replacing(#/\n {4,}/#, with: " ")
         return help.split(separator: "\n").first { $0.firstMatch(of: label) != nil }
       }
       let different = Set(texts.map { $0.replacing(#/ +/#, with: " ") })
@@ -124,7 +132,7 @@ import Testing
 
   @Test(arguments: Self.commands)
   func everyCommandHasHelp(command: String) throws {
-    let run = try playground.packstore(command, "--help")
+    let run = try #require(Self.help[command])
     #expect(run.status == 0)
     #expect(run.output.contains("  packstore \(command) "), "an example")
     #expect(run.output.contains("--quiet"))
@@ -200,7 +208,7 @@ import Testing
   @Test func oneLetterOptionsAreKnown() throws {
     var letters: Set<Character> = []
     for command in Self.commands {
-      let help = try playground.packstore(command, "--help").output
+      let help = try help(of: command)
       letters.formUnion(help.matches(of: /\n  -(\w)[, ]/).compactMap { $0.1.first })
     }
     #expect(letters == Packstore.shortOptions)
