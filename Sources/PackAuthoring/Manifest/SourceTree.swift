@@ -3,7 +3,8 @@ import PackStore
 /// The folders below a source root. Each is listed once, when it is first needed. Links are not followed.
 struct SourceTree {
   let root: FilePath
-  private var listings: [String: Listing] = [:]
+  /// Listings by the exact path: two names may differ only by Unicode normal form.
+  private var listings: [ExactText: Listing] = [:]
 
   /// The contents of a folder.
   struct Listing {
@@ -21,7 +22,7 @@ struct SourceTree {
 
   /// - Parameter folder: a path below the root, empty for the root itself.
   mutating func listing(of folder: String) throws -> Listing {
-    if let listing = listings[folder] { return listing }
+    if let listing = listings[ExactText(folder)] { return listing }
     var listing = Listing()
     for item in try itemsInFolder(folder, of: root) {
       if let name = String(validating: item.name, as: UTF8.self) {
@@ -30,7 +31,7 @@ struct SourceTree {
         listing.badNames.append(String(showing: item.name))
       }
     }
-    listings[folder] = listing
+    listings[ExactText(folder)] = listing
     return listing
   }
 

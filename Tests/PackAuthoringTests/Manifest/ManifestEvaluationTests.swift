@@ -207,6 +207,18 @@ import Testing
 
   // MARK: - Links and oddities
 
+  #if os(Linux)
+    /// Linux distinguishes folders that differ only by Unicode normal form. Each has its own files.
+    @Test func foldersInBothNormalForms() throws {
+      let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+      try folder.makeFolder(
+        "Game", ["\(composed)/a": Data(count: 1), "\(composed)/b": Data(count: 2), "\(decomposed)/c": Data(count: 3)])
+      let (evaluation, _) = try evaluate(#"{"directory":"."},{"fileExclusion":"/Manifest.json"}"#)
+      let found = evaluation.entries.map { Array("\($0.path) \($0.byteCount)".utf8) }
+      #expect(found == ["\(decomposed)/c 3", "\(composed)/a 1", "\(composed)/b 2"].map { Array($0.utf8) })
+    }
+  #endif
+
   private func link(_ name: String, to target: String) throws {
     try FileManager.default.createSymbolicLink(atPath: folder.path("Game/\(name)"), withDestinationPath: target)
   }
