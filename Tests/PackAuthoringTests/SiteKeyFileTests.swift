@@ -71,6 +71,18 @@ import Testing
     try await site.publish(from: store, signedBy: try SiteKey(contentsOf: file))
   }
 
+  /// A root key on removable media may be named by a link: the serial is recorded there, and the secret stays there.
+  @Test func linksToKeyFilesStay() throws {
+    let root = FilePath(folder.path("media/root.key")), link = FilePath(folder.path("root.key"))
+    try SiteKey().write(to: root)
+    try FileManager.default.createSymbolicLink(atPath: link.string, withDestinationPath: "media/root.key")
+    let made = try SiteKey.delegate(to: file, by: link)
+    #expect(made.isNoted)
+    #expect(try SiteKey(contentsOf: root).highestSerial == made.serial)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.string) == "media/root.key")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("media")) == ["root.key"])
+  }
+
   /// A release key was lost, and the clock of the machine with the root key was set back: clients refused all
   /// signatures of the new release key, because its serial was lower than a serial they had seen.
   @Test func serialsRiseThoughTheClockGoesBack() throws {

@@ -106,10 +106,12 @@ extension SiteKey {
     PackStoreError(.exists, "exists already", about: .file(file.string), detail: .fileExists)
   }
 
-  /// Replaces an existing key file.
+  /// Replaces an existing key file. If `file` is a symbolic link, its target is replaced, so that no copy of the secret is created in
+  /// place of the link.
   ///
   /// - Throws: `ioError`, `noSpace`; the file is then unchanged.
   package func replace(_ file: FilePath) throws {
+    let file = resolvingLinks(file)
     try writeDraft(of: file) { try renameFile($0, to: FilePlace(file)) }
   }
 

@@ -18,6 +18,13 @@ package func isFolder(_ path: FilePath) -> Bool {
   return path.withPlatformString { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
+/// Returns a path to the same file without symbolic links; `path` itself if the file does not exist.
+package func resolvingLinks(_ path: FilePath) -> FilePath {
+  guard let resolved = path.withPlatformString({ realpath($0, nil) }) else { return path }
+  defer { free(resolved) }
+  return FilePath(platformString: resolved)
+}
+
 /// Returns the inode of a folder, which identifies it in its file system, even after a move.
 package func inode(ofFolder path: FilePath) throws -> UInt64 {
   var status = stat()
