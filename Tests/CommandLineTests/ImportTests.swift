@@ -46,6 +46,17 @@ import Testing
     #expect(playground.tree("tmp").isEmpty)
   }
 
+  /// The temporary folder of an archive may be deeper than the number of files that a process may open.
+  @Test func deepArchivesLeaveNothing() throws {
+    let run = try playground.shell(
+      """
+      deep=$(printf 'd/%.0s' $(seq 500)); mkdir -p "deep/$deep" "deep/${deep%d/}e" && echo bottom > "deep/${deep}file" || exit
+      tar cf deep.tar -C deep . && ulimit -n 100 && TMPDIR=$PWD/tmp packstore import store deep.tar --pack D -q
+      """)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(playground.tree("tmp").isEmpty)
+  }
+
   @Test func dryRun() throws {
     try makeAssetPack("a.aar")
     let run = try importing("store", "a.aar", "--dry-run")

@@ -160,12 +160,36 @@ package func removeTree(_ path: FilePath) {
 private func removeTree(
   _ name: UnsafePointer<CChar>, in folder: CInt, path: String
 ) throws {
-  let descriptor = try openFolder(name, in: folder, path: path)
-  defer { close(descriptor) }
-  for child in try names(inFolder: descriptor, path: path) where unlinkat(descriptor, child, 0) != 0 {
-    try removeTree(child, in: descriptor, path: path)
-  }
+  let tree = try openFolder(name, in: folder, path: path)
+  defer { close(tree) }
+  // Deep folders become items of the tree's own folder, so that it is emptied again.
+  while try removeItems(of: tree, in: tree, depth: 1, path: path) {}
   try systemCall("cannot remove", path) { unlinkat(folder, name, AT_REMOVEDIR) }
+}
+
+/// The number of folders open at once. A tree may be deeper than the number of descriptors that a process may have.
+private let removalDepthLimit = 32
+
+/// Deletes all items of a folder. Moves folders that are too deep to the top of the tree.
+///
+/// - Returns: whether a folder was moved.
+private func removeItems(of folder: CInt, in tree: CInt, depth: Int, path: String) throws -> Bool {
+  var hasMoved = false
+  for bytes in try nameBytes(inFolder: folder, path: path) {
+    let name = bytes.map(CChar.init(bitPattern:)) + [0]
+    if unlinkat(folder, name, 0) == 0 { continue }
+    guard depth < removalDepthLimit else {
+      let top = "deep-\(UInt64.random(in: 0 ... .max))"
+      try systemCall("cannot rename", path) { systemRename(name, folder, top, tree) }
+      hasMoved = true
+      continue
+    }
+    let child = try openFolder(name, in: folder, path: path)
+    defer { close(child) }
+    if try removeItems(of: child, in: tree, depth: depth + 1, path: path) { hasMoved = true }
+    try systemCall("cannot remove", path) { unlinkat(folder, name, AT_REMOVEDIR) }
+  }
+  return hasMoved
 }
 
 /// Deletes an empty folder.
