@@ -94,6 +94,18 @@ import Testing
     for name in ["again.aar", "other.aar"] { #expect(try playground.read(name) == playground.read("T.aar"), "\(name)") }
   }
 
+  /// The target of a link may not be UTF-8.
+  @Test func targetsOfAnyBytes() throws {
+    let run = try playground.shell(
+      """
+      set -e
+      mkdir odd; ln -s "$(printf 'caf\\351')" odd/link; packstore add odds odd --pack Odd -q
+      packstore export odds Odd -o Odd.aar -q; packstore import others Odd.aar -q; packstore extract others out -q
+      test "$(readlink out/link)" = "$(readlink odd/link)"
+      """)
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
   @Test func olderVersions() throws {
     #expect(try export("Tutorial@previous", "-o", "T.aar", "-q").status == 0)
     try extract("T.aar", "out")

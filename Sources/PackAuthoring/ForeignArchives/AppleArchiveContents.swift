@@ -27,7 +27,7 @@ struct AppleArchiveContents {
       let name = "\(AssetPackManifest.contents)/\(path)"
       switch asset.kind {
       case .folder: try writer.addFolder(name)
-      case .link: try writer.addLink(name, to: asset.linkTarget())
+      case .link: try writer.addLink(name, to: asset.linkTargetBytes())
       case .file:
         try writer.beginFile(name, isExecutable: asset.isExecutable, byteCount: UInt64(asset.byteCount))
         var offset = 0

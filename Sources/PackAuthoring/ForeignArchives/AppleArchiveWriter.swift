@@ -52,8 +52,11 @@ public final class AppleArchiveWriter {
   public func addFolder(_ path: String) throws { try add(fields("D", path, mode: 0o755)) }
 
   /// Adds a symbolic link, without checking its target.
-  public func addLink(_ path: String, to target: String) throws {
-    guard (1...EntryPath.byteLimit).contains(target.utf8.count) else {
+  public func addLink(_ path: String, to target: String) throws { try addLink(path, to: Array(target.utf8)) }
+
+  /// Adds a symbolic link whose target may not be UTF-8.
+  func addLink(_ path: String, to target: [UInt8]) throws {
+    guard (1...EntryPath.byteLimit).contains(target.count) else {
       throw PackStoreError(
         .invalidArgument, "the link's target does not have 1 to \(EntryPath.byteLimit) bytes", about: .path(path))
     }
@@ -110,15 +113,15 @@ public final class AppleArchiveWriter {
 
   private func fields(_ kind: Character, _ path: String, mode: UInt16) throws -> [UInt8] {
     _ = try EntryPath(Array(path.utf8), ArchiveFaults(file: file.text))
-    return Array("TYP1".utf8) + [kind.asciiValue!] + text("PAT", path) + Array("UID1".utf8) + [0] + Array("GID1".utf8)
-      + [0]
+    let name = text("PAT", Array(path.utf8))
+    return Array("TYP1".utf8) + [kind.asciiValue!] + name + Array("UID1".utf8) + [0] + Array("GID1".utf8) + [0]
       + Array("MOD2".utf8) + littleEndian(mode) + Array("FLG1".utf8) + [0] + Array("MTMT".utf8)
       + littleEndian(modifiedAt) + littleEndian(UInt32(0))
   }
 
   /// - Precondition: the value has less than 64 KiB, like all checked paths.
-  private func text(_ key: String, _ value: String) -> [UInt8] {
-    Array(key.utf8) + Array("P".utf8) + littleEndian(UInt16(value.utf8.count)) + Array(value.utf8)
+  private func text(_ key: String, _ value: [UInt8]) -> [UInt8] {
+    Array(key.utf8) + Array("P".utf8) + littleEndian(UInt16(value.count)) + value
   }
 
   private func content(_ byteCount: UInt64) -> [UInt8] {

@@ -123,10 +123,15 @@ extension Snapshot.Asset {
   /// here, but stored and extracted unchanged.
   ///
   /// - Throws: `wrongKind` for a file or folder.
-  public func linkTarget() throws -> String {
+  public func linkTarget() throws -> String { String(decoding: try linkTargetBytes(), as: UTF8.self) }
+
+  /// Returns the target of a link as stored.
+  ///
+  /// - Throws: `wrongKind` for a file or folder.
+  package func linkTargetBytes() throws -> [UInt8] {
     var target = pks_bytes()
     try check { error in withCore { pks_asset_link_target(&target, $0, error) } }
-    return String(copying: target)
+    return Array(UnsafeRawBufferPointer(start: target.bytes, count: target.count))
   }
 
   /// Checks a range before it is counted or memory is allocated: the bounds may overflow, or exceed the memory.
