@@ -59,4 +59,9 @@ import Testing
       #expect(!playground.exists("other") && playground.tree("tmp").isEmpty, "\(script)")
     }
   }
+
+  @Test(arguments: ["--token-file", "--header-file"]) func unreadableSecrets(_ option: String) throws {
+    let run = try shell("packstore pull other http://127.0.0.1:1/site \(option) - <tmp")
+    #expect(run.status == 1 && run.errors.hasPrefix("packstore: standard input: cannot read: "), "\(run.errors)")
+  }
 }

@@ -58,7 +58,14 @@ func readSecret(_ name: String) throws -> String {
 private func readStandardInput() throws -> String {
   var bytes: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
   while bytes.count <= secretByteCountLimit {
-    let count = try buffer.withUnsafeMutableBytes { try FileDescriptor.standardInput.read(into: $0) }
+    let count: Int
+    do {
+      count = try buffer.withUnsafeMutableBytes { try FileDescriptor.standardInput.read(into: $0) }
+    } catch let error as Errno {
+      throw Failure(
+        FailureCode(systemError: error.rawValue), "standard input: cannot read: \(error)",
+        remedy: "pass the token or the header fields on standard input, or name a file")
+    }
     guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
     bytes += buffer[..<count]
   }
