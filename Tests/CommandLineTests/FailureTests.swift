@@ -150,6 +150,17 @@ import Testing
     let run = try playground.shell("packstore ls store --json > /dev/full")
     #expect(run.status == 5)
     #expect(try error(of: run)["code"] as? String == "no_space")
+    for arguments in ["--help", "help ls", "--version"] {
+      #expect(try playground.shell("packstore \(arguments) > /dev/full").status == 5, "\(arguments)")
+    }
+  }
+
+  /// No other file gets the number of a closed stream.
+  @Test func closedStreams() throws {
+    let run = try playground.shell("packstore ls store >&-")
+    #expect(run.status == 1 && run.errors.contains("standard output: cannot write: Bad file descriptor"), "\(run.errors)")
+    #expect(try playground.shell("packstore add other folder --pack P -q <&- >&- 2>&-").status == 0)
+    #expect(try playground.shell("packstore verify other --deep -q").status == 0)
   }
 
   #if os(Linux)

@@ -237,6 +237,16 @@ func nameBytes(of entry: UnsafePointer<dirent>) -> [UInt8] {
   return Array(UnsafeRawBufferPointer(start: name, count: strlen(name.assumingMemoryBound(to: CChar.self))))
 }
 
+// MARK: - Standard streams
+
+/// Opens `/dev/null` in place of each closed standard stream: otherwise the next opened file gets its number, and output overwrites
+/// that file. Reading and writing the stream still fails. Call it before anything else is opened.
+package func reserveStandardStreams() {
+  for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+    _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+  }
+}
+
 // MARK: - Kinds
 
 func status(of descriptor: CInt, _ place: FilePlace) throws -> stat {

@@ -129,6 +129,7 @@ extension Packstore {
 @main
 enum Main {
   static func main() {
+    reserveStandardStreams()
     signal(SIGPIPE, SIG_IGN)  // `write` reports a closed pipe as an error
     forgetImpossibleWidth()
     let refusal = ThreadTrial.run()
@@ -228,8 +229,12 @@ enum Main {
   private static func reportUsage(_ error: any Error) -> ProgramStatus {
     let text = Packstore.fullMessage(for: error)
     guard Packstore.exitCode(for: error) != .success else {
-      print(text)
-      return .done
+      do {
+        let output = Output()
+        try output.line(text)
+        try output.flush()
+        return .done
+      } catch { return report(error) }
     }
     let message = hidingSecrets(
       in: showable(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text))
