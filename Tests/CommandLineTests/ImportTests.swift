@@ -57,6 +57,16 @@ import Testing
     #expect(playground.tree("tmp").isEmpty)
   }
 
+  /// An empty TMPDIR is not the current folder.
+  @Test func emptyTemporaryFolder() throws {
+    let run = try playground.shell(
+      """
+      root=$PWD; tar cf plain.tar -C folder . && mkdir gone && cd gone && rmdir "$root/gone" || exit
+      TMPDIR= packstore import "$root/store" "$root/plain.tar" --pack P -q
+      """)
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
   @Test func dryRun() throws {
     try makeAssetPack("a.aar")
     let run = try importing("store", "a.aar", "--dry-run")

@@ -120,7 +120,7 @@ func explainRefusal(
 struct TemporaryFolder {
   let path: String
 
-  /// Creates a folder in TMPDIR, or in `/tmp` if TMPDIR is not set.
+  /// Creates a folder in TMPDIR, or in `/tmp` if TMPDIR is not set or empty.
   init() throws { try self.init(in: Self.standardParent) }
 
   /// Creates a folder on a disk with at least `room` free bytes.
@@ -132,7 +132,10 @@ struct TemporaryFolder {
     try self.init(in: freeByteCount(standard) >= room ? standard : others.first ?? standard)
   }
 
-  private static var standardParent: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+  private static var standardParent: String {
+    guard let value = getenv("TMPDIR"), value.pointee != 0 else { return "/tmp" }
+    return String(cString: value)
+  }
 
   private init(in parent: String) throws {
     do {
