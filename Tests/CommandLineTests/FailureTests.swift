@@ -155,6 +155,19 @@ import Testing
     }
   }
 
+  /// The name of a draft is not longer than a name may be.
+  @Test func longNames() throws {
+    let name = String(repeating: "n", count: 124) + String(repeating: "\u{e9}", count: 63)
+    for arguments in [
+      ["template", "-o", "\(name).json"], ["keygen", "\(name).key"], ["inspect", "store", "--html", "\(name).html"],
+      ["export", "store", "P", "-o", "\(name).pack", "--key", "key"], ["export", "store", "P", "-o", "\(name).aar"],
+    ] {
+      let run = try playground.packstore(arguments)
+      #expect(run.status == 0, "\(run.errors)")
+    }
+    #expect(playground.tree(".").filter { $0.hasPrefix("nn") }.count == 5)
+  }
+
   /// No other file gets the number of a closed stream.
   @Test func closedStreams() throws {
     let run = try playground.shell("packstore ls store >&-")

@@ -39,7 +39,7 @@ public final class AppleArchiveWriter {
   ) throws {
     try requireName(path)
     file = FilePlace(path)
-    output = isDryRun ? nil : try NewFile(FilePlace(FilePath("\(path).\(UInt64.random(in: 0 ... .max)).partial")))
+    output = isDryRun ? nil : try NewFile(FilePlace(draftPath(nextTo: path, ending: ".partial")))
     self.coding = coding
     self.modifiedAt = modifiedAt
     block.reserveCapacity(Self.blockByteCount)

@@ -49,7 +49,7 @@ extension Store {
     if let current = snapshot.pack(pack.pack)?.version, current.number == pack.version ?? current.number {
       return try body(snapshot, current)
     }
-    let work = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+    let work = draftPath(nextTo: file, ending: ".partial")
     try makeFolder(work)
     defer { removeTree(work) }
     let store = try Store(at: work.appending("store"))

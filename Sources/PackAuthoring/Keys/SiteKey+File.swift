@@ -117,7 +117,7 @@ extension SiteKey {
 
   /// Writes a draft next to the target file, and calls `place` to rename it.
   private func writeDraft(of file: FilePath, _ place: (FilePlace) throws -> Void) throws {
-    let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max))"))
+    let draft = FilePlace(draftPath(nextTo: file))
     defer { try? removeFile(draft) }
     let opened = try NewFile(draft, isSecret: true)
     try opened.write(Array(fileText.utf8))

@@ -125,7 +125,7 @@ private struct AppleArchivePackaging {
   }
 
   func run() throws -> Manifest.AppleArchiveResult {
-    let work = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+    let work = draftPath(nextTo: file, ending: ".partial")
     try makeFolder(work)
     defer { removeTree(work) }
     var storeOptions = Store.Options()

@@ -119,7 +119,7 @@ struct Packaging {
   // MARK: - Steps
 
   func run() throws -> Manifest.PackageResult {
-    let work = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+    let work = draftPath(nextTo: file, ending: ".partial")
     try makeFolder(work)
     defer { removeTree(work) }
     let place = work.appending("site")

@@ -61,7 +61,7 @@ struct ArchiveExport {
     self.source = source
     self.file = file
     self.isReplacing = isReplacing
-    workFolder = FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial")
+    workFolder = draftPath(nextTo: file, ending: ".partial")
   }
 
   func make(

@@ -71,7 +71,7 @@ extension Store {
       // Checks the key before the work.
       try key?.requireValid(at: nanosecondsSince1970())
       _ = try key?.authority(for: options.product)
-      let draft = FilePlace(FilePath("\(file).\(UInt64.random(in: 0 ... .max)).partial"))
+      let draft = FilePlace(draftPath(nextTo: file, ending: ".partial"))
       defer { try? removeFile(draft) }
       let output = try NewFile(draft)
       let info = try self.makeSnapshot().buildDelta(

@@ -74,6 +74,19 @@ func isFolder(_ name: UnsafePointer<CChar>, in folder: CInt) -> Bool {
   return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
 
+/// Returns a new path next to a file, for a draft of it. Its name begins with the file's name, which is shortened if necessary.
+///
+/// - Parameter ending: the end of the name.
+package func draftPath(nextTo file: FilePath, ending: String = "") -> FilePath {
+  let suffix = ".\(UInt64.random(in: 0 ... .max))\(ending)"
+  var name = (file.lastComponent?.string ?? "").unicodeScalars
+  while name.reduce(0, { $0 + UTF8.width($1) }) + suffix.utf8.count > nameByteLimit { name.removeLast() }
+  return file.removingLastComponent().appending(String(name) + suffix)
+}
+
+/// The maximum length of a name, in bytes.
+private let nameByteLimit = 255
+
 /// Replaces a small file durably: writes the bytes to a draft below the same folder first.
 package func replaceFile(
   _ name: String, in folder: FilePath, by bytes: [UInt8], draft: String

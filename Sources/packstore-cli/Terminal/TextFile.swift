@@ -40,7 +40,7 @@ struct TextFileOptions: ParsableArguments {
 /// Writes a file atomically.
 func writeTextFile(_ text: String, to output: String, force: Bool) throws {
   let file = FilePlace(FilePath(try outputFile(output, force: force)))
-  let draft = FilePlace("\(file.name.string).draft-\(UInt64.random(in: 0 ... .max))", in: file.folder)
+  let draft = FilePlace(draftPath(nextTo: file.path, ending: ".draft"))
   do {
     let new = try NewFile(draft)
     try new.write(Array(text.utf8))
