@@ -12,8 +12,9 @@ extension ForeignArchive {
     /// Returns the path under which an entry of the archive is installed; `nil` if it is not installed.
     public func installedPath(of path: String) -> String? {
       guard manifest != nil else { return path }
-      let prefix = AssetPackManifest.contents + "/"
-      return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+      // Compares bytes: a slash and a following combining mark are one character.
+      let prefix = (AssetPackManifest.contents + "/").utf8
+      return path.utf8.starts(with: prefix) ? String(decoding: path.utf8.dropFirst(prefix.count), as: UTF8.self) : nil
     }
 
     /// Returns the installed entries, by their paths in the pack.

@@ -72,6 +72,20 @@ import Testing
     #expect(seen.count == 17, "\(seen.sorted())")
   }
 
+  /// A slash and a following combining mark are one character, but separate two names.
+  @Test func foldersOfNamesWithCombiningMarks() throws {
+    let run = try playground.shell(
+      #"""
+      set -e
+      mkdir -p odd/a/b; echo text >"odd/a/b/$(printf '\314\201')"; packstore add odds odd --pack Odd -q
+      packstore export odds Odd -o Odd.aar -q; packstore import others Odd.aar --dry-run
+      """#)
+    #expect(run.status == 0, "\(run.errors)")
+    let folders = run.lines.filter { $0.hasPrefix("folder") }.compactMap { $0.split(separator: " ").last }
+    #expect(folders == ["a", "a/b"])
+    #expect(run.lines.contains { $0.utf8.elementsEqual("file           5 B  a/b/\u{301}".utf8) }, "\(run.output)")
+  }
+
   @Test func comesBackAsItWas() throws {
     #expect(try export("Tutorial", "-o", "T.aar", "-q").status == 0)
     let imported = try playground.packstore("import", "other", "T.aar")

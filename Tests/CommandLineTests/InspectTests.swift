@@ -316,6 +316,22 @@ import Testing
     #expect(run.lines.last?.contains("7 moved") == true)
   }
 
+  #if os(Linux)
+    /// Names that change only their Unicode normal form are moved files with both names.
+    @Test func namesInAnotherNormalForm() throws {
+      let run = try playground.shell(
+        #"""
+        mkdir before after || exit
+        for number in 1 2; do
+          printf 'file %s' $number | tee "before/$(printf '\303\251')$number" >"after/$(printf 'e\314\201')$number"
+        done
+        packstore diff before after
+        """#)
+      let expected = ["1", "2"].map { "moved    e\u{301}\($0) (was \u{e9}\($0))" }
+      #expect(run.lines.dropLast().map { Array($0.utf8) } == expected.map { Array($0.utf8) }, "\(run.output)\(run.errors)")
+    }
+  #endif
+
   @Test func diffOfWhatIsNotKept() throws {
     let version = try playground.packstore("diff", "store", "Tutorial@9", "Tutorial")
     #expect(version.status == 1)

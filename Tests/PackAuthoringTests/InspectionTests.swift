@@ -68,6 +68,17 @@ import Testing
     #expect(inspection.html(title: "Deep").contains("Where the bytes are"))
   }
 
+  /// Names that differ only by Unicode normal form are different folders, and a slash before a combining mark separates names.
+  @Test func exactNames() async throws {
+    let paths = ["caf\u{e9}/a", "cafe\u{301}/b", "d/\u{301}e"]
+    let source = try folder.makeFolder("source", ["plain": Data([1, 2, 3])]), store = try folder.store()
+    let entries = paths.map { Store.Selection.Entry(path: $0, source: "plain") }
+    try await store.install(Store.Selection(from: FilePath(source), entries), as: "Names")
+    let inspection = try Inspection(of: store.makeSnapshot())
+    #expect(Set(inspection.largestFiles(3).map { Array($0.path.utf8) }) == Set(paths.map { Array($0.utf8) }))
+    #expect(inspection.root.items.count == 3)
+  }
+
   // MARK: - The page
 
   /// The characters of a name are text, and nothing is fetched or run.

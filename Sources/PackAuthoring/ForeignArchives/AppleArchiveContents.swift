@@ -48,18 +48,13 @@ struct AppleArchiveContents {
   ///
   /// - Parameter folder: the last added folder.
   private func addFolders(above path: String, after folder: inout String) throws {
-    guard let end = path.lastIndex(of: "/") else { return }
-    let parent = path[..<end]
-    guard !parent.utf8.elementsEqual(folder.utf8) else { return }
-    var position = parent.startIndex
-    while position < parent.endIndex {
-      let next = parent[position...].firstIndex(of: "/") ?? parent.endIndex
-      let ancestor = parent[..<next]
-      if !(folder + "/").utf8.starts(with: (ancestor + "/").utf8) {
-        try writer.addFolder("\(AssetPackManifest.contents)/\(ancestor)")
-      }
-      position = next < parent.endIndex ? parent.index(after: next) : next
+    let bytes = Array(path.utf8), slash = UInt8(ascii: "/")
+    guard let end = bytes.lastIndex(of: slash) else { return }
+    guard !bytes[..<end].elementsEqual(folder.utf8) else { return }
+    let before = Array(folder.utf8) + [slash]
+    for place in bytes[...end].indices where bytes[place] == slash && !before.starts(with: bytes[...place]) {
+      try writer.addFolder("\(AssetPackManifest.contents)/\(String(decoding: bytes[..<place], as: UTF8.self))")
     }
-    folder = String(parent)
+    folder = String(decoding: bytes[..<end], as: UTF8.self)
   }
 }

@@ -81,7 +81,8 @@ private struct InspectionScan {
   mutating func add(_ path: String, _ byteCount: Int, _ storedByteCount: Int) {
     fileCount += 1
     // Deeper folders are part of the last name.
-    let parts = path.split(separator: "/", maxSplits: 63, omittingEmptySubsequences: false)
+    let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 63, omittingEmptySubsequences: false)
+      .map { Substring($0) }
     tree.add(parts[...], byteCount, storedByteCount)
     let name = parts.last ?? "", dot = name.lastIndex(of: ".")
     let isExtended = dot.map { $0 > name.startIndex && name.index(after: $0) < name.endIndex } ?? false
@@ -139,7 +140,8 @@ extension Snapshot {
 
 /// A folder during the scan.
 private final class InspectionFolder {
-  private var folders: [Substring: InspectionFolder] = [:]
+  /// By their exact names: two may differ only by Unicode normal form.
+  private var folders: [ExactText: InspectionFolder] = [:]
   private var files: [Inspection.Item] = []
 
   func add(_ parts: ArraySlice<Substring>, _ byteCount: Int, _ storedByteCount: Int) {
@@ -152,14 +154,14 @@ private final class InspectionFolder {
       files.append(file)
       return
     }
-    let folder = folders[name] ?? InspectionFolder()
-    folders[name] = folder
+    let exactName = ExactText(String(name)), folder = folders[exactName] ?? InspectionFolder()
+    folders[exactName] = folder
     folder.add(parts.dropFirst(), byteCount, storedByteCount)
   }
 
   func item(named name: String) -> Inspection.Item {
     var item = Inspection.Item(name: name, isFolder: true)
-    let below = files + folders.map { $1.item(named: String($0)) }
+    let below = files + folders.map { $1.item(named: $0.text) }
     item.items = below.sorted { ($1.storedByteCount, $0.name) < ($0.storedByteCount, $1.name) }
     item.fileCount = below.map(\.fileCount).clampedSum()
     item.byteCount = below.map(\.byteCount).clampedSum()

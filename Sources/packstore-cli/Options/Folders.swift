@@ -50,7 +50,7 @@ func requireOutside(_ folder: String, of store: String) throws {
   while realPath(existing.string) == nil, !existing.removingLastComponent().isEmpty { existing.removeLastComponent() }
   let place = realPath(existing.string) ?? realPath(".")
   guard let resolvedStore = realPath(store), let resolved = place else { return }
-  if resolved == resolvedStore || resolved.hasPrefix(resolvedStore + "/") {
+  if (resolved + "/").utf8.starts(with: (resolvedStore + "/").utf8) {
     throw Failure(
       .invalidArgument, "'\(escaped(folder))': inside the store", remedy: "name another folder", path: folder)
   }

@@ -37,24 +37,33 @@ struct DiffSelection: ParsableArguments {
 ///
 /// Consecutive moved files become one line if the same leading folder changed in their paths.
 struct DiffLines {
-  /// The differing leading folders of a moved file, without slashes at the end; the complete paths if its name changed.
+  /// The differing leading folders of a moved file, without slashes at the end; the complete paths if its name changed. Compared by
+  /// bytes, because a name may change only its Unicode normal form.
   private struct Move: Equatable {
-    let old, new: Substring
+    let old, new: [UInt8]
 
     init?(_ difference: Snapshot.Difference) {
       guard difference.change == .moved, let oldPath = difference.oldPath else { return nil }
-      var old = oldPath[...], new = difference.path[...]
-      while let name = new.split(separator: "/").last, old.split(separator: "/").last == name {
-        old = Self.parent(old)
-        new = Self.parent(new)
+      var old = Array(oldPath.utf8)[...], new = Array(difference.path.utf8)[...]
+      while let name = Self.lastPart(of: new), name == Self.lastPart(of: old) {
+        old = Self.parent(of: old)
+        new = Self.parent(of: new)
       }
-      self.old = old
-      self.new = new
+      self.old = Array(old)
+      self.new = Array(new)
     }
 
-    private static func parent(_ path: Substring) -> Substring { path.lastIndex(of: "/").map { path[..<$0] } ?? "" }
+    private static let slash = UInt8(ascii: "/")
 
-    private static func folder(_ path: Substring) -> String { path.isEmpty ? "./" : escaped(String(path)) + "/" }
+    private static func lastPart(of path: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+      path.isEmpty ? nil : path[(path.lastIndex(of: slash).map { $0 + 1 } ?? path.startIndex)...]
+    }
+
+    private static func parent(of path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+      path[..<(path.lastIndex(of: slash) ?? path.startIndex)]
+    }
+
+    private static func folder(_ path: [UInt8]) -> String { path.isEmpty ? "./" : escaped(path) + "/" }
 
     func line(count: Int) -> String { "moved    \(Self.folder(new)) (\(count) files, was \(Self.folder(old)))" }
   }
