@@ -63,6 +63,12 @@ import Testing
     #expect(entries(in: run.output, #/^([A-Z][a-z ]+)$/#, #/^  ([a-z-]+)  +[A-Z]/#) == Self.entries)
   }
 
+  /// The indentation of a help text may exceed the width.
+  @Test(arguments: ["0", "-1", "1", "26", "39"]) func helpOfNarrowTerminals(columns: String) throws {
+    let run = try playground.packstore("add", "--help", environment: ["COLUMNS": columns])
+    #expect(run.status == 0 && run.output.contains("The pack's"), "\(run.errors)")
+  }
+
   /// Two screens of a terminal with 80 columns.
   @Test func helpIsShort() throws {
     let lines = try playground.packstore("help").lines

@@ -131,17 +131,26 @@ enum Main {
   static func main() {
     reserveStandardStreams()
     signal(SIGPIPE, SIG_IGN)  // `write` reports a closed pipe as an error
-    forgetImpossibleWidth()
+    correctWidth()
     let refusal = ThreadTrial.run()
     guard refusal == 0 else { exit(runWithoutThreads(refusal).rawValue) }
     Task { exit(await runAsTask().rawValue) }
     dispatchMain()
   }
 
-  /// Unsets an invalid COLUMNS: some terminals of unknown width set 0, and ArgumentParser would print empty lines instead of help.
-  private static func forgetImpossibleWidth() {
-    guard let columns = getenv("COLUMNS").flatMap({ Int(String(cString: $0)) }), columns <= 0 else { return }
-    unsetenv("COLUMNS")
+  /// The least width of help. If the indentation takes the whole width, ArgumentParser prints empty lines.
+  private static let leastWidth = 40
+
+  /// Corrects COLUMNS for narrow terminals, and if it is invalid: some terminals of unknown width set it to 0.
+  private static func correctWidth() {
+    var columns = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
+    if let width = columns, width <= 0 {
+      unsetenv("COLUMNS")
+      columns = nil
+    }
+    var size = winsize()
+    let width = columns ?? (ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : 0)
+    if width > 0, width < leastWidth { setenv("COLUMNS", "\(leastWidth)", 1) }
   }
 
   private static func runAsTask() async -> ProgramStatus {
