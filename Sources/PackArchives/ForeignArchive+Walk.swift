@@ -104,7 +104,8 @@ private struct ArchiveWalk: ~Copyable {
       // GNU tar and bsdtar ignore a file that links to itself.
       if file == path, table.hasFileOrLink(path) { return nil }
       if let target = table.target(ofLink: file) { return try addLink(path, to: target) }
-      return .file(byteCount: try addName(path, of: file), isExecutable: entry.isExecutable)
+      return .file(
+        byteCount: try addName(path, of: file, isExecutable: entry.isExecutable), isExecutable: entry.isExecutable)
     case .file(let byteCount):
       try table.insert(path, .file, byteCount: byteCount)
       try copyFile(entry, at: path, byteCount, progress)
@@ -121,13 +122,13 @@ private struct ArchiveWalk: ~Copyable {
   }
 
   /// Adds a hard link as a separate file, because a store keeps equal bytes once.
-  private mutating func addName(_ path: EntryPath, of file: EntryPath) throws -> UInt64 {
+  private mutating func addName(_ path: EntryPath, of file: EntryPath, isExecutable: Bool) throws -> UInt64 {
     guard let byteCount = table.byteCount(ofFile: file) else {
       throw faults.refused(path.bytes, "a hard link to '\(shown(file.bytes))', which is not an earlier file")
     }
     try budget.take(byteCount)
     try table.insert(path, .file, byteCount: byteCount)
-    try folder?.addName(path.bytes, of: file.bytes)
+    try folder?.addName(path.bytes, of: file.bytes, isExecutable: isExecutable)
     totals.fileCount += 1
     totals.byteCount += byteCount
     return byteCount

@@ -35,11 +35,31 @@ package final class FolderBuilder {
     try target.withUnsafeBytes { try PackStore.makeLink(path, to: $0, in: folder, replacing: false) }
   }
 
-  /// Gives an existing file a second name, which must be free.
-  package func addName(_ path: [UInt8], of file: [UInt8]) throws {
-    let path = try ExtractPath(path)
-    _ = try folders.enter(path.folder)
-    try linkFile(FilePlace(ExtractPath(file).text, in: self.path), to: FilePlace(path.text, in: self.path))
+  /// Gives an existing file a second name, which must be free. Copies the file if it has the maximum number of names, or if the file
+  /// system does not support hard links.
+  package func addName(_ path: [UInt8], of file: [UInt8], isExecutable: Bool) throws {
+    let name = try ExtractPath(path), file = try ExtractPath(file).text
+    _ = try folders.enter(name.folder)
+    do {
+      try linkFile(FilePlace(file, in: self.path), to: FilePlace(name.text, in: self.path))
+    } catch let error as PackStoreError
+      where [.tooManyLinks, .notPermitted, .notSupported].contains(error.systemError)
+    {
+      try copyFile(InputFile(file, in: self.path), to: path, isExecutable: isExecutable)
+    }
+  }
+
+  private func copyFile(_ file: InputFile, to path: [UInt8], isExecutable: Bool) throws {
+    var copy = try makeFile(path, isExecutable: isExecutable, byteCount: file.byteCount)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset: UInt64 = 0
+    while case let count = try file.read(at: offset, into: buffer), count > 0 {
+      try Task.checkCancellation()
+      try copy.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      offset += UInt64(count)
+    }
+    try copy.finish()
   }
 
   /// A file that is written sequentially.
