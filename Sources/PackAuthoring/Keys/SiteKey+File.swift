@@ -95,7 +95,7 @@ extension SiteKey {
     if !folder.isEmpty { try makeFolder(folder, isSecret: true) }
     try writeDraft(of: file) { draft in
       do {
-        try linkFile(draft, to: FilePlace(file))
+        try PackAuthoring.place(draft, at: FilePlace(file), replacing: false)
       } catch let error as PackStoreError where error.code == .exists {
         throw Self.fileExists(file)
       }

@@ -10,7 +10,7 @@ func requireName(_ file: FilePath) throws {
 /// Renames a finished file, and replaces an existing file if allowed.
 ///
 /// - Throws: `exists` for a file that must not be replaced.
-func place(_ draft: FilePlace, at file: FilePlace, replacing: Bool) throws {
+package func place(_ draft: FilePlace, at file: FilePlace, replacing: Bool) throws {
   guard !replacing else { return try renameFile(draft, to: file) }
   do {
     try linkFile(draft, to: file)

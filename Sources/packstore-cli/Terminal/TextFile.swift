@@ -1,4 +1,5 @@
 import ArgumentParser
+import PackAuthoring
 import PackStore
 
 /// Options of commands that print a text or write it to a file.
@@ -45,7 +46,7 @@ func writeTextFile(_ text: String, to output: String, force: Bool) throws {
     let new = try NewFile(draft)
     try new.write(Array(text.utf8))
     try new.sync()
-    try force ? renameFile(draft, to: file) : linkFile(draft, to: file)
+    try place(draft, at: file, replacing: force)
     try? removeFile(draft)
   } catch {
     try? removeFile(draft)
