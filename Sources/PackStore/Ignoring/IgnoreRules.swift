@@ -92,6 +92,9 @@ package final class IgnoreWalk {
   private var parent: [UInt8] = []
   private var levels: [Level] = []
 
+  /// The last folder of ``ignoresAny(of:isFolder:)`` that is not skipped, and no parent folder of it.
+  private var kept: [UInt8] = []
+
   /// The skipped paths, up to ``recordLimit``.
   private(set) var ignored: [IgnoredPath] = []
   private(set) var ignoredCount = 0
@@ -127,9 +130,16 @@ package final class IgnoreWalk {
   ///
   /// - Throws: the errors of reading a file `.packignore`.
   package func ignoresAny(of path: String, isFolder: Bool) throws -> Bool {
-    let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") }
-    let isIgnored =
-      slashes.contains { ignores(String(path[..<$0]), isFolder: true) } || ignores(path, isFolder: isFolder)
+    let bytes = Array(path.utf8), sharedCount = zip(bytes, kept).prefix { $0 == $1 }.count
+    var end = 0, isIgnored = false
+    for place in bytes.indices where bytes[place] == UInt8(ascii: "/") {
+      let isKept = place <= sharedCount && isPart(place, kept[...])
+      isIgnored = !isKept && ignores(String(decoding: bytes[..<place], as: UTF8.self), isFolder: true)
+      if isIgnored { break }
+      end = place
+    }
+    kept = Array(bytes[..<end])
+    isIgnored = isIgnored || ignores(path, isFolder: isFolder)
     if let failure { throw failure }
     return isIgnored
   }

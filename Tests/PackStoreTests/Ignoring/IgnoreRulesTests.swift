@@ -52,6 +52,23 @@ import Testing
     }
   }
 
+  /// Paths of an archive come in any order, and folders are decided once as long as the paths stay in them.
+  @Test func pathsInAnyOrder() throws {
+    let rules = IgnoreRules(patterns: ["skip/", "*.c", "!kept.c", "a/b/d/"])
+    let paths = [
+      "a", "a/b", "a/b/c", "a/b/d", "a/b/d/e/f", "a/bc", "a/skip/x", "a/skip/y/z", "a/skipped", "a.c", "a.c/x", "skip",
+      "skip/a/b", "b/skip/kept.c", "b/x.c/kept.c", "b/kept.c", "b/y.c", "ab/kept.c/x",
+    ]
+    let skipped = paths.filter { isIgnored($0, by: IgnoreWalk(FilePath(folder.path), rules)) }
+    #expect(skipped.count == 9)
+    var random = SeededGenerator(seed: 1)
+    for _ in 0..<100 {
+      let walk = IgnoreWalk(FilePath(folder.path), rules)
+      let found = try paths.shuffled(using: &random).filter { try walk.ignoresAny(of: $0, isFolder: false) }
+      #expect(Set(found) == Set(skipped))
+    }
+  }
+
   @Test func theLastPatternDecides() {
     let rules = IgnoreRules(patterns: ["*.txt", "!keep.txt", "logs/", "!logs/keep.txt"])
     #expect(ignored(rules, ["a.txt", "keep.txt", "logs/keep.txt", "b/keep.txt"]) == ["a.txt", "logs/keep.txt"])
