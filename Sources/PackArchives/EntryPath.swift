@@ -32,6 +32,11 @@ package struct EntryPath: Hashable {
   }
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The parts of the path.
+  fileprivate var names: [ArraySlice<UInt8>] {
+    bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+  }
 }
 
 /// The entries so far: no two may have the same path, and none may be below an entry that is not a folder.
@@ -48,15 +53,41 @@ struct EntryTable {
     let first: Int
     let second: Int
 
-    init(_ path: ArraySlice<UInt8>) {
-      func sum(_ seed: UInt8) -> Int {
-        var hasher = Hasher()
-        hasher.combine(seed)
-        path.withUnsafeBytes { hasher.combine(bytes: $0) }
-        return hasher.finalize()
+    /// Hashes a whole path.
+    init(_ path: EntryPath) {
+      var hashes = Hashes()
+      for name in path.names { hashes.add(name) }
+      self = hashes.key
+    }
+
+    fileprivate init(first: Int, second: Int) {
+      self.first = first
+      self.second = second
+    }
+  }
+
+  /// The hashes of a path that grows by one name at a time: those of all its parent folders take only one pass.
+  private struct Hashes {
+    private var first = Hasher()
+    private var second = Hasher()
+
+    init() {
+      first.combine(1 as UInt8)
+      second.combine(2 as UInt8)
+    }
+
+    mutating func add(_ name: ArraySlice<UInt8>) {
+      name.withUnsafeBytes {
+        first.combine(bytes: $0)
+        second.combine(bytes: $0)
       }
-      first = sum(1)
-      second = sum(2)
+      first.combine(UInt8(ascii: "/"))
+      second.combine(UInt8(ascii: "/"))
+    }
+
+    var key: Key {
+      let first = self.first, second = self.second
+      return Key(first: first.finalize(), second: second.finalize())
     }
   }
 
@@ -82,16 +113,16 @@ struct EntryTable {
 
   /// Returns the length of an earlier file; `nil` if it does not exist.
   func byteCount(ofFile path: EntryPath) -> UInt64? {
-    guard let record = records[Key(path.bytes[...])], record.kind == .file else { return nil }
+    guard let record = records[Key(path)], record.kind == .file else { return nil }
     return record.byteCount
   }
 
   /// Returns the target of an earlier link; `nil` if it is unknown.
-  func target(ofLink path: EntryPath) -> [UInt8]? { targets[Key(path.bytes[...])] }
+  func target(ofLink path: EntryPath) -> [UInt8]? { targets[Key(path)] }
 
   /// Whether an earlier file or link has the path.
   func hasFileOrLink(_ path: EntryPath) -> Bool {
-    let kind = records[Key(path.bytes[...])]?.kind
+    let kind = records[Key(path)]?.kind
     return kind == .file || kind == .link
   }
 
@@ -101,30 +132,34 @@ struct EntryTable {
   mutating func insertLink(_ path: EntryPath, to target: [UInt8]) throws {
     try insert(path, .link)
     targetByteCount += target.count
-    if targetByteCount <= Self.targetLimit { targets[Key(path.bytes[...])] = target }
+    if targetByteCount <= Self.targetLimit { targets[Key(path)] = target }
   }
 
   /// - Throws: `refused` if the path conflicts with another entry, or there are too many entries.
   mutating func insert(_ path: EntryPath, _ kind: Kind, byteCount: UInt64 = 0) throws {
-    for place in path.bytes.indices where path.bytes[place] == UInt8(ascii: "/") {
-      switch try insert(path.bytes[..<place], Record(kind: .impliedFolder)) {
+    var hashes = Hashes()
+    let names = path.names
+    for name in names.dropLast() {
+      hashes.add(name)
+      switch try insert(hashes.key, Record(kind: .impliedFolder)) {
       case .file?: throw faults.refused(path.bytes, "which is below a file")
       case .link?: throw faults.refused(path.bytes, "which is below a link")
       default: break
       }
     }
-    guard let before = try insert(path.bytes[...], Record(kind: kind, byteCount: byteCount)) else { return }
+    if let name = names.last { hashes.add(name) }
+    let key = hashes.key
+    guard let before = try insert(key, Record(kind: kind, byteCount: byteCount)) else { return }
     switch (before, kind) {
     case (.folder, .folder): break
-    case (.impliedFolder, .folder): records[Key(path.bytes[...])]?.kind = .folder
+    case (.impliedFolder, .folder): records[key]?.kind = .folder
     case (.impliedFolder, _): throw faults.refused(path.bytes, "which has entries below it")
     default: throw faults.refused(path.bytes, "twice")
     }
   }
 
   /// Returns the kind of an existing entry, which stays.
-  private mutating func insert(_ path: ArraySlice<UInt8>, _ record: Record) throws -> Kind? {
-    let key = Key(path)
+  private mutating func insert(_ key: Key, _ record: Record) throws -> Kind? {
     if let before = records[key] { return before.kind }
     guard records.count < limit else {
       throw faults.refused("has more than \(limit) entries", remedy: "split it into several packs")
