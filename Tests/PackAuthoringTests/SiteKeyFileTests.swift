@@ -41,6 +41,26 @@ import Testing
     #expect(folder.files("").keys.sorted() == ["deep/er/site-root.key", "deep/er/site.key"])
   }
 
+  /// Several processes may make the key at once: one of them makes it, and all get the same delegation.
+  @Test func aReleaseKeyIsMadeOnce() async throws {
+    let file = file
+    var serials: Set<UInt64> = [], madeCount = 0
+    try await withThrowingTaskGroup(of: (serial: UInt64, isMade: Bool).self) { group in
+      for _ in 0..<16 {
+        group.addTask {
+          let (key, made) = try SiteKey.readOrMakeRelease(file)
+          return (try #require(key.delegation).serial, made != nil)
+        }
+      }
+      for try await result in group {
+        serials.insert(result.serial)
+        madeCount += result.isMade ? 1 : 0
+      }
+    }
+    let written = try #require(try SiteKey(contentsOf: file).delegation)
+    #expect(madeCount == 1 && serials == [written.serial])
+  }
+
   @Test(arguments: [
     ("site.key", "site-root.key"), ("a/b.c/site", "a/b.c/site-root"), ("x.y.key", "x.y-root.key"),
     (".key", ".key-root"), ("/k", "/k-root"),

@@ -76,11 +76,15 @@ extension SiteKey {
   }
 
   /// Delegates at a given time, in nanoseconds since 1970.
+  ///
+  /// - Parameter isNew: whether the release key's file must not exist; `nil` if it may.
+  /// - Throws: `exists`.
   static func delegate(
-    to file: FilePath, by rootFile: FilePath, _ options: DelegationOptions, isDryRun: Bool = false, now: Int64
+    to file: FilePath, by rootFile: FilePath, _ options: DelegationOptions, isDryRun: Bool = false,
+    isNew: Bool? = nil, now: Int64
   ) throws -> DelegationResult {
     let root = try SiteKey(contentsOf: rootFile)
-    let isNew = !pathExists(file)
+    let isNew = isNew ?? !pathExists(file)
     let earlier = isNew ? nil : try previousRelease(contentsOf: file)
     let key = isNew ? SiteKey() : try earlier?.key ?? SiteKey(contentsOf: file)
     let before = key.delegation
@@ -151,7 +155,7 @@ extension SiteKey {
     let root = rootFile(beside: file)
     _ = try readOrMake(root)
     do {
-      let made = try delegate(to: file, by: root, options, now: nanosecondsSince1970())
+      let made = try delegate(to: file, by: root, options, isNew: true, now: nanosecondsSince1970())
       return (try SiteKey(contentsOf: file), made)
     } catch let error as PackStoreError where error.code == .exists {
       return (try SiteKey(contentsOf: file), nil)  // another process was first
