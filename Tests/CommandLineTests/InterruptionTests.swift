@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [SIGINT, SIGTERM])
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func signalsCancel(number: Int32) throws {
     try writeManyFiles()
     try playground.write("x", to: "folder/a")
@@ -141,9 +141,12 @@ import Testing
       let lock = try holdWriterLock()
     #endif
     let errors = Pipe()
+    // The tests may run with ignored signals, which the program inherits.
+    let earlier = signal(number, SIG_DFL)
     let process = try playground.start(
       ["add", "store", "many", "--pack", "Many", "--level", "15"], output: .nullDevice,
       errors: errors.fileHandleForWriting)
+    signal(number, earlier)
     try errors.fileHandleForWriting.close()
     waitForChange(of: "\(playground.path)/store/tmp") { !process.isRunning || !playground.tree("store/tmp").isEmpty }
     kill(process.processIdentifier, number)

@@ -1,4 +1,4 @@
-/// Handling of SIGINT and SIGTERM: the first signal cancels the command, the second signal ends the process.
+/// Handling of SIGINT, SIGTERM and SIGHUP: the first signal cancels the command, the second signal ends the process.
 
 import Dispatch
 import Synchronization
@@ -11,15 +11,18 @@ import Synchronization
   import Glibc
 #endif
 
-/// Cancels a task at the first SIGINT or SIGTERM: long operations and blocked writes stop cleanly. A second signal of the same kind
-/// ends the process immediately.
+/// Cancels a task at the first SIGINT, SIGTERM or SIGHUP: long operations and blocked writes stop cleanly, and temporary files are
+/// removed. A second signal of the same kind ends the process immediately.
 struct SignalWatch {
   private let sources: [any DispatchSourceSignal]
 
   init(cancelling task: Task<Void, any Error>) {
     PendingWrites.shared.prepare()
-    sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)  // the dispatch source still receives the signal
+    sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number in
+      let earlier = signal(number, SIG_IGN)  // the dispatch source still receives the signal
+      // `nohup` starts programs that ignore this signal, and they keep running.
+      let isKept = number == SIGHUP && unsafeBitCast(earlier, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+      guard !isKept else { return nil }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         task.cancel()

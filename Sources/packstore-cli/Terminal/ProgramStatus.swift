@@ -15,7 +15,7 @@ enum ProgramStatus: Int32, CaseIterable {
   case busy = 6
   /// Bytes are damaged or lost.
   case damage = 7
-  /// The command was cancelled by Ctrl-C or SIGTERM.
+  /// The command was cancelled by Ctrl-C, SIGTERM or SIGHUP.
   case cancelled = 130
 }
 
