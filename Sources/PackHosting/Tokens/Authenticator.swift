@@ -69,6 +69,9 @@
     }
 
     /// Checks audience and times. Without `iat`, the life of a token is counted from now.
+    ///
+    /// Apple limits the time until `exp`. Clients date `iat` back by up to a minute, because with a clock that is ahead it
+    /// would be in the future. This must not shorten the permitted life.
     private static func isCurrent(_ claims: TokenClaims, _ now: Timestamp) -> Bool {
       let leeway = Assumptions.clockLeeway
       guard claims.audiences.contains(audience), claims.expires > now.adding(seconds: -leeway) else { return false }
@@ -77,7 +80,11 @@
       guard let issued = claims.issued else {
         return claims.expires <= latest.adding(seconds: Assumptions.tokenLifetime)
       }
-      return issued <= latest && claims.expires <= issued.adding(seconds: Assumptions.tokenLifetime)
+      guard issued <= latest else { return false }
+      let isBackdated =
+        claims.expires <= now.adding(seconds: Assumptions.tokenLifetime)
+        && claims.expires <= issued.adding(seconds: Assumptions.tokenLifetime + leeway)
+      return isBackdated || claims.expires <= issued.adding(seconds: Assumptions.tokenLifetime)
     }
   }
 

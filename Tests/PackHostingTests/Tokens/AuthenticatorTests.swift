@@ -54,6 +54,20 @@
       #expect(try await status(claims: claims(), header: header) == 200, "no typ")
     }
 
+    /// fastlane and rorkai date `iat` back by a minute, and fastlane's longest duration is 20 minutes from now: 21 minutes in all, which
+    /// Apple accepts because it limits the time until `exp`.
+    @Test func backdatedTokensLiveForTwentyMinutes() async throws {
+      try await key.register(in: host)
+      #expect(try await status(claims: claims(issued: #""iat":\#(now - 60)"#, expires: "\(now + 1200)")) == 200)
+      #expect(try await status(claims: claims(issued: #""iat":\#(now - 300)"#, expires: "\(now + 900)")) == 200)
+      #expect(
+        try await status(claims: claims(issued: #""iat":\#(now - 60)"#, expires: "\(now + 1201)")) == 401,
+        "more than 20 minutes from now")
+      #expect(
+        try await status(claims: claims(issued: #""iat":\#(now - 600)"#, expires: "\(now + 1000)")) == 401,
+        "a life of more than 21 minutes")
+    }
+
     @Test func timesAreChecked() async throws {
       try await key.register(in: host)
       #expect(try await status(claims: claims(expires: "\(now + 1201)")) == 401, "longer than 20 minutes")
