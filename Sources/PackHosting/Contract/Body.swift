@@ -24,7 +24,7 @@
       if data.member("type")?.string != schema.type {
         faults.append(.entity("/data/type", "missing or wrong; use '\(schema.type)'"))
       }
-      if schema.hasID, data.member("id")?.string != id {
+      if schema.hasID, data.member("id")?.string.map(RequestedID.normalized) != id {
         faults.append(.entity("/data/id", "missing or not the id of the path; use that id"))
       }
       attributes = Self.attributes(data.member("attributes"), schema, &faults)
@@ -129,7 +129,7 @@
     }
 
     private static func id(of value: JSONValue, _ type: String) -> String? {
-      value.member("type")?.string == type ? value.member("id")?.string : nil
+      value.member("type")?.string == type ? value.member("id")?.string.map(RequestedID.normalized) : nil
     }
 
     // MARK: - Values

@@ -76,22 +76,25 @@
     }
 
     private mutating func applyList(_ value: String, _ schema: ParameterSchema) -> APIError? {
-      let values = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      var values = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      // Some clients do not encode the plus sign of a zone, which then is a space.
+      if case .date = schema.kind { values = values.map { $0.replacing(" ", with: "+") } }
       guard values.count <= Self.listLimit else {
         return .parameterInvalid(schema.name, "more than \(Self.listLimit) values; send fewer")
       }
-      // `fields[x]=` requests no fields.
-      let isEmpty = value.isEmpty && schema.name.hasPrefix("fields[")
+      // `fields[x]=` requests no fields, and `include=` no relationships.
+      let isEmpty = value.isEmpty && (schema.name.hasPrefix("fields[") || schema.name == "include")
       if !isEmpty, let wrong = values.first(where: { !Self.isValid($0, schema.kind) }) {
         return .parameterInvalid(schema.name, Self.fault(wrong, schema.kind))
       }
       switch schema.name {
-      case "include": includes = values
+      case "include": includes = isEmpty ? [] : values
       case "sort":
         sorts = values.map {
           Sort(name: $0.hasPrefix("-") ? String($0.dropFirst()) : $0, isDescending: $0.hasPrefix("-"))
         }
       case let name where name.hasPrefix("fields["): fields[Self.inner(name)] = isEmpty ? [] : Set(values)
+      case "filter[id]", "filter[app]": filters[Self.inner(schema.name)] = values.map(RequestedID.normalized)
       default: filters[Self.inner(schema.name)] = values
       }
       return nil

@@ -39,7 +39,7 @@
       guard parts.indices.contains(place), !parts[place].isEmpty else { return ([], "") }
       var pattern = parts
       pattern[place] = "{id}"
-      return (byPath["/" + pattern.joined(separator: "/")] ?? [], parts[place])
+      return (byPath["/" + pattern.joined(separator: "/")] ?? [], RequestedID.normalized(parts[place]))
     }
 
     /// The place of an id: after version and type. Our own paths begin with another part.

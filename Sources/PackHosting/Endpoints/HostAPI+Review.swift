@@ -1,4 +1,6 @@
 #if Hosting
+  import GRDB
+
   extension HostAPI {
     private static var submissionParameters: [ParameterSchema] {
       [
@@ -77,15 +79,26 @@
       if body.flag("submitted") == true, body.flag("canceled") == true {
         throw APIError.attributeInvalid("canceled", "cannot be true together with 'submitted'; send one of them")
       }
-      for name in ["submitted", "canceled"] where body.flag(name) == false {
-        throw APIError.invalidState(name, "cannot become false; send true or leave it out")
-      }
+      try await requireUnchanged(body, id, call)
       if let platform: ApplePlatform = body.value("platform") {
         _ = try await commands.setPlatform(platform, of: id, by: call.principal)
       }
       if body.flag("submitted") == true { _ = try await commands.submit(id, by: call.principal) }
       if body.flag("canceled") == true { _ = try await commands.cancel(id, by: call.principal) }
       return try await one(.reviewSubmission, call.id, call)
+    }
+
+    /// Some clients send all attributes: `false` is valid while it is the present value.
+    private func requireUnchanged(_ body: Body, _ id: Identifier<SubmissionRecord>, _ call: Call) async throws {
+      guard body.flag("submitted") == false || body.flag("canceled") == false else { return }
+      let found = try await context.database.read { try call.principal.submission(id, .store, in: $0) }
+      guard let found else { throw APIError.notFound("reviewSubmissions", id.rawValue) }
+      if body.flag("submitted") == false, body.flag("canceled") != true, found.submittedDate != nil {
+        throw APIError.invalidState("submitted", "cannot become false; send 'canceled' as true to take it back")
+      }
+      if body.flag("canceled") == false, found.state == .canceling {
+        throw APIError.invalidState("canceled", "cannot become false; create another submission")
+      }
     }
 
     // MARK: - Items

@@ -1,4 +1,5 @@
 #if Hosting
+  import GRDB
   import PackStore
 
   extension HostAPI {
@@ -47,8 +48,10 @@
       let body = try call.requireBody()
       let checksums = try Self.checksums(body)
       guard body.flag("uploaded") == true else {
-        guard body.flag("uploaded") == nil else {
-          throw APIError.invalidState("uploaded", "cannot become false; send true to commit the file")
+        let id = Identifier<UploadFileRecord>(rawValue: call.id)
+        let file = try await context.database.read { try call.principal.uploadFile(id, in: $0) }
+        guard body.flag("uploaded") == nil || file?.committedDate == nil else {
+          throw APIError.invalidState("uploaded", "cannot become false; create a new version to upload again")
         }
         return try await one(.backgroundAssetUploadFile, call.id, call)
       }

@@ -47,7 +47,8 @@
       if releaseType == .scheduled, date == nil { throw APIError.attributeRequired("earliestReleaseDate") }
     }
 
-    /// Changes the number of an app version, or when it is released. Approvals of its submission are voided.
+    /// Changes the number of an app version, or when it is released. Approvals of its submission are voided. Present values change
+    /// nothing, in any state.
     ///
     /// - Throws: `APIError` 403, also without the right to release an approved app version; 404; 409 after the release, for a used
     ///   number, and for another number after the submission.
@@ -59,6 +60,11 @@
       try principal.require(.managePacks)
       return try await context.database.write { [context] database in
         guard var version = try principal.appVersion(id, in: database) else { throw Self.notFound(id) }
+        let isUnchanged =
+          (versionString ?? version.versionString) == version.versionString
+          && (releaseType ?? version.releaseType) == version.releaseType
+          && (earliestReleaseDate ?? version.earliestReleaseDate) == version.earliestReleaseDate
+        guard !isUnchanged else { return version }
         guard version.state != .readyForDistribution, version.state != .replaced else {
           throw APIError.entityState("app version '\(version.versionString)': its state is \(version.state.rawValue)")
         }

@@ -43,6 +43,7 @@
       _ platform: ApplePlatform?, of id: Identifier<SubmissionRecord>, by principal: Principal
     ) async throws -> SubmissionRecord {
       try await change(id, by: principal) { submission, _ in
+        guard platform != submission.platform else { return }
         guard submission.state == .readyForReview else { throw Self.notDraft(submission) }
         submission.platform = platform
       }
@@ -164,7 +165,7 @@
       }
     }
 
-    /// Marks a rejected item as resolved, or removes an item.
+    /// Marks a rejected item as resolved, or removes an item. `false`, and the removal of a removed item, change nothing.
     ///
     /// - Throws: `APIError` 403, 404; 409 if the states do not permit it.
     func update(
@@ -175,15 +176,17 @@
         guard var (item, submission) = try principal.submissionItem(id, in: database) else {
           throw Self.itemNotFound(id)
         }
+        let removed = removed == true && item.state != .removed
+        guard resolved == true || removed else { return item }
         guard ![.completing, .canceling, .complete].contains(submission.state) else {
           throw APIError.entityState("submission '\(submission.id)': its state is \(submission.state.rawValue)")
         }
         if resolved == true { try item.apply(.resolve, in: database) }
-        if removed == true {
+        if removed {
           try item.apply(.remove, in: database)
           try item.applyIfPermitted(.remove, submission.context, outbox, in: database)
         }
-        if resolved == true || removed == true { try submission.voidApprovals(at: context.now, in: database) }
+        try submission.voidApprovals(at: context.now, in: database)
         submission.note(principal)
         try submission.update(database)
         return item

@@ -80,7 +80,8 @@
       if let length = head.contentLength, length > Int64(limit) {
         throw APIError.malformed(413, "body: longer than \(limit) bytes; send less")
       }
-      guard let type = head.fields[.contentType] else { return }
+      try head.requireUncompressed()
+      guard let type = head.fields[.contentType], !type.isEmpty else { return }
       let essence = type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
       guard essence == "application/json" || essence == "application/vnd.api+json" else {
         throw APIError(
@@ -98,7 +99,15 @@
         case is ConnectionLost: [.malformed(400, "body: incomplete; send it again")]
         default: [hostFault(error)]
         }
-      return Reply(Answer(errors.first?.status ?? 500, ErrorDocument.body(errors, random)), fields)
+      let status = errors.first?.status ?? 500
+      var reply = Reply(Answer(status, ErrorDocument.body(errors, random)), fields)
+      switch status {
+      case 401: reply.fields[.wwwAuthenticate] = "Bearer"
+      case 405: reply.fields[.allow] = "GET, HEAD, POST, PATCH, DELETE"
+      case 503: reply.fields[.retryAfter] = "1"
+      default: break
+      }
+      return reply
     }
   }
 
@@ -107,6 +116,7 @@
     func partRefusal(_ error: any Error) -> Reply {
       var reply = refusal(error)
       if reply.status == .serviceUnavailable { reply.fields[.retryAfter] = "60" }
+      if reply.status == .methodNotAllowed { reply.fields[.allow] = PartURLSigner.method }
       return reply
     }
 

@@ -30,7 +30,7 @@
       }
       var reader = BodyReader(request, hasBody: RequestHead.hasBody(request.head), table, transfer)
       var asksToClose = true
-      let reply: Reply
+      var reply: Reply
       do {
         let head = try RequestHead(request.head, options, hosts)
         asksToClose = head.asksToClose
@@ -48,6 +48,7 @@
         table.end(transfer, closes: true)
         throw error
       }
+      if request.head.method == .head { reply.body = .none }
       let closes = asksToClose || reply.closes || !reader.isAtEnd || table.isEnding
       do { try await send(reply, writer, channel, transfer, closes: closes) } catch {
         table.end(transfer, closes: true)
@@ -69,6 +70,7 @@
     /// Streams a part to its file.
     private func receive(_ head: RequestHead) async -> PreparedReply {
       do {
+        try head.requireUncompressed()
         let writer = PartReceiver(
           try await uploads.receivePart(method: head.method, target: head.target, contentLength: head.contentLength))
         return .needsBody { body in

@@ -4,9 +4,10 @@
 
   /// The facts of a request's head that every handler needs.
   struct RequestHead: Sendable {
+    /// A HEAD is handled as a GET whose body is not sent (RFC 9110, section 9.3.2).
     let method: String
 
-    /// Path and query as sent.
+    /// Path and query as sent. The codec removes scheme and host of a whole URL (RFC 9112, section 3.2.2).
     let target: String
     let path: Substring
     let query: Substring
@@ -21,7 +22,7 @@
 
     /// - Throws: `APIError` 400 or 421 for a wrong host, 414 for a long target, 400 for a malformed length.
     init(_ head: HTTPRequest, _ options: ServerOptions, _ hosts: HostNames) throws {
-      method = head.method.rawValue
+      method = head.method == .head ? HTTPRequest.Method.get.rawValue : head.method.rawValue
       fields = head.headerFields
       let target = head.path ?? ""
       self.target = target
@@ -74,6 +75,18 @@
       if let url = options.publicURL { return url }
       let forwarded = options.isBehindProxy ? head.headerFields[.forwardedProtocol] : nil
       return "\(forwarded == "https" ? "https" : "http")://\(head.authority ?? "localhost")"
+    }
+
+    /// Fails for a compressed body: its length, its checksums and the range of a part count the bytes as sent.
+    ///
+    /// - Throws: `APIError` 415.
+    func requireUncompressed() throws {
+      let codings = fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
+        .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+      guard let coding = codings.first(where: { !$0.isEmpty && $0 != "identity" }) else { return }
+      throw APIError(
+        415, "UNSUPPORTED_MEDIA_TYPE", "The content coding is not supported",
+        "Content-Encoding: '\(coding.prefix(40))' is not supported; send the body uncompressed")
     }
 
     /// Whether the client waits for permission to send the body.

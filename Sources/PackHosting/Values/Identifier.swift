@@ -28,4 +28,26 @@
 
     var description: String { rawValue }
   }
+
+  /// Ids as requests contain them.
+  enum RequestedID {
+    /// Returns a UUID in lower case: its case has no meaning (RFC 9562, section 4), and some languages write it in upper case. Other
+    /// ids are unchanged.
+    static func normalized(_ text: String) -> String {
+      guard text.utf8.count == 36 else { return text }
+      let isUUID = text.utf8.enumerated().allSatisfy { place, byte in
+        [8, 13, 18, 23].contains(place) ? byte == UInt8(ascii: "-") : isHexDigit(byte)
+      }
+      return isUUID ? text.lowercased() : text
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+        UInt8(ascii: "A")...UInt8(ascii: "F"):
+        true
+      default: false
+      }
+    }
+  }
 #endif

@@ -1,6 +1,4 @@
 #if Hosting
-  import Foundation
-
   /// A moment, in whole milliseconds since 1970. The API shows whole seconds, because some clients refuse fractions.
   struct Timestamp: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     let rawValue: Int64
@@ -29,15 +27,30 @@
         + Self.padded(rest / 3600, 2) + ":" + Self.padded(rest / 60 % 60, 2) + ":" + Self.padded(rest % 60, 2) + "Z"
     }
 
-    /// Reads an ISO 8601 date with seconds, an optional fraction and a zone; `nil` if the text has another form.
+    /// Reads an ISO 8601 date with seconds, an optional fraction and a zone such as `Z`, `+01:00`, `-0800` or `+01`; `nil` if the text
+    /// has another form.
     init?(text: String) {
-      let strategies = [
-        Date.ISO8601FormatStyle(includingFractionalSeconds: false), .init(includingFractionalSeconds: true),
-      ]
-      guard text.utf8.count <= 40, let date = strategies.lazy.compactMap({ try? Date(text, strategy: $0) }).first,
-        let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded(.down))
+      guard text.utf8.count <= 40 else { return nil }
+      var reader = DateReader(text)
+      guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
+        let day = reader.number(2), reader.skip("T") || reader.skip("t"), let hour = reader.number(2), reader.skip(":"),
+        let minute = reader.number(2), reader.skip(":"), let second = reader.number(2),
+        let fraction = reader.fraction(), let zone = reader.zone(), reader.isAtEnd
       else { return nil }
-      self.init(rawValue: milliseconds)
+      let days = Self.days(year: year, month: month, day: day)
+      // Days that the month lacks belong to another month. A leap second is the first second of the next minute.
+      guard (1...12).contains(month), Self.date(days: days) == (year, month, day), hour < 24, minute < 60, second <= 60
+      else { return nil }
+      self.init(rawValue: (days * 86_400 + hour * 3600 + minute * 60 + second - zone) * 1000 + fraction)
+    }
+
+    /// Returns the days since 1970 of a date, the inverse of ``date(days:)``.
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+      let shiftedYear = month <= 2 ? year - 1 : year
+      let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+      let yearOfEra = shiftedYear - era * 400
+      let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+      return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
     /// Converts days since 1970 to a date of the Gregorian calendar, by eras of 400 years that begin on 1 March.
@@ -56,5 +69,55 @@
       let digits = String(number)
       return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
+  }
+
+  /// Reads the parts of a date.
+  private struct DateReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ text: String) { rest = Array(text.utf8)[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+      guard rest.first == UInt8(ascii: character) else { return false }
+      rest.removeFirst()
+      return true
+    }
+
+    /// Reads exactly this many digits.
+    mutating func number(_ digitCount: Int) -> Int64? {
+      let digits = rest.prefix(digitCount)
+      guard digits.count == digitCount, digits.allSatisfy(Self.isDigit) else { return nil }
+      rest = rest.dropFirst(digitCount)
+      return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    /// Reads a fraction of a second, in milliseconds rounded down; 0 without one.
+    mutating func fraction() -> Int64? {
+      guard skip(".") else { return 0 }
+      let digits = rest.prefix(while: Self.isDigit)
+      guard !digits.isEmpty else { return nil }
+      rest = rest.dropFirst(digits.count)
+      let milliseconds = digits.prefix(3) + Array(repeating: UInt8(ascii: "0"), count: max(0, 3 - digits.count))
+      return milliseconds.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    /// Reads a zone, as its distance from UTC in seconds.
+    mutating func zone() -> Int64? {
+      if skip("Z") || skip("z") { return 0 }
+      let isEast = skip("+")
+      guard isEast || skip("-"), let hours = number(2), hours < 24 else { return nil }
+      var minutes: Int64 = 0
+      if !isAtEnd {
+        _ = skip(":")
+        guard let found = number(2), found < 60 else { return nil }
+        minutes = found
+      }
+      let seconds = hours * 3600 + minutes * 60
+      return isEast ? seconds : -seconds
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
   }
 #endif
