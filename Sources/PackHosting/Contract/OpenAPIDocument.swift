@@ -73,7 +73,7 @@
         }
       var statuses = [400, 401, 403, 429]
       if route.path.contains("{id}") { statuses.append(404) }
-      if route.body != nil { statuses += [409, 413, 415, 422] }
+      if route.body != nil { statuses += [409, 413, 415, 422, 503] }
       if route.method == .delete { statuses.append(409) }
       let errors = statuses.sorted().map { (String($0), Self.response(Self.reference("ErrorResponse"))) }
       return [(String(route.status), success)] + errors

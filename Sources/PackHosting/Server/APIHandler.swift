@@ -13,6 +13,7 @@
     let clock: any TimeSource
     let random: any RandomSource
     let bodyByteCount: Int
+    private let memory: BodyMemory
     private let logger: Logger
 
     /// The OpenAPI document of the table.
@@ -20,9 +21,10 @@
 
     init(
       _ table: RouteTable, authenticator: Authenticator, limiter: RateLimiter, clock: any TimeSource,
-      random: any RandomSource, bodyByteCount: Int, logger: Logger
+      random: any RandomSource, bodyByteCount: Int, memory: BodyMemory = BodyMemory(), logger: Logger
     ) {
       self.logger = logger
+      self.memory = memory
       (self.table, self.authenticator, self.limiter) = (table, authenticator, limiter)
       (self.clock, self.random, self.bodyByteCount) = (clock, random, bodyByteCount)
       document = OpenAPIDocument(table: table).output.bytes
@@ -44,15 +46,16 @@
           fields[.retryAfter] = String(verdict.retrySeconds)
           throw APIError.rateLimitExceeded(verdict)
         }
-        return try await prepare(head, caller.principal, fields)
+        return try await prepare(head, caller, fields)
       } catch {
         return .reply(refusal(error, fields))
       }
     }
 
-    private func prepare(_ head: RequestHead, _ principal: Principal, _ fields: HTTPFields) async throws
+    private func prepare(_ head: RequestHead, _ caller: Authenticator.Caller, _ fields: HTTPFields) async throws
       -> PreparedReply
     {
+      let principal = caller.principal
       let match = try table.match(head.method, head.path)
       try principal.require(match.route.right)
       let query = try Query(parsing: head.query, match.route.allParameters)
@@ -64,9 +67,12 @@
       }
       let limit = match.route.bodyByteCount ?? bodyByteCount
       try checkBody(head, limit)
+      let share = BodyMemory.Share(memory, of: caller.credential)
+      try share.grow(to: Int(clamping: head.contentLength ?? 0))
       return .needsBody { body in
+        defer { withExtendedLifetime(share) {} }
         do {
-          let bytes = try await body.all(limit: limit)
+          let bytes = try await body.all(limit: limit, share)
           let parsed = try Body(parsing: bytes, schema, id: schema.hasID ? match.id : nil)
           return Reply(try await match.route.handle(call(parsed)), fields)
         } catch {

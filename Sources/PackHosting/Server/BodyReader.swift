@@ -36,13 +36,15 @@
 
     /// Reads the whole body. Chunked bodies have no length, so bytes are counted.
     ///
-    /// - Throws: `APIError` 413 for a longer one.
-    mutating func all(limit: Int) async throws -> [UInt8] {
+    /// - Parameter share: the memory for the body, which grows with it.
+    /// - Throws: `APIError` 413 for a longer one, 503 if the memory for bodies is used up.
+    mutating func all(limit: Int, _ share: BodyMemory.Share) async throws -> [UInt8] {
       var bytes: [UInt8] = []
       while let piece = try await next() {
         guard piece.readableBytes <= limit - bytes.count else {
           throw APIError.malformed(413, "body: longer than \(limit) bytes; send less")
         }
+        try share.grow(to: bytes.count + piece.readableBytes)
         bytes += piece.readableBytesView
       }
       return bytes

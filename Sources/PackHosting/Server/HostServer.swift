@@ -58,7 +58,7 @@
         authenticator: Authenticator(database: context.database, time: context.clock),
         limiter: RateLimiter(requestsPerHour: options.requestsPerHour),
         clock: context.clock, random: context.random, bodyByteCount: options.bodyByteCount,
-        logger: Logger(label: "packstore-host"))
+        memory: BodyMemory(limit: options.bodyMemory), logger: Logger(label: "packstore-host"))
       return HostResponder(
         api: handler, uploads: UploadCommands(context, signer: api.signer),
         sites: options.servesSites ? SiteFiles(folder: context.folder) : nil, table: table,

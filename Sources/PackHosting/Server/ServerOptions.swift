@@ -29,6 +29,9 @@
     /// Bytes of a body on the API. Parts of uploads have their own length.
     var bodyByteCount = 256 << 10
 
+    /// Bytes of all bodies on the API that are received or processed at the same time.
+    var bodyMemory = 32 << 20
+
     /// Seconds for a small request, and for its answer. Large ones have more time.
     var requestSeconds: Int64 = 60
 
