@@ -69,8 +69,9 @@
 
     /// Sends a range of a file to a URL of the host. The URL is the authorization.
     ///
-    /// - Throws: `badResponse` for another status than 200; errors of the connection and of reading.
-    func put(_ file: InputFile, _ range: Range<UInt64>, to url: String) async throws {
+    /// - Returns: false if the upload is closed: it was committed, or it expired.
+    /// - Throws: `badResponse` for another status than 200 and 410; errors of the connection and of reading.
+    func put(_ file: InputFile, _ range: Range<UInt64>, to url: String) async throws -> Bool {
       let clients = clients
       let (status, _) = try await exchange(
         .PUT, try SiteURL(url), HTTPHeaders([("content-type", "application/octet-stream")]),
@@ -79,9 +80,10 @@
             FileRange(file: file, range: range, clients: clients),
             length: .known(Int64(range.upperBound - range.lowerBound)))
         }, repeats: true)
-      guard status == 200 else {
+      guard status == 200 || status == 410 else {
         throw DeliveryError(.badResponse, "the host answered with status \(status) to a part", at: url)
       }
+      return status == 200
     }
 
     /// Errors of the caller, of the file and of URLs, which another attempt does not change.

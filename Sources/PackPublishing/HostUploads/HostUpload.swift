@@ -62,12 +62,13 @@
       let pack = try await pack(name, in: try await app())
       let (version, upload) = try await reserve(
         archive, Request(byteCount: byteCount, sha256: sha256, table: Self.table(of: archive)), in: pack)
-      let sent = try await send(archive, upload, progress)
       guard let id = upload["id"]?.string else { throw Self.unexpected("upload") }
+      let sent = try await send(archive, upload, progress)
+      if sent.isClosed { try await requireCommitted(id) }
       _ = try await client.send(
         .PATCH, "/v1/backgroundAssetUploadFiles/\(id)",
         Self.body("backgroundAssetUploadFiles", id: id, [("uploaded", "true")]))
-      return try await result(version, name, byteCount, sent)
+      return try await result(version, name, byteCount, sent.byteCount)
     }
 
     // MARK: - The archive
@@ -187,31 +188,47 @@
       }
     }
 
+    /// Fails unless another upload of the same file committed it.
+    private func requireCommitted(_ id: String) async throws {
+      let answer = try await client.send(.GET, "/packstore/v1/uploads/\(id)")
+      let state = answer.body?["data"]?["attributes"]?["state"]?.string
+      guard state == "UPLOAD_COMPLETE" || state == "COMPLETE" else {
+        var error = DeliveryError(.badResponse, "the host closed the upload, whose state is \(state ?? "unknown")")
+        error.specificRemedy = "repeat the command: it begins another upload"
+        throw error
+      }
+    }
+
+    /// - Returns: the sent bytes, and whether the upload was closed before all parts were sent.
     private func send(
       _ archive: InputFile, _ upload: JSONValue, _ progress: @escaping @Sendable (UInt64, UInt64) -> Void
-    ) async throws -> UInt64 {
+    ) async throws -> (byteCount: UInt64, isClosed: Bool) {
       let operations = upload["attributes"]?["uploadOperations"]?.array ?? [], limit = try archive.byteCount
       let parts = operations.compactMap { Part($0, limit: limit) }
       guard parts.count == operations.count else { throw Self.unexpected("upload operation") }
       let total = parts.reduce(UInt64(0)) { $0 + UInt64($1.range.count) }
       var rest = parts[...], sent: UInt64 = 0
       progress(0, total)
-      try await withThrowingTaskGroup(of: UInt64.self) { group in
+      let isClosed = try await withThrowingTaskGroup(of: UInt64?.self) { group in
         func start() {
           guard let part = rest.popFirst() else { return }
           group.addTask { [client] in
-            try await client.put(archive, part.range, to: part.url)
-            return UInt64(part.range.count)
+            try await client.put(archive, part.range, to: part.url) ? UInt64(part.range.count) : nil
           }
         }
         for _ in 0..<Self.width { start() }
-        while let count = try await group.next() {
+        while let next = try await group.next() {
+          guard let count = next else {
+            group.cancelAll()
+            return true
+          }
           sent += count
           progress(sent, total)
           start()
         }
+        return false
       }
-      return sent
+      return (sent, isClosed)
     }
 
     // MARK: - The result

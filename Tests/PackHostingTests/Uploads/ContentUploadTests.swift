@@ -70,6 +70,32 @@
       return (host, builder)
     }
 
+    /// The same request again is the same upload: while it is open, after its commit, and after processing; not after it failed.
+    @Test func repeatedReservationIsTheSameUpload() async throws {
+      let host = try await TestHost(), builder = try Builder(host)
+      try await host.delegate()
+      let archive = try await builder.archive(adding: "a", seed: 1, number: 1), version = try await host.version()
+      let files = try await withThrowingTaskGroup(of: String.self) { group in
+        for _ in 0..<4 { group.addTask { try await reserve(archive, version, host).id.rawValue } }
+        return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+      }
+      #expect(files.count == 1, "also at the same time")
+      let file = try await reserve(archive, version, host)
+      try await host.send(try InputFile(archive).contents(limit: 1 << 30), to: file)
+      _ = try await host.uploads.commit(file.id, nil, by: host.developer)
+      let committed = try await reserve(archive, version, host)
+      #expect(committed.id == file.id && committed.state == .uploadComplete)
+      #expect(try await host.uploads.operations(of: committed, origin: "").isEmpty)
+      await host.work()
+      #expect(try await reserve(archive, version, host).state == .complete)
+      #expect(
+        await apiError { try await reserve(archive, version, host, sha256: String(repeating: "0", count: 64)) }
+          == "409 STATE_ERROR.ENTITY_STATE_INVALID")
+      try await host.context.database.write { try $0.execute(sql: "UPDATE uploadFile SET state = 'FAILED'") }
+      #expect(
+        await apiError { try await reserve(archive, version, host) } == "409 STATE_ERROR.ENTITY_STATE_INVALID")
+    }
+
     @Test func onlyMissingRangesAreSent() async throws {
       let (host, builder) = try await host { try await $0.archive(adding: "a", seed: 1, number: 1) }
       let second = try await builder.archive(adding: "b", seed: 2, number: 2), version = try await host.version()

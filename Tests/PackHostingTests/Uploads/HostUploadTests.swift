@@ -67,6 +67,47 @@
       }
     }
 
+    /// Two build jobs upload the same file at the same time. The slower job must not fail because the faster one committed.
+    @Test func identicalUploadsBothSucceed() async throws {
+      let host = try await TestHost(), key = TestKey()
+      try await host.delegate()
+      let archive = try file(try await host.archive(), "City.pack", host), token = try await token(host, app: host.app)
+      try await TestServer.run(host, key) { server async throws in
+        let client = try HostClient("http://localhost:\(server.port)", token: token, environment: [:])
+        let context = host.context
+        let result = try await HostUpload(archive, to: client).run { sent, _ in
+          guard sent == 0 else { return }
+          // The other job commits after this one has received its upload operations.
+          try? context.database.write { database in
+            try database.execute(
+              sql: "UPDATE uploadFile SET state = 'UPLOAD_COMPLETE', committedDate = ?", arguments: [context.now])
+          }
+        }
+        #expect(result.version == 1 && result.sentByteCount == 0)
+        await client.close()
+      }
+    }
+
+    /// A closed upload that was not committed is an error.
+    @Test func expiredUploadIsReported() async throws {
+      let host = try await TestHost(), key = TestKey()
+      let archive = try file(try await host.archive(), "City.pack", host), token = try await token(host, app: host.app)
+      try await TestServer.run(host, key) { server async throws in
+        let client = try HostClient("http://localhost:\(server.port)", token: token, environment: [:])
+        let context = host.context
+        let error = await #expect(throws: DeliveryError.self) {
+          try await HostUpload(archive, to: client).run { sent, _ in
+            guard sent == 0 else { return }
+            try? context.database.write { database in
+              try database.execute(sql: "UPDATE uploadFile SET state = 'FAILED'")
+            }
+          }
+        }
+        #expect(error?.code == .badResponse && "\(error?.specificRemedy ?? "")".contains("begins another"))
+        await client.close()
+      }
+    }
+
     @Test func faultsAreReported() async throws {
       let host = try await TestHost(), key = TestKey()
       let archive = try file(try await host.archive(), "City.pack", host),
