@@ -82,6 +82,9 @@
     @Argument(help: "Archive, output folder, pack and number.")
     var arguments: [String]
 
-    func run() async throws { try await WorkerProgram.run(arguments) }
+    func run() async throws {
+      try WorkerProgram.requireConfined()
+      try await WorkerProgram.run(arguments)
+    }
   }
 #endif

@@ -8,12 +8,22 @@
 
     /// Opens the folder, or creates it with its contents.
     ///
-    /// - Throws: `ioError`, `noSpace`.
+    /// - Throws: `invalidArgument` for a folder of the system; `ioError`, `noSpace`.
     init(_ path: FilePath) throws {
+      try Self.requireOwn(path)
       self.path = path
       for folder in [path, path.appending("apps"), path.appending("uploads"), path.appending("work")] {
         _ = try makeFolder(folder, isSecret: true)
       }
+    }
+
+    /// Workers may read the folders of the system, so none of them can have the data of the host. Folders below them can.
+    private static func requireOwn(_ path: FilePath) throws {
+      let text = path.string
+      guard WorkerSandbox.systemFiles.contains(text) else { return }
+      var error = PackStoreError(.invalidArgument, "a folder of the system", about: .file(text))
+      error.specificRemedy = "name a folder of its own, such as /srv/packs"
+      throw error
     }
 
     var database: FilePath { path.appending("host.sqlite") }

@@ -1,14 +1,24 @@
 #if Hosting
   import CHostSandbox
+  import Foundation
   import PackStore
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #else
+    import Darwin
+  #endif
 
   /// The confinement of a worker by Landlock and seccomp, in addition to its namespaces and limits.
   struct WorkerSandbox: Sendable {
-    /// Files and folders that the worker may read: the archive, and files of the system that libraries read.
-    let readable: [String]
+    /// The folder of the job, with the archive.
+    private let job: String
 
     /// The folder in which the worker may write.
-    let writable: String
+    private let writable: String
+    private let systemFiles: [String]
 
     /// Keys, the database and other apps are not among them. libdispatch reads the states of threads in `/proc`, whose folders of
     /// processes have no fixed inodes to permit one by one; Landlock denies the memory and environments of other processes there.
@@ -20,9 +30,46 @@
     /// - Parameters:
     ///   - archive: a file in a folder that has nothing else than the files of the job.
     ///   - output: a folder.
-    init(archive: FilePath, output: FilePath) {
-      readable = Self.systemFiles + [archive.removingLastComponent().string]
+    ///   - systemFiles: files and folders of the system. If the job's folder, and with it the host's data, is below one of them, the
+    ///     part that contains it is omitted.
+    init(archive: FilePath, output: FilePath, systemFiles: [String] = WorkerSandbox.systemFiles) {
+      job = archive.removingLastComponent().string
       writable = output.string
+      self.systemFiles = systemFiles
+    }
+
+    /// Files and folders that the worker may read: its job, and files of the system that libraries read.
+    ///
+    /// - Throws: `WorkerFault` if a folder of the system that contains the job cannot be listed.
+    func readable() throws -> [String] {
+      let place = try Self.realPath(job)
+      return try systemFiles.flatMap { try Self.paths(of: $0, without: place) } + [job]
+    }
+
+    /// Returns the paths that permit a file or folder of the system, without the data of the host.
+    ///
+    /// - Parameter place: the path of the job's folder, without links.
+    private static func paths(of systemFile: String, without place: String) throws -> [String] {
+      guard let folder = try? realPath(systemFile), place == folder || place.hasPrefix(folder + "/") else {
+        return [systemFile]
+      }
+      let taken = place.dropFirst(folder.count + 1).prefix { $0 != "/" }
+      let names: [String]
+      do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
+        throw WorkerFault("worker: the folder '\(folder)', which contains the data of the host, cannot be listed")
+      }
+      // A link could lead to the data.
+      return names.filter { $0 != taken }.map { "\(folder)/\($0)" }.filter { !isLink($0) }
+    }
+
+    private static func isLink(_ path: String) -> Bool {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil
+    }
+
+    private static func realPath(_ path: String) throws -> String {
+      guard let resolved = realpath(path, nil) else { throw WorkerFault("worker: cannot resolve the path '\(path)'") }
+      defer { free(resolved) }
+      return String(cString: resolved)
     }
 
     /// Confines the calling thread, and the threads that it creates. A protection that the kernel lacks is omitted.
@@ -31,7 +78,7 @@
     /// - Throws: `WorkerFault` if the kernel offers a protection and refuses it.
     func apply(allThreads: Bool) throws {
       if pkhs_landlock_version() > 0 {
-        let result = Self.withTexts(readable) { readable in
+        let result = Self.withTexts(try readable()) { readable in
           Self.withTexts([writable]) { pkhs_confine_files(readable, $0) }
         }
         guard result == 0 else { throw WorkerFault("worker: Landlock fails with error \(result)") }

@@ -3,6 +3,7 @@
   import Foundation
   import Glibc
   import PackStore
+  import SystemPackage
   import Testing
 
   @testable import PackHosting
@@ -56,6 +57,58 @@
           "passwords": EACCES, "library": 0, "socket": EPERM, "signal": EPERM, "truncated": EPERM,
         ])
       #expect(Self.opening(database, O_RDONLY) == 0, "other threads are not confined")
+    }
+
+    /// The data of the host may be below a folder of the system, such as /usr/local. The worker reads the rest of that folder only.
+    @Test(.enabled(if: pkhs_landlock_version() > 0)) func dataBelowASystemFolderIsUnreadable() async throws {
+      let host = try await TestHost(), system = host.folder.appending("usr")
+      let data = system.appending("local").appending("packs"), job = data.appending("work").appending("1")
+      for folder in [job.appending("out"), system.appending("lib")] {
+        try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
+      }
+      let files = [
+        "archive": job.appending("archive"), "database": data.appending("host.sqlite"),
+        "sibling": system.appending("local").appending("other"), "library": system.appending("lib").appending("x"),
+        "file": system.appending("file"),
+      ]
+      for file in files.values { try Data([1]).write(to: URL(filePath: file.string)) }
+      try FileManager.default.createSymbolicLink(
+        atPath: system.appending("link").string, withDestinationPath: data.string)
+      let sandbox = WorkerSandbox(
+        archive: job.appending("archive"), output: job.appending("out"),
+        systemFiles: [system.string, "/proc"])
+      let results = try await confined(sandbox) {
+        files.mapValues { Self.opening($0.string, O_RDONLY) }.merging([
+          "by link": Self.opening(system.appending("link").appending("host.sqlite").string, O_RDONLY)
+        ]) { first, _ in first }
+      }
+      #expect(
+        results == [
+          "archive": 0, "library": 0, "file": 0, "database": EACCES, "sibling": EACCES, "by link": EACCES,
+        ])
+      let outside = try WorkerSandbox(archive: job.appending("archive"), output: job).readable()
+      #expect(outside == WorkerSandbox.systemFiles + [job.string], "unchanged for data elsewhere")
+    }
+
+    @Test(arguments: ["/usr", "/usr/", "/lib", "/proc"]) func systemFoldersAreRefusedAsData(_ path: String) {
+      let error = #expect(throws: PackStoreError.self) { try DataFolder(FilePath(path)) }
+      #expect(error?.code == .invalidArgument)
+    }
+
+    /// A worker with other arguments would run unconfined.
+    @Test(arguments: [
+      ["packstore-host", "worker"], ["packstore-host", "worker", "a", "b", "c"],
+      ["packstore-host", "worker", "a", "b", "c", "1", "--quiet"], ["", "worker", "--help"],
+    ]) func workersWithOtherArgumentsAreRefused(_ arguments: [String]) {
+      #expect(throws: WorkerFault.self) { try WorkerProgram.confine(arguments) }
+    }
+
+    @Test func otherCommandsAreNotConfined() throws {
+      for arguments in [[], ["packstore-host"], ["packstore-host", "serve", "worker", "a", "b", "c"]] {
+        try WorkerProgram.confine(arguments)
+      }
+      // An unconfined process does not become a worker.
+      #expect(throws: WorkerFault.self) { try WorkerProgram.requireConfined() }
     }
 
     @Test func doctorReportsTheProtection() async throws {
