@@ -69,6 +69,7 @@ let hosting: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Hosting"])),
   .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Hosting"])),
   .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Hosting"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Hosting"])),
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Hosting"])),
 ]
 

@@ -5,7 +5,7 @@
   struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "app", abstract: "Create and list apps.",
-      subcommands: [Create.self, List.self, ReplaceChannel.self, Approvals.self])
+      subcommands: [Create.self, List.self, ReplaceChannel.self, Approvals.self, Mail.self])
 
     struct Create: AsyncParsableCommand {
       static let configuration = CommandConfiguration(
@@ -67,6 +67,34 @@
 
       func run() async throws {
         try await data.administration().setApprovals(app: app, store: store, external: external)
+      }
+    }
+
+    struct Mail: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        commandName: "mail",
+        abstract: "Set who receives mails about an app, and list the recipients.",
+        discussion: """
+          Mails report versions that are ready or failed, approved submissions, and an app that uses 80 % of its space. The \
+          service needs '--smtp'.
+          """)
+
+      @Argument(help: "Id or bundle id of the app.")
+      var app: String
+
+      @Option(help: "Address to add; repeatable.")
+      var add: [String] = []
+
+      @Option(help: "Address to remove; repeatable.")
+      var remove: [String] = []
+
+      @OptionGroup var data: DataOption
+      @OptionGroup var output: JSONOption
+
+      func run() async throws {
+        let recipients = try await data.existingAdministration().changeMailRecipients(
+          app: app, adding: add, removing: remove)
+        try output.write(recipients, recipients.isEmpty ? ["no recipients"] : recipients)
       }
     }
 

@@ -40,7 +40,19 @@
     @Flag(help: "Permit webhooks to private addresses and by http.")
     var privateWebhooks = false
 
+    @Option(help: "Mail server, such as smtps://mail.example.com or smtp://localhost (default: no mail).")
+    var smtp: String?
+
+    @Option(help: "Sender of mails.")
+    var mailFrom: String?
+
+    @Option(help: "File with user and password of the mail server, on a line each.", completion: .file())
+    var smtpCredentials: String?
+
     func validate() throws {
+      guard (smtp == nil) == (mailFrom == nil), smtp != nil || smtpCredentials == nil else {
+        throw ValidationError("--smtp: needs '--mail-from', and is needed by it and by '--smtp-credentials'; use both")
+      }
       guard (0...65_535).contains(port) else { throw ValidationError("--port: not in 0 to 65535; use another port") }
       guard requestsPerHour > 0 else {
         throw ValidationError("--requests-per-hour: not above 0; use another number")
@@ -61,6 +73,7 @@
       options.servesSites = !noSites
       options.permitsPrivateAddresses = privateWebhooks
       options.requestsPerHour = requestsPerHour
+      (options.smtp, options.mailSender, options.smtpCredentials) = (smtp, mailFrom, smtpCredentials)
       let program = HostProgram(options), host = host
       let serving = Task { try await program.run { print("packstore-host: http://\(host):\($0)") } }
       let sources = [SIGINT, SIGTERM].map { Self.onSignal($0) { serving.cancel() } }

@@ -15,6 +15,7 @@
           version.id.rawValue,
           origin: context.origin, states: (old.rawValue, version.state.rawValue))
       }
+      try mailFailed(version, in: database)
     }
 
     /// The release for internal testers exists.
@@ -24,6 +25,7 @@
           "backgroundAssetVersionInternalBetaReleaseCreated", event: event, at: now,
           of: "backgroundAssetVersionInternalBetaReleases", release.id.rawValue, origin: context.origin)
       }
+      try mailReady(release.versionID, in: database)
     }
 
     /// A release changed its state. Apple sends events for rejected and live releases only.

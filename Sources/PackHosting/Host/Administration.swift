@@ -136,6 +136,21 @@
       return (found, AccountCommands.operatorOf(found.teamID))
     }
 
+    // MARK: - Mail
+
+    /// Adds and removes recipients of the mails about an app.
+    ///
+    /// - Returns: the recipients.
+    package func changeMailRecipients(app: String, adding: [String], removing: [String]) async throws -> [String] {
+      let (record, principal) = try await find(app), commands = MailCommands(context)
+      for address in removing {
+        let isPresent = try await commands.remove(address, from: record.id, by: principal)
+        guard isPresent else { throw APIError.notFound("recipients", address) }
+      }
+      for address in adding { try await commands.add(address, to: record.id, by: principal) }
+      return try await commands.recipients(of: record.id, by: principal).map(\.rawValue)
+    }
+
     // MARK: - Keys and tokens
 
     package struct Key: Encodable, Sendable {
@@ -245,6 +260,10 @@
             "root", "SELECT appID || ' ' || name || ': ' || alarm FROM channel WHERE alarm IS NOT NULL", [],
             in: database))
           + (try Self.faults(
+            "mail",
+            "SELECT appID || ' to ' || recipient || ': ' || max(errorMessage) FROM mail WHERE state = ? AND createdDate > ? GROUP BY appID, recipient",
+            [DeliveryState.failed, context.now.adding(seconds: -Self.mailWarning)], in: database))
+          + (try Self.faults(
             "delegation", "SELECT appID || ': missing; answer its request' FROM delegation WHERE rootKey IS NULL", [],
             in: database))
           + (try Self.faults(
@@ -255,6 +274,9 @@
 
     /// How long before its end a delegation is a fault, in seconds.
     private static let delegationWarning: Int64 = 30 * 86_400
+
+    /// How long a mail that failed is a fault, in seconds.
+    private static let mailWarning: Int64 = 2 * 86_400
 
     private static var namespaces: String {
       let isAvailable = !ProcessWorker.findSandbox().isEmpty

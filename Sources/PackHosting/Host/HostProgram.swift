@@ -24,6 +24,15 @@
       package var requestsPerHour = Self.requestsPerHour
       package static let requestsPerHour = Assumptions.requestsPerHour
 
+      /// The URL of the mail server, such as `smtps://mail.example.com`; `nil` without mail.
+      package var smtp: String?
+
+      /// The sender of mails.
+      package var mailSender: String?
+
+      /// A file with user and password of the mail server, on a line each.
+      package var smtpCredentials: String?
+
       /// The program that is started as a worker.
       package var program: String
 
@@ -55,7 +64,8 @@
         transport: NetworkTransport(permitsPrivateAddresses: options.permitsPrivateAddresses),
         permitsPrivateAddresses: options.permitsPrivateAddresses)
       let loop = WorkLoop(
-        service, worker: ProcessWorker(executable: FilePath(options.program)), deliveries: queue, logger: logger)
+        service, worker: ProcessWorker(executable: FilePath(options.program)), deliveries: queue,
+        mails: try mails(of: service), logger: logger)
       try await loop.start()
       let server = server(of: service)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -65,6 +75,32 @@
         defer { group.cancelAll() }
         try await group.next()
       }
+    }
+
+    /// - Throws: `invalidArgument` for options of mail that are not valid; errors of reading the credentials.
+    private func mails(of service: HostService) throws -> MailQueue? {
+      guard let url = options.smtp else { return nil }
+      guard var server = SMTPServer(url: url) else {
+        throw Self.invalid(
+          "smtp", "'\(url)' is not the URL of a mail server", "use a form such as smtps://mail.example.com")
+      }
+      guard let sender = options.mailSender.flatMap({ MailAddress(rawValue: $0) }) else {
+        throw Self.invalid("mail-from", "not a mail address", "use a form such as packs@example.com")
+      }
+      if let file = options.smtpCredentials {
+        let text = String(decoding: try InputFile(FilePath(file)).contents(limit: 4096), as: UTF8.self)
+        guard let credentials = SMTPServer.Credentials(text: text) else {
+          throw Self.invalid("smtp-credentials", "not two lines", "write the user and the password on a line each")
+        }
+        server.credentials = credentials
+      }
+      return MailQueue(service.context, transport: SMTPTransport(server: server), sender: sender)
+    }
+
+    private static func invalid(_ name: String, _ fault: String, _ remedy: String) -> PackStoreError {
+      var error = PackStoreError(.invalidArgument, fault, about: .parameter(name))
+      error.specificRemedy = remedy
+      return error
     }
 
     private func server(of service: HostService) -> HostServer {

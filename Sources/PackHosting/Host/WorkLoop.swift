@@ -10,12 +10,19 @@
     let service: HostService
     let processor: VersionProcessor
     let deliveries: DeliveryQueue
+
+    /// `nil` without a mail server.
+    let mails: MailQueue?
     let logger: Logger
 
-    init(_ service: HostService, worker: any ArchiveWorker, deliveries: DeliveryQueue, logger: Logger) {
+    init(
+      _ service: HostService, worker: any ArchiveWorker, deliveries: DeliveryQueue, mails: MailQueue? = nil,
+      logger: Logger
+    ) {
       self.service = service
       self.processor = VersionProcessor(service.context, worker: worker)
       self.deliveries = deliveries
+      self.mails = mails
       self.logger = logger
     }
 
@@ -40,7 +47,15 @@
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await repeated { await runOnce() } }
         group.addTask { try await repeated { await attempt("deliver events") { try await deliveries.run() } } }
+        group.addTask { try await repeated { await sendMails() } }
         try await group.waitForAll()
+      }
+    }
+
+    /// A mail server that cannot be reached must not delay webhooks.
+    private func sendMails() async {
+      await attempt("send mails") {
+        if let mails { try await mails.run() } else { try await MailQueue.expire(context) }
       }
     }
 

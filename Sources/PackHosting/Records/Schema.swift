@@ -12,6 +12,7 @@
       migrator.registerMigration("5 events") { try $0.execute(sql: events) }
       migrator.registerMigration("6 phased releases") { try $0.execute(sql: phasedReleases) }
       migrator.registerMigration("7 uploads by content") { try $0.execute(sql: contentUploads) }
+      migrator.registerMigration("8 mail") { try $0.execute(sql: mail) }
       return migrator
     }
 

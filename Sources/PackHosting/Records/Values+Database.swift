@@ -17,4 +17,6 @@
   extension ReleaseType: DatabaseValueConvertible {}
   extension ApplePlatform: DatabaseValueConvertible {}
   extension Principal.Kind: DatabaseValueConvertible {}
+  extension MailKind: DatabaseValueConvertible {}
+  extension MailAddress: DatabaseValueConvertible {}
 #endif

@@ -118,6 +118,7 @@
         try item.apply(.approve, in: database)
         try item.applyIfPermitted(.approve, submission.context, outbox, in: database)
       }
+      try outbox.mailApproved(submission, items, in: database)
       let appVersion = try items.compactMap(\.appVersionID).first.flatMap {
         try AppVersionRecord.fetchOne(database, key: ["id": $0])
       }

@@ -38,7 +38,7 @@
           throw APIError.relationshipInvalid("backgroundAssetVersion", version.rawValue)
         }
         try Self.requireAccepting(record, type, in: database)
-        try Self.requireSpace(byteCount, for: record.appID, in: database)
+        let (used, limit) = try Self.requireSpace(byteCount, for: record.appID, in: database)
         let file = UploadFileRecord(
           id: .init(context.random), versionID: version, appID: record.appID, assetType: type, fileName: fileName,
           byteCount: byteCount, state: UploadStates.initial, errors: [], warnings: [], contentSHA256: content?.sha256,
@@ -50,6 +50,8 @@
             fileID: file.id, number: index + 1, offset: piece.offset, length: piece.length, frames: piece.record
           ).insert(database)
         }
+        try Outbox(context).mailQuota(
+          record.appID, before: used, after: used + byteCount, of: limit, in: database)
         return file
       }
     }
@@ -85,7 +87,10 @@
       }
     }
 
-    private static func requireSpace(_ byteCount: Int64, for app: AppID, in database: Database) throws {
+    /// - Returns: the used bytes before the file, and their limit.
+    private static func requireSpace(
+      _ byteCount: Int64, for app: AppID, in database: Database
+    ) throws -> (used: Int64, limit: Int64) {
       let limit = try AppRecord.fetchOne(database, key: ["id": app])?.byteLimit ?? 0
       let used = try PackUsage.reservedByteCount(of: app, in: database)
       guard byteCount <= limit - used else {
@@ -93,6 +98,7 @@
           "app '\(app)': uses \(used) of \(limit) bytes, and the file has \(byteCount); archive packs or ask the operator"
         )
       }
+      return (used, limit)
     }
 
     /// Returns how a client sends each part that is still expected; none after the commit.

@@ -57,6 +57,17 @@
 
     /// Delays before the retries of a delivery in seconds: eight within a day.
     static let retryDelays: [Int64] = [60, 300, 900, 3600, 2 * 3600, 4 * 3600, 6 * 3600, 7 * 3600]
+    // MARK: Mail
+
+    static let mailRecipientsPerApp = 10
+
+    /// Mails about an app in a day; further ones are not recorded.
+    static let mailsPerDay = 100
+
+    /// Age in seconds after which a mail is not sent any more, and age after which its record is deleted.
+    static let mailLifetime: Int64 = 86_400
+    static let mailRecordLifetime: Int64 = 30 * 86_400
+
     /// Largest body of an answer that a delivery records, in bytes.
     static let recordedBodyByteCount = 4096
   }
