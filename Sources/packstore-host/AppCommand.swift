@@ -37,13 +37,16 @@
       @Option(help: "People who must approve a version for external testers: 0 or 1.")
       var betaApprovals = 0
 
+      @Flag(help: "Sign the roots of the store on another machine: 'packstore-host root'.")
+      var offline = false
+
       @OptionGroup var data: DataOption
       @OptionGroup var output: JSONOption
 
       func run() async throws {
         let app = try await data.administration().createApp(
           name: name ?? bundleID, bundleID: bundleID, sku: sku, team: team, storeApprovals: approvals,
-          externalApprovals: betaApprovals)
+          externalApprovals: betaApprovals, signsOffline: offline)
         try output.write(app, app.lines)
       }
     }

@@ -11,7 +11,7 @@ struct Program: AsyncParsableCommand {
       commandName: "packstore-host", abstract: "Host asset packs for several teams, with the API of App Store Connect.",
       subcommands: [
         ServeCommand.self, AppCommand.self, DelegationCommand.self, KeyCommand.self, TokenCommand.self,
-        RolloutCommand.self, ReconcileCommand.self,
+        RolloutCommand.self, RootCommand.self, ReconcileCommand.self,
         DoctorCommand.self, RestoredCommand.self, WorkerCommand.self,
       ])
 

@@ -28,12 +28,14 @@
     }
 
     package func createApp(
-      name: String, bundleID: String, sku: String?, team: String, storeApprovals: Int, externalApprovals: Int
+      name: String, bundleID: String, sku: String?, team: String, storeApprovals: Int, externalApprovals: Int,
+      signsOffline: Bool = false
     ) async throws -> App {
       let team = try await AccountCommands(context).team(team)
-      let input = AppInput(
+      var input = AppInput(
         name: name, bundleID: bundleID, sku: sku ?? bundleID, storeApprovals: storeApprovals,
         externalApprovals: externalApprovals)
+      input.signsOffline = signsOffline
       let app = try await AppCommands(context).create(input, by: AccountCommands.operatorOf(team.id))
       return try await context.database.read { try summary(of: app, in: $0) }
     }
@@ -134,6 +136,35 @@
       }
       guard let found else { throw APIError.notFound("apps", app) }
       return (found, AccountCommands.operatorOf(found.teamID))
+    }
+
+    // MARK: - Roots that are signed offline
+
+    /// Returns the request for the newest root of an app's store channel, as JSON.
+    package func rootRequest(app: String) async throws -> String {
+      let (record, principal) = try await find(app)
+      return try await RootCommands(context).request(of: record.id, by: principal).text
+    }
+
+    /// Accepts a signed root, which the service then writes.
+    package func importRoot(app: String, answer: String) async throws {
+      let (record, principal) = try await find(app)
+      try await RootCommands(context).importRoot(answer, app: record.id, by: principal)
+    }
+
+    /// Returns the change of a request in words. It runs where the key is, and needs no host.
+    package static func difference(ofRootRequest request: String) throws -> [String] {
+      try OfflineRootSigner(request).difference
+    }
+
+    /// Signs the root of a request.
+    ///
+    /// - Parameters:
+    ///   - key: the key's file.
+    ///   - note: the file that records the signed roots.
+    /// - Returns: the text of the answer.
+    package static func signRoot(request: String, key: String, note: String) throws -> String {
+      try OfflineRootSigner(request).sign(key: FilePath(key), note: FilePath(note))
     }
 
     // MARK: - Mail

@@ -92,6 +92,9 @@
           SELECT v.appID FROM job j JOIN packVersion v ON v.id = j.versionID WHERE j.state = 'WAITING'
           UNION SELECT appID FROM channel
           WHERE alarm IS NULL AND (wantedRevision <> writtenRevision OR intendedRoot IS NOT NULL)
+            AND NOT (intendedRoot IS NULL AND EXISTS (
+              SELECT 1 FROM rootRequest q WHERE q.appID = channel.appID AND q.context = channel.context
+                AND q.revision = channel.wantedRevision AND q.predecessor IS channel.writtenDigest))
           """)
     }
 

@@ -12,6 +12,9 @@
     var primaryLocale = "en-US"
     var storeApprovals = 0
     var externalApprovals = 0
+
+    /// Whether the roots of the store are signed by a key that the host does not have.
+    var signsOffline = false
   }
 
   /// Creates apps and accepts their delegations.
@@ -42,6 +45,10 @@
         try app.insert(database)
         try DelegationRecord(appID: id, releaseKey: key.publicKey.description, rootKey: nil, endDate: nil).insert(
           database)
+        if input.signsOffline {
+          let draft = ChannelName.generate("draft", context.random)
+          try OfflineSigningRecord(appID: id, draftChannel: draft).insert(database)
+        }
         for context in ReleaseContext.allCases {
           try ChannelRecord(
             appID: id, name: app.channelName(of: context), context: context, wantedRevision: 0, writtenRevision: 0,
@@ -68,14 +75,20 @@
       }
     }
 
-    /// Returns the request that the owner of the root key answers: ``PackAuthoring/SiteKey/answer(_:by:validity:)``.
+    /// Returns the request that the owner of the root key answers: ``PackAuthoring/SiteKey/answer(_:by:validity:)``. If the roots of the
+    /// store are signed offline, the host's key is for the testers' channels only, so that devices refuse its roots for the store.
     ///
     /// - Throws: `APIError` 403, 404.
     func delegationRequest(of id: AppID, by principal: Principal) async throws -> SiteKey.DelegationRequest {
       try principal.require(.manageApps)
-      let app = try await context.database.read { try principal.app(id, in: $0) }
+      let (app, offline) = try await context.database.read {
+        (try principal.app(id, in: $0), try OfflineSigningRecord.fetchOne($0, key: ["appID": id]))
+      }
       guard let app else { throw APIError.notFound("apps", id.rawValue) }
-      return .init(releaseKey: try pendingKey(of: app).publicKey, product: try app.product)
+      let channels = try offline.map {
+        try [app.internalChannel, app.externalChannel, $0.draftChannel].map { try SiteChannel($0) }
+      }
+      return .init(releaseKey: try pendingKey(of: app).publicKey, product: try app.product, channels: channels ?? [])
     }
 
     /// Accepts the answer to the app's delegation request. Later answers extend the validity.

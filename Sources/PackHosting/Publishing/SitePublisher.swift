@@ -83,7 +83,8 @@
 
     /// Closes channels whose names were replaced. Their devices keep the versions that they have.
     private func closeOthers() async throws {
-      let names = Set(try await channels().map(\.name))
+      var names = Set(try await channels().map(\.name))
+      if let draft = try await draftChannel() { names.insert(draft) }
       for channel in try site.channels() where !channel.isClosed && !names.contains(channel.channel.name) {
         try await site.close(channel.channel, signedBy: key, options: try options)
       }
@@ -101,6 +102,9 @@
         return (channel.wantedRevision, try channel.wantedOffers(in: database))
       }
       guard let (revision, offers) = found else { return }
+      if record.context == .store, let draft = try await draftChannel() {
+        return try await requestRoot(SiteChannel(draft), revision, offers)
+      }
       revisions.values.withLock { $0 = [record.name: revision] }
       defer { revisions.values.withLock { $0 = [:] } }
       let channel = try SiteChannel(record.name)
@@ -116,6 +120,29 @@
         try channel.update(database)
         if let root { try Self.settle(context, channel, root, in: database) }
       }
+    }
+
+    /// Returns the name of the draft channel; `nil` if the host signs the roots of the store.
+    private func draftChannel() async throws -> String? {
+      try await context.database.read { [app] in
+        try OfflineSigningRecord.fetchOne($0, key: ["appID": app.id])?.draftChannel
+      }
+    }
+
+    /// Stores the next root of the store for its signer. The draft channel keeps the files that it needs.
+    private func requestRoot(
+      _ draft: SiteChannel, _ revision: Int64, _ offers: [PackID: [Site.PlannedOffer]]
+    ) async throws {
+      try await site.edit([.init(draft, .replace(offers))], signedBy: key, options: try options)
+      guard let model = try site.rootBytes(of: draft) else { return }
+      let published = try site.rootBytes(of: .live)
+      let root = try site.rootDraft(
+        of: .live, after: try published.map { try SignedSiteRoot(decoding: $0, file: "root").root },
+        offering: try SignedSiteRoot(decoding: model, file: draft.name).root)
+      let request = RootRequestRecord(
+        appID: app.id, context: .store, revision: revision, root: Data(try root.encode(signedBy: nil)),
+        predecessor: Self.digest(published), createdDate: context.now)
+      try await context.database.write { try request.upsert($0) }
     }
 
     /// Completes roots that were intended when the host stopped, and compares the others with the records.

@@ -13,6 +13,7 @@
       migrator.registerMigration("6 phased releases") { try $0.execute(sql: phasedReleases) }
       migrator.registerMigration("7 uploads by content") { try $0.execute(sql: contentUploads) }
       migrator.registerMigration("8 mail") { try $0.execute(sql: mail) }
+      migrator.registerMigration("9 offline signing") { try $0.execute(sql: offlineSigning) }
       return migrator
     }
 
