@@ -152,6 +152,16 @@ static pks_status find_provenance(
   return PKS_OK;
 }
 
+static pks_status list_avoided(pks__segment_set *out, const pks_copy_request *request, pks_error *error) {
+  pks_status status = PKS_OK;
+  for (uint32_t i = 0; !status && i < request->avoided_segment_count; i++) {
+    pks__segment_id id;
+    memcpy(&id, request->avoided_segments + (size_t)i * sizeof(id), sizeof(id));
+    status = pks__segment_set_add(out, &id, error);
+  }
+  return status;
+}
+
 pks_status pks_txn_copy_version(
   pks_add_result *result, pks_txn *txn, const pks_copy_request *request, pks_error *error
 ) {
@@ -185,6 +195,9 @@ pks_status pks_txn_copy_version(
   // A snapshot is immutable except for lazily opened parts, which any user may open.
   chunk_source source = {.snapshot = pks__snapshot_mutable(request->source), .sha256 = txn->store->sha256};
   pks__scratch_init(&source.bytes, &txn->staging.scratch);
+  pks__segment_set avoided;
+  pks__segment_set_init(&avoided, &txn->staging.scratch);
+  status = list_avoided(&avoided, request, error);
   pks__version_request version_request = {
     .pack = request->pack,
     .encoding = &encoding,
@@ -195,15 +208,19 @@ pks_status pks_txn_copy_version(
     .attributes = version->attributes,
     .pages = pks__snapshot_pages(source.snapshot),
     .fetch = {.context = &source, .fetch = fetch_chunk},
+    .avoided = request->avoided_segment_count > 0 ? &avoided : NULL,
     .progress = request->progress,
     .context = request->context,
   };
-  pks__ingest ingest;
+  pks__ingest ingest = {0};
   pks_add_result discarded;
   bool sync = txn->options.durability == PKS_DURABLE;
-  status = pks__ingest_version(&ingest, &txn->staging, pks__txn_snapshot(txn), &version_request, sync, error);
+  if (!status) {
+    status = pks__ingest_version(&ingest, &txn->staging, pks__txn_snapshot(txn), &version_request, sync, error);
+  }
   if (!status) { status = pks__txn_stage_known(txn, &ingest, version, &by, result ? result : &discarded, error); }
   pks__ingest_close(&ingest);
+  pks__segment_set_free(&avoided);
   pks__scratch_free(&source.bytes);
   return status ? status : pks__txn_follow_placement(txn, request->pack, request->placement, error);
 }

@@ -282,6 +282,9 @@ typedef struct pks_copy_request {
   pks_layout layout;
   uint32_t frame_size;
   uint32_t shared_frame_size;
+  /// ids of segments, 16 bytes each: data that only these have is not reused, but stored again elsewhere. NULL: none
+  const uint8_t *PKS_NULLABLE avoided_segments;
+  uint32_t avoided_segment_count;
   void *PKS_NULLABLE context;
   bool (*PKS_NULLABLE progress)(void *PKS_NULLABLE context, const pks_progress *progress);  ///< as in `pks_add_request`
 } pks_copy_request;

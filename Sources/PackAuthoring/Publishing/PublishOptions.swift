@@ -83,6 +83,10 @@ extension Site {
     /// devices.
     public var takesBack = false
 
+    /// Segments of the site whose data new versions from a store do not reuse. A version that must stay secret for now is stored in
+    /// segments that versions for the public do not need.
+    package var avoidedSegments: Set<SegmentID> = []
+
     /// Whether a promotion sets the share of lower versions whose release is unfinished to 0, rather than to the share reached.
     public var haltsPrevious = false
 

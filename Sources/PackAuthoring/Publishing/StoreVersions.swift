@@ -63,6 +63,7 @@ struct StoreVersions: PublicationSource {
   ) throws -> Store.InstallResult {
     var copyOptions = Store.CopyOptions(level: options.encodingLevel, layout: options.layout ?? .random)
     copyOptions.isOwn = true
+    copyOptions.avoidedSegments = options.avoidedSegments
     if let priority = snapshot.pack(pack)?.priority { copyOptions.priority = priority }
     return try transaction.copy(pack, version: version, from: snapshot, options: copyOptions) { [progress] in
       progress?(.store(pack, $0))

@@ -61,12 +61,34 @@
       let present = try site.store.makeSnapshot().version(number, of: pack)
       let copied = try source.makeSnapshot().version(number, of: pack)
       if let present, present.catalog == copied?.catalog { return present }
-      try await site.publish([.init(pack, version: number)], from: source, signedBy: key, options: try options)
+      var options = try options
+      options.avoidedSegments = try secretSegments()
+      try await site.publish([.init(pack, version: number)], from: source, signedBy: key, options: options)
       try await recover()
       guard let version = try site.store.makeSnapshot().version(number, of: pack) else {
         throw PackStoreError(.notFound, "the site lost the version that was published", about: .version(pack, number))
       }
       return version
+    }
+
+    /// Returns the segments that only versions need which the store does not offer. Anyone who has the name of a segment can fetch all of
+    /// it, so a version that may be offered later has no data in common with them: its segments have its own data, and data of
+    /// versions that were offered before.
+    private func secretSegments() throws -> Set<SegmentID> {
+      let snapshot = try site.store.makeSnapshot()
+      let root = try site.rootBytes(of: .live).map {
+        try SignedSiteRoot(decoding: $0, file: SiteChannel.live.name).root
+      }
+      let offered = (root?.packs ?? []).flatMap { pack in
+        pack.offers.compactMap { snapshot.version($0.number, of: pack.id) }
+      }
+      let released = try segments(of: offered, in: snapshot)
+      return try segments(of: snapshot.packs.flatMap { snapshot.versions(of: $0.id) }, in: snapshot).subtracting(
+        released)
+    }
+
+    private func segments(of versions: [PackVersion], in snapshot: Snapshot) throws -> Set<SegmentID> {
+      try versions.reduce(into: []) { all, version in all.formUnion(try snapshot.segments(of: version).map(\.id)) }
     }
 
     // MARK: - Roots

@@ -21,6 +21,9 @@ extension Store {
     /// content under that version number.
     package var heals = false
 
+    /// Segments whose data the copy does not reuse: it is stored again elsewhere.
+    package var avoidedSegments: Set<SegmentID> = []
+
     /// The ``Store/CompressionLevel`` of new chunks. `nil`: 3, 4 with the sequential layout, 6 with the compact layout.
     public var level: Int32?
 

@@ -189,9 +189,13 @@ func withRequest<Result>(
   request.progress = observeProgress
   return withContext(&observer) { context in
     pack.name.withCString { pack in
-      request.pack = pack
-      request.context = context
-      return body(&request)
+      options.avoidedSegments.flatMap(\.id.bytes).withUnsafeBufferPointer { avoided in
+        request.pack = pack
+        request.avoided_segments = avoided.baseAddress
+        request.avoided_segment_count = UInt32(clamping: options.avoidedSegments.count)
+        request.context = context
+        return body(&request)
+      }
     }
   }
 }
