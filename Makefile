@@ -100,11 +100,12 @@ fuzz-host:  ## Send generated requests to the hosting service, and check each an
 	@python3 -m venv $(PYTHON_TOOLS) && $(PYTHON_TOOLS)/bin/pip install --quiet 'schemathesis>=4.32'
 	@Scripts/fuzz-host $(BUILD)/release/packstore-host $(PYTHON_TOOLS)/bin/schemathesis $(or $(EXAMPLES),20)
 
-bench-host:  ## Measure the hosting service on this machine: status requests, parallel uploads, one root of many packs.
+bench-host:  ## Measure the hosting service on this machine: status requests, parallel uploads, one root of many packs; QUICK=1 is a test, not for figures.
 	@Scripts/setup openssl python3 wrk
 	$(HOST_BUILD) packstore-host
 	$(HOST_BUILD) packstore
-	@Scripts/bench-host $(BUILD)/release/packstore $(BUILD)/release/packstore-host Benchmarks/Results/host.md
+	@mkdir -p $(RAW)
+	@Scripts/bench-host $(if $(QUICK),--quick) $(BUILD)/release/packstore $(BUILD)/release/packstore-host $(if $(QUICK),$(RAW),Benchmarks/Results)/host.md
 
 conformance:  ## Check the answers of the hosting service against Apple's own OpenAPI document: SPEC=FILE; needs python3 -m pip install jsonschema.
 	@[ -n '$(SPEC)' ] || { echo "make conformance needs Apple's OpenAPI document: SPEC=openapi.json" >&2; exit 2; }
