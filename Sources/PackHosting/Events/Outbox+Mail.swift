@@ -21,14 +21,16 @@
     }
 
     /// A version was processed.
-    func mailReady(_ version: Identifier<VersionRecord>, in database: Database) throws {
+    ///
+    /// - Parameter isLive: whether internal testers get it. Jobs may end in another order than the numbers have.
+    func mailReady(_ version: Identifier<VersionRecord>, isLive: Bool = true, in database: Database) throws {
       guard let version = try VersionRecord.fetchOne(database, key: ["id": version]) else { return }
       let name = try Self.name(of: version, in: database)
       try mail(.ready, app: version.appID, in: database) { app in
         (
-          "\(app.name): \(name) is ready for internal testers",
-          "\(name) of \(app.name) (\(app.bundleID)) was processed. Internal testers get it.\n"
-            + Self.list(version.details.warnings)
+          "\(app.name): \(name) is ready" + (isLive ? " for internal testers" : ""),
+          "\(name) of \(app.name) (\(app.bundleID)) was processed. Internal testers "
+            + (isLive ? "get it.\n" : "have a higher version.\n") + Self.list(version.details.warnings)
         )
       }
     }

@@ -25,7 +25,7 @@
           "backgroundAssetVersionInternalBetaReleaseCreated", event: event, at: now,
           of: "backgroundAssetVersionInternalBetaReleases", release.id.rawValue, origin: context.origin)
       }
-      try mailReady(release.versionID, in: database)
+      try mailReady(release.versionID, isLive: release.state.isLive, in: database)
     }
 
     /// A release changed its state. Apple sends events for rejected and live releases only.

@@ -71,24 +71,22 @@
       return version
     }
 
-    /// Returns the segments that only versions need which the store does not offer. Anyone who has the name of a segment can fetch all of
-    /// it, so a version that may be offered later has no data in common with them: its segments have its own data, and data of
-    /// versions that were offered before.
+    /// Returns the segments that the store's offers do not need. Anyone who has the name of a segment can fetch all of it, so a
+    /// version that may be offered later has no data in them: its segments have its own data, and data of versions that were offered
+    /// before.
     private func secretSegments() throws -> Set<SegmentID> {
       let snapshot = try site.store.makeSnapshot()
-      let root = try site.rootBytes(of: .live).map {
-        try SignedSiteRoot(decoding: $0, file: SiteChannel.live.name).root
+      let root = try site.rootBytes(of: .live).map { try SignedSiteRoot(decoding: $0, file: SiteChannel.live.name).root }
+      var all: Set<SegmentID> = []
+      for name in try namesInFolder(site.path.appending("segments")) {
+        if case .segment(let id) = SitePath("segments/\(name)") { all.insert(id) }
       }
-      let offered = (root?.packs ?? []).flatMap { pack in
-        pack.offers.compactMap { snapshot.version($0.number, of: pack.id) }
+      for pack in root?.packs ?? [] {
+        for version in pack.offers.compactMap({ snapshot.version($0.number, of: pack.id) }) {
+          all.subtract(try snapshot.segments(of: version).map(\.id))
+        }
       }
-      let released = try segments(of: offered, in: snapshot)
-      return try segments(of: snapshot.packs.flatMap { snapshot.versions(of: $0.id) }, in: snapshot).subtracting(
-        released)
-    }
-
-    private func segments(of versions: [PackVersion], in snapshot: Snapshot) throws -> Set<SegmentID> {
-      try versions.reduce(into: []) { all, version in all.formUnion(try snapshot.segments(of: version).map(\.id)) }
+      return all
     }
 
     // MARK: - Roots
