@@ -212,6 +212,14 @@ PKS_MUST_CHECK pks_status pks_snapshot_verify(
   void *PKS_NULLABLE context, pks_verify_totals *PKS_NULLABLE totals, pks_error *PKS_NULLABLE error
 );
 
+/// Whether a file is a valid data segment: its table has the id, and every chunk its SHA-256. `path` is relative to the store's
+/// folder and contains no link; the file may come from another store. A missing, damaged or foreign file sets `*is_valid` to false.
+/// Reads the whole file. Errors: INVALID_ARGUMENT (the store was opened without `sha256`), IO_ERROR, NO_SPACE, OUT_OF_MEMORY.
+PKS_MUST_CHECK pks_status pks_store_check_segment_file(
+  bool *is_valid, const pks_store *store, const char *path, const uint8_t id[PKS_NONNULL 16],
+  pks_error *PKS_NULLABLE error
+);
+
 // MARK: - Data that may be missing
 
 /// The part of a version or an asset that can be read now.

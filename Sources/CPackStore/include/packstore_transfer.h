@@ -143,6 +143,21 @@ PKS_MUST_CHECK pks_status pks_delivery_open(
   pks_error *PKS_NULLABLE error
 );
 
+/// Returns the folder of the received data, relative to the store's folder: `incoming/` and 16 digits. NULL if the delivery needs
+/// no bytes. Valid until the delivery is closed.
+const char *PKS_NULLABLE pks_delivery_folder(const pks_delivery *delivery);
+
+/// Adopts a data segment of another store. The caller has put a hard link to its file into the delivery's folder, under the
+/// segment's id in 32 hexadecimal digits, lower case. The file must not change afterwards, as no segment does. Chunks of the
+/// segment count as delivered, and the commit moves the file to `segments/`. So both stores have one file, and use its space once.
+///
+/// When the catalog's root has arrived, the whole file is read: the table must have the segment's id, and each chunk its SHA-256.
+/// A segment with a fault is not adopted, and its link is deleted. The same happens if an interrupted delivery left a segment
+/// incomplete. Call this before `pks_delivery_next` and `pks_delivery_use_changes`, once for each segment. Errors:
+/// INVALID_ARGUMENT, OUT_OF_MEMORY, IO_ERROR, NO_SPACE.
+PKS_MUST_CHECK pks_status
+pks_delivery_use_segment(pks_delivery *delivery, const uint8_t id[PKS_NONNULL 16], pks_error *PKS_NULLABLE error);
+
 /// A range of bytes to fetch.
 typedef struct pks_want {
   uint32_t segment;  ///< index in the request's segments

@@ -353,3 +353,25 @@ pks_status pks__check_frames(pks__segment_checker *inspector, pks__segment *segm
   inspector->bytes_checked += body - pks__min64(walk.next, body);
   return check_zeros(inspector, segment, walk.next, body, error);
 }
+
+// MARK: - Whole files
+
+/// The checker counts faults.
+static void ignore_fault(void *context, const pks_error *fault, const pks__frame *frame) {
+  (void)context;
+  (void)fault;
+  (void)frame;
+}
+
+pks_status pks__segment_is_valid(
+  pks__segment *segment, pks_sha256 *sha256, pks_sha256_many *sha256_many, bool *is_valid, pks_error *error
+) {
+  pks__segment_checker checker = {.sha256 = sha256, .sha256_many = sha256_many, .deep = true, .fault = ignore_fault};
+  bool has_table = false;
+  pks_status status = pks__segment_checker_open(&checker, error);
+  if (!status) { status = pks__check_segment_table(&checker, segment, &has_table, error); }
+  if (!status && has_table) { status = pks__check_frames(&checker, segment, error); }
+  *is_valid = !status && has_table && checker.fault_count == 0;
+  pks__segment_checker_close(&checker);
+  return status;
+}

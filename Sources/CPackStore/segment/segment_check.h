@@ -54,4 +54,10 @@ pks_status pks__check_segment_table(
 /// Checks the rest: header, frames, and that unused bytes are zero. Needs the table.
 pks_status pks__check_frames(pks__segment_checker *inspector, pks__segment *segment, pks_error *error);
 
+/// Whether a whole segment is valid: its table has its id, and every chunk its SHA-256. For a file that another store wrote.
+/// `sha256_many` may be NULL. Fails only if a read fails for a reason other than damage, or memory is short.
+pks_status pks__segment_is_valid(
+  pks__segment *segment, pks_sha256 *sha256, pks_sha256_many *sha256_many, bool *is_valid, pks_error *error
+);
+
 #endif

@@ -1,6 +1,8 @@
 /// The life cycle of a delivery: begins, requests and accepts bytes round by round, is staged, and ends.
 #include "transfer/delivery.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "commit/placement.h"
 #include "commit/relayout.h"
@@ -367,6 +369,20 @@ pks_status pks_delivery_use_changes(
   status = pks__delivery_changes_request(&delivery->changes, changes, &failure);
   *is_wanted = pks__delivery_requests_any(&delivery->requests);
   return status ? end_with(delivery, status, &failure, error) : PKS_OK;
+}
+
+const char *pks_delivery_folder(const pks_delivery *delivery) {
+  return delivery->context.incoming.store ? delivery->context.incoming.path : NULL;
+}
+
+pks_status pks_delivery_use_segment(pks_delivery *delivery, const uint8_t id[16], pks_error *error) {
+  pks_status status = check_usable(delivery, error);
+  if (status) { return status; }
+  bool makes_sense = delivery->phase == PKS__DELIVERY_BEGUN && pks_delivery_folder(delivery);
+  if (!makes_sense) { return invalid(delivery, "no segment of another store can be used any more", error); }
+  pks__segment_id segment;
+  memcpy(segment.bytes, id, sizeof segment.bytes);
+  return pks__transfer_staging_share(&delivery->context.incoming, &segment, error);
 }
 
 pks_status pks_delivery_use_deltas(pks_delivery *delivery, const pks_delivery_chain *chain, pks_error *error) {

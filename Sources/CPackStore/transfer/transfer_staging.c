@@ -7,6 +7,7 @@
 #include "codec/checksum.h"
 #include "ingest/incoming_folders.h"
 #include "segment/frame_check.h"
+#include "segment/segment_check.h"
 #include "store/store_files.h"
 
 #define PAGES "pages"
@@ -34,7 +35,8 @@ _Static_assert(sizeof(frame_record) == 36, "no padding");
 
 typedef struct complete_record {
   uint8_t kind;
-  uint8_t zeros[3];
+  uint8_t is_shared;  ///< 1: a file of another store, whose chunks are checked before use
+  uint8_t zeros[2];
   pks_le32 segment;
   pks__segment_id id;
 } complete_record;
@@ -264,6 +266,7 @@ pks_status pks__transfer_staging_open(
   *out = (pks__transfer_staging
   ){.store = store, .home = home, .journal_file = PKS_VFS_NO_FILE, .pages_file = PKS_VFS_NO_FILE, .path = ""};
   pks__scratch_init(&out->blobs, home);
+  pks__scratch_init(&out->shared, home);
   pks__hash_map_init(&out->blobs_by_id, home);
   uint8_t told[PKS__ID_SIZE + PKS__PACK_NAME_MAX];
   pks__id digest;
@@ -295,6 +298,7 @@ void pks__transfer_staging_close(pks__transfer_staging *incoming, bool discard) 
   pks__record_log_close(&incoming->journal);
   pks__record_log_close(&incoming->pages);
   pks__scratch_free(&incoming->blobs);
+  pks__scratch_free(&incoming->shared);
   pks__hash_map_free(&incoming->blobs_by_id);
   if (is_ours && (discard || !incoming->is_used || incoming->is_spoilt)) {
     pks__incoming_remove(incoming->store, incoming->path);
@@ -315,6 +319,10 @@ void pks__transfer_staging_leave(const pks__transfer_staging *incoming) {
   pks__vfs_close(vfs, incoming->journal_file);
 }
 
+pks_status pks__transfer_staging_share(pks__transfer_staging *incoming, const pks__segment_id *id, pks_error *error) {
+  return pks__scratch_append(&incoming->shared, id, sizeof *id, error);
+}
+
 void pks__transfer_staging_spoil(pks__transfer_staging *incoming) { incoming->is_spoilt = true; }
 
 pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error *error) {
@@ -326,7 +334,7 @@ pks_status pks__transfer_staging_sync(pks__transfer_staging *incoming, pks_error
 typedef struct resumption {
   pks__transfer_staging *incoming;
   pks__ingest *ingest;
-  pks__scratch complete;  ///< pks__segment_id by number: complete segments in the journal
+  pks__scratch complete;  ///< complete_record by number: complete segments in the journal
   uint32_t restored;      ///< number of these that are valid
   pks_vfs_file growing;   ///< file of the segment that was growing
   pks__scratch stored;
@@ -353,8 +361,8 @@ static pks_status find_complete(resumption *resumption, pks_error *error) {
     complete_record record;
     if (status || !more || length != sizeof record || payload[0] != RECORD_COMPLETE) { continue; }
     memcpy(&record, payload, sizeof record);
-    if (pks__get32(record.segment) != PKS__SCRATCH_COUNT(&resumption->complete, pks__segment_id)) { break; }
-    status = pks__scratch_append(&resumption->complete, &record.id, sizeof record.id, error);
+    if (pks__get32(record.segment) != PKS__SCRATCH_COUNT(&resumption->complete, complete_record)) { break; }
+    status = pks__scratch_append(&resumption->complete, &record, sizeof record, error);
   }
   pks__record_log_cut(&resumption->incoming->journal, begin);
   return status;
@@ -368,6 +376,14 @@ static pks_status add_chunks(pks__ingest *ingest, const pks__id *ids, uint32_t c
 
 static pks_status bad_segment(const pks__segment *segment, pks_error *error) {
   return pks__fail(error, PKS_CORRUPT, "has other content than its name", segment->name, PKS_NO_OFFSET);
+}
+
+/// Compares every chunk of a shared segment with its SHA-256: its bytes were not checked on their way into this store.
+static pks_status check_shared(const pks__transfer_staging *incoming, pks__segment *segment, pks_error *error) {
+  const pks_store *store = incoming->store;
+  bool is_valid;
+  pks_status status = pks__segment_is_valid(segment, store->sha256, store->sha256_many, &is_valid, error);
+  return status || is_valid ? status : bad_segment(segment, error);
 }
 
 /// Whether the whole table of a segment has the right sums and makes its id.
@@ -444,15 +460,17 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
   pks__transfer_staging *incoming = resumption->incoming;
   const pks_vfs *vfs = incoming->store->vfs;
   uint32_t number = resumption->restored;
-  const pks__segment_id *id = PKS__SCRATCH_AT(&resumption->complete, const pks__segment_id, number);
+  const complete_record *record = PKS__SCRATCH_AT(&resumption->complete, const complete_record, number);
+  const pks__segment_id *id = &record->id;
   char name[PKS__SEGMENT_NAME], path[PKS__INCOMING_PATH];
   pks__segment_name(id, name);
   path_of(incoming, name, path);
-  finish_name(incoming, number, path);
+  if (!record->is_shared) { finish_name(incoming, number, path); }
   pks__segment *segment;
   pks_error found = {0};
   pks_status status = pks__segment_open(&segment, vfs, incoming->store->root, path, id, &found);
   bool is_open = !status;
+  if (!status && record->is_shared) { status = check_shared(incoming, segment, &found); }
   if (!status) { status = check_table(incoming, segment, &found); }
   for (uint32_t i = 0; !status && i < segment->frame_count; i++) {
     pks__frame frame;
@@ -480,7 +498,7 @@ static pks_status take_complete(resumption *resumption, bool *taken, pks_error *
   }
   if (is_open) { pks__segment_close(segment); }
   // Unreadable data is invalid too: otherwise a bad sector would prevent the version permanently.
-  bool is_unreadable = status == PKS_CORRUPT || status == PKS_PURGED || status == PKS_IO_ERROR;
+  bool is_unreadable = status && (status == PKS_IO_ERROR || pks__error_is_damage(&found));
   if (!*taken && is_unreadable) { return PKS_OK; }
   if (status && error) { *error = found; }
   return status;
@@ -563,7 +581,7 @@ static bool read_frame_record(const uint8_t *payload, size_t length, frame_recor
 
 /// Takes up the frames of the segment that was growing, and ends the journal where something does not count.
 static pks_status take_growing(resumption *resumption, pks_error *error) {
-  bool all_complete = resumption->restored == PKS__SCRATCH_COUNT(&resumption->complete, pks__segment_id);
+  bool all_complete = resumption->restored == PKS__SCRATCH_COUNT(&resumption->complete, complete_record);
   for (;;) {
     pks__record_log_mark mark;
     const uint8_t *payload;
@@ -597,6 +615,39 @@ static pks_status take_growing(resumption *resumption, pks_error *error) {
   }
 }
 
+static bool is_complete(const resumption *resumption, const pks__segment_id *id) {
+  for (uint32_t i = 0; i < resumption->restored; i++) {
+    const complete_record *record = PKS__SCRATCH_AT(&resumption->complete, const complete_record, i);
+    if (pks__segment_id_equal(&record->id, id)) { return true; }
+  }
+  return false;
+}
+
+/// Adopts the shared segments, each under the next number. Invalid ones are skipped.
+static pks_status take_shared(resumption *resumption, pks_error *error) {
+  pks__transfer_staging *incoming = resumption->incoming;
+  pks_status status = PKS_OK;
+  for (uint64_t i = 0; !status && i < PKS__SCRATCH_COUNT(&incoming->shared, pks__segment_id); i++) {
+    complete_record record = {
+      .kind = RECORD_COMPLETE,
+      .is_shared = 1,
+      .segment = pks__put32(resumption->restored),
+      .id = *PKS__SCRATCH_AT(&incoming->shared, const pks__segment_id, i),
+    };
+    if (is_complete(resumption, &record.id)) { continue; }
+    // Without records of segments that were not adopted.
+    resumption->complete.length = resumption->restored * sizeof record;
+    bool taken = false;
+    status = pks__scratch_append(&resumption->complete, &record, sizeof record, error);
+    if (!status) { status = take_complete(resumption, &taken, error); }
+    if (status || !taken) { continue; }
+    resumption->restored++;
+    pks__record_part part = {&record, sizeof record};
+    status = pks__record_log_append(&incoming->journal, &part, 1, NULL, error);
+  }
+  return status;
+}
+
 /// Whether a file of the folder stays: it was adopted.
 static bool is_taken(const void *context, const char *name) {
   const resumption *resumption = context;
@@ -606,11 +657,7 @@ static bool is_taken(const void *context, const char *name) {
   if (strcmp(name, PKS__INCOMING_JOURNAL) == 0 || strcmp(name, PAGES) == 0 || strcmp(name, growing) == 0) {
     return true;
   }
-  if (!pks__segment_name_parse(name, &id)) { return false; }
-  for (uint32_t i = 0; i < resumption->restored; i++) {
-    if (pks__segment_id_equal(PKS__SCRATCH_AT(&resumption->complete, const pks__segment_id, i), &id)) { return true; }
-  }
-  return false;
+  return pks__segment_name_parse(name, &id) && is_complete(resumption, &id);
 }
 
 pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error) {
@@ -619,11 +666,12 @@ pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__in
   pks__scratch_init(&resumption.stored, incoming->home);
   pks_status status = find_complete(&resumption, error);
   bool taken = true;
-  while (!status && taken && resumption.restored < PKS__SCRATCH_COUNT(&resumption.complete, pks__segment_id)) {
+  while (!status && taken && resumption.restored < PKS__SCRATCH_COUNT(&resumption.complete, complete_record)) {
     status = take_complete(&resumption, &taken, error);
     resumption.restored += taken && !status;
   }
   if (!status) { status = take_growing(&resumption, error); }
+  if (!status && !ingest->frames.series.is_open) { status = take_shared(&resumption, error); }
   if (!status) { pks__incoming_clear(incoming->store, incoming->path, is_taken, &resumption); }
   if (PKS__SCRATCH_COUNT(&ingest->new_ids, pks__id) > 0) { incoming->is_used = true; }
   if (resumption.growing != PKS_VFS_NO_FILE) { pks__vfs_close(incoming->store->vfs, resumption.growing); }

@@ -7,11 +7,12 @@
 ///               SHA-256.
 ///   segment-<n> segment number n of the series, growing.
 ///   <32 hex>    a segment that is complete, under its id.
+///   shared      a complete segment of another store of this user: the caller put a hard link to its file here.
 ///
 /// Invariants
 ///   1. A blob is valid if its SHA-256 is its name; a frame is valid if journal and stored bytes both have the right checksums;
-///      a complete segment is valid if every byte of it is. From the first invalid frame on, everything is dropped. So the
-///      contents need no sync to be correct, even after power loss.
+///      a complete segment is valid if every byte of it is, and a shared one also only if every chunk has its SHA-256. From the
+///      first invalid frame on, everything is dropped. So the contents need no sync to be correct, even after power loss.
 ///   2. A complete segment is never written again: its file may have its final name as well, if power loss restored this one. It
 ///      is complete in the journal before it gets its name here.
 ///   3. The folder of a delivery is identified by pack and catalog. It is created when a delivery begins. It is deleted when the
@@ -37,6 +38,7 @@ typedef struct pks__transfer_staging {
   pks__frame_sink sink;  ///< for the frames of an ingest, which go here
   bool is_spoilt;        ///< a sync failed: the data here must not be used
   bool is_used;          ///< something is kept here
+  pks__scratch shared;   ///< pks__segment_id: shared segments to adopt
 } pks__transfer_staging;
 
 /// Opens the folder of a delivery, and creates it if missing; existing blobs are then known. It must not move. BUSY if another
@@ -62,8 +64,12 @@ pks_status pks__transfer_staging_get_blob(
   pks__transfer_staging *incoming, const pks__id *id, pks__scratch *out, bool *found, pks_error *error
 );
 
+/// Names a shared segment for the next `pks__transfer_staging_resume`. Its file must be in the folder under its id.
+pks_status pks__transfer_staging_share(pks__transfer_staging *incoming, const pks__segment_id *id, pks_error *error);
+
 /// Lets an ingest that was opened with `sink` adopt the present frames: segments, places, chunks. Nothing may have been given to it
-/// before. Every frame is read and its checksum verified.
+/// before. Every frame is read and its checksum verified. Shared segments follow, unless a segment of an interrupted delivery is
+/// incomplete; invalid ones are deleted.
 pks_status pks__transfer_staging_resume(pks__transfer_staging *incoming, pks__ingest *ingest, pks_error *error);
 
 /// Records that a sync of this folder failed: the folder is deleted when it is closed.

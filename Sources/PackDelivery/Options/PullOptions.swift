@@ -144,6 +144,10 @@ extension Store {
       case installedUnlessNone
     }
 
+    /// Returns the segments of another store of this user that contain a version; `nil` if none does. They are linked into the store
+    /// after a check by SHA-256, and their chunks are not fetched.
+    package var findShared: (@Sendable (PackID, CatalogID) -> SharedContent?)?
+
     /// Packs that count as held regardless of the store: for planning a pull into a store on top of this one.
     package var heldPacks: Set<PackID> = []
 

@@ -466,7 +466,8 @@ final class Puller {
           to: version, of: entry, from: options.usesDeltas ? kept : [], but: refusedDeltas)
         let usesList = !source.isArchive && !packsWithoutLists.contains(pack)
         let list = usesList ? manifest.changeList(from: kept) : nil
-        try await fetch(manifest, delivery, route, list, &pulled)
+        let isShared = try useShared(manifest, delivery)
+        try await fetch(manifest, delivery, route, list, isShared: isShared, &pulled)
         if !isPlan { try stage(delivery, route, &pulled, in: transaction) }
         pulled.outcome = isCurrent ? .healed : .updated
         return pulled
@@ -516,14 +517,27 @@ final class Puller {
 
   // MARK: - Bytes
 
+  /// Links the segments of another store that contain the version, or an earlier one.
+  ///
+  /// - Returns: whether the version itself was linked.
+  private func useShared(_ manifest: VersionManifest, _ delivery: Delivery) throws -> Bool {
+    guard !options.leavesOutFrames, let shared = options.findShared?(manifest.pack, manifest.catalog) else {
+      return false
+    }
+    var isLinked = false
+    for segment in shared.segments where try delivery.use(segment) { isLinked = true }
+    return isLinked && shared.isWholeVersion
+  }
+
   /// Fetches the data of a version in the cheapest way.
   private func fetch(
     _ manifest: VersionManifest, _ delivery: Delivery, _ route: DeltaRoute?, _ list: VersionManifest.ChangeList?,
-    _ pulled: inout Store.PullResult.Pack
+    isShared: Bool, _ pulled: inout Store.PullResult.Pack
   ) async throws {
     rate = RateMeter()
     progress.pack = manifest.pack
-    var takesRoute = route?.isCheapInAnyCase ?? false
+    // Linked frames cost nothing, but may turn out to be invalid: the cost of the frames decides.
+    var takesRoute = !isShared && route?.isCheapInAnyCase ?? false
     if !takesRoute {
       let crossroads = FrameCostProbe(delivery) { [isPlan] totals in
         takesRoute = route?.isCheaper(than: totals) ?? false

@@ -38,7 +38,7 @@ package final class InputFile: Sendable {
   }
 
   /// The inode, which identifies the file in its file system.
-  var inode: UInt64 { get throws { UInt64(try status(of: number, place).st_ino) } }
+  package var inode: UInt64 { get throws { UInt64(try status(of: number, place).st_ino) } }
 
   /// Whether users other than the owner have any permission on the file.
   package var isOpenToOthers: Bool {

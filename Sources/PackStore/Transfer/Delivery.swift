@@ -112,6 +112,32 @@ package final class Delivery {
     }
   }
 
+  /// Links a data segment of another store into this one. Its chunks count as received after their SHA-256 was compared, which
+  /// happens in ``next()``; an invalid segment is not used. Call it before any fetch.
+  ///
+  /// - Returns: whether the segment was linked. Otherwise the file is missing, is on another file system or is not a regular file,
+  ///   or this store has it already.
+  /// - Throws: `invalidArgument`, `noSpace`, `ioError`, `outOfMemory`.
+  @discardableResult
+  package func use(_ segment: SharedSegment) throws -> Bool {
+    let pointer = try open()
+    let store = transaction.store.path
+    guard let folder = pks_delivery_folder(pointer).map({ String(cString: $0) }),
+      let name = segment.file.lastComponent?.string,
+      let inode = try? InputFile(name, in: segment.file.removingLastComponent()).inode,
+      (try? InputFile(Store.segmentName(segment.id), in: store).inode) != inode
+    else { return false }
+    do {
+      try linkFile(FilePlace(segment.file), to: FilePlace("\(folder)/\(segment.id)", in: store))
+    } catch let error as PackStoreError where error.code == .exists {
+      // An interrupted delivery linked it.
+    } catch is PackStoreError {
+      return false
+    }
+    try naming(store) { try check { pks_delivery_use_segment(pointer, segment.id.id.bytes, $0) } }
+    return true
+  }
+
   /// Returns the next request. Any number of requests may be outstanding.
   ///
   /// - Throws: `CancellationError` if the surrounding task is cancelled while a catalog is walked; `tooManyRows`, `corrupt`,

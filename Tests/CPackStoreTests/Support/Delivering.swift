@@ -150,6 +150,12 @@ final class Delivery {
     return isWanted
   }
 
+  /// The folder of the received data, as a path of the disk.
+  var folder: String? { pks_delivery_folder(raw).map { "/store/\(String(cString: $0))" } }
+
+  /// Uses a segment of another store, whose file is in the folder.
+  func use(segment id: [UInt8]) throws { try attempt { pks_delivery_use_segment(raw, id, $0) } }
+
   /// What a client that fetches would find for a want.
   func bytes(_ want: Want) -> [UInt8] {
     if isListOutstanding, let changes { return changes }
