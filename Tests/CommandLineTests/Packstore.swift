@@ -174,8 +174,10 @@ extension Playground {
     process.executableURL = executable
     process.arguments = executable == packstoreURL ? makingKey(arguments) : arguments
     process.currentDirectoryURL = URL(fileURLWithPath: path)
-    // Nothing goes to the caches and the state of the user who runs the tests.
-    let folders = ["XDG_CACHE_HOME": "\(path)/.cache", "XDG_STATE_HOME": "\(path)/.state"]
+    // Nothing goes to the caches, the data and the state of the user who runs the tests.
+    let folders = [
+      "XDG_CACHE_HOME": "\(path)/.cache", "XDG_DATA_HOME": "\(path)/.data", "XDG_STATE_HOME": "\(path)/.state",
+    ]
     process.environment = ProcessInfo.processInfo.environment.merging(folders) { $1 }.merging(environment) { $1 }
     process.environment!["PATH"]! = "\(packstoreURL.deletingLastPathComponent().path):" + process.environment!["PATH"]!
     process.standardInput = FileHandle.nullDevice

@@ -34,7 +34,7 @@ import Testing
     ),
     (
       "Apps and development",
-      ["agent", "serve", "simulate", "url-override"]
+      ["agent", "share", "serve", "simulate", "url-override"]
     ),
   ]
 

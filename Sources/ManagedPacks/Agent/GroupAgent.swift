@@ -92,6 +92,11 @@ package actor GroupAgent {
   /// The failed packs, and the time at which to request them again.
   private var resting: [PackID: Duration] = [:]
   private var summary = Summary()
+  private let sharing: GroupSharing
+  /// The generation of the group's store that the shared base has; `nil` if the group does not share.
+  private var sharedGeneration: Store.Generation?
+  /// The last reported failure of sharing, so that it is reported once.
+  private var sharingProblem: String?
   /// Whether this process is the elected agent. If false, it works next to an agent and contacts it.
   private var isElected = false
 
@@ -108,6 +113,7 @@ package actor GroupAgent {
     self.options = options
     journal = JournalFile(in: folder)
     unmanaged = UnmanagedApps(in: folder, options)
+    sharing = GroupSharing(environment: options.manager.environment)
   }
 
   private nonisolated func tell(_ notice: AgentNotice) { options.tell(notice) }
@@ -132,6 +138,7 @@ package actor GroupAgent {
     defer { timer.cancel() }
     while !Task.isCancelled {
       await reconcile()
+      await share()
       await bell.wait()
     }
     await stopDownloads()
@@ -163,6 +170,7 @@ package actor GroupAgent {
       if !Task.isCancelled { await reconcile() }
     }
     await unmanaged.finish()
+    await share()
     let isCancelled = Task.isCancelled
     if isCancelled { await stopDownloads() }
     await settle()
@@ -352,6 +360,19 @@ package actor GroupAgent {
       noteArrivals()
     } catch {
       tell(AgentNotice(.problem, "\(error)"))
+    }
+  }
+
+  /// Shares the installed packs with the other groups of the user's shared base.
+  private func share() async {
+    guard isElected, options.original == nil, let store = apps.values.first?.core.store else { return }
+    do {
+      sharedGeneration = try await sharing.update(folder, from: store, since: sharedGeneration)
+      sharingProblem = nil
+    } catch {
+      let problem = "cannot share packs with other groups: \(error)"
+      if sharingProblem != problem { tell(AgentNotice(.problem, problem)) }
+      sharingProblem = problem
     }
   }
 

@@ -69,6 +69,7 @@ final class ManagedCore: Sendable {
     template.sharedRateLimit = options.rules.byteRateLimit.map {
       RateLimit(bytesPerSecond: max($0, 1), clock: options.clock)
     }
+    template.findShared = SharedBase.lookup(for: folder, environment: options.environment)
     let ownSites = override == nil ? options.sites : nil
     let sites: [any PackSite] =
       ownSites

@@ -15,7 +15,6 @@ struct CommandOverview {
     let name = configuration.commandName ?? ""
     return """
       Usage: \(name) <command> ...; '\(name) help <command>' describes a command.
-
       \(configuration.abstract)
 
       \(configuration.discussion)

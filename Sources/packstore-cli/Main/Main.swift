@@ -59,7 +59,7 @@ struct Packstore: ParsableCommand {
     CommandGroup(name: "Maintain", subcommands: [Verify.self, Repair.self, CollectGarbage.self, Purge.self]),
     CommandGroup(
       name: "Apps and development",
-      subcommands: [Agent.self, Serve.self, Simulate.self, OverrideURL.self]),
+      subcommands: [Agent.self, Share.self, Serve.self, Simulate.self, OverrideURL.self]),
   ]
 }
 

@@ -75,6 +75,9 @@ enum GroupName {
   /// Returns the group's folder. Creates a missing folder.
   func make() throws -> GroupFolder { try locate(makes: true, mustBeThere: false).folder }
 
+  /// Returns the group's folder, whether it exists or not. Creates and writes nothing.
+  func locate() throws -> GroupFolder { try locate(makes: false, mustBeThere: false).folder }
+
   private func locate(
     makes: Bool, mustBeThere: Bool
   ) throws -> (folder: GroupFolder, configuration: ManagedConfiguration?) {
