@@ -98,7 +98,7 @@ struct Simulate: AsyncParsableCommand {
     let summary = try await play.run(event, app: app)
     try log.end(summary)
     guard summary.isComplete else {
-      let left = summary.left.keys.sorted().joined(separator: ", ")
+      let left = summary.left.keys.sorted().map { escaped($0) }.joined(separator: ", ")
       let fault = summary.hasDownloads ? "not all downloads finished" : "not all packs were installed"
       throw Failure(.failed, summary.isHandled ? "\(fault): \(left)" : "the event was not handled")
     }

@@ -67,7 +67,8 @@ struct Rollback: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       try output.json(RollbackReport(pack: pack.name, from: before, to: now.number))
     } else if report.isTalkative {
       let whence = before.map { $0 == now.number ? "" : ", from \($0)" } ?? ", after it was removed"
-      try output.lines(["\(now) is current\(whence); held there until 'packstore unpin \(self.store.store) \(pack)'"])
+      let release = "packstore unpin \(escaped(self.store.store)) \(pack)"
+      try output.lines(["\(now) is current\(whence); held there until '\(release)'"])
     }
     try output.flush()
   }

@@ -105,7 +105,8 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as PackStoreError: self.init(error, about: subject)
     case let error as DeliveryError: self.init(error, about: subject)
-    case let error as ManagedPacksError: self.init(FailureCode(error.code), error.reason, remedy: error.remedy)
+    case let error as ManagedPacksError:
+      self.init(FailureCode(error.code), escapedText(error.reason), remedy: escapedText(error.remedy))
     case let error as ManagedBackgroundAssetsError: self.init(.noPack, escaped("\(error)"))
     case let error as AssetPackManager.LocalAvailabilityError:
       self.init(.failed, escaped("\(error)"))
