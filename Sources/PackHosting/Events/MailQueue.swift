@@ -13,6 +13,8 @@
 
     /// Whether another attempt has the same result: the server refused the recipient or the message.
     var isPermanent = false
+
+    static let closed = MailFault(description: "the mail server closed the connection, or did not answer in time")
   }
 
   /// Sends mails that are due, one after the other, and schedules retries.

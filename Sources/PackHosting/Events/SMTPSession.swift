@@ -149,7 +149,7 @@
             description: "the mail server's answer has a line of more than \(Self.lineByteCountLimit) bytes")
         }
         guard let piece = try await iterator.next() else {
-          throw MailFault(description: "the mail server closed the connection, or did not answer in time")
+          throw MailFault.closed
         }
         received += piece.readableBytesView
       }

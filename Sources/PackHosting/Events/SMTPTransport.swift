@@ -34,7 +34,7 @@
           do { outcome = .success(try await session.send(message)) } catch { outcome = .failure(error) }
         }
       } catch { if outcome == nil { throw error } }
-      try outcome?.get()
+      do { try outcome?.get() } catch is ChannelError { throw MailFault.closed }
     }
 
     private static func context(_ server: SMTPServer) throws -> NIOSSLContext {
