@@ -40,6 +40,9 @@
     @Flag(help: "Permit webhooks to private addresses and by http.")
     var privateWebhooks = false
 
+    @Flag(help: "Build deltas to new versions of the store and of external testers.")
+    var deltas = false
+
     @Option(help: "Mail server, such as smtps://mail.example.com or smtp://localhost (default: no mail).")
     var smtp: String?
 
@@ -73,6 +76,7 @@
       options.servesSites = !noSites
       options.permitsPrivateAddresses = privateWebhooks
       options.requestsPerHour = requestsPerHour
+      options.makesDeltas = deltas
       (options.smtp, options.mailSender, options.smtpCredentials) = (smtp, mailFrom, smtpCredentials)
       let program = HostProgram(options), host = host
       let serving = Task { try await program.run { print("packstore-host: http://\(host):\($0)") } }

@@ -291,6 +291,10 @@
             "root", "SELECT appID || ' ' || name || ': ' || alarm FROM channel WHERE alarm IS NOT NULL", [],
             in: database))
           + (try Self.faults(
+            "delta",
+            "SELECT toVersionID || ': ' || coalesce(cause, '') FROM deltaJob WHERE state = ?", [JobRecord.State.stuck],
+            in: database))
+          + (try Self.faults(
             "mail",
             "SELECT appID || ' to ' || recipient || ': ' || max(errorMessage) FROM mail WHERE state = ? AND createdDate > ? GROUP BY appID, recipient",
             [DeliveryState.failed, context.now.adding(seconds: -Self.mailWarning)], in: database))
@@ -355,7 +359,11 @@
         try database.execute(
           sql: "UPDATE job SET state = ?, faults = 0 WHERE state = ?",
           arguments: [JobRecord.State.waiting, JobRecord.State.stuck])
-        return database.changesCount
+        let count = database.changesCount
+        try database.execute(
+          sql: "UPDATE deltaJob SET state = ?, faults = 0 WHERE state = ?",
+          arguments: [JobRecord.State.waiting, JobRecord.State.stuck])
+        return count + database.changesCount
       }
     }
   }

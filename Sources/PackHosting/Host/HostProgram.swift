@@ -24,6 +24,9 @@
       package var requestsPerHour = Self.requestsPerHour
       package static let requestsPerHour = Assumptions.requestsPerHour
 
+      /// Whether deltas to new versions of the store and of external testers are built.
+      package var makesDeltas = false
+
       /// The URL of the mail server, such as `smtps://mail.example.com`; `nil` without mail.
       package var smtp: String?
 
@@ -65,7 +68,7 @@
         permitsPrivateAddresses: options.permitsPrivateAddresses)
       let loop = WorkLoop(
         service, worker: ProcessWorker(executable: FilePath(options.program)), deliveries: queue,
-        mails: try mails(of: service), logger: logger)
+        mails: try mails(of: service), makesDeltas: options.makesDeltas, logger: logger)
       try await loop.start()
       let server = server(of: service)
       try await withThrowingTaskGroup(of: Void.self) { group in

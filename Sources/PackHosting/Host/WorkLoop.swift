@@ -13,16 +13,18 @@
 
     /// `nil` without a mail server.
     let mails: MailQueue?
+    let makesDeltas: Bool
     let logger: Logger
 
     init(
       _ service: HostService, worker: any ArchiveWorker, deliveries: DeliveryQueue, mails: MailQueue? = nil,
-      logger: Logger
+      makesDeltas: Bool = false, logger: Logger
     ) {
       self.service = service
       self.processor = VersionProcessor(service.context, worker: worker)
       self.deliveries = deliveries
       self.mails = mails
+      self.makesDeltas = makesDeltas
       self.logger = logger
     }
 
@@ -70,7 +72,7 @@
     func runOnce() async {
       await attempt("expire uploads") { try await UploadCommands(context, signer: service.signer).expire() }
       await attempt("advance reviews") { try await ReviewProgress(context).run() }
-      let apps = (try? await context.database.read { try Self.appsWithWork(in: $0) }) ?? []
+      let apps = await appsWithWork()
       await withTaskGroup(of: Void.self) { group in
         for app in apps {
           group.addTask { await attempt("publish app '\(app)'") { try await work(on: app) } }
@@ -83,6 +85,14 @@
       guard let publisher = try await service.publisher(of: app) else { return }
       try await processor.run(publisher)
       try await publisher.reconcile()
+      if makesDeltas { try await DeltaJobs(context).run(publisher) }
+    }
+
+    private func appsWithWork() async -> Set<AppID> {
+      let apps = try? await context.database.read { database in
+        Set(try Self.appsWithWork(in: database)).union(makesDeltas ? try DeltaJobs.apps(in: database) : [])
+      }
+      return apps ?? []
     }
 
     private static func appsWithWork(in database: Database) throws -> [AppID] {

@@ -71,12 +71,32 @@
       return version
     }
 
+    /// Builds a delta and proves it. The roots with offers of its target then list it.
+    ///
+    /// - Returns: the fault of the delta, which is then not listed; `nil` if it is listed, or if the site lacks a version.
+    /// - Throws: faults of the machine; errors of publishing.
+    func makeDelta(of pack: PackID, from: UInt64, to: UInt64) async throws -> String? {
+      try await recover()
+      let snapshot = try site.store.makeSnapshot(), options = try options
+      guard let old = snapshot.version(from, of: pack), let new = snapshot.version(to, of: pack) else { return nil }
+      let folder = context.folder.appending("work").appending("delta-\(context.random.hex(8))")
+      defer { removeTree(folder) }
+      _ = try makeFolder(folder, isSecret: true)
+      let proof = DeltaProof(snapshot: snapshot, from: old, to: new, level: options.deltaOptions.level)
+      if let fault = try await proof.fault(in: folder) { return fault }
+      _ = try await site.makeDeltas([(old, new)], signedBy: key, options: options)
+      try await recover()
+      return nil
+    }
+
     /// Returns the segments that the store's offers do not need. Anyone who has the name of a segment can fetch all of it, so a
     /// version that may be offered later has no data in them: its segments have its own data, and data of versions that were offered
     /// before.
     private func secretSegments() throws -> Set<SegmentID> {
       let snapshot = try site.store.makeSnapshot()
-      let root = try site.rootBytes(of: .live).map { try SignedSiteRoot(decoding: $0, file: SiteChannel.live.name).root }
+      let root = try site.rootBytes(of: .live).map {
+        try SignedSiteRoot(decoding: $0, file: SiteChannel.live.name).root
+      }
       var all: Set<SegmentID> = []
       for name in try namesInFolder(site.path.appending("segments")) {
         if case .segment(let id) = SitePath("segments/\(name)") { all.insert(id) }

@@ -14,6 +14,7 @@
       migrator.registerMigration("7 uploads by content") { try $0.execute(sql: contentUploads) }
       migrator.registerMigration("8 mail") { try $0.execute(sql: mail) }
       migrator.registerMigration("9 offline signing") { try $0.execute(sql: offlineSigning) }
+      migrator.registerMigration("10 deltas") { try $0.execute(sql: deltas) }
       return migrator
     }
 

@@ -45,6 +45,9 @@
     static let fileNameLimit = 255
     static let manifestByteCountLimit: Int64 = 1 << 20
 
+    /// Versions with larger archives get no deltas: building them takes too long.
+    static let deltaByteCountLimit: Int64 = 2 << 30
+
     // MARK: Review
 
     static let packsPerSubmission = 10
