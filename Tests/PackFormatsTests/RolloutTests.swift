@@ -97,7 +97,7 @@ import Testing
     func code(_ changed: [UInt8]) -> PackStoreError.Code? {
       failure { _ = try SignedSiteRoot(decoding: changed, file: "root") }?.code
     }
-    #expect(code(bytes.putting(UInt16(0x21), at: begin)) == .newerFormat)
+    #expect(code(bytes.putting(UInt16(0x22), at: begin)) == .newerFormat)
     #expect(code(bytes.putting(UInt16(0), at: begin + 2)) == .corrupt, "not critical")
     #expect(code(bytes.putting(Int64(-1), at: begin + 8)) == .corrupt, "horizon")
     for count in [0, 2, UInt32.max] { #expect(code(bytes.putting(count, at: begin + 16)) == .corrupt, "rows") }

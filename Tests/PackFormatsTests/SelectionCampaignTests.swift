@@ -122,6 +122,109 @@ import Testing
     #expect(difference == nil, "seed \(seed), case \(difference.map { "\($0.offset): \($0.element)" } ?? "")")
   }
 
+  // MARK: - Releases
+
+  /// A root with four packs, whose offers may be members of two releases.
+  private func releaseRoot(_ generator: inout Generator) throws -> SiteRoot {
+    let releases = [UInt8(1), 2].map { byte -> (release: PackRelease, share: UInt32, rollout: Rollout?) in
+      let base = generator.share()
+      let id = PackReleaseID(ID128(copying: [UInt8](repeating: byte, count: 16)))
+      return (PackRelease(id: id), base, generator.rollout(base: base))
+    }
+    var packs: [SiteRoot.Pack] = []
+    for name in ["A", "B", "C", "D"] as [PackID] {
+      var entry = try generator.root().packs[0]
+      entry.id = name
+      var left = releases.shuffled(using: &generator)
+      for index in entry.offers.indices where Bool.random(using: &generator) {
+        guard let next = left.popLast() else { break }
+        entry.offers[index].release = next.release
+        (entry.offers[index].share, entry.offers[index].rollout) = (next.share, next.rollout)
+      }
+      packs.append(entry)
+    }
+    var root = try generator.root()
+    (root.packs, root.highest) = (packs, SiteRoot.highest(of: packs))
+    root.horizon = root.hasRollouts && Bool.random(using: &generator) ? generator.time() + 1 : nil
+    return root
+  }
+
+  /// A device with several packs. Some of them cannot be installed.
+  private struct PackDevice {
+    let device: Device
+    let requested, unable: Set<PackID>
+    /// Installed packs with their versions, and wanted packs with 0.
+    let current: [PackID: UInt64]
+
+    init(_ generator: inout Generator) throws {
+      device = try Device(&generator)
+      let names: [PackID] = ["A", "B", "C", "D"]
+      requested = Set(names.shuffled(using: &generator).prefix(.random(in: 1...4, using: &generator)))
+      var current: [PackID: UInt64] = [:]
+      for name in names where requested.contains(name) || Bool.random(using: &generator) {
+        current[name] = .random(in: 0...6, using: &generator)
+      }
+      self.current = current
+      unable = Set(names.filter { _ in generator.next() % 4 == 0 })
+    }
+
+    private func list(_ packs: Set<PackID>) -> String {
+      packs.isEmpty ? "-" : packs.map(\.name).sorted().joined(separator: ",")
+    }
+
+    var line: String {
+      let parts = device.line.split(separator: " ").dropFirst().dropLast(2).joined(separator: " ")
+      let rows = current.sorted { $0.key < $1.key }.map { "\($0.name)=\($1)" }.joined(separator: ",")
+      return "packs \(parts) \(list(requested)) \(rows) \(list(unable))"
+    }
+
+    func answer(_ root: SiteRoot, _ key: SitePublicKey?) -> String {
+      let isCurrent = { (pack: SiteRoot.Pack, offer: SiteRoot.Offer) in current[pack.id] == offer.number }
+      let installed = InstalledReleases(in: root, isInstalled: { current[$0] ?? 0 > 0 }, isCurrent: isCurrent)
+      func select(_ entry: SiteRoot.Pack) -> OfferSelection {
+        OfferSelection(
+          of: entry, in: root, signedBy: key, for: device.client, at: device.time, platforms: { _ in [] },
+          isCurrent: { isCurrent(entry, $0) }, hasRelease: installed.contains, storeDevice: { nil })
+      }
+      var selections: [PackID: OfferSelection] = [:]
+      for entry in root.packs where current[entry.id] != nil { selections[entry.id] = select(entry) }
+      let release = ReleaseSelection(in: root, selections, isCurrent: isCurrent) { entry, offer in
+        var single = entry
+        single.offers = [offer]
+        return select(single).offer != nil
+      }
+      let included = release.included(with: requested)
+      let blocked = release.blocked(by: unable.intersection(included), among: included)
+      return included.sorted().map { pack in
+        let number = selections[pack]?.offer.map { "\($0.number)" } ?? "-"
+        return "\(pack)=\(number)" + (blocked[pack].map { "!\($0)" } ?? "")
+      }.joined(separator: " ")
+    }
+  }
+
+  @Test func anIndependentReaderDecidesReleasesTheSameWay() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var generator = Generator(state: seed)
+    let key = SiteKey()
+    var lines: [String] = [], expected: [String] = []
+    for index in 0..<Self.rootCount {
+      let root = try releaseRoot(&generator), signer = index % 2 == 0 ? key : nil
+      let bytes = try root.encode(signedBy: signer)
+      #expect(try SignedSiteRoot(decoding: bytes, file: "root").root == root, "seed \(seed)")
+      lines.append("root " + bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+      for _ in 0..<Self.casesPerRoot {
+        let device = try PackDevice(&generator)
+        lines.append(device.line)
+        expected.append(device.answer(root, signer?.publicKey))
+      }
+    }
+    #expect(expected.count { $0.contains("!") } > expected.count / 100, "few cases are about blocked packs")
+    let answers = try read(lines)
+    try #require(answers.count == expected.count, "seed \(seed): \(answers.first ?? "")")
+    let difference = zip(answers, expected).enumerated().first { $1.0 != $1.1 }
+    #expect(difference == nil, "seed \(seed), case \(difference.map { "\($0.offset): \($0.element)" } ?? "")")
+  }
+
   /// Returns the answers of the reader in Python.
   private func read(_ lines: [String]) throws -> [String] {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("packstore-\(UUID().uuidString)")

@@ -4,15 +4,19 @@
     site_reader.py --root FILE          print the rollouts of a root
     site_reader.py --select FILE        select offers; prints one line for each case
 
-Signatures are not verified. The file of --select has three kinds of lines:
+Signatures are not verified. The file of --select has four kinds of lines:
 
     root HEX                                    a root
     platforms NUMBER=A,B;NUMBER=C               the platforms of versions, of all packs; without an entry: all
     case ACCEPTED CLOCK DATE DEVICE APP PLATFORM PACK CURRENT
                                                 a device: the newest accepted creation time, its clock, the Date of the response;
                                                 '-' for a missing Date, app version or platform; CURRENT 0 without the pack
+    packs ACCEPTED CLOCK DATE DEVICE APP PLATFORM REQUESTED CURRENT UNABLE
+                                                a device with several packs: the requested ones, A,B; the installed and wanted ones,
+                                                A=3,B=0; the unable ones; '-' for none
 
-The answer to a case is the number of the selected version, or '-', then the reasons of the offers before it.
+The answer to a case is the number of the selected version, or '-', then the reasons of the offers before it. The answer to packs is
+NAME=NUMBER for each included pack, with '-' for no version, then '!NAME' with the blocking pack if the pack is blocked.
 """
 import argparse
 import hashlib
@@ -21,7 +25,7 @@ import sys
 
 EVERY_DEVICE = 10000
 LAST_TIME = 2**63 - 1
-HIGHEST, ROLLOUTS, CRITICAL = 1, 32, 1
+HIGHEST, ROLLOUTS, RELEASES, CRITICAL = 1, 32, 33, 1
 OPEN, PAUSED, HALTED = 0, 1, 2
 
 
@@ -77,7 +81,7 @@ class Offer:
         self.share = data.number("I")
         require(self.share <= EVERY_DEVICE, "invalid share")
         self.lowest, self.end = data.text(), data.text()
-        self.rollout = None
+        self.rollout, self.release = None, None
 
     def share_at(self, time, end):
         if self.rollout is None:
@@ -90,6 +94,25 @@ class Offer:
     def last_share(self):
         steps = self.rollout.steps if self.rollout else []
         return steps[-1][1] if steps else self.share
+
+
+class Release:
+    """A set of offers that devices install together."""
+
+    def __init__(self, data):
+        self.id, self.name, self.share = data.take(16), data.text(), data.number("I")
+        require(len(self.name) <= 64 and all(c.isascii() and (c.isalnum() or c in "._+-") for c in self.name), "invalid name")
+        require(self.share <= EVERY_DEVICE, "invalid share")
+        self.rollout = Rollout(data)
+        if self.rollout.state == OPEN and not self.rollout.steps:
+            require(self.rollout.as_of == 0, "a fixed share with a date")
+            self.rollout = None
+        else:
+            self.rollout.check(self.share)
+        self.members = [(data.text(), data.number("Q")) for _ in range(data.number("I"))]
+        require(0 < len(self.members) <= 65535, "a release without members")
+        names = [name.encode() for name, _ in self.members]
+        require(all(left < right for left, right in zip(names, names[1:])), "members are out of order")
 
 
 class Root:
@@ -136,6 +159,9 @@ class Root:
             elif kind == ROLLOUTS:
                 require(flags == CRITICAL, "the rollouts are not critical")
                 self.read_rollouts(content)
+            elif kind == RELEASES:
+                require(flags == CRITICAL, "the releases are not critical")
+                self.read_releases(content)
             else:
                 require(flags == 0, "unknown critical extension %d" % kind)
 
@@ -154,6 +180,28 @@ class Root:
             require(self.lifetime > 0 or not found[0].rollout.steps, "steps in a root that never expires")
         data.end()
 
+    def read_releases(self, data):
+        has_rollouts, horizon, count = self.has_rollouts(), data.number("q"), data.number("I")
+        require(horizon >= 0 and (not has_rollouts or horizon == self.horizon), "invalid horizon")
+        require(0 < count <= 65535, "invalid releases")
+        self.horizon, last = horizon, b""
+        for _ in range(count):
+            release = Release(data)
+            require(last < release.id or not last, "releases are out of order")
+            last = release.id
+            require(self.lifetime > 0 or not release.rollout or not release.rollout.steps, "steps in a root that never expires")
+            for name, number in release.members:
+                found = [offer for offer in self.packs.get(name, []) if offer.number == number]
+                require(found, "release of a version that is not offered")
+                offer = found[0]
+                require(offer.release is None and offer.rollout is None and offer.share == 0, "member with a share")
+                offer.release, offer.share, offer.rollout = release, release.share, release.rollout
+        require(horizon == 0 or self.has_rollouts(), "horizon without a rollout")
+        data.end()
+
+    def has_rollouts(self):
+        return any(offer.rollout for offers in self.packs.values() for offer in offers)
+
     def end_of_steps(self):
         return min(self.made_at + self.horizon, LAST_TIME) if self.horizon else LAST_TIME
 
@@ -165,30 +213,110 @@ def parts(version):
     return numbers
 
 
-def draw(root, device, pack, number):
-    message = b"packstore share\0" + device + root.first_key + root.product.encode() + b"\0" + pack.encode() + b"\0"
-    digest = hashlib.sha256(message + struct.pack("<Q", number)).digest()
-    return int.from_bytes(digest[:8], "little") % EVERY_DEVICE
+def draw(root, device, pack, offer):
+    message = device + root.first_key + root.product.encode() + b"\0"
+    if offer.release:
+        message = b"packstore release\0" + message + offer.release.id
+    else:
+        message = b"packstore share\0" + message + pack.encode() + b"\0" + struct.pack("<Q", offer.number)
+    return int.from_bytes(hashlib.sha256(message).digest()[:8], "little") % EVERY_DEVICE
 
 
-def obstacle(root, offer, platforms, time, device, app, platform, pack, current):
-    """Why an offer does not apply; None if it does."""
+def obstacle(root, offer, platforms, time, device, app, platform, pack, current, releases=()):
+    """Why an offer does not apply; None if it does. The device has the releases."""
     if platform and platforms and platform not in platforms:
         return "platform"
     if app and (offer.lowest and parts(app) < parts(offer.lowest) or offer.end and parts(app) >= parts(offer.end)):
         return "appVersion"
     share, last = offer.share_at(time, root.end_of_steps()), offer.last_share()
-    if offer.number == current or share >= EVERY_DEVICE:
+    if offer.number == current or share >= EVERY_DEVICE or offer.release in releases:
         return None
     if offer.rollout and offer.rollout.state == HALTED:
         return "halted"
     later = "paused" if offer.rollout and offer.rollout.state == PAUSED else "schedule"
     if share == 0:
         return later if last > 0 else "share"
-    number = draw(root, device, pack, offer.number)
+    number = draw(root, device, pack, offer)
     if number < share:
         return None
     return later if number < last else "share"
+
+
+class Device:
+    """A device with several packs: the rules of releases."""
+
+    def __init__(self, root, platforms, words):
+        accepted, clock, date, device, app, platform, requested, current, unable = words
+        self.root, self.platforms, self.device = root, platforms, bytes.fromhex(device)
+        self.time = max(int(accepted), int(clock) if date == "-" else min(int(clock), int(date)))
+        self.app, self.platform = (None if word == "-" else word for word in (app, platform))
+        self.current = {name: int(number) for name, number in (row.split("=") for row in split(current))}
+        self.requested, self.unable = split(requested), sorted(split(unable), key=str.encode)
+        everything = {offer.release for offers in root.packs.values() for offer in offers if offer.release}
+        self.releases = [release for release in everything if self.has(release)]
+        names = [name for name in root.packs if name in self.current or name in self.requested]
+        self.used = {name: next((offer for offer in root.packs[name] if self.applies(name, offer)), None) for name in names}
+
+    def applies(self, name, offer):
+        return obstacle(self.root, offer, self.platforms.get(offer.number, []), self.time, self.device, self.app, self.platform,
+                        name, self.current.get(name, 0), self.releases) is None
+
+    def reaches(self, name, offer):
+        """Whether the current version is the offer, or one in front of it."""
+        offers = self.root.packs[name]
+        return self.current.get(name, 0) in [other.number for other in offers[:offers.index(offer) + 1]]
+
+    def members(self, release):
+        for name, number in release.members:
+            yield name, next(offer for offer in self.root.packs[name] if offer.number == number)
+
+    def has(self, release):
+        installed = [(name, offer) for name, offer in self.members(release) if self.current.get(name, 0)]
+        return any(self.current[name] == offer.number for name, offer in installed) and all(
+            self.reaches(name, offer) for name, offer in installed)
+
+    def concerned(self, release):
+        return [(name, offer) for name, offer in self.members(release) if name in self.used and self.applies(name, offer)]
+
+    def chosen(self, name):
+        return self.used[name].release if name in self.used and self.used[name] else None
+
+    def included(self):
+        found, todo = set(self.requested), list(self.requested)
+        while todo:
+            release = self.chosen(todo.pop())
+            for name, _ in self.concerned(release) if release else []:
+                if name not in found:
+                    found.add(name)
+                    todo.append(name)
+        return sorted(found, key=str.encode)
+
+    def blocked(self, included):
+        blocking = {}
+        for cause in self.unable:
+            stuck = {cause}
+            while True:
+                failed = [release for release in {self.chosen(name) for name in included} if release and any(
+                    name in stuck and not self.reaches(name, offer) for name, offer in self.concerned(release))]
+                more = {name for name in included if self.chosen(name) in failed
+                        and self.used[name].number != self.current.get(name, 0) and name not in self.unable}
+                if more <= stuck:
+                    break
+                stuck |= more
+            for name in stuck - {cause}:
+                blocking.setdefault(name, cause)
+        return blocking
+
+    def answer(self):
+        included = self.included()
+        blocking = self.blocked(included)
+        for name in included:
+            used = self.used.get(name)
+            yield "%s=%s%s" % (name, used.number if used else "-", "!" + blocking[name] if name in blocking else "")
+
+
+def split(word):
+    return [] if word == "-" else word.split(",")
 
 
 def select(lines):
@@ -200,6 +328,8 @@ def select(lines):
         elif words[0] == "platforms":
             rows = [row.split("=") for row in words[1].split(";")]
             platforms = {int(number): names.split(",") for number, names in rows}
+        elif words[0] == "packs":
+            yield " ".join(Device(root, platforms, words[1:]).answer())
         else:
             accepted, clock, date, device, app, platform, pack, current = words[1:]
             time = max(int(accepted), int(clock) if date == "-" else min(int(clock), int(date)))
@@ -219,6 +349,8 @@ def show(root):
     yield "made %d horizon %d" % (root.made_at, root.horizon)
     for pack, offers in root.packs.items():
         for offer in offers:
+            if offer.release:
+                yield "%s@%d in release %s %s" % (pack, offer.number, offer.release.id.hex(), offer.release.name or "-")
             if offer.rollout:
                 steps = " ".join("%d:%d" % step for step in offer.rollout.steps)
                 yield "%s@%d base %d state %d as of %d %s" % (

@@ -25,7 +25,8 @@ package struct SiteClient: Hashable, Sendable {
   }
 }
 
-/// The version that a share applies to. Devices are selected independently for each version of each pack of a publisher.
+/// The version that a share applies to. Devices are selected independently for each version of each pack of a publisher, and together
+/// for all members of a release.
 package struct OfferedVersion: Hashable, Sendable {
   package var pack: PackID
   package var number: UInt64
@@ -34,23 +35,34 @@ package struct OfferedVersion: Hashable, Sendable {
   /// The publisher's first root key; `nil` if the site is unsigned.
   package var firstKey: SitePublicKey?
 
-  package init(pack: PackID, number: UInt64, product: Store.Product, firstKey: SitePublicKey?) {
+  /// The release that the version is offered in; `nil` if none.
+  package var release: PackReleaseID?
+
+  package init(
+    pack: PackID, number: UInt64, product: Store.Product, firstKey: SitePublicKey?, release: PackReleaseID? = nil
+  ) {
     self.pack = pack
     self.number = number
     self.product = product
     self.firstKey = firstKey
+    self.release = release
   }
 
   /// Returns a number from 0 to 9,999: the version is offered to the device if the share is above it.
   ///
-  /// The number depends only on the device and the version, so raising a share only adds devices.
+  /// The number depends only on the device and the version, or the release, so raising a share only adds devices.
   package func draw(for device: DeviceID) -> UInt32 {
     var writer = ByteWriter()
-    writer.append("packstore share\0".utf8)
+    writer.append((release == nil ? "packstore share\0" : "packstore release\0").utf8)
     writer.append(device.id.bytes)
     writer.append(firstKey?.bytes ?? [UInt8](repeating: 0, count: SitePublicKey.byteCount))
-    writer.append("\(product)\0\(pack)\0".utf8)
-    writer.append(number)
+    if let release {
+      writer.append("\(product)\0".utf8)
+      writer.append(release.id.bytes)
+    } else {
+      writer.append("\(product)\0\(pack)\0".utf8)
+      writer.append(number)
+    }
     let word = Digest256(hashing: writer.bytes).bytes.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return UInt32(word % UInt64(OfferTerms.everyDevice))
   }
@@ -79,8 +91,8 @@ extension OfferTerms {
   /// which keeps the versions that it has.
   ///
   /// - Parameters:
-  ///   - isCurrent: whether the version is the pack's current one in the client's store. The share is then ignored, so that a halt,
-  ///     or a share of 0, does not withdraw the version from the devices that have it.
+  ///   - isCurrent: whether the version is the pack's current one in the client's store, or the client has its release. The share is
+  ///     then ignored, so that a halt, or a share of 0, does not withdraw the version from the devices that have it.
   ///   - storeDevice: called only if the share decides and the client specifies no device.
   package func fits(
     _ client: SiteClient, _ version: OfferedVersion, isCurrent: Bool, storeDevice: () throws -> DeviceID

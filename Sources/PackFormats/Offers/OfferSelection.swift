@@ -14,16 +14,19 @@ package struct OfferSelection {
   ///   - time: the time of the selection, in nanoseconds since 1970.
   ///   - platforms: returns the platforms in the attributes of an offer; empty for all.
   ///   - isCurrent: whether an offer describes the client's current version of the pack.
+  ///   - hasRelease: whether the client has a release: ``InstalledReleases``.
   ///   - storeDevice: called only if a share decides and the client specifies no device; returns `nil` if the store has no id yet.
   package init(
     of entry: SiteRoot.Pack, in root: SiteRoot, signedBy firstKey: SitePublicKey?, for client: SiteClient,
     at time: Int64, platforms: (SiteRoot.Offer) -> Set<Platform>, isCurrent: (SiteRoot.Offer) -> Bool,
-    storeDevice: () throws -> DeviceID?
+    hasRelease: (PackReleaseID) -> Bool = { _ in false }, storeDevice: () throws -> DeviceID?
   ) rethrows {
     for offer in entry.offers {
       let terms = OfferTerms(offer, in: root, platforms: platforms(offer), at: time)
-      let version = OfferedVersion(pack: entry.id, number: offer.number, product: root.product, firstKey: firstKey)
-      let obstacle = try terms.obstacle(to: client, version, isCurrent: isCurrent(offer), storeDevice: storeDevice)
+      let version = OfferedVersion(
+        pack: entry.id, number: offer.number, product: root.product, firstKey: firstKey, release: offer.release?.id)
+      let hasIt = isCurrent(offer) || offer.release.map { hasRelease($0.id) } ?? false
+      let obstacle = try terms.obstacle(to: client, version, isCurrent: hasIt, storeDevice: storeDevice)
       guard let obstacle else {
         self.offer = offer
         return

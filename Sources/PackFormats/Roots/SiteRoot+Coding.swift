@@ -49,6 +49,7 @@ extension SiteRoot {
   /// - Throws: `invalidArgument` if the root exceeds a limit of clients, or has rollout steps and never expires; `untrusted` if the key may not sign it.
   package func encode(signedBy key: SiteKey?) throws -> [UInt8] {
     try requireValidRollouts()
+    try requireValidReleases()
     var writer = ByteWriter()
     writer.append(Self.magic.withUTF8Buffer(Array.init))
     writer.append(SiteFormat.current)
@@ -258,7 +259,8 @@ extension SiteRoot.Offer {
     writer.append(manifestByteCount)
     writer.append(attributes: attributes)
     writer.append(downloadByteCount)
-    writer.append(share)
+    // The extension of releases has the share of a member.
+    writer.append(release == nil ? share : 0)
     writer.append(text: appVersions?.lowerBound?.description ?? "")
     writer.append(text: appVersions?.upperBound?.description ?? "")
   }

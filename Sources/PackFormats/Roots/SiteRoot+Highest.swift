@@ -62,6 +62,7 @@ extension SiteRoot {
     var extensions = otherExtensions.map { (type: $0.type, flags: UInt16(0), bytes: $0.bytes) }
     extensions.append((Self.highestType, Self.criticalFlag, table.bytes))
     if let rolloutBytes { extensions.append((Self.rolloutsType, Self.criticalFlag, rolloutBytes)) }
+    if let releaseBytes { extensions.append((Self.releasesType, Self.criticalFlag, releaseBytes)) }
     writer.append(UInt32(clamping: extensions.count))
     for next in extensions.sorted(by: { $0.type < $1.type }) {
       Self.encode(next.type, next.flags, next.bytes, to: &writer)
@@ -77,8 +78,8 @@ extension SiteRoot {
 
   var extensionsAreWithinLimits: Bool {
     let types = otherExtensions.map(\.type)
-    return highest.count <= Self.highestLimit && otherExtensions.count < Self.extensionLimit - 1
-      && !types.contains(Self.rolloutsType)
+    return highest.count <= Self.highestLimit && otherExtensions.count < Self.extensionLimit - 2
+      && !types.contains(Self.rolloutsType) && !types.contains(Self.releasesType)
       && zip([Self.highestType] + types, types).allSatisfy { $0 < $1 }
   }
 
@@ -96,7 +97,7 @@ extension SiteRoot {
       let bytes = try reader.take(Int(try reader.integer(UInt32.self)))
       guard type > last else { throw reader.corrupt("extensions of a root are out of order", at: place) }
       last = type
-      let isAlwaysCritical = [Self.highestType, Self.rolloutsType].contains(type)
+      let isAlwaysCritical = [Self.highestType, Self.rolloutsType, Self.releasesType].contains(type)
       guard flags & ~Self.criticalFlag == 0, !isAlwaysCritical || flags == Self.criticalFlag else {
         throw reader.corrupt("invalid flags of a root's extension", at: place)
       }
@@ -105,6 +106,8 @@ extension SiteRoot {
         hasHighest = true
       } else if type == Self.rolloutsType {
         try decodeRollouts(bytes, file: reader.file)
+      } else if type == Self.releasesType {
+        try decodeReleases(bytes, file: reader.file)
       } else if flags & Self.criticalFlag != 0 {
         throw PackStoreError(
           .newerFormat, "the root needs extension \(type), which this version of PackStore does not know",

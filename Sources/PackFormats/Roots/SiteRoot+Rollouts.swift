@@ -34,7 +34,7 @@ extension SiteRoot {
         .invalidArgument, "a root with rollout steps must expire", about: .channel(channel),
         remedy: "set an expiry, or end the rollouts of the channel")
     }
-    guard packs.lazy.flatMap(\.offers).count(where: { $0.rollout != nil }) <= Self.packLimit else {
+    guard packs.lazy.flatMap(\.offers).count(where: { $0.rollout != nil && $0.release == nil }) <= Self.packLimit else {
       throw PackStoreError(
         .invalidArgument, "a root has more than \(Self.packLimit) rollouts", about: .channel(channel), detail: .limit)
     }
@@ -45,12 +45,12 @@ extension SiteRoot {
     }
   }
 
-  /// The bytes of the extension; `nil` if no offer has a rollout.
+  /// The bytes of the extension; `nil` if no offer outside of releases has a rollout.
   package var rolloutBytes: [UInt8]? {
     var rows = ByteWriter(), count: UInt32 = 0
     for pack in packs {
       for offer in pack.offers.sorted(by: { $0.number < $1.number }) {
-        guard let rollout = offer.rollout else { continue }
+        guard let rollout = offer.rollout, offer.release == nil else { continue }
         rows.append(text: pack.id.name)
         rows.append(offer.number)
         rollout.encode(to: &rows)
@@ -99,7 +99,7 @@ extension SiteRoot {
 extension Rollout {
   private static let stepByteCount = 12
 
-  fileprivate func encode(to writer: inout ByteWriter) {
+  func encode(to writer: inout ByteWriter) {
     writer.append(state.rawValue)
     writer.append(asOf)
     writer.append(UInt32(clamping: steps.count))
@@ -109,7 +109,7 @@ extension Rollout {
     }
   }
 
-  fileprivate init(from reader: inout ByteReader) throws {
+  init(from reader: inout ByteReader) throws {
     let begin = reader.offset
     guard let state = State(rawValue: try reader.integer()) else {
       throw reader.corrupt("invalid state of a rollout", at: begin)

@@ -130,10 +130,14 @@ package struct SiteRoot: Hashable, Sendable {
     /// The versions of the app that the offer is for; `nil` for all.
     package var appVersions: AppVersionRange?
 
+    /// The release that the offer is a member of; `nil` if none. The release determines ``share`` and
+    /// ``rollout``.
+    package var release: PackRelease?
+
     package init(
       number: UInt64, epoch: UInt64 = 0, catalog: CatalogID, manifest: Digest256, manifestByteCount: UInt32,
       attributes: Digest256? = nil, downloadByteCount: UInt64 = 0, share: UInt32 = OfferTerms.everyDevice,
-      rollout: Rollout? = nil, appVersions: AppVersionRange? = nil
+      rollout: Rollout? = nil, appVersions: AppVersionRange? = nil, release: PackRelease? = nil
     ) {
       self.number = number
       self.epoch = epoch
@@ -145,6 +149,7 @@ package struct SiteRoot: Hashable, Sendable {
       self.share = share
       self.rollout = rollout
       self.appVersions = appVersions
+      self.release = release
     }
   }
 

@@ -7,6 +7,7 @@ import PackStore
 /// The function of each target. No input may trap.
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "response": decodeResponse, "url": decodeURL, "netrc": decodeNetrc, "root": decodeRoot, "rollouts": decodeRollouts,
+  "releases": decodeReleases,
   "manifest": decodeManifest,
   "archive": decodeArchive, "tar": decodeTarHeader, "key": decodeKey, "trust": decodeTrust, "device": decodeDevice,
   "retired": decodeRetired, "json": decodeJSON, "attributes": decodeAttributes, "foreign": readForeign,
@@ -149,6 +150,59 @@ private let offeringRoot: SiteRoot = {
     let shares = times.sorted().map { root.share(of: offer, at: $0) }
     precondition(zip(shares, shares.dropFirst()).allSatisfy { $0 <= $1 } && shares.allSatisfy { $0 <= 10_000 })
   }
+}
+
+/// A root with the packs A and B, whose offers are members of releases with a rollout, a halt and a fixed share.
+private let releasingRoot: SiteRoot = {
+  var root = twoPackRoot
+  let steps = [Rollout.Step(time: root.madeAt + 5, share: 200), Rollout.Step(time: root.madeAt + 9, share: 10_000)]
+  let rollouts = [Rollout(asOf: 7, steps: steps), Rollout(state: .halted, asOf: root.madeAt), nil]
+  for (index, rollout) in rollouts.enumerated() {
+    let id = PackReleaseID(ID128(copying: [UInt8](repeating: UInt8(index), count: 16)))
+    let release = PackRelease(id: id, name: index == 0 ? try! PackReleaseName("spring-1") : nil)
+    for pack in root.packs.indices {
+      root.packs[pack].offers[index].release = release
+      root.packs[pack].offers[index].share = 100
+      root.packs[pack].offers[index].rollout = rollout
+    }
+  }
+  root.horizon = 8
+  return root
+}()
+
+private let twoPackRoot: SiteRoot = {
+  var root = offeringRoot
+  var second = root.packs[0]
+  second.id = try! PackID(validating: "B")
+  root.packs.append(second)
+  for pack in root.packs.indices {
+    for offer in root.packs[pack].offers.indices { root.packs[pack].offers[offer].share = 0 }
+  }
+  root.highest = SiteRoot.highest(of: root.packs)
+  return root
+}()
+
+/// The extension of a root with releases. Decoded releases have one encoding, and a blocked pack is never an unable one.
+@Sendable private func decodeReleases(_ bytes: [UInt8]) {
+  var root = twoPackRoot
+  guard (try? root.decodeReleases(bytes[...], file: "root")) != nil else { return }
+  precondition(root.releaseBytes == bytes)
+  let encoded = try! root.encode(signedBy: nil)
+  precondition(try! SignedSiteRoot(decoding: encoded, file: "root").root == root)
+  var selections: [PackID: OfferSelection] = [:]
+  for entry in root.packs {
+    selections[entry.id] = OfferSelection(
+      of: entry, in: root, signedBy: nil, for: SiteClient(device: nil), at: .max, platforms: { _ in [] },
+      isCurrent: { _ in false }, storeDevice: { nil })
+  }
+  let selection = ReleaseSelection(in: root, selections) { _, offer in
+    offer.number == 1
+  } applies: { _, _ in
+    true
+  }
+  let all = Set(root.packs.map(\.id)), first = Set([root.packs[0].id])
+  precondition(selection.included(with: first).isSubset(of: all))
+  precondition(selection.blocked(by: first, among: all)[root.packs[0].id] == nil)
 }
 
 @Sendable private func decodeSheet(_ bytes: [UInt8]) {
@@ -594,9 +648,10 @@ private let seeds: [String: [[UInt8]]] = {
     "root": [
       rootBytes, Array(rootBytes[..<8]) + [0, 0, 9, 0] + Array(rootBytes[12...]), try! root.encode(signedBy: release),
       try! root.encode(signedBy: nil), try! rollingRoot.encode(signedBy: release),
-      try! rollingRoot.encode(signedBy: nil),
+      try! rollingRoot.encode(signedBy: nil), try! releasingRoot.encode(signedBy: nil),
     ],
     "rollouts": [rollingRoot.rolloutBytes ?? []],
+    "releases": [releasingRoot.releaseBytes ?? []],
     "sheet": [try! AttributeSheet(attributes.compactMap { try? Attributes(json: $0.utf8) }).encode()],
     "manifest": [manifestBytes], "archive": [archive],
     "tar": [Array(archive.prefix(512)), TarHeader(name: "x", byteCount: 1 << 40, modifiedAt: 1 << 40).encode()],
