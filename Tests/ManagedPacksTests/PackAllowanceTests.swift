@@ -94,6 +94,36 @@ import Testing
     #expect(try await code("Extra", of: manager) == .downloadWouldExceedAllowance)
   }
 
+  /// Two downloads that are open at the same time: what one receives in addition to its size is not left for the other.
+  @Test func openDownloadsShareTheAllowance() async throws {
+    let manager = try manager { $0.restrictions = InitialDownloadRestrictions(byteCount: 0, essentialByteCount: 1300) }
+    let core = try manager.core
+    let allowance = try #require(PackAllowance(core.configuration, in: core.journal))
+    let packs = (
+      small: try await manager.assetPack(withID: "Small"), large: try await manager.assetPack(withID: "Large")
+    )
+    let small = try #require(try allowance.reserve(packs.small))
+    let large = try #require(try allowance.reserve(packs.large))
+    func code(_ reservation: PackAllowance.Reservation) async -> BAError.Code? {
+      do {
+        try await reservation.limiting {}
+        return nil
+      } catch { return (error as? BAError)?.code }
+    }
+    small.record(150, of: 200, for: "Small")
+    large.record(1_050, of: 1_100, for: "Large")
+    #expect(await code(small) == nil)
+    #expect(await code(large) == nil)
+    large.record(1_101, of: 1_101, for: "Large")
+    #expect(await code(large) == .sessionDownloadAllowanceExceeded)
+    // The bytes of other packs of a release count, too.
+    large.end()
+    small.record(1_000, of: 1_000, for: "Other")
+    #expect(await code(small) == nil)
+    small.record(1_000, of: 1_151, for: "Other")
+    #expect(await code(small) == .sessionDownloadDisallowedByAllowance)
+  }
+
   @Test func missingKeysMeanNoLimit() throws {
     func read(_ keys: String) throws -> ManagedConfiguration {
       let list = #"{"BAAppGroupID": "g", "BAManifestURL": "/site", "BAHasManagedAssetPacks": true\#(keys)}"#

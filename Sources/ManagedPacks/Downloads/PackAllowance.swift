@@ -11,8 +11,8 @@ final class PackAllowance: Sendable {
   private let restrictions: InitialDownloadRestrictions?
   private let installLimits: [Bool: Int]
   private let journal: JournalFile
-  /// The sizes of the open downloads, by whether they are essential.
-  private let reserved = Mutex<[Bool: Int]>([:])
+  /// The open downloads. All of them together stay within the allowances.
+  private let open = Mutex(OpenDownloads())
 
   /// Returns `nil` if the property list has no limits.
   init?(_ configuration: ManagedConfiguration, in journal: JournalFile) {
@@ -56,18 +56,17 @@ final class PackAllowance: Sendable {
     guard let use = try use() else { return nil }
     let isEssential = if case .essential = pack.downloadPolicy { true } else { false }
     try checkInstallSize(pack, isEssential, use)
-    let limit = try reserved.withLock { reserved in
-      let open = reserved[isEssential] ?? 0
-      let total = isEssential ? restrictions?.essentialByteCount : restrictions?.byteCount
-      let spent = isEssential ? use.spentEssentialByteCount : use.spentByteCount
-      if let total, open.addingClamped(spent).addingClamped(pack.downloadSize) > total {
+    let total = isEssential ? restrictions?.essentialByteCount : restrictions?.byteCount
+    let spent = isEssential ? use.spentEssentialByteCount : use.spentByteCount
+    let allowed = total.map { $0.subtractingClamped(spent) }
+    let number = try open.withLock { open in
+      if let allowed, open.byteCount(isEssential).addingClamped(pack.downloadSize) > allowed {
         let key = isEssential ? "BAEssentialDownloadAllowance" : "BADownloadAllowance"
         throw refusal(pack, "\(pack.downloadSize) bytes to download exceed \(key)")
       }
-      reserved[isEssential] = open.addingClamped(pack.downloadSize)
-      return total.map { $0.subtractingClamped(open).subtractingClamped(spent) }
+      return open.add(pack.downloadSize, isEssential)
     }
-    return Reservation(of: pack, isEssential, limit: limit, in: self)
+    return Reservation(of: pack, isEssential, number, allowed: allowed, in: self)
   }
 
   /// The installed size is known after the download; it is at least the download size.
@@ -86,14 +85,39 @@ final class PackAllowance: Sendable {
     BAError(code, "the asset pack '\(pack.id)': \(fault); it is downloaded after the first launch")
   }
 
+  /// The bytes of open downloads: each one's download size, or the number that the server sent or states, if it is higher.
+  private struct OpenDownloads {
+    private var downloads: [Int: (isEssential: Bool, byteCount: Int)] = [:]
+    private var nextNumber = 0
+
+    mutating func add(_ byteCount: Int, _ isEssential: Bool) -> Int {
+      nextNumber += 1
+      downloads[nextNumber] = (isEssential, byteCount)
+      return nextNumber
+    }
+
+    mutating func raise(_ number: Int, to byteCount: Int) {
+      guard let known = downloads[number]?.byteCount else { return }
+      downloads[number]?.byteCount = max(known, byteCount)
+    }
+
+    mutating func end(_ number: Int) { downloads[number] = nil }
+
+    func byteCount(_ isEssential: Bool, without number: Int? = nil) -> Int {
+      downloads.filter { $0.key != number && $0.value.isEssential == isEssential }.values
+        .reduce(0) { $0.addingClamped($1.byteCount) }
+    }
+  }
+
   /// The download of one pack.
   final class Reservation: Sendable {
     private let pack: AssetPack
     private let isEssential: Bool
+    private let number: Int
     private let allowance: PackAllowance
-    /// The bytes that the download may receive; `nil` without an allowance.
-    private let limit: Int?
-    private let received = Atomic(0)
+    /// The bytes that all open downloads may receive together; `nil` without an allowance.
+    private let allowed: Int?
+    private let received = Mutex<[PackID: Int]>([:])
     private let transfer = Mutex<Transfer>(Transfer())
 
     private struct Transfer {
@@ -101,24 +125,38 @@ final class PackAllowance: Sendable {
       var breach: BAError?
     }
 
-    fileprivate init(of pack: AssetPack, _ isEssential: Bool, limit: Int?, in allowance: PackAllowance) {
+    fileprivate init(
+      of pack: AssetPack, _ isEssential: Bool, _ number: Int, allowed: Int?, in allowance: PackAllowance
+    ) {
       self.pack = pack
       self.isEssential = isEssential
-      self.limit = limit
+      self.number = number
+      self.allowed = allowed
       self.allowance = allowance
     }
 
-    /// Records the number of bytes that the download has received so far, and the number that the server states. A number above
-    /// the limit ends the download.
-    func record(_ byteCount: Int, of total: Int) {
-      received.max(byteCount, ordering: .relaxed)
-      guard let limit, max(byteCount, total) > limit else { return }
+    /// Records the number of bytes that the download has received so far, and the number that the server states. Numbers above the
+    /// limit end the download.
+    ///
+    /// - Parameter part: the pack of the bytes: a download of a pack of a release includes other packs of the release.
+    func record(_ byteCount: Int, of total: Int, for part: PackID) {
+      let (all, others) = received.withLock { received in
+        received[part] = max(received[part] ?? 0, byteCount)
+        let all = received.values.reduce(0) { $0.addingClamped($1) }
+        return (all, all.subtractingClamped(received[part] ?? 0))
+      }
+      let stated = others.addingClamped(max(byteCount, total))
+      let limit = allowance.open.withLock { open in
+        open.raise(number, to: stated)
+        return allowed.map { $0.subtractingClamped(open.byteCount(isEssential, without: number)) }
+      }
+      guard let limit, stated > limit else { return }
       let breach =
-        byteCount > limit
+        all > limit
         ? allowance.refusal(
           pack, "the server sent more than the allowed \(limit) bytes", code: .sessionDownloadAllowanceExceeded)
         : allowance.refusal(
-          pack, "the server states \(total) bytes, and \(limit) are allowed",
+          pack, "the server states \(stated) bytes, and \(limit) are allowed",
           code: .sessionDownloadDisallowedByAllowance)
       transfer.withLock { transfer in
         transfer.breach = transfer.breach ?? breach
@@ -148,15 +186,11 @@ final class PackAllowance: Sendable {
     }
 
     /// Ends the reservation. The received bytes of a failed download are reused, so only a complete download is spent.
-    func end() {
-      allowance.reserved.withLock { reserved in
-        reserved[isEssential] = (reserved[isEssential] ?? 0).subtractingClamped(pack.downloadSize)
-      }
-    }
+    func end() { allowance.open.withLock { $0.end(number) } }
 
     /// Records a complete download.
     func finish(installedByteCount: Int) throws {
-      let spent = min(received.load(ordering: .relaxed), pack.downloadSize)
+      let spent = received.withLock { $0.values.reduce(0) { $0.addingClamped($1) } }
       try allowance.journal.update { journal in
         var use = journal.launches[allowance.app] ?? Journal.Launch()
         guard !use.isLaunched else { return }

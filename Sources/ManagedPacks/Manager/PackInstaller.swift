@@ -49,8 +49,9 @@ struct PackInstaller: Sendable {
           try await sites[pack.site].pull(id, pause: pause) { pulling in
             handover.note(pulling.phase)
             if pulling.phase == .fetch, pulling.totalByteCount > 0 {
-              reservation?.record(pulling.byteCount, of: pulling.totalByteCount)
-              progress(pulling.byteCount, pulling.totalByteCount)
+              let part = pulling.pack ?? id
+              reservation?.record(pulling.byteCount, of: pulling.totalByteCount, for: part)
+              if part == id { progress(pulling.byteCount, pulling.totalByteCount) }
             }
           }
         }
