@@ -109,6 +109,17 @@ import Testing
     #expect(throws: PackStoreError.self) { try edit(site, after: 4).setRollout(of: "A", 3, to: .halt) }
   }
 
+  @Test func fixedShareOfZeroCannotBeResumed() async throws {
+    let site = try await site()
+    _ = try edit(site, after: 0).promote("A", 2, .asBefore, .none)
+    #expect(throws: PackStoreError.self) { try edit(site, after: 1).setRollout(of: "A", 2, to: .resume) }
+    // A halted version has a share to return to.
+    _ = try edit(site, after: 2).promote("A", 2, .asBefore, DeviceShare("5%"))
+    _ = try edit(site, after: 3).setRollout(of: "A", 2, to: .halt)
+    _ = try edit(site, after: 4).setRollout(of: "A", 2, to: .resume)
+    #expect(try shares(site, at: 9)[2] == 500)
+  }
+
   @Test func higherVersionEndsAnUnfinishedRollout() async throws {
     let site = try await site()
     _ = try edit(site, after: 0).promote("A", 2, .asBefore, .all, schedule())

@@ -116,7 +116,8 @@ extension Site {
   ///   - options: expiry, horizon, grace period, and whether to wait; others are ignored.
   ///   - isDryRun: whether to report the result without changing anything.
   /// - Throws: `notFound` if the channel does not offer the version; `invalidArgument` if a release to pause is finished, halted or
-  ///   has a fixed share; `untrusted` if the key may not sign the channel; `busy`; `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
+  ///   has a fixed share, or if a version to resume has a fixed share of 0; `untrusted` if the key may not sign the channel; `busy`;
+  ///   `noSpace`, `ioError`, `outOfMemory`, `corrupt`.
   @discardableResult
   public func setRollout(
     of pack: PackID, version: UInt64, on channel: SiteChannel, to action: RolloutAction, signedBy key: SiteKey,

@@ -54,7 +54,8 @@ extension ChannelPlan.Offer {
 
   /// Changes the state of the rollout. An action that does not change the state has no effect.
   ///
-  /// - Throws: `invalidArgument` if a rollout to pause is finished, halted or missing, or if a step would be after the last time.
+  /// - Throws: `invalidArgument` if a rollout to pause is finished, halted or missing, if a version to resume has a fixed share of 0, or
+  ///   if a step would be after the last time.
   mutating func apply(_ action: RolloutAction, to pack: PackID, at moment: RolloutMoment) throws {
     switch action {
     case .pause: try pause(pack, at: moment)
@@ -73,6 +74,9 @@ extension ChannelPlan.Offer {
   }
 
   private mutating func resume(_ pack: PackID, at time: Int64) throws {
+    guard rollout != nil || share > 0 else {
+      throw refusal(pack, "the version has a fixed share of 0% and no steps", "promote it with a share or with steps")
+    }
     guard var rollout, rollout.state != .open else { return }
     try Self.postpone(&rollout, to: time, of: pack, number)
     rollout.state = .open
