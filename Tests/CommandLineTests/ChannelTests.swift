@@ -85,6 +85,8 @@ import Testing
     try run(["publish", "author", "site", "P@2", "--key", "site.key", "--no-offer", "-q"])
     let beta = try run(["promote", "site", "P@1", "Q@1", "--to", "beta", "--key", "site.key", "--json"]).json
     #expect((beta["packs"] as? [NSDictionary])?.map { $0["pack"] as? String } == ["P", "Q"])
+    let ids = Set((beta["packs"] as? [[String: Any]] ?? []).map(releaseID))
+    #expect(ids.count == 1 && ids != [nil], "several packs form a release")
     let number = try #require(beta["sequence"] as? Int)
     let copy = ["promote", "site", "--from", "beta", "--to", "live", "--key", "site.key"]
     let refused = try playground.packstore(copy + ["--if-root", "beta=\(number + 1)"])
@@ -103,6 +105,30 @@ import Testing
     ] {
       #expect(try playground.packstore(["promote", "site", "--key", "site.key"] + wrong).status == 2, "\(wrong)")
     }
+  }
+
+  private func releaseID(_ pack: [String: Any]) -> String? {
+    ((pack["offers"] as? [[String: Any]])?.first?["release"] as? [String: Any])?["id"] as? String
+  }
+
+  @Test func promotedPacksFormAReleaseUnlessSeparate() throws {
+    try playground.write("other", to: "folder/file")
+    try run(["add", "author", "folder", "--pack", "Q"])
+    try run(["publish", "author", "site", "P@1", "Q", "--key", "site.key", "--no-offer", "-q"])
+    let promote = ["promote", "site", "P@1", "Q@1", "--key", "site.key"]
+    let separate = try run(promote + ["--separately", "--json"]).json
+    #expect((separate["packs"] as? [[String: Any]] ?? []).map(releaseID) == [nil, nil])
+    let named = try run(promote + ["--release", "spring"])
+    #expect(
+      named.lines.prefix(2) == [
+        "P@1 is for all devices, in the release spring", "Q@1 is for all devices, in the release spring",
+      ])
+    #expect(try run(["channels", "site"]).lines.dropFirst().allSatisfy { $0.contains("spring") })
+    for wrong in [["--release", "a b"], ["--release", "a", "--separately"], ["--release", "a", "--halt"]] {
+      #expect(try playground.packstore(promote + wrong).status == 2, "\(wrong)")
+    }
+    #expect(
+      try playground.packstore(["promote", "site", "--from", "beta", "--separately", "--key", "site.key"]).status == 2)
   }
 
   /// A halt of the only offer succeeds, because it may be urgent, and names its effect.

@@ -6,8 +6,15 @@ extension Site {
   public struct OfferEdit: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
       /// Offers a version that the site keeps: ``Site/promote(_:version:to:appVersions:share:schedule:signedBy:options:isDryRun:)``.
+      /// The member of a release stays in it, and the whole release changes.
       case promote(
         PackID, version: UInt64, appVersions: AppVersionScope = .asBefore, share: DeviceShare = .all,
+        schedule: RolloutSchedule? = nil)
+
+      /// Offers versions as the members of a release, which devices install together or not at all. A version that is a member of a
+      /// release of the channel already keeps that release, with its share of devices, and the others join it.
+      case promoteRelease(
+        PackRelease, [PackID: UInt64], appVersions: AppVersionScope = .asBefore, share: DeviceShare = .all,
         schedule: RolloutSchedule? = nil)
 
       /// Pauses, resumes or halts the rollout of a version: ``Site/setRollout(of:version:on:to:signedBy:options:isDryRun:)``.

@@ -14,7 +14,11 @@ struct PlanEdit {
   func apply(_ edit: Site.OfferEdit.Change, to change: inout SiteChange, in snapshot: Snapshot) throws {
     switch edit {
     case .promote(let pack, let version, let appVersions, let share, let schedule):
-      try promote(pack, version, appVersions, share, schedule, &change, snapshot)
+      let terms = Terms(appVersions: appVersions, share: share, schedule: schedule)
+      try promote(pack, version, terms, &change, snapshot)
+    case .promoteRelease(let release, let versions, let appVersions, let share, let schedule):
+      let terms = Terms(appVersions: appVersions, share: share, schedule: schedule)
+      try promote(release, versions, terms, &change, snapshot)
     case .setRollout(let pack, let version, let action):
       try setRollout(of: pack, version, to: action, &change, snapshot)
     case .copyOffers(let source): try copyOffers(of: source, &change, snapshot)
@@ -24,26 +28,60 @@ struct PlanEdit {
     }
   }
 
+  /// The devices of promoted versions.
+  private struct Terms {
+    let appVersions: Site.AppVersionScope
+    let share: DeviceShare
+    let schedule: RolloutSchedule?
+  }
+
+  /// Offers the members of a release.
   private func promote(
-    _ pack: PackID, _ version: UInt64, _ appVersions: Site.AppVersionScope, _ share: DeviceShare,
-    _ schedule: RolloutSchedule?, _ change: inout SiteChange, _ snapshot: Snapshot
+    _ release: PackRelease, _ versions: [PackID: UInt64], _ terms: Terms, _ change: inout SiteChange,
+    _ snapshot: Snapshot
+  ) throws {
+    let release = present(release, of: versions, in: change)
+    for (pack, version) in versions.sorted(by: { $0.key < $1.key }) {
+      try promote(pack, version, terms, in: release, &change, snapshot)
+    }
+  }
+
+  /// Returns the release that the versions belong to already, so that its devices keep their numbers; the new release if they belong
+  /// to none or to several.
+  private func present(
+    _ release: PackRelease, of versions: [PackID: UInt64], in change: SiteChange
+  ) -> PackRelease {
+    let present = versions.compactMap { pack, version in
+      change[channel]?.plan.offers(of: pack).first { $0.number == version }?.release
+    }
+    guard let known = present.first, Set(present.map(\.id)).count == 1 else { return release }
+    // Another version of a pack would leave the release.
+    let members = change[channel]?.plan.members(of: known.id) ?? []
+    guard members.allSatisfy({ versions[$0.pack] ?? $0.number == $0.number }) else { return release }
+    return PackRelease(id: known.id, name: release.name ?? known.name)
+  }
+
+  private func promote(
+    _ pack: PackID, _ version: UInt64, _ terms: Terms, in release: PackRelease? = nil, _ change: inout SiteChange,
+    _ snapshot: Snapshot
   ) throws {
     let kept = try snapshot.require(version, of: pack)
     let before = change[channel]?.plan.offers(of: pack).first { $0.number == version }
     let range: AppVersionRange? =
-      switch appVersions {
+      switch terms.appVersions {
       case .all: nil
       case .range(let range): range
       case .asBefore: try before.map(\.appVersions) ?? snapshot.attributes(of: kept).appVersions
       }
     let moment = change.rolloutMoment(on: channel)
-    var offer = ChannelPlan.Offer(number: version, share: share.tenThousandths, appVersions: range)
-    if let schedule { try start(schedule, of: &offer, pack, after: before, at: moment) }
+    var offer = ChannelPlan.Offer(
+      number: version, share: terms.share.tenThousandths, appVersions: range, release: release ?? before?.release)
+    if let schedule = terms.schedule { try start(schedule, of: &offer, pack, after: before, at: moment) }
     if !takesBack, let higher = change[channel]?.plan.higherOffer(than: offer, of: pack) {
       throw stepsBack([(pack, version, higher.number)])
     }
     try change.edit(channel) { plan in
-      try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: pack, $0) }
+      try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: $0, $1) }
       plan.endRollouts(below: offer, of: pack, at: moment, halts: haltsPrevious)
       try plan.offer(offer, of: pack) { try snapshot.platforms(of: pack, $0) }
     }
@@ -71,7 +109,7 @@ struct PlanEdit {
     let moment = change.rolloutMoment(on: channel)
     try change.edit(channel) { plan in
       try plan.change(version, of: pack) { try $0.apply(action, to: pack, at: moment) }
-      try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: pack, $0) }
+      try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: $0, $1) }
     }
   }
 
@@ -96,8 +134,9 @@ struct PlanEdit {
         // The share of a release in steps changes over time, and a halted release has a share of 0.
         for offer in offers.reversed() where sourceMoment.share(of: offer) == OfferTerms.everyDevice {
           _ = try snapshot.require(offer.number, of: pack)
-          let copy = ChannelPlan.Offer(number: offer.number, appVersions: offer.appVersions)
-          try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: pack, $0) }
+          let copy = ChannelPlan.Offer(
+            number: offer.number, appVersions: offer.appVersions, release: offer.release)
+          try plan.finishRollouts(of: pack, at: moment) { try snapshot.platforms(of: $0, $1) }
           plan.endRollouts(below: copy, of: pack, at: moment, halts: haltsPrevious)
           try plan.offer(copy, of: pack) { try snapshot.platforms(of: pack, $0) }
         }
@@ -200,14 +239,15 @@ struct PlanEdit {
     let present = plan.offers(of: pack)
     let isSame =
       present.map(\.number) == planned.map(\.version) && present.map(\.share) == planned.map(\.share.tenThousandths)
-      && present.allSatisfy { $0.rollout == nil }
+      && present.allSatisfy { $0.rollout == nil } && present.map(\.release) == planned.map(\.release)
     for offer in planned { _ = try snapshot.require(offer.version, of: pack) }
     guard !isSame else { return }
     for offer in planned.reversed() {
       let version = try snapshot.require(offer.version, of: pack)
       let before = present.first { $0.number == offer.version }
       let range = try before.map(\.appVersions) ?? snapshot.attributes(of: version).appVersions
-      let next = ChannelPlan.Offer(number: offer.version, share: offer.share.tenThousandths, appVersions: range)
+      let next = ChannelPlan.Offer(
+        number: offer.version, share: offer.share.tenThousandths, appVersions: range, release: offer.release)
       try plan.offer(next, of: pack) { try snapshot.platforms(of: pack, $0) }
     }
     let numbers = Set(planned.map(\.version))

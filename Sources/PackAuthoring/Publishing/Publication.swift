@@ -333,7 +333,7 @@ struct Publication {
       let moment = change.rolloutMoment(on: channel)
       change.edit(channel) { plan in
         let offer = ChannelPlan.Offer(number: version.number, appVersions: appVersions)
-        plan.finishRollouts(of: version.pack, at: moment) { kept.attributes($0, of: version.pack)?.platforms ?? [] }
+        plan.finishRollouts(of: version.pack, at: moment) { kept.attributes($1, of: $0)?.platforms }
         plan.endRollouts(below: offer, of: version.pack, at: moment, halts: options.haltsPrevious)
         plan.offer(offer, of: version.pack) {
           kept.attributes($0, of: version.pack)?.platforms ?? []

@@ -7,9 +7,13 @@ extension Site {
     public var version: UInt64
     public var share: DeviceShare
 
-    public init(_ version: UInt64, share: DeviceShare = .all) {
+    /// The release that the offer is a member of; `nil` if none. All members of a release have one share.
+    public var release: PackRelease?
+
+    public init(_ version: UInt64, share: DeviceShare = .all, release: PackRelease? = nil) {
       self.version = version
       self.share = share
+      self.release = release
     }
   }
 

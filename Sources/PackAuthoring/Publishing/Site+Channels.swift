@@ -37,6 +37,9 @@ extension Site {
 
       /// The app versions that the offer is for; `nil` for all.
       public let appVersions: AppVersionRange?
+
+      /// The release that the offer is a member of; `nil` if none.
+      public let release: PackRelease?
     }
   }
 
@@ -60,7 +63,7 @@ extension Site.ChannelResult {
         Offer(
           version: $0.number, share: (try? DeviceShare(tenThousandths: moment.share(of: $0))) ?? .none,
           rollout: RolloutDescription($0.rollout, base: $0.share, horizonEnd: isDryRun ? nil : horizonEnd),
-          appVersions: $0.appVersions)
+          appVersions: $0.appVersions, release: $0.release)
       }
     }
     self.init(

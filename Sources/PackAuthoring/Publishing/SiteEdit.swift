@@ -65,7 +65,7 @@ struct SiteEdit {
   private func requireChannels(of edits: [Site.OfferEdit]) throws {
     for edit in edits {
       switch edit.change {
-      case .promote, .replace: break
+      case .promote, .promoteRelease, .replace: break
       case .demote, .setRollout, .close: try folder.require(edit.channel)
       case .copyOffers(let source): try folder.require(source)
       }
@@ -105,6 +105,8 @@ struct SiteEdit {
     }
     switch edit.change {
     case .promote(let pack, let number, _, _, _): return try updates(pack, number)
+    case .promoteRelease(_, let versions, _, _, _):
+      return try versions.sorted { $0.key < $1.key }.flatMap { try updates($0.key, $0.value) }
     case .copyOffers(let source):
       let packs = change[source]?.plan.packs.sorted { $0.key < $1.key } ?? []
       let moment = change.rolloutMoment(on: source)

@@ -1,4 +1,4 @@
-package import PackFormats
+public import PackFormats
 public import PackStore
 
 extension Site {
@@ -44,6 +44,9 @@ extension Site {
       /// The app versions that the offer is for; `nil` for all.
       public let appVersions: AppVersionRange?
 
+      /// The release that the offer is a member of; `nil` if none.
+      public let release: PackRelease?
+
       /// The version's download size for an empty store.
       public let downloadByteCount: Int
     }
@@ -82,6 +85,7 @@ extension Site.ChannelDescription.Offer {
     rollout = RolloutDescription(
       offer.rollout, base: offer.share, horizonEnd: root.horizon.map { _ in root.horizonEnd })
     appVersions = offer.appVersions
+    release = offer.release
     downloadByteCount = Int(clamping: offer.downloadByteCount)
   }
 }

@@ -12,7 +12,8 @@ public enum RolloutAction: String, Hashable, Codable, CaseIterable, Sendable {
 }
 
 extension ChannelPlan {
-  /// Ends the unfinished rollouts of lower versions to the same app versions, at the share reached or at 0.
+  /// Ends the unfinished rollouts of lower versions to the same app versions, at the share reached or at 0. The rollout of a release
+  /// ends for all its members.
   mutating func endRollouts(below offer: Offer, of pack: PackID, at moment: RolloutMoment, halts: Bool) {
     for other in offers(of: pack) {
       let isConcerned =
@@ -25,23 +26,32 @@ extension ChannelPlan {
     }
   }
 
-  /// Replaces the rollouts of a pack whose last step has passed by their last share.
+  /// Replaces the rollouts of a pack whose last step has passed by their last share, for all members of releases.
   ///
-  /// - Parameter platforms: returns the platforms that a version is for; empty: all.
+  /// - Parameter platforms: returns the platforms that a version is for; empty: all; `nil` if unknown. The finished offer of an unknown
+  ///   version replaces no other offer.
   mutating func finishRollouts(
-    of pack: PackID, at moment: RolloutMoment, platforms: (UInt64) throws -> Set<Platform>
+    of pack: PackID, at moment: RolloutMoment, platforms: (PackID, UInt64) throws -> Set<Platform>?
   ) rethrows {
     for other in offers(of: pack) where other.isFinished(at: moment) {
-      var finished = other
-      finished.share = moment.share(of: other)
-      finished.rollout = nil
-      // Another pass may have removed the offer, because a finished one covers it.
-      guard offers(other.number, of: pack) else { continue }
-      if finished.isForAllDevices, offers(of: pack).first?.number == other.number {
-        try offer(finished, of: pack, platforms: platforms)
-      } else {
-        change(other.number, of: pack) { $0 = finished }
+      for member in other.release.map({ members(of: $0.id) }) ?? [(pack, other.number)] {
+        try finish(member.number, of: member.pack, at: moment) { try platforms(member.pack, $0) }
       }
+    }
+  }
+
+  private mutating func finish(
+    _ number: UInt64, of pack: PackID, at moment: RolloutMoment, platforms: (UInt64) throws -> Set<Platform>?
+  ) rethrows {
+    // Another pass may have removed the offer, because a finished one covers it.
+    guard var finished = offers(of: pack).first(where: { $0.number == number }) else { return }
+    finished.share = moment.share(of: finished)
+    finished.rollout = nil
+    let isFirst = offers(of: pack).first?.number == number
+    if finished.isForAllDevices, isFirst, try platforms(number) != nil {
+      try offer(finished, of: pack) { try platforms($0) ?? [] }
+    } else {
+      change(number, of: pack) { $0 = finished }
     }
   }
 }

@@ -18,8 +18,11 @@ struct ChannelPlan: Hashable {
     /// The app versions that the offer is for; `nil` for all.
     var appVersions: AppVersionRange?
 
+    /// The release that the offer is a member of; `nil` if none.
+    var release: PackRelease?
+
     fileprivate var withoutContent: Offer {
-      Offer(number: number, share: share, rollout: rollout, appVersions: appVersions)
+      Offer(number: number, share: share, rollout: rollout, appVersions: appVersions, release: release)
     }
 
     /// Whether the offer is for all devices at any time.
@@ -41,7 +44,9 @@ struct ChannelPlan: Hashable {
   init(_ root: SiteRoot) {
     for pack in root.packs {
       packs[pack.id] = pack.offers.map {
-        Offer(number: $0.number, catalog: $0.catalog, share: $0.share, rollout: $0.rollout, appVersions: $0.appVersions)
+        Offer(
+          number: $0.number, catalog: $0.catalog, share: $0.share, rollout: $0.rollout, appVersions: $0.appVersions,
+          release: $0.release)
       }
     }
   }
@@ -92,12 +97,37 @@ struct ChannelPlan: Hashable {
     }
     withdrawn[pack]?.remove(offer.number)
     packs[pack] = offers
+    alignRelease(with: offer, of: pack)
   }
 
   /// Changes the offer of a version in place.
   mutating func change(_ number: UInt64, of pack: PackID, _ body: (inout Offer) throws -> Void) rethrows {
     guard let place = offers(of: pack).firstIndex(where: { $0.number == number }) else { return }
     try body(&packs[pack, default: []][place])
+    alignRelease(with: offers(of: pack)[place], of: pack)
+  }
+
+  /// The offers of a release, in order of their packs.
+  func members(of release: PackReleaseID) -> [(pack: PackID, number: UInt64)] {
+    packs.sorted { $0.key < $1.key }.flatMap { pack, offers in
+      offers.filter { $0.release?.id == release }.map { (pack, $0.number) }
+    }
+  }
+
+  /// Sets the name, the share and the rollout of a release in its other members. Another version of the pack leaves the release.
+  private mutating func alignRelease(with offer: Offer, of changed: PackID) {
+    guard let release = offer.release else { return }
+    for (pack, offers) in packs {
+      for (place, other) in offers.enumerated() where other.release?.id == release.id {
+        guard pack != changed || other.number == offer.number else {
+          packs[pack]?[place].release = nil
+          continue
+        }
+        packs[pack]?[place].release = release
+        packs[pack]?[place].share = offer.share
+        packs[pack]?[place].rollout = offer.rollout
+      }
+    }
   }
 
   /// Returns the offers whose clients all fit the other offer, too.

@@ -94,11 +94,14 @@ extension SiteRoot.Offer {
     hasShares(of: other, from: date) && includes(appVersions, other.appVersions)
   }
 
-  /// Whether the share is never below another offer's share, from a date on. Horizons do not matter, because each root has another
-  /// one.
+  /// Whether the share includes all devices of another offer's share, from a date on. Horizons do not matter, because each root has
+  /// another one. In another release, devices have other numbers: only a share of all devices includes the previous ones.
   fileprivate func hasShares(of other: SiteRoot.Offer, from date: Int64) -> Bool {
-    let steps = (rollout?.steps ?? []) + (other.rollout?.steps ?? [])
-    return ([date] + steps.map(\.time).filter { $0 > date }).allSatisfy { share(at: $0) >= other.share(at: $0) }
+    let steps = (rollout?.steps ?? []) + (other.rollout?.steps ?? []), isSameRelease = release?.id == other.release?.id
+    return ([date] + steps.map(\.time).filter { $0 > date }).allSatisfy { time in
+      let next = share(at: time), previous = other.share(at: time)
+      return next >= (isSameRelease || previous == 0 ? previous : OfferTerms.everyDevice)
+    }
   }
 
   private func share(at time: Int64) -> UInt32 { rollout?.share(base: share, at: time) ?? share }
@@ -106,5 +109,6 @@ extension SiteRoot.Offer {
   /// Whether both offer the same version to the same devices.
   fileprivate func saysTheSame(as other: SiteRoot.Offer) -> Bool {
     number == other.number && share == other.share && rollout == other.rollout && appVersions == other.appVersions
+      && release == other.release
   }
 }

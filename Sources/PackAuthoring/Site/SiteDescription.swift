@@ -218,7 +218,7 @@ struct SiteDescription {
     return SiteRoot.Offer(
       number: planned.number, catalog: version.version.catalog, manifest: version.digest,
       manifestByteCount: version.byteCount, attributes: version.version.attributesDigest, downloadByteCount: download,
-      share: planned.share, rollout: planned.rollout, appVersions: planned.appVersions)
+      share: planned.share, rollout: planned.rollout, appVersions: planned.appVersions, release: planned.release)
   }
 
   private func downloadByteCount(of version: Version) throws -> UInt64 {

@@ -9,7 +9,7 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     abstract: "List a site's channels and offers; close a channel.",
     discussion: """
       Offers are listed in the order in which clients try them. SHARE is the share of devices now; ROLLOUT shows the \
-      state and the next step of a release in steps. A closed channel remains as an empty root that marks \
+      state and the next step of a release in steps; RELEASE shows the packs that devices install together. A closed channel remains as an empty root that marks \
       it as closed, and its clients keep their packs. Promoting a version to the channel opens it again.
 
         packstore channels public/packs
@@ -97,20 +97,23 @@ struct Channels: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   private func lines(_ channels: [Site.ChannelDescription]) -> [String] {
     var table = Table(
-      ("CHANNEL", .left), ("PACK", .left), ("VERSION", .right), ("SHARE", .right), ("ROLLOUT", .left), ("APP", .left),
+      ("CHANNEL", .left), ("PACK", .left), ("VERSION", .right), ("SHARE", .right), ("ROLLOUT", .left),
+      ("RELEASE", .left),
+      ("APP", .left),
       ("DOWNLOAD", .right),
       ("DELTAS", .right))
     for channel in channels {
       let name = channel.channel.name
       guard !channel.packs.isEmpty else {
-        table.add([name, channel.isClosed ? "(closed)" : "(nothing)", "", "", "", "", "", ""])
+        table.add([name, channel.isClosed ? "(closed)" : "(nothing)", "", "", "", "", "", "", ""])
         continue
       }
       for pack in channel.packs {
         for (index, offer) in pack.offers.enumerated() {
           table.add([
             name, pack.pack.name, "\(offer.version)", offer.share.description,
-            offer.rollout.map { RolloutReport($0).words } ?? "", offer.appVersions?.description ?? "all",
+            offer.rollout.map { RolloutReport($0).words } ?? "", offer.release?.description ?? "",
+            offer.appVersions?.description ?? "all",
             formatBytes(offer.downloadByteCount), index == 0 ? "\(pack.deltaCount)" : "",
           ])
         }
@@ -147,7 +150,7 @@ private struct ChannelListing: Encodable {
         offers: pack.offers.map {
           OfferReport(
             version: $0.version, share: $0.share, appVersions: $0.appVersions, downloadByteCount: $0.downloadByteCount,
-            rollout: $0.rollout)
+            rollout: $0.rollout, release: $0.release)
         }, deltas: pack.deltaCount)
     }
   }

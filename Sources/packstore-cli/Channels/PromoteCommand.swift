@@ -20,6 +20,9 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       halts a release, and devices that have the version keep it. Replaced offers do not return automatically; \
       promote that version first.
 
+      Several packs form a release, unless '--separately' is given: a device installs all of them that it has or \
+      requests together, or none, and '--release' names them. The share, the steps and a halt apply to the whole release.
+
       '--from' copies the versions that another channel offers to all devices.
 
       With '--steps' and '--every', the first share applies at once, and each further share after another interval. \
@@ -30,7 +33,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       shows the state of each release.
 
         packstore promote public/packs Tutorial@4 --channel beta
-        packstore promote public/packs Menu@3 Level1@7
+        packstore promote public/packs Menu@3 Level1@7 --release spring
         packstore promote public/packs --from beta --channel live
         packstore promote public/packs Tutorial@4 --share 5%
         packstore promote public/packs Tutorial@4 --app-versions "2.0..<3"
@@ -83,6 +86,8 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
 
   @OptionGroup(title: "Release in steps") var steps: RolloutOptions
 
+  @OptionGroup(title: "Release of several packs") var together: ReleaseOptions
+
   @Flag(help: "Allow a lower version than the channel offers: it takes the higher one back from devices.")
   var back = false
 
@@ -99,6 +104,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       guard share == nil, appVersions == nil, steps.action == nil, steps.steps == nil else {
         throw ValidationError("--from excludes --share, --app-versions and options of steps: it copies the offers")
       }
+      guard together.isDefault else { throw ValidationError("--from excludes --release and --separately") }
     } else if versions.isEmpty {
       throw ValidationError("versions missing: name packs such as Tutorial@3, or a channel with --from")
     }
@@ -108,7 +114,10 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     guard Set(versions.map(\.pack)).count == versions.count else {
       throw ValidationError("a pack is named twice: promote its versions one after another")
     }
-    let others = [("--share", share != nil), ("--app-versions", appVersions != nil), ("--back", back)]
+    let others = [
+      ("--share", share != nil), ("--app-versions", appVersions != nil), ("--back", back),
+      ("--release", together.release != nil), ("--separately", together.separately),
+    ]
     let given = others.filter(\.1).map(\.0)
     if let action = steps.action, let other = given.first ?? (steps.haltPrevious ? "--halt-previous" : nil) {
       throw ValidationError("--\(action.rawValue) and \(other) exclude each other")
@@ -120,7 +129,7 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let channel = try editedChannel(channel, or: to, "--to")
     let versions = versions, from = from, expected = ifRoot, isDryRun = edit.dryRun
     let appVersions = appVersions ?? .asBefore, share = share ?? .all, action = steps.action
-    let schedule = try steps.schedule
+    let schedule = try steps.schedule, release = together.release(of: versions.count)
     var options = edit.options
     options.takesBack = back
     options.haltsPrevious = steps.haltPrevious
@@ -128,14 +137,22 @@ struct Promote: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     let results = try await edit.host(of: site).edit(with: edit.key, report, isDryRun: isDryRun) {
       [options] site, key, _ in
       let snapshot = try site.store.makeSnapshot()
-      let changes: [Site.OfferEdit.Change] =
-        try from.map { [.copyOffers(of: $0)] }
-        ?? versions.map { version in
-          let number = try version.find(in: snapshot, of: "the site").number
-          if let action { return .setRollout(version.pack, version: number, action) }
-          return .promote(
-            version.pack, version: number, appVersions: appVersions, share: share, schedule: schedule)
+      let named = try versions.map { (pack: $0.pack, number: try $0.find(in: snapshot, of: "the site").number) }
+      let changes: [Site.OfferEdit.Change]
+      if let from {
+        changes = [.copyOffers(of: from)]
+      } else if let action {
+        changes = named.map { .setRollout($0.pack, version: $0.number, action) }
+      } else if let release {
+        let members = Dictionary(named.map { ($0.pack, $0.number) }) { first, _ in first }
+        changes = [
+          .promoteRelease(release, members, appVersions: appVersions, share: share, schedule: schedule)
+        ]
+      } else {
+        changes = named.map {
+          .promote($0.pack, version: $0.number, appVersions: appVersions, share: share, schedule: schedule)
         }
+      }
       return try await site.edit(
         changes.map { .init(channel, $0) }, ifRoots: expected, signedBy: key, options: options, isDryRun: isDryRun)
     }
@@ -299,7 +316,8 @@ struct ChannelReport: Encodable {
       Pack(
         pack: pack.name,
         offers: offers.map {
-          OfferReport(version: $0.version, share: $0.share, appVersions: $0.appVersions, rollout: $0.rollout)
+          OfferReport(
+            version: $0.version, share: $0.share, appVersions: $0.appVersions, rollout: $0.rollout, release: $0.release)
         })
     }
     newBytes = result.newByteCount
@@ -342,11 +360,13 @@ struct OfferReport: Encodable {
   let appVersions: String?
   var downloadBytes: Int?
   let rollout: RolloutReport?
+  let release: ReleaseReport?
 
   init(
     version: UInt64, share: DeviceShare, appVersions: AppVersionRange?, downloadByteCount: Int? = nil,
-    rollout: RolloutDescription? = nil
+    rollout: RolloutDescription? = nil, release: PackRelease? = nil
   ) {
+    self.release = release.map(ReleaseReport.init)
     self.rollout = rollout.map(RolloutReport.init)
     self.version = version
     self.share = share.description
@@ -362,6 +382,7 @@ struct OfferReport: Encodable {
       case "0%": "for the devices that have it"
       default: "for \(share) of devices"
       }
-    return devices + (rollout.map { ", \($0.words)" } ?? "") + (appVersions.map { ", with an app of \($0)" } ?? "")
+    return devices + (rollout.map { ", \($0.words)" } ?? "") + (release?.name.map { ", in the release \($0)" } ?? "")
+      + (appVersions.map { ", with an app of \($0)" } ?? "")
   }
 }
