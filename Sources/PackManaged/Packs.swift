@@ -66,8 +66,6 @@ public func withheldVersion(
   let box = ManagerBox.of(manager), id = text(pack)
   return status(error) {
     let withheld = try waiting { try await box.manager.withheldPacks }[id]
-    out.pointee = pkm_withheld(
-      reason: withheld.map { pkm_withheld_reason($0.reason) } ?? PKM_NOT_WITHHELD,
-      version: UInt64(clamping: withheld?.version ?? 0))
+    out.pointee = pkm_withheld(withheld)
   }
 }

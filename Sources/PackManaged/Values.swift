@@ -94,7 +94,19 @@ extension pkm_withheld_reason {
       case .keyNotTrusted: PKM_WITHHELD_KEY_NOT_TRUSTED
       case .expired: PKM_WITHHELD_EXPIRED
       case .noSpace: PKM_WITHHELD_NO_SPACE
+      case .releaseIncomplete: PKM_WITHHELD_RELEASE
       }
+  }
+}
+
+extension pkm_withheld {
+  init(_ withheld: AssetPackManager.WithheldPack?) {
+    self.init()
+    reason = withheld.map { pkm_withheld_reason($0.reason) } ?? PKM_NOT_WITHHELD
+    version = UInt64(clamping: withheld?.version ?? 0)
+    // The rest stays zero, which ends the text.
+    let name = (withheld?.blockingPack ?? "").utf8.prefix(Int(PKM_PACK_ID_SIZE) - 1)
+    withUnsafeMutableBytes(of: &blocking_pack) { $0.copyBytes(from: name) }
   }
 }
 

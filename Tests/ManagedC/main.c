@@ -119,6 +119,21 @@ static void fetch(pkm_manager *manager) {
   DEMAND(pkm_manager_ensure_essential(manager, &error) == PKM_OK);
 }
 
+/// The pack TV is for another platform.
+static void find_withheld(pkm_manager *manager) {
+  pkm_error error = {0};
+  pkm_withheld withheld;
+  memset(&withheld, 0xff, sizeof(withheld));
+  DEMAND(pkm_manager_withheld(&withheld, manager, "TV", &error) == PKM_OK);
+  DEMAND(withheld.reason == PKM_WITHHELD_PLATFORM && withheld.version == 1 && !withheld.blocking_pack[0]);
+  const char *other[] = {"One", "None", "\xff"};
+  for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+    memset(&withheld, 0xff, sizeof(withheld));
+    DEMAND(pkm_manager_withheld(&withheld, manager, other[i], &error) == PKM_OK);
+    DEMAND(withheld.reason == PKM_NOT_WITHHELD && withheld.version == 0 && !withheld.blocking_pack[0]);
+  }
+}
+
 static void read_files(pkm_manager *manager) {
   pkm_error error = {0};
   pkm_contents contents;
@@ -173,6 +188,7 @@ int main(int count, char **arguments) {
   );
   DEMAND(pkm_manager_open(&manager, arguments[1], &error) == PKM_OK);
   ask(manager);
+  find_withheld(manager);
   fetch(manager);
   read_files(manager);
   speak(manager);

@@ -15,12 +15,12 @@ import Testing
       [
         "One": ["Films/a.txt": "one", "empty": ""],
         "Two": ["Films/b.txt": "two", "large.bin": String(repeating: "x", count: 300_000)],
-        "German": ["greeting.txt": "hallo"],
+        "German": ["greeting.txt": "hallo"], "TV": ["a": "b"],
       ],
       attributes: [
         "One": Attributes(userInfo: UserInfo(json: #"{"level":7}"#)),
         "Two": Attributes(mappedPaths: ["*.bin"]),
-        "German": Attributes(language: LanguageTag("de")),
+        "German": Attributes(language: LanguageTag("de")), "TV": Attributes(platforms: [.tvOS]),
       ])
     let list = """
       {"BAAppGroupID": "group.c", "BAManifestURL": "\(publisher.site)", "PackStoreGroupFolder": "\(folder.path)/group",

@@ -25,6 +25,14 @@ import Testing
         == ["B": Withheld(version: 2, reason: .schedule), "C": Withheld(version: 4, reason: .appVersion)])
   }
 
+  @Test func blockingPackOfAReleaseIsReported() async throws {
+    var blocked = try entry("A")
+    blocked.withheld = WithheldVersion(2, .releaseIncomplete, blockingPack: "B")
+    let manager = try ManagedSetup([blocked, try entry("B")]).manager()
+    #expect(
+      try await manager.withheldPacks == ["A": Withheld(version: 2, reason: .releaseIncomplete, blockingPack: "B")])
+  }
+
   @Test func missingSpaceIsReported() async throws {
     let setup = try ManagedSetup([try entry("A", size: 1_000)])
     let manager = try setup.manager { options in

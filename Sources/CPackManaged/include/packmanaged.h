@@ -149,13 +149,17 @@ typedef enum pkm_withheld_reason {
   PKM_WITHHELD_PURGED = 14,           ///< data of the pack was purged
   PKM_WITHHELD_KEY_NOT_TRUSTED = 15,  ///< the site is signed by a key that is not trusted, or not signed
   PKM_WITHHELD_EXPIRED = 16,          ///< the site, or the key that signed it, has expired
-  PKM_WITHHELD_NO_SPACE = 17          ///< too little free space on the disk
+  PKM_WITHHELD_NO_SPACE = 17,         ///< too little free space on the disk
+  PKM_WITHHELD_RELEASE = 18           ///< another pack of its release cannot be installed: `blocking_pack`
 } pkm_withheld_reason;
+
+enum { PKM_PACK_ID_SIZE = 129 };  ///< size of the longest id of a pack with its zero, in bytes
 
 /// The newest version of a pack that is not installed.
 typedef struct pkm_withheld {
   pkm_withheld_reason reason;
   uint64_t version;  ///< 0 if it is unknown, because the site cannot be used, or if the newest version is not withheld
+  char blocking_pack[PKM_PACK_ID_SIZE];  ///< the id of the pack that cannot be installed; empty for other reasons
 } pkm_withheld;
 
 /// Returns whether an update would not install the newest version of a pack, and the reason. Contacts the sites; downloads nothing.

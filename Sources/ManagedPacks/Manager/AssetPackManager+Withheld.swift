@@ -5,6 +5,16 @@ extension AssetPackManager {
     public let version: Int?
 
     public let reason: WithheldReason
+
+    /// The id of the pack that cannot be installed, if the reason is `releaseIncomplete`: the releases of packs are installed
+    /// completely or not at all.
+    public let blockingPack: String?
+
+    init(version: Int?, reason: WithheldReason, blockingPack: String? = nil) {
+      self.version = version
+      self.reason = reason
+      self.blockingPack = blockingPack
+    }
   }
 
   /// The packs whose newest version an update would not install, by id, with the reasons: packs that sites list, and installed
@@ -37,7 +47,8 @@ extension ManagedCore {
       found[pack.id] = .init(version: pack.version, reason: .noSpace)
     }
     for (id, withheld) in catalog.withheld {
-      found[id] = .init(version: Int(clamping: withheld.version), reason: withheld.reason)
+      found[id] = .init(
+        version: Int(clamping: withheld.version), reason: withheld.reason, blockingPack: withheld.blockingPack?.name)
     }
     return found
   }

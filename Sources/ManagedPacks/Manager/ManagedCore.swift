@@ -76,7 +76,8 @@ final class ManagedCore: Sendable {
       ?? configuration.sites.map { site in
         let signed = StoreSite(
           site, of: store, app: configuration.app, template: template, onFirstContact: options.onFirstContact,
-          otherApps: { try journal.read().apps(besides: configuration.appID) })
+          otherApps: { try journal.read().apps(besides: configuration.appID) },
+          requestedPacks: { Set(try journal.read().requests.keys) })
         let listed = DownloadManifestSite(
           site, of: store, in: folder.archives, app: configuration.app, template: template,
           transport: options.transport, onFirstContact: options.onFirstContact)

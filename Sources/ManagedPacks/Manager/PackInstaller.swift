@@ -64,7 +64,7 @@ struct PackInstaller: Sendable {
     if let reservation, let local = try packs.current().packs[pack.id]?.pack {
       try reservation.finish(installedByteCount: local.version.byteCount)
     }
-    materializer.start(id)
+    for pack in [id] + pulled.otherPacks { materializer.start(pack) }
   }
 
   // MARK: - Space
@@ -106,12 +106,14 @@ struct PackInstaller: Sendable {
   private func record(_ pulled: PulledPack, of id: PackID) throws {
     guard [.updated, .unchanged, .healed].contains(pulled.outcome) else { return }
     let source = Journal.Source(origin: pulled.origin, channel: pulled.channel, root: pulled.root)
-    let known = try journal.read()
-    guard known.packs[id] != source || known.requests[id] != nil || !known.seen.contains(id) else { return }
+    let known = try journal.read(), isKnown = { known.packs[$0] == source && known.seen.contains($0) }
+    guard known.requests[id] != nil || !([id] + pulled.otherPacks).allSatisfy(isKnown) else { return }
     try journal.update { journal in
-      journal.packs[id] = source
+      for pack in [id] + pulled.otherPacks {
+        journal.packs[pack] = source
+        journal.seen.insert(pack)
+      }
       journal.requests[id] = nil
-      journal.seen.insert(id)
     }
   }
 
@@ -176,6 +178,11 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
     throw ManagedPacksError(
       .staleSite, "the publisher of the asset pack '\(pack.id)' signed an older state of the site again",
       remedy: "ask the publisher to publish again from the newest state of the site")
+  case .releaseIncomplete:
+    throw ManagedPacksError(
+      .notOffered,
+      "the asset pack '\(pack.id)' belongs to a release that needs the pack '\(pulled.blockingPack?.name ?? pack.id)'",
+      remedy: "see withheldPacks for the reason why that pack cannot be installed")
   case .reusedNumber:
     throw ManagedPacksError(
       .notOffered,

@@ -73,6 +73,10 @@ package struct PulledPack: Hashable, Sendable {
   package var origin: Store.Origin
   package var channel: SiteChannel?
   package var root: RootNumber
+  /// The pack that blocks the release, if the outcome is `releaseIncomplete`.
+  package var blockingPack: PackID?
+  /// Other packs of the release that were updated in the same commit.
+  package var otherPacks: [PackID] = []
 
   package init(
     _ outcome: Store.PullResult.Pack.Outcome, origin: Store.Origin, channel: SiteChannel? = nil,

@@ -7,21 +7,25 @@ struct StoreSite: PackSite {
   /// This app, if its version is known.
   let app: GroupApp?
   let otherApps: @Sendable () throws -> [GroupApp]
+  let requestedPacks: @Sendable () throws -> Set<PackID>
 
   var location: String { site.location }
 
   /// - Parameters:
   ///   - template: the options of every pull; the site's own settings override them.
   ///   - otherApps: returns the other apps of the group; called whenever versions are chosen.
+  ///   - requestedPacks: returns the packs with open requests: they are installed together with other packs of their releases.
   init(
     _ site: ManagedConfiguration.Site, of store: Store, app: GroupApp?, template: Store.PullOptions,
     onFirstContact: @escaping @Sendable (String, SitePublicKey) -> Void,
-    otherApps: @escaping @Sendable () throws -> [GroupApp]
+    otherApps: @escaping @Sendable () throws -> [GroupApp],
+    requestedPacks: @escaping @Sendable () throws -> Set<PackID> = { [] }
   ) {
     self.store = store
     self.onFirstContact = onFirstContact
     self.app = app
     self.otherApps = otherApps
+    self.requestedPacks = requestedPacks
     self.site = site
     var options = template
     options.channel = site.channel
@@ -65,6 +69,7 @@ struct StoreSite: PackSite {
     guard try await store.changesChannel(at: site.location, options: template) else { return }
     var options = template
     options.unnamedPacks = .installed
+    options.wantedPacks = try requestedPacks()
     options.otherAppVersions = try otherApps().map(\.version)
     try await store.pull(from: site.location, options: options)
   }
@@ -75,6 +80,7 @@ struct StoreSite: PackSite {
     try await settleChannel()
     var options = template
     options.otherAppVersions = try otherApps().map(\.version)
+    options.wantedPacks = try requestedPacks()
     options.pause = pause
     let result: Store.PullResult
     do {
@@ -83,11 +89,14 @@ struct StoreSite: PackSite {
       throw ManagedBackgroundAssetsError.assetPackNotFound(withID: pack.name)
     }
     if result.isFirstContact, let key = result.key { onFirstContact(site.location, key) }
-    let outcome = result.packs.first { $0.pack == pack }?.outcome ?? .absent
+    let pulled = result.packs.first { $0.pack == pack }, outcome = pulled?.outcome ?? .absent
     if outcome == .notOffered, let disagreement = try await disagreement(about: pack) {
       throw disagreement.error(pack.name)
     }
-    return PulledPack(outcome, origin: result.origin, channel: result.channel, root: result.rootNumber)
+    var answer = PulledPack(outcome, origin: result.origin, channel: result.channel, root: result.rootNumber)
+    answer.blockingPack = pulled?.blockingPack
+    answer.otherPacks = result.packs.filter { $0.pack != pack && [.updated, .healed].contains($0.outcome) }.map(\.pack)
+    return answer
   }
 }
 

@@ -11,6 +11,8 @@ struct OfferFinder {
   let attributes: (SiteRoot.Offer) -> Attributes?
   /// The time of the selection, in nanoseconds since 1970: ``SelectionTime``.
   let time: Int64
+  /// The releases that the client has; `nil` if the source has no releases.
+  var installed: InstalledReleases?
 
   /// - Parameters:
   ///   - current: the client's version of the pack, if the pack has the site's origin.
@@ -20,7 +22,17 @@ struct OfferFinder {
   ) throws -> OfferSelection {
     try OfferSelection(
       of: entry, in: root, signedBy: firstKey, for: client, at: time,
-      platforms: { attributes($0)?.platforms ?? [] }, isCurrent: { $0.describes(current) }, storeDevice: storeDevice)
+      platforms: { attributes($0)?.platforms ?? [] }, isCurrent: { $0.describes(current) },
+      hasRelease: { installed?.contains($0) ?? false }, storeDevice: storeDevice)
+  }
+
+  /// Whether an offer applies to the client, regardless of the offers in front of it. The parameters are as in `find`.
+  func applies(
+    _ offer: SiteRoot.Offer, in entry: SiteRoot.Pack, current: PackVersion?, storeDevice: () throws -> DeviceID?
+  ) throws -> Bool {
+    var single = entry
+    single.offers = [offer]
+    return try find(in: single, current: current, storeDevice: storeDevice).offer != nil
   }
 
   /// Whether the root offers a version, and only the client's app version or platform excludes it.

@@ -74,28 +74,39 @@ final class OfferReader {
     let snapshot = try store?.makeSnapshot()
     let device = try store.flatMap { try DeviceFile(inStore: $0.path).read() }
     let time = SelectionTime(acceptedAt: acceptedAt, clock: options.now, answeredAt: reader.answeredAt)
-    let finder = OfferFinder(
+    let installed = InstalledPacks(of: snapshot, from: result.origin)
+    var finder = OfferFinder(
       client: SiteClient(options), root: root, firstKey: signed.authority?.firstKey, attributes: reader.attributes,
       time: time.nanoseconds)
-    return try root.packs.map { entry in
-      let pack = snapshot?.pack(entry.id)
-      let current = pack.flatMap { $0.origin == result.origin ? $0.version : nil }
-      let found = try finder.find(in: entry, current: current) { device }
+    if !source.isArchive { finder.installed = installed.releases(of: root) }
+    let selections = try root.packs.map { entry in
+      try finder.find(in: entry, current: installed.current[entry.id]) { device }
+    }
+    let blocked = source.isArchive ? [:] : try installed.blocked(by: selections, of: root, finder) { device }
+    return try zip(root.packs, selections).map { entry, found in
+      let pack = installed.packs[entry.id], current = installed.current[entry.id]
       return Store.SiteOffers.Pack(
         pack: entry.id, priority: entry.priority,
         offer: try found.offer.map { try offer($0, primaryLanguage: root.primaryLanguage) },
         refusals: found.refusals.map { .init(version: $0.offer.number, obstacle: $0.obstacle) },
         currentVersion: current?.number,
-        withheld: withheld(found, pack, newest: source.isArchive ? nil : root.highest[entry.id]?.number))
+        withheld: withheld(
+          found, pack, blockingPack: blocked[entry.id], newest: source.isArchive ? nil : root.highest[entry.id]?.number)
+      )
     }
   }
 
   /// Returns the newest version, if a pull would not install it.
-  private func withheld(_ found: OfferSelection, _ pack: Store.Pack?, newest: UInt64?) -> WithheldVersion? {
+  private func withheld(
+    _ found: OfferSelection, _ pack: Store.Pack?, blockingPack: PackID?, newest: UInt64?
+  ) -> WithheldVersion? {
     guard let newest else { return nil }
     if let pack, pack.origin != result.origin { return WithheldVersion(newest, .otherOrigin) }
     guard pack?.version.number ?? 0 < newest else { return nil }
     if pack?.isHeld == true { return WithheldVersion(newest, .held) }
+    if let blockingPack, found.offer?.number == newest {
+      return WithheldVersion(newest, .releaseIncomplete, blockingPack: blockingPack)
+    }
     return found.withheld(newest: newest)
   }
 

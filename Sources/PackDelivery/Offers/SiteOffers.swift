@@ -55,7 +55,8 @@ extension Store.SiteOffers {
     /// attributes.
     public let priority: Int32
 
-    /// The version that a pull would install, unless the pack is held or has another origin; `nil`: see ``refusals``.
+    /// The version that a pull would install, unless the pack is held or has another origin, or its release cannot be installed; `nil`:
+    /// see ``refusals``.
     public let offer: Offer?
 
     /// The versions that the site lists before that one, and that are not for this client.

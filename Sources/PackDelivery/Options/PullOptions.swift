@@ -148,6 +148,10 @@ extension Store {
     /// after a check by SHA-256, and their chunks are not fetched.
     package var findShared: (@Sendable (PackID, CatalogID) -> SharedContent?)?
 
+    /// Packs that the client will request: a pull of a release includes them, so that they do not become visible later than the other
+    /// packs of the release.
+    package var wantedPacks: Set<PackID> = []
+
     /// Packs that count as held regardless of the store: for planning a pull into a store on top of this one.
     package var heldPacks: Set<PackID> = []
 

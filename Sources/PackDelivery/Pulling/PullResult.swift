@@ -102,6 +102,9 @@ extension Store.PullResult {
     /// The newest version that the channel ever offered, and the reason why the store does not have it; `nil` if the store has it.
     public internal(set) var withheld: WithheldVersion?
 
+    /// The pack that cannot be installed, if ``outcome`` is ``Outcome/releaseIncomplete``: another pack of the release, or this one.
+    public internal(set) var blockingPack: PackID?
+
     public enum Outcome: String, CaseIterable, Codable, Sendable {
       /// Another version is current now.
       case updated
@@ -127,6 +130,9 @@ extension Store.PullResult {
       /// The site offers other content under the number of a version that the store keeps; the pack was not changed. A higher
       /// number on the site, or removing the pack and pulling it again, resolves this.
       case reusedNumber
+      /// The offered version belongs to a release, which is installed completely or not at all; ``Pack/blockingPack`` cannot be
+      /// installed. The pack was not changed.
+      case releaseIncomplete
     }
 
     init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {
@@ -157,8 +163,11 @@ extension Store.PullResult.Pack {
       case .reusedNumber: .reusedNumber
       case .purged: .purged
       case .stale: .stale
+      case .releaseIncomplete: to == newest ? .releaseIncomplete : nil
       }
-    if let reason { withheld = WithheldVersion(newest, reason) }
+    if let reason {
+      withheld = WithheldVersion(newest, reason, blockingPack: reason == .releaseIncomplete ? blockingPack : nil)
+    }
     let mayMeanInstalled = [.unchanged, .healed, .notOffered, .absent, .held, .stale].contains(outcome)
     if mayMeanInstalled, from ?? 0 >= newest { withheld = nil }
   }

@@ -38,6 +38,11 @@ final class Puller {
   /// The error for a pack whose number the site reused; `nil` if none is.
   private var reusedNumber: PackStoreError?
 
+  /// Packs of releases that turned out to be impossible to install.
+  private var unable: [PackID: PackIsUnable] = [:]
+  /// The releases that the store has, for the round of the pull; `nil` if the source's releases do not matter.
+  private var installedReleases: InstalledReleases?
+
   /// Packs with such a change list: pages are used instead.
   private var packsWithoutLists: Set<PackID> = []
   /// Whether the root was read again: a missing file is then really missing, not a sign of a newer root.
@@ -175,6 +180,7 @@ final class Puller {
 
   /// Pulls the packs of a root in one commit. Starts again while other processes interfere.
   private func pull(_ root: SignedSiteRoot) async throws -> Store.PullResult {
+    unable = [:]
     let chosen = try choose(root)
     if result.isStale { return try leaveAlone(chosen) }
     try recognizeUnsigned(root)
@@ -197,6 +203,9 @@ final class Puller {
       round += 1
       do {
         return try await pullOnce(chosen)
+      } catch let fault as PackIsUnable {
+        // The next round leaves its releases out. It finds the data that this round received.
+        unable[fault.result.pack] = fault
       } catch is VersionIsBusy {
         guard options.waitsForWriters else {
           throw PackStoreError(
@@ -216,7 +225,7 @@ final class Puller {
   /// Returns the result for a root older than one already seen.
   private func leaveAlone(_ chosen: [ChosenPack]) throws -> Store.PullResult {
     var result = self.result
-    result.packs = try chosen.map {
+    result.packs = try chosen.filter { !$0.isImplied }.map {
       var skipped = Store.PullResult.Pack(
         $0.pack, .stale, from: try version(of: $0.pack)?.number, to: $0.entry?.offers[0].number)
       skipped.withhold(newest: $0.root.highest[$0.pack]?.number)
@@ -228,21 +237,42 @@ final class Puller {
   /// Returns the requested packs.
   private func choose(_ signed: SignedSiteRoot) throws -> [ChosenPack] {
     let root = signed.root
-    func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?) -> ChosenPack {
-      ChosenPack(pack: pack, entry: entry, root: root, firstKey: signed.authority?.firstKey)
+    func chosen(_ pack: PackID, _ entry: SiteRoot.Pack?, isImplied: Bool = false) -> ChosenPack {
+      ChosenPack(pack: pack, entry: entry, root: root, firstKey: signed.authority?.firstKey, isImplied: isImplied)
+    }
+    func withRelatives(of packs: [ChosenPack]) throws -> [ChosenPack] {
+      let implied = try relatives(of: Set(packs.map(\.pack)), in: root).map { chosen($0.id, $0, isImplied: true) }
+      return implied.isEmpty ? packs : (packs + implied).sorted { $0.pack < $1.pack }
     }
     guard let packs else {
       let entries = try takesAll(of: signed) ? root.packs : root.packs.filter { try version(of: $0.id) != nil }
       let taken = Set(entries.map(\.id))
       result.otherPacks = root.packs.map(\.id).filter { !taken.contains($0) }
-      return entries.map { chosen($0.id, $0) }
+      return try withRelatives(of: entries.map { chosen($0.id, $0) })
     }
-    return try Set(packs).sorted().map { pack in
+    let named = try Set(packs).sorted().map { pack in
       let entry = root.packs.first { $0.id == pack }
       guard try entry != nil || version(of: pack) != nil else {
         throw DeliveryError(noPack: pack, in: root, at: source.location)
       }
       return chosen(pack, entry)
+    }
+    return try withRelatives(of: named)
+  }
+
+  /// Whether the releases of a root matter. A version that the caller names is installed by itself.
+  private func followsReleases(of root: SiteRoot) -> Bool {
+    root.hasReleases && !source.isArchive && options.wantedVersion == nil
+  }
+
+  /// Returns the installed and wanted packs that share releases with packs, directly or through other packs. The pull includes those
+  /// that the selected releases concern.
+  private func relatives(of packs: Set<PackID>, in root: SiteRoot) throws -> [SiteRoot.Pack] {
+    guard followsReleases(of: root) else { return [] }
+    let related = root.packs(relatedTo: packs)
+    return try root.packs.filter { entry in
+      guard related.contains(entry.id), !packs.contains(entry.id) else { return false }
+      return try options.wantedPacks.contains(entry.id) || version(of: entry.id) != nil
     }
   }
 
@@ -266,24 +296,24 @@ final class Puller {
   /// Returns the version that the site offers to this client, and the newest version if it is another one.
   private func offer(
     of chosen: ChosenPack, _ entry: SiteRoot.Pack, current: PackVersion?
-  ) throws -> (offer: SiteRoot.Offer?, withheld: WithheldVersion?) {
+  ) throws -> (offer: SiteRoot.Offer?, withheld: WithheldVersion?, selection: OfferSelection?) {
     if let wanted = options.wantedVersion {
-      if let offer = entry.offers.first(where: { $0.number == wanted.number }) { return (offer, nil) }
+      if let offer = entry.offers.first(where: { $0.number == wanted.number }) { return (offer, nil, nil) }
       throw DeliveryError(
         notOffered: chosen.pack, wanted.number, but: entry.offers.map(\.number), by: source.isArchive ? nil : channel,
         at: source.location)
     }
-    let selection = try finder(for: chosen).find(in: entry, current: current) {
-      try DeviceFile(inStore: store.path).readOrMake()
-    }
+    let selection = try finder(for: chosen).find(in: entry, current: current, storeDevice: storeDevice)
     let newest = chosen.root.highest[chosen.pack]?.number
-    return (selection.offer, source.isArchive ? nil : newest.flatMap(selection.withheld))
+    return (selection.offer, source.isArchive ? nil : newest.flatMap(selection.withheld), selection)
   }
+
+  private func storeDevice() throws -> DeviceID { try DeviceFile(inStore: store.path).readOrMake() }
 
   private func finder(for chosen: ChosenPack) -> OfferFinder {
     OfferFinder(
       client: SiteClient(options), root: chosen.root, firstKey: chosen.firstKey, attributes: reader.attributes,
-      time: selectionTime.nanoseconds)
+      time: selectionTime.nanoseconds, installed: installedReleases)
   }
 
   /// The provenance of an offer: by which rules the store accepts it.
@@ -348,9 +378,11 @@ final class Puller {
     }
   }
 
-  /// Whether missing data of the pack was purged, and the options do not request it.
-  private func isLeftPurged(_ pack: PackID) -> Bool {
-    packs == nil && !source.isArchive && !options.refetches && store.isPurged(pack)
+  /// Whether missing data of the pack was purged, and the options do not request it. An update to a release includes such packs.
+  private func isLeftPurged(_ chosen: ChosenPack, isCurrent: Bool) -> Bool {
+    guard packs == nil || chosen.isImplied, !source.isArchive, !options.refetches else { return false }
+    let isOfRelease = followsReleases(of: chosen.root) && chosen.entry?.offers.contains { $0.release != nil } ?? false
+    return (isCurrent || !isOfRelease) && store.isPurged(chosen.pack)
   }
 
   /// One transaction: all packs or none.
@@ -365,15 +397,8 @@ final class Puller {
     var deliveries: [Delivery] = []
     // Closed before the transaction ends without a commit.
     defer { for delivery in deliveries { delivery.close(discarding: false) } }
-    var packs: [Store.PullResult.Pack] = []
-    for chosen in chosen {
-      var pulled = try await pull(chosen, into: transaction, &deliveries)
-      pulled.take(costs[chosen.pack])
-      pulled.withhold(newest: chosen.root.highest[chosen.pack]?.number)
-      packs.append(pulled)
-    }
-    // Other packs are updated; without any, the pull fails.
-    if let reusedNumber, packs.allSatisfy({ $0.outcome == .reusedNumber }) { throw reusedNumber }
+    let packs = try await pullAll(chosen, into: transaction, &deliveries)
+    try requireAny(packs)
     if let heldAt { try transaction.rollBack(heldAt.0, toVersion: heldAt.1) }
     if !isPlan { try beginChannel() }
     show(.commit)
@@ -386,23 +411,100 @@ final class Puller {
     return result
   }
 
-  /// Stages the site's offer for a pack. The caller closes the delivery, if any.
+  /// Stages the offers of all packs that are able to be installed.
+  private func pullAll(
+    _ chosen: [ChosenPack], into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
+  ) async throws -> [Store.PullResult.Pack] {
+    installedReleases = installedReleases(of: chosen, in: transaction)
+    var assessed: [AssessedPack] = []
+    for pack in chosen { assessed.append(try assess(pack, in: transaction)) }
+    let releases = try PulledReleases(of: assessed, follows: installedReleases != nil) { pack, entry, offer in
+      try finder(for: pack.chosen).applies(offer, in: entry, current: pack.current, storeDevice: storeDevice)
+    }
+    var results: [Store.PullResult.Pack] = []
+    for pack in assessed where releases.includes(pack.id) {
+      var pulled: Store.PullResult.Pack
+      if let blocked = releases.blocked(pack) {
+        pulled = blocked
+      } else {
+        pulled = try await pull(pack, releases, into: transaction, &deliveries)
+      }
+      pulled.take(costs[pack.id])
+      pulled.withhold(newest: pack.chosen.root.highest[pack.id]?.number)
+      results.append(pulled)
+    }
+    return results
+  }
+
+  /// Stages the offer of a pack. Ends the round if the pack cannot be installed and releases depend on it.
   private func pull(
-    _ chosen: ChosenPack, into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
+    _ pack: AssessedPack, _ releases: PulledReleases, into transaction: borrowing Transaction,
+    _ deliveries: inout [Delivery]
   ) async throws -> Store.PullResult.Pack {
+    guard let installation = pack.installation else { return pack.result }
+    do {
+      let pulled = try await install(installation, of: pack, into: transaction, &deliveries)
+      guard pulled.isUnable, releases.areBlocked(by: pack.id) else { return pulled }
+      throw PackIsUnable(result: pulled, error: nil)
+    } catch let error where releases.change(pack.id) && isFault(ofPack: error) {
+      var result = pack.result
+      (result.outcome, result.blockingPack) = (.releaseIncomplete, pack.id)
+      throw PackIsUnable(result: result, error: error)
+    }
+  }
+
+  /// Whether an error is a fault of one pack of the site, or a lack of space for it, rather than of the network or the store.
+  private func isFault(ofPack error: any Error) -> Bool {
+    switch error {
+    case SourceFault.siteChanged: hasReadRootAgain
+    case let error as DeliveryError: [.corrupt, .badResponse, .siteChanged].contains(error.code)
+    case let error as PackStoreError: [.corrupt, .noSpace].contains(error.code)
+    default: false
+    }
+  }
+
+  /// - Throws: the error of a pack, if no other pack was updated.
+  private func requireAny(_ packs: [Store.PullResult.Pack]) throws {
+    if let reusedNumber, packs.allSatisfy({ [.reusedNumber, .releaseIncomplete].contains($0.outcome) }) {
+      throw reusedNumber
+    }
+    guard !packs.contains(where: { [.updated, .healed].contains($0.outcome) }) else { return }
+    let errors = unable.sorted { $0.key < $1.key }.compactMap(\.value.error)
+    if let error = errors.first { throw error }
+  }
+
+  /// Returns the releases that the store has of the root; `nil` if releases do not matter.
+  private func installedReleases(
+    of chosen: [ChosenPack], in transaction: borrowing Transaction
+  ) -> InstalledReleases? {
+    guard let root = chosen.first?.root, followsReleases(of: root) else { return nil }
+    var current: [PackID: PackVersion] = [:]
+    for pack in transaction.packs where !pack.isRemoved && pack.origin == provenance.origin {
+      current[pack.id] = pack.version
+    }
+    return InstalledReleases(in: root, isInstalled: { current[$0] != nil }) { pack, offer in
+      offer.describes(current[pack.id])
+    }
+  }
+
+  /// Decides whether to install the site's offer for a pack, from the state of the store and the root.
+  private func assess(_ chosen: ChosenPack, in transaction: borrowing Transaction) throws -> AssessedPack {
     let pack = chosen.pack
     let before = transaction.packs.first { $0.id == pack }
     let current = before.flatMap { $0.isRemoved ? nil : $0.version }
-    guard let entry = chosen.entry else { return Store.PullResult.Pack(pack, .absent, from: current?.number, to: nil) }
+    var pulled = Store.PullResult.Pack(pack, .absent, from: current?.number, to: nil)
+    guard let entry = chosen.entry else { return AssessedPack(chosen, pulled) }
     let isOwn = before?.origin == provenance.origin
-    let (offered, withheld) = try offer(of: chosen, entry, current: isOwn ? current : nil)
-    guard let version = offered else {
-      var skipped = Store.PullResult.Pack(pack, .notOffered, from: current?.number, to: nil)
-      skipped.withheld = withheld
-      return skipped
-    }
-    var pulled = Store.PullResult.Pack(pack, .unchanged, from: current?.number, to: version.number)
+    let (offered, withheld, selection) = try offer(of: chosen, entry, current: isOwn ? current : nil)
+    pulled.outcome = offered == nil ? .notOffered : .unchanged
+    pulled.to = offered?.number
     pulled.withheld = withheld
+    var assessed = AssessedPack(chosen, pulled, selection, current: isOwn ? current : nil)
+    guard let version = offered else { return assessed }
+    if let fault = unable[pack] {
+      assessed.result = fault.result
+      return assessed
+    }
     let isCurrent = version.describes(current) && isOwn
     let isHeld = before?.isHeld == true || options.heldPacks.contains(pack)
     let kept = transaction.versions(of: pack)
@@ -410,29 +512,43 @@ final class Puller {
     if before == nil || isOwn, !isHeld,
       let refusal = try refusal(of: version, of: pack, by: provenance, in: transaction)
     {
-      pulled.outcome = refusal
-      return pulled
+      assessed.result.outcome = refusal
+      return assessed
     }
     let availability = try availability(of: before), isWhole = availability?.isWhole ?? true
-    pulled.missingByteCount = availability?.missingByteCount ?? 0
-    if isCurrent, isWhole { return pulled }
-    if !isWhole, isLeftPurged(pack) {
-      pulled.outcome = .purged
-      return pulled
+    assessed.result.missingByteCount = availability?.missingByteCount ?? 0
+    if isCurrent, isWhole { return assessed }
+    if !isWhole, isLeftPurged(chosen, isCurrent: isCurrent) {
+      assessed.result.outcome = .purged
+      return assessed
     }
     // The core would refuse it too, but only after the manifest was fetched.
     if let before, before.origin != provenance.origin, !provenance.adopts {
-      guard packs == nil, !source.isArchive else {
+      guard packs == nil || chosen.isImplied, !source.isArchive else {
         throw transaction.explain(
           PackStoreError(.otherOrigin, "belongs to another origin", about: .pack(pack)), of: pack)
       }
-      pulled.outcome = .otherOrigin
-      return pulled
+      assessed.result.outcome = .otherOrigin
+      return assessed
     }
     if isHeld, !isCurrent {
-      pulled.outcome = .held
-      return pulled
+      assessed.result.outcome = .held
+      return assessed
     }
+    assessed.installation = Installation(
+      version: version, entry: entry, before: before, current: current, isCurrent: isCurrent, kept: kept,
+      provenance: provenance)
+    return assessed
+  }
+
+  /// Stages the site's offer for a pack. The caller closes the delivery, if any.
+  private func install(
+    _ installation: Installation, of assessed: AssessedPack, into transaction: borrowing Transaction,
+    _ deliveries: inout [Delivery]
+  ) async throws -> Store.PullResult.Pack {
+    let pack = assessed.id, chosen = assessed.chosen, entry = installation.entry, version = installation.version
+    let kept = installation.kept, provenance = installation.provenance
+    var pulled = assessed.result
     let manifest = try await reader.readManifest(of: version, pack)
     try await reader.readAttributes([version.attributes].compactMap { $0 }, in: chosen.root)
     let placement = version.attributes == nil ? Placement.durable : reader.attributes(of: version)?.placement
@@ -446,7 +562,9 @@ final class Puller {
       } catch let error as PackStoreError where error.code == .downgrade && !source.isArchive {
         pulled.outcome = .publisherOutOfDate
         return pulled
-      } catch let error as PackStoreError where error.code == .otherOrigin && packs == nil && !source.isArchive {
+      } catch let error as PackStoreError
+        where error.code == .otherOrigin && (packs == nil || chosen.isImplied) && !source.isArchive
+      {
         pulled.outcome = .otherOrigin
         return pulled
       } catch let error as PackStoreError where error.code == .exists && !source.isArchive {
@@ -456,11 +574,11 @@ final class Puller {
       }
       reader.didUseManifest(of: version)
       guard let delivery = opened else {
-        if before?.origin != provenance.origin { pulled.outcome = .updated }  // adopted without a change
+        if installation.before?.origin != provenance.origin { pulled.outcome = .updated }  // adopted without a change
         return pulled
       }
       deliveries.append(delivery)
-      try checkStillWanted(version, of: pack, current, &deliveries)
+      try checkStillWanted(version, of: pack, installation.current, &deliveries)
       do {
         let route = DeltaRoute(
           to: version, of: entry, from: options.usesDeltas ? kept : [], but: refusedDeltas)
@@ -469,7 +587,7 @@ final class Puller {
         let isShared = try useShared(manifest, delivery)
         try await fetch(manifest, delivery, route, list, isShared: isShared, &pulled)
         if !isPlan { try stage(delivery, route, &pulled, in: transaction) }
-        pulled.outcome = isCurrent ? .healed : .updated
+        pulled.outcome = installation.isCurrent ? .healed : .updated
         return pulled
       } catch let refusal as RouteIsRefused {
         refusedDeltas.formUnion(refusal.route.deltas.map(\.header))
@@ -679,14 +797,6 @@ final class Puller {
   }
 }
 
-/// A requested pack, with its entry in the root; `nil` if it was removed.
-private struct ChosenPack {
-  let pack: PackID
-  let entry: SiteRoot.Pack?
-  let root: SiteRoot
-  let firstKey: SitePublicKey?
-}
-
 /// The cost of a pack, over all rounds.
 private struct PackCost {
   var tally = FetchTally()
@@ -707,6 +817,13 @@ extension Store.PullResult.Pack {
     requestCount = cost.tally.requestCount
     resumedByteCount = cost.resumedByteCount
   }
+}
+
+/// A pack cannot be installed, and releases depend on it.
+private struct PackIsUnable: Error {
+  let result: Store.PullResult.Pack
+  /// `nil` if the store refused the version.
+  let error: (any Error)?
 }
 
 /// Another process is fetching the same version.

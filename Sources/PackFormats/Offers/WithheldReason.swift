@@ -1,4 +1,4 @@
-import PackStore
+public import PackStore
 
 /// The reason why a client does not install the newest version that a channel ever offered of a pack.
 public enum WithheldReason: String, Hashable, Codable, CaseIterable, Sendable {
@@ -36,6 +36,8 @@ public enum WithheldReason: String, Hashable, Codable, CaseIterable, Sendable {
   case expired
   /// The disk has too little free space.
   case noSpace
+  /// The version belongs to a release, and another pack of the release, or data of this one, cannot be installed.
+  case releaseIncomplete
 
   package init(_ obstacle: OfferObstacle) {
     self =
@@ -56,9 +58,13 @@ public struct WithheldVersion: Hashable, Codable, Sendable {
   public let version: UInt64
   public let reason: WithheldReason
 
-  package init(_ version: UInt64, _ reason: WithheldReason) {
+  /// The pack that cannot be installed, if the reason is ``WithheldReason/releaseIncomplete``.
+  public let blockingPack: PackID?
+
+  package init(_ version: UInt64, _ reason: WithheldReason, blockingPack: PackID? = nil) {
     self.version = version
     self.reason = reason
+    self.blockingPack = blockingPack
   }
 }
 

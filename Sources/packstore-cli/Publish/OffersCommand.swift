@@ -87,7 +87,7 @@ struct Offers: AsyncParsableCommand, CommandWithSubject {
   private func row(_ pack: Store.SiteOffers.Pack) -> [String] {
     let current = pack.currentVersion.map(String.init) ?? ""
     let refused = pack.refusals.map { "\($0.version): \($0.obstacle.words)" }.joined(separator: ", ")
-    let newest = pack.withheld.map { "\($0.version): \($0.reason.words)" } ?? ""
+    let newest = pack.withheld.map { "\($0.version): \($0.words)" } ?? ""
     guard let offer = pack.offer else { return [pack.pack.name, "none", current, "", "", "", "", refused, newest] }
     let platforms = offer.attributes.platforms.sorted().map(\.rawValue).joined(separator: ",")
     return [

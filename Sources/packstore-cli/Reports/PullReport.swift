@@ -5,7 +5,9 @@ extension Store.PullResult.Pack {
   /// Returns the outcome as lines of text; empty if a warning or failure reports it.
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
-    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate: return []
+    case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate,
+      .releaseIncomplete:
+      return []
     case .unchanged: return ["\(pack) is at version \(from ?? 0) already" + withheldText]
     case .updated, .healed: break
     }
@@ -42,7 +44,7 @@ extension Store.PullResult.Pack {
 extension Store.PullResult.Pack {
   /// The newest version, if it is not installed.
   private var withheldText: String {
-    withheld.map { "; version \($0.version) is not installed: \($0.reason.words)" } ?? ""
+    withheld.map { "; version \($0.version) is not installed: \($0.words)" } ?? ""
   }
 
   /// The deltas that the pack is downloaded with; `nil` if it is downloaded by ranges.
@@ -137,6 +139,8 @@ extension Store.PullResult.Pack {
     case .absent: "the site no longer has the pack \(pack); it was not changed: 'packstore remove' deletes it"
     case .purged:
       "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was not changed: name it, or add '--refetch'"
+    case .releaseIncomplete:
+      "\(pack) was not changed: its release needs \(blockingPack?.name ?? "another pack"), which cannot be installed"
     case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber, .publisherOutOfDate: nil
     }
   }
@@ -150,6 +154,7 @@ extension Store.PullResult.Pack.Outcome {
     case .notOffered: "not_offered"
     case .reusedNumber: "reused_number"
     case .publisherOutOfDate: "publisher_out_of_date"
+    case .releaseIncomplete: "release_incomplete"
     default: rawValue
     }
   }

@@ -4,11 +4,18 @@ import PackFormats
 struct WithheldReport: Encodable {
   let version: UInt64
   let reason: String
+  let blockingPack: String?
 
   init(_ withheld: WithheldVersion) {
     version = withheld.version
     reason = withheld.reason.word
+    blockingPack = withheld.blockingPack?.name
   }
+}
+
+extension WithheldVersion {
+  /// The reason: `schedule`, `release incomplete (Level1)`.
+  var words: String { reason.words + (blockingPack.map { " (\($0))" } ?? "") }
 }
 
 extension WithheldReason {
