@@ -124,6 +124,7 @@ import Testing
         "P@1 is for all devices, in the release spring", "Q@1 is for all devices, in the release spring",
       ])
     #expect(try run(["channels", "site"]).lines.dropFirst().allSatisfy { $0.contains("spring") })
+    #expect(try run(["status", "site"]).lines[1].contains("spring"))
     for wrong in [["--release", "a b"], ["--release", "a", "--separately"], ["--release", "a", "--halt"]] {
       #expect(try playground.packstore(promote + wrong).status == 2, "\(wrong)")
     }

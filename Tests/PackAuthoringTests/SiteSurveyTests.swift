@@ -135,3 +135,62 @@ import Testing
     #expect(codes(try survey(day: 0)).contains("lost_root"))
   }
 }
+
+extension SiteSurveyTests {
+  private static let second: Int64 = 1_000_000_000
+
+  /// A root with an open release in steps, of one pack or of two, whose last step comes after 100 seconds.
+  private func steppingRoot(horizon: Int64?, expiry: Int64, isRelease: Bool, state: Rollout.State = .open) -> SiteRoot {
+    let rollout = Rollout(state: state, asOf: 0, steps: [.init(time: 100 * Self.second, share: 10_000)])
+    let release = isRelease ? PackRelease() : nil
+    let packs = ["A", "B"].prefix(isRelease ? 2 : 1).map { name in
+      SiteRoot.Pack(
+        id: PackID(stringLiteral: name), priority: 0,
+        offers: [
+          .init(
+            number: 1, catalog: CatalogID(digest: .zero), manifest: .zero, manifestByteCount: 1, share: 1,
+            rollout: rollout, release: release)
+        ], deltas: [])
+    }
+    var root = SiteRoot(
+      sequence: 1, madeAt: 0, expiresAfter: expiry * Self.second,
+      site: SiteID(ID128(copying: [UInt8](repeating: 1, count: 16))),
+      product: .standard, packs: packs)
+    root.horizon = horizon.map { $0 * Self.second }
+    return root
+  }
+
+  private func alarm(_ root: SiteRoot, keyEndsAt end: Int64?, now: Int64) throws -> Site.Alarm? {
+    let signer = try key.delegated(
+      by: key, serial: 9, madeAt: 0, endsAt: end.map { $0 * Self.second }, product: .standard, channels: [])
+    let signed = try SignedSiteRoot(decoding: root.encode(signedBy: signer), file: "root")
+    return Site.Status([signed], labels: [:], now: now * Self.second).alarms.first { $0.code == .rolloutStops }
+  }
+
+  @Test(arguments: [false, true]) func stepsAfterTheEndOfRootOrKeyAreReported(isRelease: Bool) throws {
+    let cases: [(horizon: Int64?, expiry: Int64, key: Int64?, end: Int64?)] = [
+      (nil, 100, nil, nil), (nil, 99, nil, 99), (99, 500, nil, 99), (100, 500, 100, nil), (nil, 500, 99, 99),
+      (50, 70, 60, 50), (200, 70, 60, 60), (200, 70, 80, 70),
+    ]
+    for (index, test) in cases.enumerated() {
+      let root = steppingRoot(horizon: test.horizon, expiry: test.expiry, isRelease: isRelease)
+      let found = try alarm(root, keyEndsAt: test.key, now: 1)
+      #expect(found?.date == test.end.map { Date(nanosecondsSince1970: $0 * Self.second) }, "case \(index)")
+      #expect(found?.count == test.end.map { _ in 1 } && found?.isUrgent != true, "case \(index)")
+    }
+    let root = steppingRoot(horizon: 50, expiry: 70, isRelease: isRelease)
+    #expect(try alarm(root, keyEndsAt: nil, now: 100) == nil, "the last step has passed")
+    for state in [Rollout.State.paused, .halted] {
+      let root = steppingRoot(horizon: 50, expiry: 70, isRelease: isRelease, state: state)
+      #expect(try alarm(root, keyEndsAt: nil, now: 1) == nil)
+    }
+  }
+
+  @Test func offersShowStepsAndReleases() throws {
+    let root = steppingRoot(horizon: 50, expiry: 70, isRelease: true)
+    let signed = try SignedSiteRoot(decoding: root.encode(signedBy: nil), file: "root")
+    let offers = Site.Status([signed], labels: [:], now: 0).channels[0].offers
+    #expect(offers.map(\.rollout?.state) == [.open, .open] && offers.allSatisfy { $0.release != nil })
+    #expect(offers[0].rollout?.horizonEnd == Date(nanosecondsSince1970: 50 * Self.second))
+  }
+}

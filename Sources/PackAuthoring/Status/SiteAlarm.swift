@@ -27,6 +27,10 @@ extension Site {
       /// The site lacks pinned versions, or its policy is damaged.
       case policyUnmet = "policy_unmet"
 
+      /// Steps of releases come after the root's horizon or expiry, or after the end of the key: without a newer root, the releases
+      /// stop before their last steps.
+      case rolloutStops = "rollout_stops"
+
       /// No delta leads to an offered version from the version that most devices have.
       case missingDelta = "missing_delta"
 
@@ -45,14 +49,14 @@ extension Site {
     /// When the announced event happens or happened.
     public let date: Date?
 
-    /// The number of files or deltas concerned.
+    /// The number of files, deltas or releases concerned.
     public let count: Int?
 
     /// Whether devices are affected now, or will be soon.
     public var isUrgent: Bool {
       switch code {
       case .keyEnds, .rootExpires, .damagedRoot, .lostRoot, .futureRoot, .missingObject, .policyUnmet: true
-      case .missingDelta, .dueFiles: false
+      case .rolloutStops, .missingDelta, .dueFiles: false
       }
     }
 

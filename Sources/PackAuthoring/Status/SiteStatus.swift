@@ -62,6 +62,12 @@ extension Site {
       /// The share at the time of the status: 0 for a halted version.
       public let share: DeviceShare
 
+      /// The steps and the state of a release in steps; `nil` if the share is fixed.
+      public let rollout: RolloutDescription?
+
+      /// The release that the offer is a member of; `nil` if none.
+      public let release: PackRelease?
+
       /// `nil`: all.
       public let appVersions: AppVersionRange?
 
@@ -166,7 +172,10 @@ extension Site.Status {
       keys.append(ReleaseKey(delegation))
       Site.Alarm.ending(delegation, now: now).map { add($0) }
     }
-    for signed in roots { Site.Alarm.dates(of: signed.root, now: now).forEach { add($0) } }
+    for signed in roots {
+      Site.Alarm.dates(of: signed.root, now: now).forEach { add($0) }
+      Site.Alarm.stoppingRollouts(of: signed, now: now).map { add($0) }
+    }
   }
 
   /// Adds an alarm, and keeps the order.
@@ -199,7 +208,9 @@ extension Site.Status.Channel {
         Site.Status.Offer(
           pack: pack.id, version: offer.number, label: offer.attributes.flatMap { labels[$0] },
           share: (try? DeviceShare(tenThousandths: root.share(of: offer, at: time))) ?? .none,
-          appVersions: offer.appVersions,
+          rollout: RolloutDescription(
+            offer.rollout, base: offer.share, horizonEnd: root.horizon.map { _ in root.horizonEnd }),
+          release: offer.release, appVersions: offer.appVersions,
           downloadByteCount: Int(clamping: offer.downloadByteCount))
       }
     }

@@ -19,6 +19,7 @@ struct Status: AsyncParsableCommand, CommandWithSubject {
         future_root     the root is dated more than a day from now
         missing_object  files are missing or have another length
         policy_unmet    pinned versions are missing, or the policy is damaged
+        rollout_stops   not urgent: steps of releases need a newer root or key
         missing_delta   not urgent: 'packstore deltas' would build deltas
         due_files       not urgent: the next publication deletes files
 
@@ -84,16 +85,19 @@ private struct StatusText {
     guard !status.channels.isEmpty else { return [] }
     var table = Table(
       ("CHANNEL", .left), ("ROOT", .right), ("EXPIRES", .left), ("PACK", .left), ("VERSION", .right), ("LABEL", .left),
-      ("SHARE", .right), ("APP", .left))
+      ("SHARE", .right), ("ROLLOUT", .left), ("RELEASE", .left), ("APP", .left))
     for channel in status.channels {
       let head = [
         channel.channel.name, "\(channel.sequence)", channel.expiresAt.map(formatDate) ?? "never",
       ]
-      if channel.offers.isEmpty { table.add(head + [channel.isClosed ? "(closed)" : "(nothing)", "", "", "", ""]) }
+      if channel.offers.isEmpty {
+        table.add(head + [channel.isClosed ? "(closed)" : "(nothing)", "", "", "", "", "", ""])
+      }
       for offer in channel.offers {
         table.add(
           head + [
             offer.pack.name, "\(offer.version)", offer.label?.text ?? "", offer.share.description,
+            offer.rollout.map { RolloutReport($0).words } ?? "", offer.release?.description ?? "",
             offer.appVersions?.description ?? "all",
           ])
       }
@@ -166,6 +170,8 @@ private struct StatusReport: Encodable {
     let version: UInt64
     let label: String?
     let share: String
+    let rollout: RolloutReport?
+    let release: ReleaseReport?
     let appVersions: String?
     let downloadBytes: Int
   }
@@ -253,6 +259,8 @@ extension StatusReport.Offer {
     version = offer.version
     label = offer.label?.text
     share = offer.share.description
+    rollout = offer.rollout.map(RolloutReport.init)
+    release = offer.release.map(ReleaseReport.init)
     appVersions = offer.appVersions?.description
     downloadBytes = offer.downloadByteCount
   }
