@@ -32,7 +32,7 @@
         guard let identifier = try PackRecord.fetchOne(database, key: ["id": pack])?.identifier else { continue }
         offers[try PackID(validating: identifier)] = try Self.offers(of: releases, in: database)
       }
-      return offers
+      return Site.PlannedOffer.withoutDividedReleases(offers)
     }
 
     /// - Parameter releases: the live release of a pack, if it has one, then releases that wait for a root.
@@ -52,7 +52,8 @@
       _ release: ReleaseRecord, _ share: DeviceShare, in database: Database
     ) throws -> Site.PlannedOffer {
       let version = try VersionRecord.find(database, key: ["id": release.versionID])
-      return Site.PlannedOffer(UInt64(clamping: version.number), share: share)
+      return Site.PlannedOffer(
+        UInt64(clamping: version.number), share: share, release: try release.packRelease(in: database))
     }
   }
 #endif

@@ -1,4 +1,6 @@
 #if Hosting
+  import PackAuthoring
+  import PackFormats
   import PackStore
   import Testing
 
@@ -52,6 +54,33 @@
         let tester = try await host.release(two, .internalBeta).id
         #expect(try await session.send("GET", "/packstore/v1/rollouts/\(tester)").fault == "404 NOT_FOUND")
       }
+    }
+
+    private func releases(_ host: TestHost) throws -> [PackID: [String?]] {
+      let live = try Site(existingAt: host.siteFolder).channels().first { $0.channel == .live }
+      return Dictionary(
+        uniqueKeysWithValues: (live?.packs ?? []).map { ($0.pack, $0.offers.map { $0.release?.id.description }) })
+    }
+
+    /// The versions of a submission are installed together, until a person changes the share of one of them.
+    @Test func submissionIsARelease() async throws {
+      let host = try await TestHost(), commands = ReleaseCommands(host.context)
+      try await host.delegate()
+      _ = try await host.submit([try await host.published("one"), try await host.published("a", pack: "Sea")])
+      await host.work()
+      let first = try releases(host), id = try #require(first["City"]?.first)
+      #expect(id != nil && first == ["City": [id], "Sea": [id]])
+      let alone = try await host.published("two")
+      let submission = try await host.submit([alone, try await host.published("b", pack: "Sea")])
+      await host.work()
+      let next = submission.id.rawValue.replacing("-", with: "")
+      #expect(try releases(host) == ["City": [next], "Sea": [next]] && next != id)
+      _ = try await commands.setShare(500, of: try await host.release(alone, .store).id, by: host.admin)
+      await host.work()
+      #expect(try releases(host) == ["City": [nil, id], "Sea": [nil]])
+      _ = try await host.submit([try await host.published("three")])
+      await host.work()
+      #expect(try releases(host) == ["City": [nil], "Sea": [next]])
     }
 
     /// The share is one of the approved terms: after a change, the same people approve again.
