@@ -107,6 +107,7 @@ private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8
     precondition(previous.authority?.delegation.revokedBelow == 0 && previous.root.packs.allSatisfy(\.deltas.isEmpty))
   }
   guard let signed = try? SignedSiteRoot(decoding: bytes, file: "root") else { return }
+  _ = signed.move
   for pack in signed.root.packs {
     precondition(!pack.offers.isEmpty)
     for offer in pack.offers { _ = try? offer.openManifest([], of: pack.id) }
