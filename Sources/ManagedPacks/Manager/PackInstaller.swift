@@ -183,6 +183,10 @@ private func accept(_ pulled: PulledPack, of pack: AssetPack, isHere: Bool) thro
       .notOffered,
       "the asset pack '\(pack.id)' belongs to a release that needs the pack '\(pulled.blockingPack?.name ?? pack.id)'",
       remedy: "see withheldPacks for the reason why that pack cannot be installed")
+  case .missingFiles:
+    throw ManagedPacksError(
+      .staleSite, "the site of the asset pack '\(pack.id)' lacks files of the offered version",
+      remedy: "try again later; if the error persists, report it to the publisher of the site")
   case .reusedNumber:
     throw ManagedPacksError(
       .notOffered,

@@ -29,6 +29,8 @@
       package var environment: [String: String] = [:]
       /// PEM certificates to trust instead of those.
       package var authority: String?
+      /// Whether the site's own server may be in a private network; false for a place to which a public site moved.
+      package var siteMayBePrivate = true
       /// Called before a server is contacted, also after a redirection; an error ends the transfer.
       package var permitsHost: (@Sendable (String) throws -> Void)?
       /// Sent to the site's own server. A name and a password in its URL override it.
@@ -46,7 +48,9 @@
       /// Whether a redirect of one file applies to other files; false after such a place lacked a file.
       var adoptsRedirections = true
       /// Whether ``base`` may be in a private network: no public server redirected there.
-      var mayBePrivate = true
+      var mayBePrivate: Bool
+      /// Whether the site's own URL may be in a private network.
+      let startMayBePrivate: Bool
       /// `nil`: no range was requested yet.
       var hasRanges: Bool?
       /// Whether a request with a range was refused, and the same request without one was not.
@@ -57,12 +61,18 @@
       /// The `Date` of the last answer without a change, in nanoseconds since 1970.
       var confirmedAt: Int64?
 
+      init(base: SiteURL, mayBePrivate: Bool) {
+        self.base = base
+        self.mayBePrivate = mayBePrivate
+        startMayBePrivate = mayBePrivate
+      }
+
       /// Returns to the site's own URL.
       ///
       /// - Parameter permanently: whether later redirects are ignored too.
       mutating func leave(for start: SiteURL, permanently: Bool) {
         base = start
-        mayBePrivate = true
+        mayBePrivate = startMayBePrivate
         if permanently { adoptsRedirections = false }
       }
 
@@ -76,7 +86,7 @@
     package let location: String
     package let isLocal = false
     /// The URL of the site that the user gave.
-    private let start: SiteURL
+    let start: SiteURL
     let options: Options
     let clients: HTTPClients
     let watch: TransferWatch
@@ -91,7 +101,7 @@
       self.start = start
       location = start.canonical
       self.options = options
-      knowledge = Mutex(ServerState(base: start))
+      knowledge = Mutex(ServerState(base: start, mayBePrivate: options.siteMayBePrivate))
       watch = TransferWatch(stallLimit: options.stallLimit, options.limits, options.clock)
       clients = try HTTPClients(options)
     }
@@ -336,16 +346,16 @@
       var answer = try await follow(path, from: now.base, mayBePrivate: now.mayBePrivate, fields, clients, pulse)
       if now.base != start, answer.response.status.mayDependOnPlace {
         leaveLearnedPlace(permanently: true)
-        answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
+        answer = try await follow(path, from: start, mayBePrivate: options.siteMayBePrivate, fields, clients, pulse)
       }
       if answer.wasRedirected, answer.response.status.mayBeOfAnExpiredURL {
         // A cache may keep a redirect longer than its signature is valid.
         let fresh = fields.filter { $0.0 != "Cache-Control" } + [("Cache-Control", "no-cache")]
-        answer = try await follow(path, from: start, mayBePrivate: true, fresh, clients, pulse)
+        answer = try await follow(path, from: start, mayBePrivate: options.siteMayBePrivate, fresh, clients, pulse)
       }
       for _ in 0..<SiteAuthenticator.refusalLimit {
         guard try await isAuthorizedAgain(after: answer, pulse) else { break }
-        answer = try await follow(path, from: start, mayBePrivate: true, fields, clients, pulse)
+        answer = try await follow(path, from: start, mayBePrivate: options.siteMayBePrivate, fields, clients, pulse)
       }
       do {
         return try await MultipartAnswer.firstPart(of: answer.response)

@@ -17,7 +17,8 @@ extension Store {
   }
 
   /// The sites that installed packs were pulled from, in order of locations. If several sites have one origin (mirrors), only the
-  /// site with the newest root is included. Packs that were added locally, or came from archives or unsigned sites, have none.
+  /// site with the newest root is included; places from which a site moved are not. Packs that were added locally, or came from
+  /// archives or unsigned sites, have none.
   ///
   /// - Throws: the errors of a pull if the records about sites cannot be read, or are damaged.
   public func followedSites() throws -> [FollowedSite] {
@@ -25,7 +26,7 @@ extension Store {
     let installed = Dictionary(grouping: try packs(), by: \.origin)
     let sites = installed.compactMap { origin, packs -> FollowedSite? in
       let places = book.places.filter { key, place in
-        place.origin == origin && book.channel(at: key.location) == key.channel
+        place.origin == origin && book.channel(at: key.location) == key.channel && book.moves[key.location] == nil
       }
       let newest = places.max {
         ($0.value.serial, $0.value.sequence, $0.key.location) < ($1.value.serial, $1.value.sequence, $1.key.location)

@@ -39,6 +39,21 @@ extension Store {
     /// copy of this one; `nil` if none is known. Packs of the same name replace each other then.
     public internal(set) var siteOfSameKey: String?
 
+    /// The URL to which the site moved, if this pull found the move and followed it; later pulls go there directly.
+    public internal(set) var movedTo: String?
+
+    /// A move of the site that this pull found and did not follow: the former place was used. `nil`: none.
+    public internal(set) var refusedMove: RefusedMove?
+
+    /// A move of a site that was not followed.
+    public struct RefusedMove: Hashable, Codable, Sendable {
+      /// The URL to which the site moved.
+      public let location: String
+
+      /// The fault of that place.
+      public let reason: String
+    }
+
     /// The number of the root.
     package internal(set) var rootNumber = RootNumber()
 
@@ -133,6 +148,9 @@ extension Store.PullResult {
       /// The offered version belongs to a release, which is installed completely or not at all; ``Pack/blockingPack`` cannot be
       /// installed. The pack was not changed.
       case releaseIncomplete
+      /// The site lacks files of the offered version; the pack was not changed. If the site has no other pack to install, the pull
+      /// fails instead.
+      case missingFiles
     }
 
     init(_ pack: PackID, _ outcome: Outcome, from: UInt64?, to: UInt64?) {
@@ -155,7 +173,7 @@ extension Store.PullResult.Pack {
     }
     let reason: WithheldReason? =
       switch outcome {
-      case .updated, .unchanged, .healed, .notOffered: nil
+      case .updated, .unchanged, .healed, .notOffered, .missingFiles: nil
       case .absent: .withdrawn
       case .held: .held
       case .otherOrigin: .otherOrigin

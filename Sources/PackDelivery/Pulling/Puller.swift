@@ -37,6 +37,8 @@ final class Puller {
 
   /// The error for a pack whose number the site reused; `nil` if none is.
   private var reusedNumber: PackStoreError?
+  /// A file that the site really lacks, of a pack in the present round; `nil` if it lacks none.
+  private var missingFile: DeliveryError?
 
   /// Packs of releases that turned out to be impossible to install.
   private var unable: [PackID: PackIsUnable] = [:]
@@ -48,10 +50,19 @@ final class Puller {
   /// Whether the root was read again: a missing file is then really missing, not a sign of a newer root.
   private var hasReadRootAgain = false
 
+  /// The move that led to this place; `nil`: none.
+  private let arrival: Arrival?
+  private let followsMoves: Bool
+  /// Whether a root of the place was accepted.
+  private(set) var hasAcceptedRoot = false
+
   init(
     into store: Store, from source: any SiteSource, root: WholeFile? = nil, counting tally: WireTally = WireTally(),
-    packs: [PackID]?, options: Store.PullOptions, isPlan: Bool, report: (@Sendable (Store.PullProgress) -> Void)?
+    packs: [PackID]?, options: Store.PullOptions, isPlan: Bool, arrival: Arrival? = nil, followsMoves: Bool = false,
+    report: (@Sendable (Store.PullProgress) -> Void)?
   ) {
+    self.arrival = arrival
+    self.followsMoves = followsMoves
     reader = SiteReader(
       source, root: root, counting: tally, within: MetadataBudget(of: options, for: source),
       memory: RememberedSites(inStore: store.path))
@@ -144,6 +155,11 @@ final class Puller {
     result.key = root.rootKey
     result.isFirstContact = try result.isFirstContact || verdict == .pinned || isUntried(root)
     result.isStale = if case .stale = verdict { true } else { false }
+    hasAcceptedRoot = true
+    result.movedTo = arrival.map { _ in source.location }
+    if followsMoves, !result.isStale, !changesChannel, let move = root.move {
+      throw SiteHasMoved(move: move, channel: channel)
+    }
     if !result.isStale { try source.requireOpen(root.root) }
     result.rootNumber = RootNumber(root)
     result.madeAt = Date(timeIntervalSince1970: Double(root.root.madeAt) / 1e9)
@@ -165,6 +181,7 @@ final class Puller {
     let file = TrustFile(inStore: store.path)
     let place = source.rootPlace(of: channel), policy = TrustPolicy(options), now = options.now
     func admit(_ book: inout TrustBook) throws -> TrustBook.Verdict {
+      if let arrival { try book.move(channel, from: arrival.former, to: arrival.move, claims) }
       let verdict = try book.admit(claims, at: place, policy, now: now)
       acceptedAt = max(claims.madeAt, book.newestDate(at: place) ?? claims.madeAt)
       // At first contact, before anything is installed: a pull that resumes an interrupted one follows the same channel.
@@ -416,6 +433,7 @@ final class Puller {
     _ chosen: [ChosenPack], into transaction: borrowing Transaction, _ deliveries: inout [Delivery]
   ) async throws -> [Store.PullResult.Pack] {
     installedReleases = installedReleases(of: chosen, in: transaction)
+    missingFile = nil
     var assessed: [AssessedPack] = []
     for pack in chosen { assessed.append(try assess(pack, in: transaction)) }
     let releases = try PulledReleases(of: assessed, follows: installedReleases != nil) { pack, entry, offer in
@@ -442,6 +460,7 @@ final class Puller {
     _ deliveries: inout [Delivery]
   ) async throws -> Store.PullResult.Pack {
     guard let installation = pack.installation else { return pack.result }
+    let deliveryCount = deliveries.count
     do {
       let pulled = try await install(installation, of: pack, into: transaction, &deliveries)
       guard pulled.isUnable, releases.areBlocked(by: pack.id) else { return pulled }
@@ -450,6 +469,14 @@ final class Puller {
       var result = pack.result
       (result.outcome, result.blockingPack) = (.releaseIncomplete, pack.id)
       throw PackIsUnable(result: result, error: error)
+    } catch SourceFault.siteChanged(let error) where hasReadRootAgain && !changesChannel {
+      // The file is really missing. Other packs are installed.
+      for delivery in deliveries[deliveryCount...] { delivery.close(discarding: false) }
+      deliveries.removeSubrange(deliveryCount...)
+      missingFile = missingFile ?? error
+      var result = pack.result
+      result.outcome = .missingFiles
+      return result
     }
   }
 
@@ -468,6 +495,7 @@ final class Puller {
     if let reusedNumber, packs.allSatisfy({ [.reusedNumber, .releaseIncomplete].contains($0.outcome) }) {
       throw reusedNumber
     }
+    if let missingFile, packs.allSatisfy({ $0.outcome == .missingFiles }) { throw SourceFault.siteChanged(missingFile) }
     guard !packs.contains(where: { [.updated, .healed].contains($0.outcome) }) else { return }
     let errors = unable.sorted { $0.key < $1.key }.compactMap(\.value.error)
     if let error = errors.first { throw error }

@@ -57,8 +57,8 @@ extension Store {
   ) async throws -> PullResult {
     do {
       let result = try await BlockingExecutor.runAsync {
-        try await Puller(
-          into: self, from: contact.source, root: contact.root, counting: contact.tally, packs: packs, options: options,
+        try await SitePull(
+          store: self, source: contact.source, root: contact.root, tally: contact.tally, packs: packs, options: options,
           isPlan: false, report: progress
         ).run()
       }

@@ -32,8 +32,25 @@ extension Store {
     try await offers(at: site, to: nil, options: options)
   }
 
-  private static func offers(at site: String, to store: Store?, options: PullOptions) async throws -> SiteOffers {
+  /// Opens a site, or the place to which it moved according to the store's records.
+  private static func source(
+    of site: String, for store: Store?, _ options: PullOptions
+  ) async throws -> any SiteSource {
     let source = try makeSource(site, options)
+    do {
+      guard let store, !source.isArchive, let move = try TrustFile(inStore: store.path).read().moves[source.location],
+        let present = try source.opening(move, options)
+      else { return source }
+      await source.close()
+      return present
+    } catch {
+      await source.close()
+      throw error
+    }
+  }
+
+  private static func offers(at site: String, to store: Store?, options: PullOptions) async throws -> SiteOffers {
+    let source = try await source(of: site, for: store, options)
     do {
       let offers = try await BlockingExecutor.runAsync {
         try await OfferReader(for: store, from: source, options: options).read()

@@ -65,8 +65,8 @@ extension Store {
     progress: (@Sendable (PullProgress) -> Void)? = nil
   ) async throws -> PullResult {
     try await BlockingExecutor.runAsync {
-      try await Puller(
-        into: self, from: source, packs: packs, options: options, isPlan: isPlan, report: progress
+      try await SitePull(
+        store: self, source: source, packs: packs, options: options, isPlan: isPlan, report: progress
       ).run()
     }
   }

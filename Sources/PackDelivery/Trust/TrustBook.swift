@@ -15,6 +15,8 @@ package struct RootClaims: Hashable, Sendable {
   package var expiresAt: Int64?
   /// The SHA-256 of the whole root.
   package var digest: Digest256
+  /// The URL to which the site moved, by a statement of its root key; `nil`: it did not move.
+  package var movedTo: String?
 
   /// The key that signs a root: the root keys, and the delegation with its serial by the last of them.
   package struct Signer: Hashable, Sendable {
@@ -66,6 +68,7 @@ package struct RootClaims: Hashable, Sendable {
       signer: signed.authority.map(Signer.init), product: signed.root.product, channel: signed.root.channel,
       isClosed: signed.root.isClosed, sequence: signed.root.sequence, madeAt: signed.root.madeAt,
       expiresAt: signed.root.expiresAt, digest: signed.digest)
+    movedTo = signed.move?.url
   }
 
   /// Returns these facts with another date; the expiry moves by the same time.
@@ -176,6 +179,21 @@ package struct TrustBook: Hashable, Sendable {
 
   package private(set) var places: [PlaceKey: Place] = [:]
 
+  /// The place to which a site moved, from its URL or folder.
+  package private(set) var moves: [String: Move] = [:]
+
+  package struct Move: Hashable, Sendable {
+    /// The URL without slashes at its end.
+    package var url: String
+    /// Whether only public addresses may be contacted there, because the server of the former place has one.
+    package var needsPublicAddress: Bool
+
+    package init(url: String, needsPublicAddress: Bool) {
+      self.url = url
+      self.needsPublicAddress = needsPublicAddress
+    }
+  }
+
   /// The channel followed at a URL or folder, if it is not `live`.
   private var channels: [String: SiteChannel] = [:]
 
@@ -207,6 +225,47 @@ package struct TrustBook: Hashable, Sendable {
   package mutating func follow(_ channel: SiteChannel, at location: String) {
     channels[location] = channel == .live ? nil : channel
     beginnings[location] = nil
+  }
+
+  /// Records that a site moved, with the root found at the new place. The former place stays pinned.
+  ///
+  /// - Parameters:
+  ///   - channel: the channel followed at the former place.
+  ///   - root: the root of that channel at the new place.
+  /// - Throws: `otherKey` if the root is of another publisher or product; `otherChannel`; `tooOld` if its serial or sequence is lower
+  ///   than at the former place; `badResponse` if it refers back to that place. The book is then unchanged.
+  package mutating func move(
+    _ channel: SiteChannel, from location: String, to move: Move, _ root: RootClaims
+  ) throws {
+    guard let known = places[PlaceKey(location: location, channel: channel)], let signer = root.signer else {
+      throw DeliveryError(.otherKey, "not signed by the key of the place from which the site moved", at: move.url)
+    }
+    try checkPublisher(root, signer, against: known, at: move.url)
+    guard root.channel == channel else {
+      throw DeliveryError(
+        .otherChannel, "the root belongs to the channel '\(root.channel)', not to '\(channel)'", at: move.url)
+    }
+    guard !known.isNewer(than: signer.serial, root.sequence) else {
+      throw DeliveryError(.tooOld, "older than the root from which the site moved", at: move.url)
+    }
+    guard root.movedTo.map(Self.withoutSlashes) != location else {
+      throw DeliveryError(.badResponse, "the site moved back to '\(location)'", at: move.url)
+    }
+    for (former, earlier) in moves where earlier.url == location {
+      let needsPublicAddress = earlier.needsPublicAddress || move.needsPublicAddress
+      moves[former] = Move(url: move.url, needsPublicAddress: needsPublicAddress)
+    }
+    moves[location] = move
+    moves[move.url] = nil
+    let key = PlaceKey(location: move.url, channel: channel)
+    if places[key] == nil { places[key] = Place(root, signer, madeAt: root.madeAt) }
+    follow(channel, at: move.url)
+  }
+
+  private static func withoutSlashes(_ url: String) -> String {
+    var url = url[...]
+    while url.hasSuffix("/") { url.removeLast() }
+    return String(url)
   }
 
   package enum Verdict: Hashable, Sendable {
@@ -378,6 +437,7 @@ package struct TrustBook: Hashable, Sendable {
     for location in lost.keys.map(\.location) where !knows(location) {
       channels[location] = nil
       beginnings[location] = nil
+      moves[location] = nil
     }
     return lost.count
   }
@@ -389,11 +449,14 @@ extension TrustBook {
   /// The title, with the version of the format.
   private static let title = "packstore trust 1"
 
-  /// The text stored in the store: a line for each place, and for each other channel that is followed or begun, in order.
+  /// The text stored in the store: a line for each place, each other channel that is followed or begun, and each move, in order.
   package var text: String {
     var lines = places.map { key, place in "place \(key.channel) \(place.text) \(Self.escaped(key.location))" }
     lines += channels.map { location, channel in "follow \(channel) \(Self.escaped(location))" }
     lines += beginnings.map { location, channel in "begin \(channel) \(Self.escaped(location))" }
+    lines += moves.map { location, move in
+      "moved \(move.needsPublicAddress ? "public" : "any") \(move.url) \(Self.escaped(location))"
+    }
     lines.sort()
     return ([Self.title] + lines).map { $0 + "\n" }.joined()
   }
@@ -425,6 +488,10 @@ extension TrustBook {
     if let fields = fields(3), fields[0] == "begin", let channel = try? SiteChannel(fields[1]) {
       book.beginnings[unescaped(fields[2])] = channel
       return true
+    }
+    if let fields = fields(4), fields[0] == "moved", ["any", "public"].contains(fields[1]) {
+      book.moves[unescaped(fields[3])] = Move(url: String(fields[2]), needsPublicAddress: fields[1] == "public")
+      return SiteMove.isSuitable(String(fields[2]))
     }
     guard let fields = fields(11), fields[0] == "place", let channel = try? SiteChannel(fields[1]),
       let place = Place(fields[2...9])

@@ -6,7 +6,7 @@ extension Store.PullResult.Pack {
   func lines(isDryRun: Bool) -> [String] {
     switch outcome {
     case .held, .absent, .notOffered, .otherOrigin, .stale, .purged, .reusedNumber, .publisherOutOfDate,
-      .releaseIncomplete:
+      .releaseIncomplete, .missingFiles:
       return []
     case .unchanged: return ["\(pack) is at version \(from ?? 0) already" + withheldText]
     case .updated, .healed: break
@@ -73,6 +73,16 @@ extension Store.PullResult {
   /// The warnings about an old root and about packs that were not changed.
   var warnings: [Warning] {
     var warnings: [Warning] = []
+    if let movedTo {
+      warnings.append(.init(.movedSite, "the site moved to '\(escaped(movedTo))': the store follows it"))
+    }
+    if let refused = refusedMove {
+      warnings.append(
+        .init(
+          .movedSite,
+          "the site moved to '\(escaped(refused.location))', which cannot be used (\(escaped(refused.reason))); the former place was"
+            + " used"))
+    }
     if isStale {
       warnings.append(
         .init(
@@ -105,7 +115,16 @@ extension Store.PullResult {
   ///   - store: the name of the store.
   ///   - site: the location of the site.
   func skippedPackFailure(store: String, site: String) -> Failure? {
-    reusedNumberFailure(store: store, site: site) ?? outOfDateFailure(store: store)
+    reusedNumberFailure(store: store, site: site) ?? outOfDateFailure(store: store) ?? missingFilesFailure
+  }
+
+  private var missingFilesFailure: Failure? {
+    let skipped = packs.filter { $0.outcome == .missingFiles }
+    guard let first = skipped.first else { return nil }
+    let names = skipped.map { "\($0.pack)@\($0.to ?? 0)" }.joined(separator: ", ")
+    return Failure(
+      .siteChanged, "\(names): the site lacks files of the version; not updated",
+      remedy: "try again later; if the error persists, report it to the publisher of the site", pack: first.pack)
   }
 
   private func outOfDateFailure(store: String) -> Failure? {
@@ -141,7 +160,7 @@ extension Store.PullResult.Pack {
       "\(pack) was purged and lacks \(formatBytes(missingByteCount)); it was not changed: name it, or add '--refetch'"
     case .releaseIncomplete:
       "\(pack) was not changed: its release needs \(blockingPack?.name ?? "another pack"), which cannot be installed"
-    case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber, .publisherOutOfDate: nil
+    case .stale, .unchanged, .updated, .healed, .otherOrigin, .reusedNumber, .publisherOutOfDate, .missingFiles: nil
     }
   }
 }
@@ -153,6 +172,7 @@ extension Store.PullResult.Pack.Outcome {
     case .otherOrigin: "other_origin"
     case .notOffered: "not_offered"
     case .reusedNumber: "reused_number"
+    case .missingFiles: "missing_files"
     case .publisherOutOfDate: "publisher_out_of_date"
     case .releaseIncomplete: "release_incomplete"
     default: rawValue

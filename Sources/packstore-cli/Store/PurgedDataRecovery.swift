@@ -126,6 +126,7 @@ private func requireBrought(_ version: PackVersion, _ result: Store.PullResult, 
   case .stale: reason = "the site's state is older than the state pulled before, so nothing was fetched"
   case .held: reason = "the site has other content for \(version), and the pack is held"
   case .reusedNumber: reason = "the site has other content for \(version)"
+  case .missingFiles: reason = "the site lacks files of \(version)"
   case .publisherOutOfDate: reason = "the site's publisher signed an older state again, so nothing was fetched"
   default: reason = "\(result.channel.map { "the channel '\($0)'" } ?? "the archive") has no pack '\(version.pack)'"
   }

@@ -34,6 +34,10 @@ enum WarningCode: String, CaseIterable, Encodable {
   case manifest
   /// A delta was not made.
   case missingDelta = "missing_delta"
+  /// Objects of a site in object storage were missing.
+  case missingObject = "missing_object"
+  /// The site moved to another place.
+  case movedSite = "moved_site"
   /// A secret key was created.
   case newKey = "new_key"
   /// The file system has no locks.
