@@ -131,8 +131,12 @@ import Testing
     try Data("nothing".utf8).write(to: root)
     let damaged = try survey(day: 0)
     #expect(codes(damaged).first == "damaged_root" && damaged.channels.map(\.channel.name) == ["beta"])
+    // The files of the damaged root are not dead.
+    #expect(damaged.space?.deadByteCount == nil && damaged.space?.retired == nil)
+    #expect(!codes(damaged).contains("due_files"))
     try FileManager.default.removeItem(at: root)
-    #expect(codes(try survey(day: 0)).contains("lost_root"))
+    let lost = try survey(day: 0)
+    #expect(codes(lost).contains("lost_root") && lost.space?.deadByteCount == nil)
   }
 }
 

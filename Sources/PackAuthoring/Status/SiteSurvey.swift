@@ -26,7 +26,8 @@ package struct SiteSurvey: Sendable {
     var status = Site.Status(
       roots, labels: sheets.reduce(into: [:]) { $0.merge($1.labels) { first, _ in first } }, now: now)
     for channel in damaged { status.add(.init(.damagedRoot, channel)) }
-    if !channels.isEmpty, try folder.hasLostLive(among: channels, nil) { status.add(.init(.lostRoot, .live)) }
+    let hasLostLive = try !channels.isEmpty && folder.hasLostLive(among: channels, nil)
+    if hasLostLive { status.add(.init(.lostRoot, .live)) }
     let snapshot = try site.store.makeSnapshot()
     let uses = try SiteFileUses(of: roots.map(\.root), kept: snapshot.keptVersions, in: folder)
     let live = roots.first { $0.root.channel == .live }?.root
@@ -35,9 +36,12 @@ package struct SiteSurvey: Sendable {
     if lost > 0 { status.add(.init(.policyUnmet, .live, count: lost)) }
     if case .failure = policy { status.add(.init(.policyUnmet, .live)) }
     status.policy = present
-    let (space, due) = try uses.space(grace: (present ?? .standard).grace, now: now)
+    var (space, due) = try uses.space(grace: (present ?? .standard).grace, now: now)
+    // Files that a lost or damaged root refers to look like files without a use.
+    let isKnown = damaged.isEmpty && !hasLostLive
+    if !isKnown { (space.deadByteCount, space.retired) = (nil, nil) }
     status.space = space
-    if due > 0 { status.add(.init(.dueFiles, count: due)) }
+    if isKnown, due > 0 { status.add(.init(.dueFiles, count: due)) }
     let deltas = try Self.missingDeltas(roots, site, in: snapshot)
     status.missingDeltas = deltas
     if !deltas.isEmpty { status.add(.init(.missingDelta, count: deltas.count)) }
