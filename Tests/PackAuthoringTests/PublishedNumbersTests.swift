@@ -87,17 +87,6 @@ import Testing
     }
   }
 
-  @Test func copyWithoutFramesKeepsNumbers() async throws {
-    try await publish(store("one"))
-    try await withdraw()
-    _ = try await Site.strip(FilePath(folder.path("site")), to: FilePath(folder.path("copy")))
-    let copy = try Site(at: FilePath(folder.path("copy"))), other = try await store("another one")
-    let error = await #expect(throws: PackStoreError.self) {
-      try await copy.publish(from: other, signedBy: key, options: Self.options)
-    }
-    #expect(error?.code == .exists)
-  }
-
   // MARK: - As a file
 
   private static let title = "packstore numbers \(SiteFormat.current & 0xffff) \(SiteFormat.current >> 16)\n"

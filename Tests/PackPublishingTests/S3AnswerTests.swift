@@ -75,3 +75,29 @@ import Testing
     }
   #endif
 }
+
+/// Pages of lists of objects.
+@Suite struct S3ListPageTests {
+  private func page(_ body: String) -> S3ListPage? {
+    S3ListPage(Array("<?xml version=\"1.0\"?>\n<ListBucketResult xmlns=\"http://s3\">\(body)</ListBucketResult>".utf8))
+  }
+
+  @Test func objectsAndTokenAreRead() throws {
+    let full = try #require(
+      page(
+        "<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;lt;b</NextContinuationToken>"
+          + "<Contents><Key>p/root</Key><ETag>x</ETag><Size>7</Size></Contents>\n"
+          + "<Contents><Size>18446744073709551615</Size><Key>p/a%20b+c%C3%A9</Key></Contents>"))
+    #expect(full.objects == ["p/root": 7, "p/a b c\u{e9}": .max] && full.next == "a&lt;b")
+    #expect(page("<IsTruncated>false</IsTruncated>")?.next == nil)
+  }
+
+  @Test(arguments: [
+    "", "<IsTruncated>yes</IsTruncated>", "<IsTruncated>true</IsTruncated>",
+    "<IsTruncated>false</IsTruncated><Contents><Key>a</Key></Contents>",
+    "<IsTruncated>false</IsTruncated><Contents><Key>a%G0</Key><Size>1</Size></Contents>",
+    "<IsTruncated>false</IsTruncated><Contents><Key>a%</Key><Size>1</Size></Contents>",
+    "<IsTruncated>false</IsTruncated><Contents><Key>a</Key><Size>18446744073709551616</Size></Contents>",
+  ])
+  func otherPagesAreRefused(body: String) { #expect(page(body) == nil) }
+}

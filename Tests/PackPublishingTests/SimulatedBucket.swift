@@ -305,11 +305,11 @@ actor Turns {
 
 extension SimulatedBucket {
   /// Returns a site in this bucket whose waits advance the bucket's clock.
-  func makeSite(in folder: TemporaryFolder) -> BucketSite {
+  func makeSite(in folder: TemporaryFolder, _ storage: (any ObjectStorage)? = nil) -> BucketSite {
     let clock = TransferClock(
       now: { .seconds(self.time) }, sleep: { self.advance($0.components.seconds + 1) }, watch: { _ in }, random: { 0 })
     var site = BucketSite(
-      SimulatedStorage(self), workFolder: nil, temporaryParent: FilePath(folder.path), clock: clock)
+      storage ?? SimulatedStorage(self), workFolder: nil, temporaryParent: FilePath(folder.path), clock: clock)
     site.ignoresClock = true
     site.parallelCount = 1
     return site

@@ -80,6 +80,30 @@ import Testing
     #expect(try await verify(place).isSound)
   }
 
+  /// Header, padding and table of a segment are not in a frame. The sums of the table prove nothing to a client, and are not compared.
+  @Test(arguments: [0, 9, 12, 40, -64, -20, -70, Int.min]) func changedBytesOutsideFramesAreFound(offset: Int)
+    async throws
+  {
+    let place = try await servedSite()
+    var found = 0
+    for name in names("segments") {
+      let url = URL(fileURLWithPath: folder.path("site/segments/\(name)")), whole = try Data(contentsOf: url)
+      let body = whole[(whole.count - 48)...].prefix(8).enumerated().reduce(0) {
+        $0 | Int($1.element) << (8 * $1.offset)
+      }
+      var bent = whole
+      // The last one is in the body of the table, the one before in its sums.
+      bent[offset == Int.min ? body + 70 : offset < 0 ? whole.count + offset : offset] ^= 0x10
+      try bent.write(to: url)
+      let faults = try await verify(place).faults
+      try whole.write(to: url)
+      guard !faults.isEmpty else { continue }
+      found += 1
+      #expect(faults == [.init(path: "segments/\(name)", kind: .content, byteCount: UInt64(whole.count))])
+    }
+    #expect((found > 0) == ![-20, -70].contains(offset))
+  }
+
   @Test(arguments: [false, true]) func lostFilesAreFound(deep: Bool) async throws {
     let place = try await servedSite()
     for kind in ["segments", "deltas"] {

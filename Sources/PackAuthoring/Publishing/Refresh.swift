@@ -27,7 +27,7 @@ extension Site {
   }
 
   /// Signs again the roots of all channels that the key may sign, with new dates and numbers, and postpones their expiry. Writes
-  /// nothing else.
+  /// nothing else. A site that moved can still be refreshed, so that later clients learn of the move.
   ///
   /// - Parameters:
   ///   - key: the key that signed the site before.
@@ -55,7 +55,7 @@ extension Site {
       }
       var change = try SiteChange(
         of: self.store, named: self.store.id, channel: nil, in: self.folder, signedBy: key, options: options, now: now,
-        progress: nil)
+        acceptsMove: true, progress: nil)
       try change.requireOwnChannel()
       let others = change.channelStates.filter { !$0.isOwn }.map(\.channel)
       let renewed = try change.renewedRoots()

@@ -28,6 +28,7 @@ public final class Site: Sendable {
 
   init(_ folder: SiteFolder) throws {
     let path = folder.path
+    try folder.requireNoMirror()
     let isNew = !pathExists(path)
     store = try Store(at: path)
     if isNew { makeReadable(folder: path) }

@@ -90,22 +90,24 @@ struct SiteChange {
 
   /// Reads the state of the site. Writes nothing.
   ///
-  /// - Parameter rebuildsRoot: whether this is a repair, in which a damaged root counts as missing.
-  /// - Throws: `invalidArgument` if the site has lost its root, and the options do not contain its settings.
+  /// - Parameters:
+  ///   - rebuildsRoot: whether this is a repair, in which a damaged root counts as missing.
+  ///   - acceptsMove: whether the roots may state that the site moved; the change must keep the statement.
+  /// - Throws: `refused` if the site moved; `invalidArgument` if the site has lost its root, and the options do not contain its settings.
   init(
     of store: Store, named siteID: SiteID, channel: SiteChannel?, in folder: SiteFolder, signedBy key: SiteKey,
-    options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false,
+    options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false, acceptsMove: Bool = false,
     progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) throws {
     try self.init(
       of: store, named: siteID, channels: Set([channel].compactMap { $0 }), in: folder, signedBy: key, options: options,
-      now: now, rebuildsRoot: rebuildsRoot, progress: progress)
+      now: now, rebuildsRoot: rebuildsRoot, acceptsMove: acceptsMove, progress: progress)
   }
 
   init(
     of store: Store, named siteID: SiteID, channels targets: Set<SiteChannel>, in folder: SiteFolder,
     signedBy key: SiteKey, options: Site.PublishOptions, now: Int64, rebuildsRoot: Bool = false,
-    progress: (@Sendable (Site.PublishProgress) -> Void)?
+    acceptsMove: Bool = false, progress: (@Sendable (Site.PublishProgress) -> Void)?
   ) throws {
     self.store = store
     self.siteID = siteID
@@ -122,6 +124,7 @@ struct SiteChange {
         channel, isMeant: targets.contains(channel), folder, key, options, rebuildsRoot: rebuildsRoot)
     }
     let roots = channels.values.compactMap(\.root)
+    if !acceptsMove { try folder.requirePresent(roots) }
     do { policy = try channels[.live]?.root?.retentionPolicy() } catch { if !rebuildsRoot { throw error } }
     known = ManifestIndex(in: folder)
     deltas = DeltaIndex(channels.sorted { $0.key < $1.key }.compactMap(\.value.root))
@@ -445,9 +448,23 @@ struct SiteChange {
     }
   }
 
+  /// The effect of signing roots again on their statement of a move.
+  enum MoveChange {
+    case keeping
+    case stating(SiteMove)
+    case removingMove
+  }
+
   /// Signs and writes these roots.
-  mutating func renew() throws {
-    for next in try renewedRoots() { try write(next, files: channels[next.channel]?.files ?? [:]) }
+  mutating func renew(_ moveChange: MoveChange = .keeping) throws {
+    for var next in try renewedRoots() {
+      switch moveChange {
+      case .keeping: break
+      case .stating(let move): next.setMove(move)
+      case .removingMove: next.setMove(nil)
+      }
+      try write(next, files: channels[next.channel]?.files ?? [:])
+    }
   }
 
   /// Writes roots that describe a generation of the store, unless they exist already. Retires files without references.

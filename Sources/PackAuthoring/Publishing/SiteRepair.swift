@@ -91,6 +91,7 @@ struct SiteRepair {
   }
 
   private func checkSite() throws {
+    try folder.requireNoMirror()
     guard try folder.isSite else {
       throw PackStoreError(.notAStore, "not a site", about: .site(path.string))
     }

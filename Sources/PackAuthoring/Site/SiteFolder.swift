@@ -13,6 +13,9 @@ struct SiteFolder: Sendable {
   /// Whether the site is being converted. Roots of the previous draft are then also read.
   var isConverting = false
 
+  /// Whether the site is being moved to this folder, which has the mark of a mirror until the move is complete.
+  var isArriving = false
+
   /// Files that exist on the served site, and need not exist in this folder.
   var elsewhere: Set<SitePath> = []
 

@@ -37,7 +37,7 @@ public struct BucketSite: SiteHost {
 
   /// The maximum error of this machine's clock in seconds: roots contain its time.
   private static let clockTolerance: Int64 = 900
-  private static let overtakenLimit = 100
+  static let overtakenLimit = 100
   private static let parallelCount = 16
 
   /// The most bytes of a ledger after a claim.
@@ -46,7 +46,7 @@ public struct BucketSite: SiteHost {
   /// The number of parallel uploads; 1: one request of any kind at a time.
   var parallelCount = Self.parallelCount
 
-  private var fetchCount: Int { parallelCount == 1 ? 1 : Self.connectionCount }
+  var fetchCount: Int { parallelCount == 1 ? 1 : Self.connectionCount }
 
   package init(
     _ storage: any ObjectStorage, workFolder: FilePath?, waitsForOthers: Bool = true, temporaryParent: FilePath,
@@ -86,7 +86,7 @@ public struct BucketSite: SiteHost {
   /// Closes all connections. The site cannot be used afterwards.
   public func close() async { await storage.close() }
 
-  private func job() -> BucketJob {
+  func job() -> BucketJob {
     BucketJob(
       storage: storage,
       ledgerFile: LedgerFile(storage: storage, retry: retry, clock: clock, readsPreviousDraft: isConverting),
@@ -166,7 +166,7 @@ public struct BucketSite: SiteHost {
     return image.image.files
   }
 
-  private func noSite() -> DeliveryError {
+  func noSite() -> DeliveryError {
     var error = DeliveryError(.noSite, "not a site with a ledger", at: location)
     error.specificRemedy = "publish to it first; check the prefix and the ledger's location"
     return error
@@ -276,6 +276,8 @@ public struct BucketSite: SiteHost {
       if isDryRun, before == nil { removeTree(folder.site) }
       return result
     }
+    // A list takes a request for each thousand objects, so only publications request it.
+    if let before, makesSite { try await restoreLostObjects(of: before.image, folder, events) }
     if let before, image.hasSameFiles(as: before.image) {
       try folder.remember(before)
       try await tidy(job, before, events)
@@ -360,7 +362,7 @@ public struct BucketSite: SiteHost {
     } catch let error as PackStoreError where error.code == .invalidArgument {}  // no room in the ledger
   }
 
-  private func mark(of image: SignedSiteImage) throws -> (mark: ImageMark, file: FilePath)? {
+  func mark(of image: SignedSiteImage) throws -> (mark: ImageMark, file: FilePath)? {
     let key = image.authority.firstKey
     guard let marks, let mark = try marks.mark(storage.identity, key) else { return nil }
     return (mark, marks.path(storage.identity, key))
@@ -368,7 +370,7 @@ public struct BucketSite: SiteHost {
 
   /// Anyone with write access to the private prefix may restore an older ledger: this check detects that this machine has seen a
   /// later image.
-  private func requireNotBefore(_ seen: (mark: ImageMark, file: FilePath)?, _ image: SignedSiteImage) throws {
+  func requireNotBefore(_ seen: (mark: ImageMark, file: FilePath)?, _ image: SignedSiteImage) throws {
     guard let seen, let fault = seen.mark.fault(of: image) else { return }
     var error = PackStoreError(.stale, fault, file: location)
     error.specificRemedy =
@@ -393,7 +395,7 @@ public struct BucketSite: SiteHost {
   }
 
   /// A reader has no key to compare with the image's key, but the served root has one.
-  private func requireSameKey(_ base: BucketJob.Base) throws {
+  func requireSameKey(_ base: BucketJob.Base) throws {
     guard let image = base.image, let root = base.served[.live],
       let key = (try? SignedSiteRoot(decoding: root.bytes, file: location))?.authority?.firstKey,
       key != image.authority.firstKey
@@ -413,7 +415,7 @@ public struct BucketSite: SiteHost {
     return error
   }
 
-  private func requireRightClock() async throws {
+  func requireRightClock() async throws {
     let lead = try await storage.now() - ServerClock.system()
     guard abs(lead) > Self.clockTolerance, !ignoresClock else { return }
     var error = PackStoreError(
@@ -429,7 +431,7 @@ public struct BucketSite: SiteHost {
 
   /// A storage that ignores conditions loses publications as soon as two publishers work at the same time; the first publication
   /// checks it.
-  private func requireSafeStorage() async throws {
+  func requireSafeStorage() async throws {
     guard storage.needsCheck else { return }
     let result = try await BucketCheck(storage).examine()
     guard let finding = result.findings.first(where: { $0.isNeeded && $0.fault != nil }), let fault = finding.fault
@@ -442,7 +444,7 @@ public struct BucketSite: SiteHost {
 
   /// A site copied to the bucket has no ledger, and its roots would be replaced by those of a new site. The root of a faster
   /// publisher has a ledger.
-  private func requireNoStranger(_ job: BucketJob) async throws {
+  func requireNoStranger(_ job: BucketJob) async throws {
     guard try await !job.servedRoots([.live]).isEmpty else { return }
     guard try await !job.ledgerHasSite() else { throw Ledger.Refusal.otherImage }
     var error = PackStoreError(
@@ -451,7 +453,7 @@ public struct BucketSite: SiteHost {
     throw error
   }
 
-  private func nanoseconds(_ seconds: Ledger.Time) -> Int64 {
+  func nanoseconds(_ seconds: Ledger.Time) -> Int64 {
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflows ? .max : product
   }
@@ -473,7 +475,7 @@ private final class CachedLedgerRead: Sendable {
 }
 
 /// Distinguishes an object that another publisher deleted from a lost one, which is missing repeatedly.
-private struct LostObject {
+struct LostObject {
   let location: String
   let clock: TransferClock
   private var key: ObjectKey?

@@ -14,4 +14,8 @@ public enum SiteChangeEvent: Sendable {
   case deleted(count: Int)
   /// The ledger contained a job that no publisher can have written; it was discarded.
   case discardedJob
+  /// Objects of the site are missing in the storage, and this publisher does not have their content. Paths in the site.
+  case missing([String])
+  /// Missing objects were uploaded again.
+  case restored(count: Int)
 }

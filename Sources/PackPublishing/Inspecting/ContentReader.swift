@@ -37,7 +37,7 @@ final class ContentReader {
   }
 
   /// Returns the parts with digests; `nil` if the file that records them is damaged.
-  private func parts(of path: SitePath, _ rule: ContentRule) async throws -> [ContentChecker.Part]? {
+  func parts(of path: SitePath, _ rule: ContentRule) async throws -> [ContentChecker.Part]? {
     switch rule.content {
     case .digest(let digest): return [.init(offset: 0, byteCount: rule.byteCount, digest: digest)]
     case .segment(let segment): return try await parts(of: segment)
@@ -52,10 +52,13 @@ final class ContentReader {
       try await read(.frames(segment.id), count, upTo: count) { table += $0 }
     } catch SourceFault.siteChanged { return nil }
     guard Digest256(hashing: table) == segment.table,
-      let rows = try? FrameRows(table, of: segment, file: "\(SitePath.frames(segment.id))").rows
+      let rows = try? FrameRows(table, of: segment, file: "\(SitePath.frames(segment.id))")
     else { return nil }
-    return rows.map { .init(offset: $0.offset, byteCount: UInt64($0.byteCount), digest: $0.digest) }
-      .sorted { $0.offset < $1.offset }
+    return try await SegmentParts(rows, of: segment).parts { begin, count in
+      var bytes: [UInt8] = []
+      try await self.read(.segment(segment.id), segment.byteCount, from: begin, upTo: begin + count) { bytes += $0 }
+      return bytes
+    }
   }
 
   private func parts(of path: SitePath, _ delta: SiteRoot.Delta) async throws -> [ContentChecker.Part]? {
@@ -82,14 +85,16 @@ final class ContentReader {
 
   /// - Parameters:
   ///   - byteCount: the length of the file.
+  ///   - begin: where to begin.
   ///   - end: where to end, at most `byteCount`.
   private func read(
-    _ path: SitePath, _ byteCount: UInt64, upTo end: UInt64, _ body: (UnsafeRawBufferPointer) -> Void
+    _ path: SitePath, _ byteCount: UInt64, from begin: UInt64 = 0, upTo end: UInt64,
+    _ body: (UnsafeRawBufferPointer) -> Void
   ) async throws {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceByteCount, alignment: 16)
     defer { memory.deallocate() }
     let file = SiteFile(path.description, byteCount: byteCount)
-    var offset: UInt64 = 0
+    var offset = begin
     while offset < end {
       try Task.checkCancellation()
       let count = Int(min(end - offset, UInt64(memory.count)))

@@ -11,7 +11,7 @@ package struct ObjectProbe: Sendable {
     /// The folder of the site.
     case folder(Site)
 
-    /// An object storage: one request for the metadata of each object.
+    /// An object storage: a list if it is allowed, otherwise one request for the metadata of each object.
     case storage(any ObjectStorage)
 
     /// A served site: one request for the last byte of each file.
@@ -34,7 +34,12 @@ package struct ObjectProbe: Sendable {
     switch access {
     case .folder(let site): faults = try site.faults(among: files)
     case .storage(let storage):
-      faults = try await findFaults(among: files, progress) { path, _ in
+      // A list shows a thousand objects in one request. Other objects than it shows are examined one by one.
+      let listed = try await storage.list()
+      let others = listed.map { listed in files.filter { listed[$0.key.description] != $0.value } } ?? files
+      let seenCount = files.count - others.count
+      if seenCount > 0 { progress(seenCount) }
+      faults = try await findFaults(among: others, { progress(seenCount + $0) }) { path, _ in
         try await storage.examine(.file(path))?.byteCount
       }
     case .source(let source):
@@ -74,15 +79,6 @@ package struct ObjectProbe: Sendable {
     } catch SourceFault.siteChanged { return false } catch SourceFault.noRanges {
       throw DeliveryError.noRanges(of: source)
     }
-  }
-}
-
-extension DeliveryError {
-  /// The error of an inspection that needs parts of files.
-  static func noRanges(of source: any SiteSource) -> DeliveryError {
-    var error = DeliveryError(.badResponse, "the server sends whole files only", at: source.location)
-    error.specificRemedy = "enable ranges on the server, or inspect the folder or bucket of the site"
-    return error
   }
 }
 

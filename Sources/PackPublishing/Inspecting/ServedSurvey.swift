@@ -11,9 +11,19 @@ struct ServedSurvey {
 
   init(_ served: RemoteSiteCopy) { self.served = served }
 
+  struct Findings {
+    let status: Site.Status
+
+    /// The files that the roots refer to.
+    let rules: [SitePath: ContentRule]
+    let roots: [RemoteSiteCopy.Root]
+
+    /// The channels with damaged roots.
+    let damaged: [SiteChannel]
+  }
+
   /// - Parameter now: in nanoseconds since 1970.
-  /// - Returns: the status, and the files that the roots refer to.
-  func run(now: Int64) async throws -> (status: Site.Status, rules: [SitePath: ContentRule]) {
+  func run(now: Int64) async throws -> Findings {
     let (roots, damaged) = try await readRoots()
     var labels: [Digest256: VersionLabel] = [:], rules: [SitePath: ContentRule] = [:]
     for sheet in Set(roots.flatMap(\.signed.root.sheets)) {
@@ -38,7 +48,7 @@ struct ServedSurvey {
     let byteCount = rules.values.map(\.byteCount).clampedSum().addingClamped(
       roots.map { UInt64($0.bytes.count) }.clampedSum())
     status.space = .init(neededByteCount: Int(clamping: byteCount))
-    return (status, rules)
+    return Findings(status: status, rules: rules, roots: roots, damaged: damaged)
   }
 
   /// Reads the roots, which must be of one publisher.

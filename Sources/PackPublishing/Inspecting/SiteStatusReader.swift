@@ -40,6 +40,11 @@ public struct SiteStatusReader: Sendable {
     let time = Int64(min(max(now.timeIntervalSince1970 * 1e9, 0), 9e18))
     switch place {
     case .folder(let path):
+      if MirrorMark.exists(in: path) {
+        let mirrored = try RemoteSiteLocation.channels(inFolder: path)
+        return try await Self(.served(RemoteSiteLocation(path.string), channels: mirrored)).run(
+          checksObjects: checksObjects, now: now, progress: progress)
+      }
       let site = try Site(existingAt: path)
       return try await complete(
         SiteSurvey(of: site, now: time), checksObjects ? .folder(site) : nil, progress)
@@ -49,9 +54,9 @@ public struct SiteStatusReader: Sendable {
     case .served(let location, let channels):
       let served = try location.open(channels: channels)
       do {
-        let (status, rules) = try await ServedSurvey(served).run(now: time)
+        let survey = try await ServedSurvey(served).run(now: time)
         let result = try await complete(
-          status, rules.mapValues(\.byteCount), checksObjects ? .source(served.source) : nil, progress)
+          survey.status, survey.rules.mapValues(\.byteCount), checksObjects ? .source(served.source) : nil, progress)
         await served.close()
         return result
       } catch {

@@ -77,7 +77,7 @@ public struct SiteVerification: Sendable {
   {
     switch place {
     case .folder(let path):
-      let channels = try Site(existingAt: path).channelNames()
+      let channels = try RemoteSiteLocation.channels(inFolder: path)
       return try await run(try RemoteSiteLocation(path.string).open(channels: channels), progress)
     case .served(let location, let channels): return try await run(try location.open(channels: channels), progress)
     case .bucket(let bucket):
@@ -92,9 +92,8 @@ public struct SiteVerification: Sendable {
   ) async throws -> Result {
     do {
       let survey = try await ServedSurvey(served).run(now: 0)
-      let damaged = survey.status.alarms.filter { $0.code == .damagedRoot }.compactMap(\.channel)
       let result = try await check(
-        survey.rules, damaged: damaged, ObjectProbe(.source(served.source)), served.source, progress)
+        survey.rules, damaged: survey.damaged, ObjectProbe(.source(served.source)), served.source, progress)
       await served.close()
       return result
     } catch {

@@ -20,9 +20,6 @@ package struct RemoteSiteCopy: Sendable {
     package var digest: Digest256 { signed.digest }
   }
 
-  /// Bytes read at a time.
-  private static let pieceByteCount = 1 << 20
-
   /// Files fetched at a time.
   private static let parallelCount = 4
 
@@ -181,25 +178,27 @@ package struct RemoteSiteCopy: Sendable {
   ) async throws {
     let table = try await copyFile(
       .frames(segment.id), byteCount: UInt64(segment.tableByteCount), digest: segment.table, to: folder, tally)
-    let file = SiteFile(SitePath.segment(segment.id).description, byteCount: segment.byteCount)
+    let path = SitePath.segment(segment.id).description, mirror = mirror(to: folder, tally)
     guard segment.kind == .data else {
-      return try await copy(file, from: 0, to: FilePlace(file.path, in: folder), tally)
+      return try await mirror.copy(MirroredFile(path, byteCount: segment.byteCount))
     }
     // The body of the table begins at the page after the last frame, or later: then the trailer contains the offset.
     let frames = try FrameRows(table, of: segment, file: source.place(of: SitePath.frames(segment.id).description))
     let begin =
       frames.end.addingClamped(FrameRows.pageByteCount - 1) / FrameRows.pageByteCount * FrameRows.pageByteCount
-    let place = FilePlace("tables/\(segment.id)", in: folder)
+    let name = "tables/\(segment.id)"
     guard begin + FrameRows.trailerByteCount < segment.byteCount, segment.byteCount - begin <= Self.tableByteCountLimit
     else {
       throw PackStoreError(
-        .corrupt, "the frames of the segment leave no room for its table", file: source.place(of: file.path))
+        .corrupt, "the frames of the segment leave no room for its table", file: source.place(of: path))
     }
-    try await copy(file, from: begin, to: place, tally)
-    let trailer = try InputFile(place.path).bytes(
+    try await mirror.copy(MirroredFile(path, byteCount: segment.byteCount, from: begin, as: name))
+    let trailer = try InputFile(name, in: folder).bytes(
       at: segment.byteCount - begin - FrameRows.trailerByteCount, upTo: Int(FrameRows.trailerByteCount))
     let body = FrameRows.bodyOffset(inTrailer: trailer)
-    if body > begin, body < segment.byteCount { try await copy(file, from: body, to: place, tally) }
+    if body > begin, body < segment.byteCount {
+      try await mirror.copy(MirroredFile(path, byteCount: segment.byteCount, from: body, as: name))
+    }
   }
 
   // MARK: - Content
@@ -213,76 +212,45 @@ package struct RemoteSiteCopy: Sendable {
       for segment in segments where segment.kind == .data {
         let path = SitePath.segment(segment.id).description
         guard !pathExists(folder.appending(path)) else { continue }
-        let draft = FilePlace(path + ".new", in: folder)
-        try await copy(SiteFile(path, byteCount: segment.byteCount), from: 0, to: draft, tally)
-        try check(draft, segment, folder)
-        try renameFile(draft, to: FilePlace(path, in: folder))
+        try await mirror(to: folder, tally).copy(
+          MirroredFile(path, byteCount: segment.byteCount, parts: try parts(of: segment, in: folder)))
       }
     } catch SourceFault.siteChanged(let error) { throw error }
     return tally.byteCount
   }
 
-  private func check(_ draft: FilePlace, _ segment: VersionManifest.Segment, _ folder: FilePath) throws {
+  /// The frames of a segment by its frame table, and its own table, which the copy has.
+  private func parts(of segment: VersionManifest.Segment, in folder: FilePath) throws -> [ContentChecker.Part] {
     let name = source.place(of: SitePath.segment(segment.id).description)
     let table = try InputFile(SitePath.frames(segment.id).description, in: folder)
       .contents(limit: VersionManifest.tableByteCountLimit)
-    let rows = try FrameRows(table, of: segment, file: name), file = try InputFile(draft.path)
-    for row in rows.rows {
-      let bytes = try file.bytes(at: row.offset, upTo: Int(row.byteCount))
-      guard Digest256(hashing: bytes) == row.digest else {
-        throw PackStoreError(.corrupt, "a frame of the segment has other content than its publisher signed", file: name)
-      }
-    }
     let tail = try InputFile("tables/\(segment.id)", in: folder).contents(limit: Int(Self.tableByteCountLimit))
-    guard try file.bytes(at: segment.byteCount - UInt64(tail.count), upTo: tail.count) == tail else {
-      throw PackStoreError(.corrupt, "the table of the segment changed", file: name)
+    let frames = try FrameRows(table, of: segment, file: name), tailByteCount = UInt64(tail.count)
+    guard tailByteCount <= segment.byteCount, frames.end <= segment.byteCount - tailByteCount else {
+      throw PackStoreError(.corrupt, "the frames of the segment overlap its table", file: name)
     }
+    return frames.parts + [
+      .init(offset: segment.byteCount - tailByteCount, byteCount: tailByteCount, digest: Digest256(hashing: tail))
+    ]
   }
 
   // MARK: - Files
+
+  private func mirror(to folder: FilePath, _ tally: ByteTally) -> SiteMirror {
+    SiteMirror(source: MirroredSource(source: source, tally: tally), target: MirrorFolder(path: folder), syncs: false)
+  }
 
   /// Copies a file identified by its SHA-256. If it is damaged, requests it once more, bypassing all caches.
   private func copyFile(
     _ path: SitePath, byteCount: UInt64, digest: Digest256, to folder: FilePath, _ tally: ByteTally
   ) async throws -> [UInt8] {
-    for isFresh in [false, true] {
-      var bytes: [UInt8] = []
-      let file = SiteFile(path.description, byteCount: byteCount)
-      try await read(file, from: 0, isFresh: isFresh, tally) { bytes += $0 }
-      guard Digest256(hashing: bytes) == digest else { continue }
-      try writeFile(path.description, in: folder, bytes)
-      return bytes
-    }
-    throw DeliveryError(
-      .corrupt, "has other content than the site's root records", at: source.place(of: path.description))
+    let file = MirroredFile(path.description, byteCount: byteCount, digest: digest)
+    try await mirror(to: folder, tally).copy(file)
+    return try InputFile(file.name, in: folder).contents(limit: Int(clamping: byteCount))
   }
 
   private func writeFile(_ name: String, in folder: FilePath, _ bytes: [UInt8]) throws {
     let file = try NewFile(FilePlace(name, in: folder))
     try file.write(bytes)
-  }
-
-  private func copy(_ file: SiteFile, from begin: UInt64, to place: FilePlace, _ tally: ByteTally) async throws {
-    let output = try NewFile(place)
-    try await read(file, from: begin, isFresh: false, tally) { try output.write($0) }
-  }
-
-  private func read(
-    _ file: SiteFile, from begin: UInt64, isFresh: Bool, _ tally: ByteTally,
-    _ body: (UnsafeRawBufferPointer) throws -> Void
-  ) async throws {
-    var offset = begin
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: Int(min(file.byteCount - begin, UInt64(Self.pieceByteCount))), alignment: 16)
-    defer { memory.deallocate() }
-    while offset < file.byteCount {
-      try Task.checkCancellation()
-      let count = Int(min(file.byteCount - offset, UInt64(memory.count)))
-      let buffer = TransferBuffer(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
-      defer { tally.add(buffer.wireByteCount) }
-      try await source.read(file, at: offset, into: buffer, isFresh: isFresh)
-      try body(UnsafeRawBufferPointer(buffer.bytes))
-      offset += UInt64(count)
-    }
   }
 }

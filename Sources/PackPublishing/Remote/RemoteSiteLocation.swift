@@ -12,12 +12,18 @@ public struct RemoteSiteLocation: Sendable {
   private let site: String
   private let options: BucketSite.Options
   private let authorization: SiteAuthorization?
+  private let environment: [String: String]?
 
   /// - Parameters:
   ///   - site: an `http:`, `https:` or `file:` URL, a folder, or `s3://bucket/prefix`.
   ///   - options: for a site in object storage.
   ///   - authorization: sent to the web server.
-  public init(_ site: String, options: BucketSite.Options = .init(), authorization: SiteAuthorization? = nil) {
+  ///   - environment: variables with credentials, proxies and the certificates to trust; `nil`: the process's.
+  public init(
+    _ site: String, options: BucketSite.Options = .init(), authorization: SiteAuthorization? = nil,
+    environment: [String: String]? = nil
+  ) {
+    self.environment = environment
     self.site = site
     self.options = options
     self.authorization = authorization
@@ -50,11 +56,28 @@ public struct RemoteSiteLocation: Sendable {
     return PublishedVersionIndex((channels + others).compactMap { roots[$0]?.signed.root })
   }
 
+  /// Returns the channels with a root in the folder of a site or a mirror, without `live`.
+  ///
+  /// - Throws: `notAStore` if the folder is not a site; `ioError`.
+  package static func channels(inFolder path: FilePath) throws -> [SiteChannel] {
+    guard Site.exists(at: path) else {
+      throw PackStoreError(.notAStore, "not a site", about: .site(path.string), detail: .noControlFile)
+    }
+    return try namesInFolder(path.appending(SitePath.rootFolder)).compactMap { name in
+      guard case .root(let channel) = SitePath("\(SitePath.rootFolder)/\(name)") else { return nil }
+      return channel
+    }.sorted()
+  }
+
+  private var pullOptions: Store.PullOptions {
+    Store.PullOptions(environment: environment, authorization: authorization)
+  }
+
   private func source() throws -> any SiteSource {
-    guard S3Location.names(site) else { return try makeSource(site, Store.PullOptions(authorization: authorization)) }
+    guard S3Location.names(site) else { return try makeSource(site, pullOptions) }
     #if Delivery
       let storage = try S3Storage.open(
-        at: try S3Location(site), options, environment: processEnvironment())
+        at: try S3Location(site), options, environment: environment ?? processEnvironment())
       return StorageSource(storage)
     #else
       throw DeliveryError(.noHTTP, "this program was built without HTTP", at: location)

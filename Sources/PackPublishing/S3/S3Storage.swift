@@ -98,6 +98,7 @@ import PackFormats
     private struct Request {
       var method: HTTPMethod
       var key: ObjectKey
+      var query: [(name: String, value: String)] = []
       var headers: [(name: String, value: String)] = []
       var body: ObjectBody?
 
@@ -117,11 +118,14 @@ import PackFormats
       let now = clock.now
       if let latest = request.latest, now > latest { throw LeaseOver() }
       guard let place = places[request.key.space] else { preconditionFailure("each space has its place") }
-      let (url, host, path) =
-        try target.map(S3Endpoint.parts) ?? endpoint.url(of: place.key(request.key.path), in: place.bucket)
+      var (url, host, path) =
+        try target.map(S3Endpoint.parts)
+        ?? endpoint.url(of: request.query.isEmpty ? place.key(request.key.path) : "", in: place.bucket)
+      if !request.query.isEmpty { url = try SiteURL("\(url.text)?\(RequestSigner.queryText(request.query))") }
       let signed = signer.sign(
         .init(
-          method: request.method.rawValue, path: path, headers: [("host", host)] + request.headers,
+          method: request.method.rawValue, path: path, query: request.query,
+          headers: [("host", host)] + request.headers,
           payload: request.body?.digest.hex ?? Self.emptyPayload), at: now)
       let response = try await clients.send(
         request.method, url, HTTPHeaders(signed.headers), body: try request.body.map(body), mayBePrivate: true,
@@ -396,6 +400,44 @@ import PackFormats
         allAnswered = false
       }
       return allAnswered
+    }
+
+    /// The number of bytes of one page of a list.
+    private static let listByteLimit = 16 << 20
+
+    package func list() async throws -> [String: UInt64]? {
+      guard let place = places[.shared] else { preconditionFailure("each space has its place") }
+      let prefix = place.prefix.isEmpty ? "" : place.prefix + "/"
+      var objects: [String: UInt64] = [:], next: String?
+      repeat {
+        var query = [("list-type", "2"), ("encoding-type", "url"), ("prefix", prefix)]
+        if let next { query.append(("continuation-token", next)) }
+        guard let page = try await listPage(query), page.next == nil || page.next != next else { return nil }
+        for (key, byteCount) in page.objects where key.hasPrefix(prefix) {
+          objects[String(key.dropFirst(prefix.count))] = byteCount
+        }
+        next = page.next
+      } while next != nil
+      return objects
+    }
+
+    /// - Returns: `nil` if the storage does not allow listing, or sends something else.
+    private func listPage(_ query: [(name: String, value: String)]) async throws -> S3ListPage? {
+      let key = ObjectKey(space: .shared, path: "")
+      do {
+        return try await perform(Request(method: .GET, key: key, query: query)) { response in
+          var bytes: [UInt8] = []
+          try await receive(response, key) { piece in
+            guard bytes.count + piece.readableBytes <= Self.listByteLimit else {
+              throw PermanentFailure(error: DeliveryError(.badResponse, "a list is too long", at: location))
+            }
+            bytes.append(contentsOf: piece.readableBytesView)
+          }
+          return S3ListPage(bytes)
+        } otherwise: { _ in
+          nil
+        }
+      } catch let error as DeliveryError where [.denied, .badResponse].contains(error.code) { return nil }
     }
 
     /// Sends an upload once that differs from its checksum and signature; returns the status of the answer.

@@ -57,6 +57,12 @@ package protocol ObjectStorage: Sendable {
   /// - Returns: whether every request had a final answer. If not, one may still arrive.
   func delete(_ key: ObjectKey, latest: Int64) async throws -> Bool
 
+  /// Lists the objects of the public space: their paths and lengths. An object written or deleted during the call may be missing.
+  ///
+  /// - Returns: `nil` if the storage or its permissions do not allow listing.
+  /// - Throws: `unreachable`.
+  func list() async throws -> [String: UInt64]?
+
   /// Closes all connections.
   func close() async
 }
@@ -64,6 +70,7 @@ package protocol ObjectStorage: Sendable {
 extension ObjectStorage {
   package var identity: String { location }
   package var needsCheck: Bool { false }
+  package func list() async throws -> [String: UInt64]? { nil }
 }
 
 /// The key of an object of a site.

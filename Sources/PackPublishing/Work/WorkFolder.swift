@@ -15,10 +15,13 @@ import PackStore
 /// A temporary folder does not outlive the command or a crash: nothing in it is synced, and `mirror` and `image` are not written.
 struct WorkFolder: Sendable {
   let path: FilePath
-  var site: FilePath { path.appending("site") }
+  let site: FilePath
 
   /// Whether it is deleted with its owner.
   private let isTemporary: Bool
+
+  /// Whether files of the site are made durable.
+  private let syncs: Bool
   private let lock: FileLock
 
   /// The image that the folder is a copy of.
@@ -29,11 +32,17 @@ struct WorkFolder: Sendable {
   private static let tablesName = "tables"
   private let parallelCount: Int
 
-  /// - Parameter path: `nil`: a temporary folder.
-  init(_ path: FilePath?, temporaryParent: FilePath, parallelCount: Int, waits: Bool) throws {
+  /// - Parameters:
+  ///   - path: `nil`: a temporary folder.
+  ///   - site: the folder of the site, which stays; `nil`: a folder in the work folder.
+  init(
+    _ path: FilePath?, site: FilePath? = nil, temporaryParent: FilePath, parallelCount: Int, waits: Bool
+  ) throws {
     self.parallelCount = parallelCount
     isTemporary = path == nil
+    syncs = path != nil || site != nil
     self.path = try path ?? makeTemporaryFolder(in: temporaryParent)
+    self.site = site ?? self.path.appending("site")
     try makeFolder(self.path)
     try makeFolder(self.path.appending(Self.tablesName))
     lock = try FileLock(
@@ -112,7 +121,10 @@ struct WorkFolder: Sendable {
     for folder in Self.folders.reversed() { try makeFolder(site.appending(folder)) }
     try removeAll(but: image)
     let missing = try missing(of: image, extent)
-    let byteCount = try await fetch(missing, from: storage)
+    let roots = missing.filter { path, _ in if case .site(let name) = path { name.isRoot } else { false } }
+    var byteCount = try await fetch(missing.filter { roots[$0.key] == nil }, from: storage)
+    // The files of the roots exist: from now on the folder can be served.
+    byteCount = byteCount.addingClamped(try await fetch(roots, from: storage))
     var retired: [SitePath: RetiredFiles.Entry] = [:]
     for case (.site(let path), let file) in image.files {
       guard let state = file.retired else { continue }
@@ -121,12 +133,12 @@ struct WorkFolder: Sendable {
     }
     try replaceFile(
       RetiredFiles.fileName, in: site, by: RetiredFiles(retired).encode(), draft: RetiredFiles.fileName + ".new")
-    if !isTemporary { for folder in Self.folders { try syncFolder(FilePlace(folder, in: site)) } }
+    if syncs { for folder in Self.folders { try syncFolder(FilePlace(folder, in: site)) } }
     // Last: it makes the store valid, so everything else must exist.
     var controlByteCount: UInt64 = 0
     if let control = image.files[.control] {
       controlByteCount = try await fetch([.control: control], from: storage)
-      if !isTemporary { try syncFolder(site) }
+      if syncs { try syncFolder(site) }
     }
     return byteCount.addingClamped(controlByteCount)
   }
@@ -180,6 +192,12 @@ struct WorkFolder: Sendable {
     } catch let error as PackStoreError where [.notFound, .wrongKind].contains(error.code) { return false }
   }
 
+  /// Whether the folder has the content of a file, which is read.
+  func hasContent(_ path: SiteImage.Path, _ file: SiteImage.File) throws -> Bool {
+    guard try has(path, file) else { return false }
+    return try Self.digest(of: InputFile(path.description, in: site)) == file.digest
+  }
+
   private func removeAll(but image: SiteImage) throws {
     let wanted = Set(image.files.keys.map(\.description))
     for folder in Self.folders where folder != "tmp" {
@@ -197,35 +215,12 @@ struct WorkFolder: Sendable {
 
   private func fetch(_ files: [SiteImage.Path: SiteImage.File], from storage: any ObjectStorage) async throws -> UInt64
   {
-    // The longest first, so that none of them is the last one, on a connection of its own.
-    let queue = files.sorted { ($1.value.byteCount, $0.key.description) < ($0.value.byteCount, $1.key.description) }
-    try await forEachInParallel(queue, count: parallelCount) { path, file in
-      try await fetch(path, file, from: storage)
-    }
+    let mirror = SiteMirror(
+      source: MirroredImage(files: files, storage: storage), target: MirrorFolder(path: site), syncs: syncs)
+    try await mirror.copy(
+      files.map { MirroredFile($0.key.description, byteCount: $0.value.byteCount, digest: $0.value.digest) },
+      parallelCount: parallelCount)
     return files.values.filter { $0.content == nil }.map(\.byteCount).clampedSum()
-  }
-
-  /// Creates a file of the folder according to the image, which may contain its bytes.
-  private func fetch(_ path: SiteImage.Path, _ file: SiteImage.File, from storage: any ObjectStorage) async throws {
-    let draft = Draft(FilePlace(path.description + ".new", in: site))
-    if let content = file.content {
-      try draft.begin()
-      try content.withUnsafeBytes(draft.write)
-    } else if let key = SiteImage.key(path, file) {
-      let isThere = try await storage.fetch(key, byteCount: file.byteCount, restart: { try draft.begin() }) { bytes in
-        try draft.write(bytes)
-      }
-      guard isThere else { throw MissingObject(key: key) }
-    }
-    guard let written = try draft.end(syncs: !isTemporary), written.digest == file.digest,
-      written.byteCount == file.byteCount
-    else {
-      let name = SiteImage.key(path, file).map { "\(storage.location): \($0)" } ?? storage.location
-      var error = PackStoreError(.corrupt, "the object has other content than the site's publisher stored", file: name)
-      error.specificRemedy = "restore it from another version of the bucket, or from a mirror of the site"
-      throw error
-    }
-    try renameFile(draft.place, to: FilePlace(path.description, in: site))
   }
 
   // MARK: - From the folder to an image
@@ -304,40 +299,6 @@ struct WorkFolder: Sendable {
       bytes.withUnsafeBytes { hash.update($0) }
       offset += UInt64(bytes.count)
     }
-  }
-}
-
-/// The storage lacks an object of a ledger or an image: another publisher may have been active since they were read.
-struct MissingObject: Error {
-  let key: ObjectKey
-}
-
-/// A file that arrives in pieces, and may start again.
-private final class Draft {
-  let place: FilePlace
-  private var file: NewFile?
-  private var hash = DigestBuilder()
-  private var byteCount: UInt64 = 0
-
-  init(_ place: FilePlace) { self.place = place }
-
-  func begin() throws {
-    file = try NewFile(place)
-    hash = DigestBuilder()
-    byteCount = 0
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer) throws {
-    try file?.write(bytes)
-    hash.update(bytes)
-    byteCount += UInt64(bytes.count)
-  }
-
-  func end(syncs: Bool) throws -> (digest: Digest256, byteCount: UInt64)? {
-    guard let file else { return nil }
-    if syncs { try file.sync() }
-    self.file = nil
-    return (hash.finish(), byteCount)
   }
 }
 

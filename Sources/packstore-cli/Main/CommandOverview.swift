@@ -24,8 +24,9 @@ struct CommandOverview {
   }
 
   private func lines(of group: CommandGroup) -> [String] {
-    ["\(group.name)"]
-      + group.subcommands.map { "  \($0._commandName.padded(to: nameWidth))  \($0.configuration.abstract)" }
+    let shown = group.subcommands.filter { $0.configuration.shouldDisplay }
+    return ["\(group.name)"]
+      + shown.map { "  \($0._commandName.padded(to: nameWidth))  \($0.configuration.abstract)" }
   }
 
   private var nameWidth: Int { configuration.subcommands.map { $0._commandName.count }.max() ?? 0 }

@@ -46,7 +46,7 @@ struct Packstore: ParsableCommand {
     CommandGroup(name: "Publish", subcommands: [Publish.self, Unpublish.self, Deltas.self, Upload.self]),
     CommandGroup(
       name: "Operate sites",
-      subcommands: [Status.self, Refresh.self, CheckServed.self, CheckBucket.self, Strip.self]),
+      subcommands: [Status.self, Refresh.self, CheckServed.self, CheckBucket.self, SiteGroup.self, Strip.self]),
     CommandGroup(
       name: "Channels and keys",
       subcommands: [Promote.self, Demote.self, Channels.self, Policy.self, Keygen.self, Delegate.self, Rotate.self]),

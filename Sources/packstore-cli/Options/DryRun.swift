@@ -3,6 +3,7 @@
 import PackAuthoring
 import PackDelivery
 import PackFormats
+import PackPublishing
 import PackStore
 
 #if canImport(Darwin)

@@ -35,10 +35,7 @@ struct NetworkOptions: ParsableArguments {
   @Option(help: .init("Maximum number of redirects per request (default: 5).", valueName: "n"))
   var redirects: Int?
 
-  @Option(
-    help: .init(
-      "PEM file with the trusted certificates, in place of the system's; overrides SSL_CERT_FILE.",
-      valueName: "file"), completion: .file())
+  @Option(help: .trustedCertificates, completion: .file())
   var ca: String?
 
   @Flag(help: "Follow redirects from public servers to private networks and this machine.")
@@ -63,6 +60,22 @@ struct NetworkOptions: ParsableArguments {
     if let redirects { limits.redirectLimit = redirects }
     limits.allowsPrivateRedirects = allowPrivateRedirects
     return limits
+  }
+}
+
+/// The option for the certificates of a server, for commands without other limits of requests.
+struct CertificateOption: ParsableArguments {
+  @Option(help: .trustedCertificates, completion: .file())
+  var ca: String?
+
+  func validate() throws {
+    guard ca?.isEmpty != true else { throw ValidationError("--ca needs a file") }
+  }
+
+  /// The process's environment with the trusted certificates.
+  var environment: [String: String] {
+    let environment = ProcessInfo.processInfo.environment
+    return ca.map { environment.merging(["SSL_CERT_FILE": $0]) { $1 } } ?? environment
   }
 }
 

@@ -170,6 +170,7 @@ struct PreviewedStore {
     pull.trustedKey = options.trust
     pull.channel = options.channel
     pull.limits = options.network.limits
+    pull.environment = options.network.environment
     pull.rowLimit = options.rows.maxRows
     pull.authorization = try options.authorization.authorizations(for: [name] + others).authorization(for: name)
     // The versions are only shown, not installed.

@@ -11,6 +11,12 @@ extension ArgumentHelp {
     "Fail immediately if another process is publishing to the site (default: wait)."
   }
 
+  /// `--ca` of a command that reads from servers.
+  static var trustedCertificates: Self {
+    .init(
+      "PEM file with the trusted certificates, in place of the system's; overrides SSL_CERT_FILE.", valueName: "file")
+  }
+
   static var threadCount: Self { .init("Number of threads (default: one per processor).", valueName: "n") }
 
   /// `--keep` of commands that install versions.

@@ -11,20 +11,32 @@ struct SitePlaceOptions: ParsableArguments {
       valueName: "name"), transform: parseChannel)
   var channel: [SiteChannel] = []
 
+  @OptionGroup var certificates: CertificateOption
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
 
-  func place(of site: String) throws -> SiteStatusReader.Place {
+  /// - Parameter other: another place of the same command: the options of object storage may belong to it.
+  func place(of site: String, beside other: String? = nil) throws -> SiteStatusReader.Place {
     if site.contains("://"), !S3Location.names(site) {
-      let authorization = try authorization.authorizations(for: [site]).authorization(for: site)
-      return .served(
-        RemoteSiteLocation(site, options: try storage.options(), authorization: authorization), channels: channel)
+      return .served(try served(site), channels: channel)
     }
-    switch try storage.host(of: site) {
-    #if Delivery
-      case let bucket as BucketSite: return .bucket(bucket)
-    #endif
-    default: return .folder(FilePath(site))
+    if S3Location.names(site) {
+      #if Delivery
+        return .bucket(
+          try BucketSite(
+            try S3Location(site), options: try storage.options(), environment: certificates.environment))
+      #else
+        throw DeliveryError(.noHTTP, "this program was built without HTTP", at: site)
+      #endif
     }
+    let isBesideBucket = other.map(S3Location.names) ?? false
+    return .folder(try isBesideBucket ? FilePath(site) : FilePath(storage.host(of: site).location))
+  }
+
+  private func served(_ site: String) throws -> RemoteSiteLocation {
+    RemoteSiteLocation(
+      site, options: try storage.options(),
+      authorization: try authorization.authorizations(for: [site]).authorization(for: site),
+      environment: certificates.environment)
   }
 }

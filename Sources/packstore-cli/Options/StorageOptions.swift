@@ -47,7 +47,7 @@ struct StorageOptions: ParsableArguments {
             "leave out --endpoint, --region, --virtual-host, --ledger and --work, or name a site as s3://bucket/prefix",
           path: site)
       }
-      return FolderHost(FilePath(site))
+      return try folderHost(site)
     }
     #if Delivery
       var options = try options(waits: waits)
@@ -68,6 +68,21 @@ struct StorageOptions: ParsableArguments {
     options.waitsForOthers = waits
     return options
   }
+}
+
+/// Returns the site in a folder.
+///
+/// - Throws: `invalidArgument` for a URL: a path would lose one of its slashes, and no such folder exists.
+func folderHost(_ site: String) throws -> FolderHost {
+  guard !site.contains("://") else {
+    let shown = escaped(withoutSecrets(site))
+    throw Failure(
+      .invalidArgument, "'\(shown)': a URL, which only shows a site to clients",
+      remedy:
+        "name the site's folder or s3://bucket/prefix; 'packstore status \(shown)' shows the state of a served site",
+      path: withoutSecrets(site))
+  }
+  return FolderHost(FilePath(site))
 }
 
 extension SiteHost {
@@ -179,6 +194,15 @@ struct StorageProgress: Sendable {
           "discarded a job of the ledger that no publisher can have written: check who can write below the ledger's"
             + " prefix")
       }
+    case .missing(let paths):
+      if !isQuiet {
+        warn(
+          .missingObject,
+          "objects of the site are missing in the storage: \(escaped(listed(paths))); restore them, or publish their versions again"
+            + " with higher numbers")
+      }
+    case .restored(let count):
+      if !isQuiet { warn(.missingObject, "uploaded \(formatCount(count, "missing object")) again") }
     case .deleted: break
     }
   }

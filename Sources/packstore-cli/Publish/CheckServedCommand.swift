@@ -30,6 +30,7 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   @Argument(help: "The served site: a URL, a folder or s3://bucket/prefix.")
   var site: String
 
+  @OptionGroup var certificates: CertificateOption
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
   @OptionGroup var report: ReportOptions
@@ -39,7 +40,8 @@ struct CheckServed: AsyncParsableCommand, CommandWithSubject {
   func run() async throws {
     let source = RemoteSiteLocation(
       site, options: try storage.options(),
-      authorization: try authorization.authorizations(for: [site]).authorization(for: site))
+      authorization: try authorization.authorizations(for: [site]).authorization(for: site),
+      environment: certificates.environment)
     let finding = try await RemoteSiteCheck(FilePath(folder), at: source).run()
     let output = Output()
     if report.json {

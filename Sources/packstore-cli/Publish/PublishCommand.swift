@@ -178,6 +178,7 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
   @Flag(help: .failsIfPublishing)
   var noWait = false
 
+  @OptionGroup var certificates: CertificateOption
   @OptionGroup(title: "Authorization") var authorization: AuthorizationOptions
   @OptionGroup var storage: StorageOptions
   @OptionGroup var log: BuildLogOptions
@@ -299,7 +300,8 @@ struct Publish: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
     options.marks = try key.markFile.map { try RootMarks(contentsOf: $0) }
     let source = RemoteSiteLocation(
       continueFrom, options: try storage.options(),
-      authorization: try authorization.authorizations(for: [continueFrom]).authorization(for: continueFrom))
+      authorization: try authorization.authorizations(for: [continueFrom]).authorization(for: continueFrom),
+      environment: certificates.environment)
     let continued = RemoteSiteContinuation(FilePath(site), from: source, options: options, isDryRun: dryRun)
     try continued.requireEmpty()
     return continued

@@ -24,7 +24,7 @@ struct Status: AsyncParsableCommand, CommandWithSubject {
         due_files       not urgent: the next publication deletes files
 
       If a key or a root is valid for less than twice that time, its alarm begins after half of its validity. \
-      The check of the files takes one request for each file of a bucket or web server.
+      The check of the files takes one request for each file of a web server, and of a bucket that cannot be listed.
 
         packstore status public/packs
         packstore status s3://assets/packs --json

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PackAuthoring
+import PackPublishing
 import PackStore
 
 struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
@@ -13,7 +14,7 @@ struct Strip: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       Upload the new files in the order that 'packstore publish --help' describes, and do not delete files on the \
       server that the copy never had.
 
-        packstore strip public/packs small
+        packstore site strip public/packs small
         packstore publish Packs small
         (cd small &&
          rsync -a segments frames versions attributes deltas changes server:packs/ &&

@@ -12,7 +12,7 @@ struct Verify: AsyncParsableCommand, CommandWithSubject, CommandWithLog {
       location and the affected assets, and the exit status is 7; 'packstore repair' repairs the store. Purged data \
       of purgeable packs is listed and is not damage.
 
-      For a bucket or a site on a web server, checks that every file exists with its length, by one request for each. \
+      For a bucket or a site on a web server, checks that every file exists with its length: by a list, or by one request for each. \
       With --deep, reads all content and compares it with the digests that the publisher signed; --record continues an \
       interrupted check.
 

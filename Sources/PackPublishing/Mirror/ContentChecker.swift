@@ -9,6 +9,13 @@ struct ContentChecker {
     let offset: UInt64
     let byteCount: UInt64
     let digest: Digest256
+
+    /// The number of known bytes of the digest.
+    var digestByteCount = Digest256.byteCount
+
+    fileprivate func matches(_ other: Digest256) -> Bool {
+      digest.bytes.prefix(digestByteCount).elementsEqual(other.bytes.prefix(digestByteCount))
+    }
   }
 
   private let parts: [Part]
@@ -35,7 +42,7 @@ struct ContentChecker {
         hash.update(UnsafeRawBufferPointer(rebasing: bytes[Int(from - position)..<Int(to - position)]))
       }
       guard partEnd <= end else { break }
-      if hash.finish() != part.digest { isIntactSoFar = false }
+      if !part.matches(hash.finish()) { isIntactSoFar = false }
       hash = DigestBuilder()
       index += 1
     }

@@ -16,6 +16,12 @@ package struct FrameRows {
   /// The end of the last frame or dictionary in the segment's file.
   package var end: UInt64 { rows.map { $0.offset + UInt64($0.byteCount) }.max() ?? Self.headerEnd }
 
+  /// The rows as parts with digests, in order.
+  var parts: [ContentChecker.Part] {
+    rows.map { .init(offset: $0.offset, byteCount: UInt64($0.byteCount), digest: $0.digest) }
+      .sorted { $0.offset < $1.offset }
+  }
+
   package static let pageByteCount: UInt64 = 4096
   package static let trailerByteCount: UInt64 = 64
   private static let headerEnd: UInt64 = 64
