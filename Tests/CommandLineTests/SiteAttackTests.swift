@@ -121,7 +121,11 @@ import Testing
     #expect(try pull().status == 0)
     try playground.write(honest, to: "web/site/root")
     try expectStale(pull())
-    try playground.succeed("delegate", "root.key", "new.key", "-q")
+    // A later key alone begins no sequence again: only a revocation does.
+    try playground.succeed("delegate", "root.key", "renewed.key", "-q")
+    try publish("not yet", key: "renewed.key")
+    try expectStale(pull())
+    try playground.succeed("delegate", "root.key", "new.key", "--revoke", "-q")
     try publish("two", key: "new.key")
     #expect(try pull().status == 0)
     try expectGoesOn(after: "two", key: "new.key")

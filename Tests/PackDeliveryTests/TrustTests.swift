@@ -98,21 +98,38 @@ import Testing
 
   private static let third = SiteKey().publicKey
 
-  private func signer(_ keys: [SitePublicKey] = [ours], _ serial: UInt64 = 1, endsAt: Int64? = nil) -> RootClaims.Signer
-  {
-    RootClaims.Signer(rootKeys: keys, serial: serial, endsAt: endsAt)
+  private func signer(
+    _ keys: [SitePublicKey] = [ours], _ serial: UInt64 = 1, revokedBelow: UInt64 = 0, endsAt: Int64? = nil
+  ) -> RootClaims.Signer {
+    RootClaims.Signer(rootKeys: keys, serial: serial, revokedBelow: revokedBelow, endsAt: endsAt)
   }
 
-  /// A key that was replaced is refused however high its numbers are, and they die with it.
-  @Test func replacedKeysAreStale() throws {
+  /// A key that was revoked is refused however high its numbers are, and the numbers become invalid.
+  @Test func revokedKeysAreStale() throws {
     var book = try book(root(by: signer([Self.ours], 7), sequence: .max))
-    #expect(try admit(root(by: signer([Self.ours], 8), sequence: 3, content: 3), &book) == .known)
+    #expect(try admit(root(by: signer([Self.ours], 8, revokedBelow: 8), sequence: 3, content: 3), &book) == .known)
     #expect(book.places[Self.here]?.serial == 8 && book.places[Self.here]?.sequence == 3)
     let after = book
     #expect(try admit(root(by: signer([Self.ours], 7), sequence: .max), &book) == .stale(seen: 3))
     #expect(try admit(root(by: signer([Self.ours], 8), sequence: 2, content: 2), &book) == .stale(seen: 3))
     #expect(book == after)
     refuses(.forkedRoot, book) { try admit(root(by: signer([Self.ours], 8), sequence: 3, content: 4), &$0) }
+  }
+
+  /// A renewed key continues the sequences: the root of a restored backup is not newer because of it. A later key that copies an old
+  /// revocation restarts nothing either.
+  @Test func aHigherSerialAloneRestartsNothing() throws {
+    var book = try book(root(by: signer([Self.ours], 7), sequence: 5))
+    let before = book
+    for revokedBelow: UInt64 in [0, 6, 7] {
+      let renewed = signer([Self.ours], 8, revokedBelow: revokedBelow)
+      #expect(try admit(root(by: renewed, sequence: 4, content: 4), &book) == .stale(seen: 5))
+      refuses(.forkedRoot, book) { try admit(root(by: renewed, sequence: 5, content: 4), &$0) }
+    }
+    #expect(book == before)
+    #expect(try admit(root(by: signer([Self.ours], 8), sequence: 6, content: 6), &book) == .known)
+    #expect(book.places[Self.here]?.serial == 8 && book.places[Self.here]?.sequence == 6)
+    #expect(try admit(root(by: signer([Self.ours], 7), sequence: 9), &book) == .stale(seen: 6), "the key before")
   }
 
   @Test func endedKeysAreRefused() throws {

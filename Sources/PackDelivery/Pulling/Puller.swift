@@ -211,7 +211,8 @@ final class Puller {
       origin, source.isArchive ? .archive : .root, serial: root.authority?.delegation.serial ?? 0,
       sequence: root.root.sequence, adopts: isNamed && options.adopts,
       allowsDowngrade: isNamed && options.allowsDowngrade)
-    provenance.revokedBelow = root.authority?.delegation.revokedBelow ?? 0
+    // Only the root of a followed channel voids floors: it also restarts the channel's sequences.
+    if !source.isArchive { provenance.revokedBelow = root.authority?.delegation.revokedBelow ?? 0 }
     try await readAttributes(of: chosen, in: root.root)
     if !isPlan { try reader.remember(root, waits: options.waitsForWriters) }
     var conflictCount = 0

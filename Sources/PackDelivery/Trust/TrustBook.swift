@@ -23,17 +23,20 @@ package struct RootClaims: Hashable, Sendable {
     /// The root keys, the first one first. Never empty.
     package var rootKeys: [SitePublicKey]
     package var serial: UInt64
+    /// The serial below which the delegation revokes others; 0: none.
+    package var revokedBelow: UInt64
     /// The end of the delegation, in nanoseconds since 1970; `nil`: unlimited.
     package var endsAt: Int64?
     /// The channels whose roots it may sign, in order; empty: all.
     package var channels: [SiteChannel]
 
     package init(
-      rootKeys: [SitePublicKey], serial: UInt64 = KeyDelegation.ownSerial, endsAt: Int64? = nil,
-      channels: [SiteChannel] = []
+      rootKeys: [SitePublicKey], serial: UInt64 = KeyDelegation.ownSerial, revokedBelow: UInt64 = 0,
+      endsAt: Int64? = nil, channels: [SiteChannel] = []
     ) {
       self.rootKeys = rootKeys
       self.serial = serial
+      self.revokedBelow = revokedBelow
       self.endsAt = endsAt
       self.channels = channels
     }
@@ -41,8 +44,8 @@ package struct RootClaims: Hashable, Sendable {
     package init(_ authority: SigningAuthority) {
       let delegation = authority.delegation
       self.init(
-        rootKeys: authority.rootKeys, serial: delegation.serial, endsAt: delegation.endsAt,
-        channels: delegation.channels)
+        rootKeys: authority.rootKeys, serial: delegation.serial, revokedBelow: delegation.revokedBelow,
+        endsAt: delegation.endsAt, channels: delegation.channels)
     }
 
     fileprivate var firstKey: SitePublicKey { rootKeys[0] }
@@ -161,7 +164,7 @@ package struct TrustBook: Hashable, Sendable {
     package var serial: UInt64
     /// The channels that the key of that serial may sign; empty: all.
     package var channels: [SiteChannel]
-    /// The highest sequence seen under the serial.
+    /// The highest sequence seen since the last revocation.
     package var sequence: UInt64
     /// The digest of the root with that sequence.
     package var digest: Digest256
@@ -172,8 +175,10 @@ package struct TrustBook: Hashable, Sendable {
 
     fileprivate func allows(_ channel: SiteChannel) -> Bool { channels.isEmpty || channels.contains(channel) }
 
-    fileprivate func isNewer(than serial: UInt64, _ sequence: UInt64) -> Bool {
-      (self.serial, self.sequence) > (serial, sequence)
+    /// Whether a root of the place is older than one already seen. Sequences begin again only after a revocation of the serial that was
+    /// seen: a higher serial alone does not make an old root newer.
+    fileprivate func isNewer(than signer: RootClaims.Signer, _ sequence: UInt64) -> Bool {
+      signer.serial < serial || (signer.revokedBelow <= serial && sequence < self.sequence)
     }
   }
 
@@ -313,12 +318,12 @@ package struct TrustBook: Hashable, Sendable {
     let isReplaced = known.origin == .signed(signer.firstKey, root.product) && signer.serial < known.serial
     if !isReplaced { try checkPublisher(root, signer, against: known, at: place.name) }
     try checkChannel(root, at: place)
-    guard !known.isNewer(than: signer.serial, root.sequence) else {
+    guard !known.isNewer(than: signer, root.sequence) else {
       // Stale while the newest root seen is still valid. Afterwards, an old root must not hide the absence of new ones.
       try checkTime(root.dated(known.madeAt), at: place, policy, now: now)
       return .stale(seen: known.sequence)
     }
-    guard signer.serial > known.serial || root.sequence > known.sequence || root.digest == known.digest else {
+    guard signer.revokedBelow > known.serial || root.sequence > known.sequence || root.digest == known.digest else {
       throw DeliveryError(
         .forkedRoot, "two different roots have the sequence number \(root.sequence)", at: place.name)
     }

@@ -72,11 +72,10 @@ public struct VerifiedDelta: Sendable {
   }
 
   fileprivate func provenance(_ options: Store.ApplyOptions) -> Provenance {
-    var provenance = Provenance(
+    // A delta never voids floors; only the root of a followed channel does.
+    Provenance(
       origin, .delta, serial: authority?.delegation.serial ?? 0, sequence: signature?.sequence ?? 0,
       adopts: options.adopts, allowsDowngrade: options.allowsDowngrade)
-    provenance.revokedBelow = authority?.delegation.revokedBelow ?? 0
-    return provenance
   }
 }
 
